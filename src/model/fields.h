@@ -1,0 +1,96 @@
+/* The field tables: one description of each record, used by the wire, the store, --json and the documentation.
+ *
+ * A record is a plain struct whose members are declared by an X-macro; the same macro makes its table, so that a field is
+ * written once. Every "not given" is zero (or NULL): the wire leaves such fields out and a decoder that does not know a
+ * field skips it, which is what lets releases differ by one. */
+#ifndef REMUDA_MODEL_FIELDS_H
+#define REMUDA_MODEL_FIELDS_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum field_type {
+    FIELD_BOOL, /* bool */
+    FIELD_I32,
+    FIELD_U32,
+    FIELD_I64,
+    FIELD_U64,
+    FIELD_TEXT, /* const char *, UTF-8 where it came from people; NULL = not given */
+    FIELD_ENUM, /* int32_t; travels by name; aux = const struct enum_names * */
+    FIELD_TIME, /* int64_t, µs since 1970 UTC; 0 = none */
+    FIELD_SPAN, /* int64_t, µs of duration; 0 = none, TIME_UNLIMITED = without end */
+    FIELD_MIB,  /* int64_t, MiB */
+    FIELD_BLOB, /* struct blob: raw bytes, travels in the raw part of a frame */
+    FIELD_LIST, /* struct record_list; aux = const struct fields * of the elements */
+};
+
+struct blob {
+    const void *data;
+    size_t len;
+};
+
+struct record_list {
+    void *v; /* n records of the element's size, one after another */
+    size_t n;
+};
+
+/* The names of an enum's values, by value; a hole is NULL. */
+struct enum_names {
+    const char *const *name;
+    size_t n;
+};
+
+struct field {
+    const char *name; /* as on the wire, in SQL and in --help of it: snake_case, units last */
+    enum field_type type;
+    size_t offset;
+    const void *aux;
+    const char *doc; /* one line */
+};
+
+struct fields {
+    const char *name; /* of the record: "job", "submit" */
+    size_t size;      /* sizeof the struct */
+    const struct field *field;
+    size_t n;
+};
+
+/* C types of the field types, for the X-macros: X(type, name, aux, doc). */
+#define FIELD_C_BOOL bool
+#define FIELD_C_I32  int32_t
+#define FIELD_C_U32  uint32_t
+#define FIELD_C_I64  int64_t
+#define FIELD_C_U64  uint64_t
+#define FIELD_C_TEXT const char *
+#define FIELD_C_ENUM int32_t
+#define FIELD_C_TIME int64_t
+#define FIELD_C_SPAN int64_t
+#define FIELD_C_MIB  int64_t
+#define FIELD_C_BLOB struct blob
+#define FIELD_C_LIST struct record_list
+#define FIELD_MEMBER(type, name, aux, doc) FIELD_C_##type name;
+
+/* `#define FIELD_STRUCT struct job` / `#define FIELD_PREFIX spec.` before a table that uses FIELD_ROW. */
+#define FIELD_ROW_AT(structure, prefix, type, name, aux, doc) {#name, FIELD_##type, offsetof(structure, prefix name), aux, doc},
+
+/* Index of the field of that name, or -1. Fast enough for decoding (hash or binary search is up to the implementation of callers
+ * that need more). */
+ptrdiff_t fields_find(const struct fields *t, const char *name);
+
+const char *enum_name(const struct enum_names *names, int32_t value);          /* "?" if out of range */
+bool enum_value(const struct enum_names *names, const char *name, int32_t *ret); /* any letter case */
+
+/* Deep copy: texts, blobs and lists go to the arena. */
+void record_copy(const struct fields *t, void *to, const void *from, struct arena *a);
+bool record_equal(const struct fields *t, const void *a, const void *b);
+uint64_t record_hash(const struct fields *t, const void *record, uint64_t hash);
+
+static inline void *field_ptr(const struct field *f, const void *record)
+{
+    return (char *) (uintptr_t) record + f->offset;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* Generic resources as people write them: "gpu:v100:2,gpu:a100:1,nic". Also the short forms of --gpus ("v100:2", "3"). */
+#ifndef REMUDA_MODEL_GRES_H
+#define REMUDA_MODEL_GRES_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct gres_item {
+    const char *kind;    /* "gpu" */
+    const char *type;    /* NULL = any; alternatives as "a100|a40" (our addition); compared without letter case */
+    int64_t count;
+};
+
+struct gres_list {
+    struct gres_item *item;
+    size_t n;
+};
+
+/* --gres and Gres=: kind[[:type]:count],…; "none" and "" give an empty list; "gres/gpu:2" and "gres:gpu:2" are accepted; counts may
+ * carry K, M, G. Equal kind and type are added up. Everything lives in the arena. */
+bool gres_parse(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err);
+/* --gpus and its relatives: [type:]count,… all of kind "gpu". */
+bool gres_parse_gpus(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err);
+void gres_format(const struct gres_list *list, struct str *out);   /* "gpu:v100:2,nic:1" */
+int64_t gres_count(const struct gres_list *list, const char *kind);/* of all types */
+bool gres_type_matches(const char *asked, const char *has);        /* asked NULL = any; "a|b"; letter case ignored */
+
+/* Devices as node.devices carries them: "gpu:v100:0:16384:0-7:GPU-uuid;gpu:v100:1:16384:8-15:" (kind:type:index:memory MiB:CPUs:uuid,
+ * separated by ';'; empty parts allowed). */
+struct device {
+    const char *kind, *type; /* type NULL = untyped */
+    int32_t index;           /* as the node numbers it (what CUDA_VISIBLE_DEVICES would say with all of them visible) */
+    int64_t mem_mib;         /* 0 = unknown */
+    const char *cpus;        /* CPUs near it, folded; NULL = all */
+    const char *uuid;        /* NULL = none */
+};
+struct device_list {
+    struct device *v;
+    size_t n;
+};
+bool devices_parse(const char *text, struct arena *a, struct device_list *ret, struct err *ret_err);
+void devices_format(const struct device_list *list, struct str *out);
+
+#endif

@@ -1,0 +1,243 @@
+/* A job: what was asked (struct job_request inside struct job_spec) and what became of it (struct job).
+ *
+ * Each member is declared by a row of a table, X(type, name, aux, doc); the tables job_spec_fields and job_fields hold the
+ * same rows for the wire, the store and the documentation. "Not given" is 0, NULL or false everywhere. */
+#ifndef REMUDA_MODEL_JOB_H
+#define REMUDA_MODEL_JOB_H
+
+#include "base/duration.h"
+#include "model/fields.h"
+#include "model/state.h"
+
+#define MEM_ALL  INT64_C(-1) /* --mem=0: all memory of the node */
+#define NO_TASK  UINT32_MAX  /* job.array_task_id of a job that is no array element */
+
+enum tristate { UNSET, YES, NO };
+enum exclusive { EXCLUSIVE_UNSET, EXCLUSIVE_NODE, EXCLUSIVE_USER, EXCLUSIVE_MCS, EXCLUSIVE_TOPO };
+enum open_mode { OPEN_UNSET, OPEN_APPEND, OPEN_TRUNCATE };
+enum hint { HINT_UNSET, HINT_COMPUTE_BOUND, HINT_MEMORY_BOUND, HINT_MULTITHREAD, HINT_NOMULTITHREAD };
+extern const struct enum_names tristate_names, exclusive_names, open_mode_names, hint_names;
+
+/* --mail-type bits */
+enum mail_type {
+    MAIL_BEGIN = 1, MAIL_END = 2, MAIL_FAIL = 4, MAIL_REQUEUE = 8, MAIL_INVALID_DEPEND = 16, MAIL_STAGE_OUT = 32,
+    MAIL_TIME_LIMIT = 64, MAIL_TIME_LIMIT_90 = 128, MAIL_TIME_LIMIT_80 = 256, MAIL_TIME_LIMIT_50 = 512, MAIL_ARRAY_TASKS = 1024,
+};
+
+/* What placement depends on. Jobs whose rows here are all equal are one class for the planner. */
+#define JOB_REQUEST_FIELDS(X)                                                                                            \
+    X(TEXT, partition, 0, "partitions asked for, comma-separated; the job runs in one of them")                          \
+    X(TEXT, account, 0, "account to charge")                                                                             \
+    X(TEXT, qos, 0, "quality of service")                                                                                \
+    X(TEXT, reservation, 0, "reservation to run in")                                                                     \
+    X(I32, min_nodes, 0, "nodes, at least")                                                                              \
+    X(I32, max_nodes, 0, "nodes, at most; 0 = as min_nodes needs")                                                       \
+    X(I32, ntasks, 0, "tasks in all; 0 = derived from nodes and tasks per node")                                         \
+    X(I32, cpus_per_task, 0, "CPUs of each task; 0 = 1")                                                                 \
+    X(I32, ntasks_per_node, 0, "tasks on each node (at most, when ntasks is given too)")                                 \
+    X(I32, ntasks_per_socket, 0, "tasks on each socket, at most")                                                        \
+    X(I32, ntasks_per_core, 0, "tasks on each core, at most")                                                            \
+    X(I32, ntasks_per_gpu, 0, "tasks for each GPU")                                                                      \
+    X(I32, min_cpus_per_node, 0, "--mincpus: CPUs each node must have")                                                  \
+    X(I32, sockets_per_node, 0, "sockets each node must have")                                                           \
+    X(I32, cores_per_socket, 0, "cores each socket must have")                                                           \
+    X(I32, threads_per_core, 0, "threads of each core to use, at most")                                                  \
+    X(I32, core_spec, 0, "cores set aside for the system on each node, plus 1 (0 = not given)")                          \
+    X(ENUM, hint, &hint_names, "--hint")                                                                                 \
+    X(MIB, mem_per_node_mib, 0, "memory on each node; -1 = all of it")                                                   \
+    X(MIB, mem_per_cpu_mib, 0, "memory for each CPU")                                                                    \
+    X(MIB, mem_per_gpu_mib, 0, "memory for each GPU")                                                                    \
+    X(MIB, tmp_disk_mib, 0, "temporary disk each node must have")                                                        \
+    X(TEXT, gres, 0, "generic resources on each node: gpu:v100:2,nic:1")                                                 \
+    X(TEXT, gpus, 0, "GPUs of the whole job: [type:]count[,…]")                                                          \
+    X(TEXT, gpus_per_node, 0, "GPUs on each node: [type:]count")                                                         \
+    X(TEXT, gpus_per_task, 0, "GPUs for each task: [type:]count")                                                        \
+    X(TEXT, gpus_per_socket, 0, "GPUs on each socket: [type:]count")                                                     \
+    X(I32, cpus_per_gpu, 0, "CPUs for each GPU")                                                                         \
+    X(MIB, gpu_mem_mib, 0, "memory each GPU must have at least")                                                         \
+    X(TEXT, constraint, 0, "node features asked for, Slurm's grammar")                                                   \
+    X(TEXT, prefer, 0, "node features liked, not required")                                                              \
+    X(TEXT, nodelist, 0, "nodes the job must include")                                                                   \
+    X(TEXT, exclude, 0, "nodes the job must not use")                                                                    \
+    X(BOOL, contiguous, 0, "nodes must be neighbours")                                                                   \
+    X(BOOL, spread_job, 0, "as many nodes as possible")                                                                  \
+    X(BOOL, use_min_nodes, 0, "as few nodes as possible when a range was given")                                         \
+    X(ENUM, exclusive, &exclusive_names, "--exclusive: share no node (or only with own jobs)")                           \
+    X(BOOL, oversubscribe, 0, "may share cores with others that say so")                                                 \
+    X(BOOL, overcommit, 0, "one CPU a node, however many tasks")                                                         \
+    X(TEXT, licenses, 0, "licences: name[:count],…")                                                                     \
+    X(I32, switches, 0, "leaf switches, at most")                                                                        \
+    X(SPAN, switches_wait_us, 0, "how long to wait for so few switches")                                                 \
+    X(SPAN, time_limit_us, 0, "wall clock limit; 0 = the partition's default")                                           \
+    X(SPAN, time_min_us, 0, "limit may be lowered to this to start sooner")                                              \
+    X(TEXT, distribution, 0, "task distribution, as asked")
+
+/* The rest of what a user asks. */
+#define JOB_SPEC_FIELDS(X)                                                                                               \
+    X(TEXT, name, 0, "job name")                                                                                         \
+    X(TEXT, comment, 0, "user's comment")                                                                                \
+    X(TEXT, wckey, 0, "workload characterisation key")                                                                   \
+    X(BOOL, batch, 0, "has a batch script (else an interactive allocation)")                                             \
+    X(TEXT, work_dir, 0, "work directory, absolute")                                                                     \
+    X(TEXT, command, 0, "path of the script (or command), with its arguments")                                           \
+    X(TEXT, submit_line, 0, "command line that submitted it")                                                            \
+    X(TEXT, alloc_host, 0, "host it was submitted from")                                                                 \
+    X(TEXT, std_in, 0, "standard input, pattern; NULL = /dev/null")                                                      \
+    X(TEXT, std_out, 0, "standard output, pattern; NULL = slurm-%j.out or slurm-%A_%a.out")                              \
+    X(TEXT, std_err, 0, "standard error, pattern; NULL = with standard output")                                          \
+    X(ENUM, open_mode, &open_mode_names, "output files: append or truncate")                                             \
+    X(TIME, begin_us, 0, "not before")                                                                                   \
+    X(TIME, deadline_us, 0, "must end by; cancelled when it no longer can")                                              \
+    X(SPAN, delay_boot_us, 0, "--delay-boot")                                                                            \
+    X(TEXT, dependency, 0, "dependencies, as asked (model/dependency.h)")                                                \
+    X(ENUM, kill_on_invalid_dep, &tristate_names, "cancel when a dependency can never be satisfied")                     \
+    X(TEXT, array, 0, "array indexes as asked: 0-15:4,20%5")                                                             \
+    X(BOOL, hold, 0, "submitted held")                                                                                   \
+    X(I32, nice, 0, "lowers the priority; negative raises it (operators only)")                                          \
+    X(U64, priority_asked, 0, "--priority (operators only); 0 = computed")                                               \
+    X(ENUM, requeue, &tristate_names, "may be requeued after node failure or preemption; unset = JobRequeue setting")    \
+    X(BOOL, reboot, 0, "--reboot")                                                                                       \
+    X(I32, signal, 0, "signal number to send before the limit; 0 = none")                                                \
+    X(SPAN, signal_before_us, 0, "how long before the limit")                                                            \
+    X(BOOL, signal_batch, 0, "B: to the batch shell only")                                                               \
+    X(U32, mail_types, 0, "bits of enum mail_type")                                                                      \
+    X(TEXT, mail_user, 0, "who gets mail; NULL = the submitting user")                                                   \
+    X(BOOL, no_kill, 0, "goes on when one of its nodes fails")                                                           \
+    X(TEXT, rlimits, 0, "soft limits to propagate: NOFILE=1024,STACK=unlimited,…")                                       \
+    X(U32, umask_plus1, 0, "umask of the submitter plus 1 (0 = not given)")                                              \
+    X(BOOL, get_user_env, 0, "--get-user-env: the node makes a login environment")                                       \
+    X(TEXT, cpu_bind, 0, "--cpu-bind for the steps")                                                                     \
+    X(TEXT, mem_bind, 0, "--mem-bind for the steps")                                                                     \
+    X(TEXT, gpu_bind, 0, "--gpu-bind for the steps")                                                                     \
+    X(TEXT, extra, 0, "--extra: free text")                                                                              \
+    X(TEXT, profile, 0, "--profile, as asked")                                                                           \
+    X(TEXT, container, 0, "--container, as asked")                                                                       \
+    X(TEXT, export_env, 0, "--export as asked: ALL, NONE, NIL or a list")
+
+/* What became of it. */
+#define JOB_STATE_FIELDS(X)                                                                                              \
+    X(U64, id, 0, "job id, never reused")                                                                                \
+    X(U64, array_job_id, 0, "id of the array; 0 = no array")                                                             \
+    X(U32, array_task_id, 0, "index of this element; NO_TASK (4294967295) = none or the array record itself")            \
+    X(TEXT, array_pending, 0, "array record: indexes not split off yet, folded; NULL when none are left")                \
+    X(U32, array_limit, 0, "array: elements that may run at once; 0 = no limit")                                         \
+    X(U32, array_size, 0, "array: elements in all")                                                                      \
+    X(U64, het_job_id, 0, "id of the heterogeneous job's leader; 0 = none")                                              \
+    X(U32, het_offset, 0, "component number in the heterogeneous job")                                                   \
+    X(TEXT, het_set, 0, "ids of all components, folded")                                                                 \
+    X(U32, user_id, 0, "uid of the owner")                                                                               \
+    X(U32, group_id, 0, "gid it runs with")                                                                              \
+    X(TEXT, user_name, 0, "name of the owner")                                                                           \
+    X(TEXT, group_name, 0, "name of the group")                                                                          \
+    X(ENUM, state, &job_state_names, "state")                                                                            \
+    X(ENUM, end_state, &job_state_names, "while COMPLETING or REQUEUED: how the run ended")                              \
+    X(ENUM, reason, &job_reason_names, "why it waits, or why it ended so")                                               \
+    X(TEXT, reason_detail, 0, "the reason in a sentence, with names and counts")                                         \
+    X(TIME, submit_us, 0, "submitted")                                                                                   \
+    X(TIME, eligible_us, 0, "may run from (begin time, dependencies, release)")                                          \
+    X(TIME, start_us, 0, "started (the last time)")                                                                      \
+    X(TIME, end_us, 0, "ended; while running, when its limit ends; else 0")                                              \
+    X(TIME, suspend_us, 0, "suspended or resumed last")                                                                  \
+    X(SPAN, suspended_us, 0, "time spent suspended in earlier suspensions of this run")                                  \
+    X(TIME, planned_us, 0, "planned start; 0 = none yet")                                                                \
+    X(TEXT, planned_nodes, 0, "nodes of the planned start, folded")                                                      \
+    X(TIME, evaluated_us, 0, "last considered by the planner")                                                           \
+    X(U64, priority, 0, "scheduling priority; 0 = held")                                                                 \
+    X(U32, restarts, 0, "times it was requeued after a start")                                                           \
+    X(U32, attempt, 0, "number of this start, 1 for the first; what nodes are told")                                     \
+    X(I32, exit_status, 0, "wait status of the batch script: exit code in bits 8-15, signal in bits 0-6")                \
+    X(I32, derived_exit_status, 0, "highest wait status of its steps")                                                   \
+    X(U32, killed_by_uid_plus1, 0, "uid that cancelled it, plus 1")                                                      \
+    X(TEXT, run_partition, 0, "partition it runs (ran) in")                                                              \
+    X(TEXT, nodes, 0, "nodes it runs (ran) on, folded, rank 0 first")                                                    \
+    X(TEXT, batch_host, 0, "node that runs the batch script")                                                            \
+    X(I32, alloc_nodes, 0, "nodes allocated")                                                                            \
+    X(I32, alloc_cpus, 0, "CPUs allocated in all")                                                                       \
+    X(MIB, alloc_mem_mib, 0, "memory allocated in all")                                                                  \
+    X(I32, alloc_tasks, 0, "tasks it was laid out for")                                                                  \
+    X(TEXT, alloc, 0, "what it holds on each node (model/alloc.h)")                                                      \
+    X(TEXT, alloc_gres, 0, "gres held in all: gpu:v100=4,nic=2")                                                         \
+    X(SPAN, limit_us, 0, "limit in force for this run (partition default applied)")                                      \
+    X(TEXT, admin_comment, 0, "administrator's comment")                                                                 \
+    X(TEXT, system_comment, 0, "comment of the system: what was accepted without effect, clamped, …")                    \
+    X(BOOL, oom, 0, "the kernel killed a process of it for memory")                                                      \
+    X(BOOL, requeue_pending, 0, "goes back to PENDING when cleaned (scontrol requeue of a running job)")                 \
+    X(BOOL, hold_after_requeue, 0, "and is held then")                                                                   \
+    X(TEXT, waited_for, 0, "what it waited for and how long for each cause, \"Resources=12,Priority=3\" in seconds")     \
+    X(SPAN, cpu_user_us, 0, "user CPU time of all its steps so far")                                                     \
+    X(SPAN, cpu_system_us, 0, "system CPU time of all its steps so far")                                                 \
+    X(TIME, changed_us, 0, "this record changed last")
+
+struct job_request {
+    JOB_REQUEST_FIELDS(FIELD_MEMBER)
+};
+
+struct job_spec {
+    struct job_request req;
+    JOB_SPEC_FIELDS(FIELD_MEMBER)
+};
+
+struct job {
+    struct job_spec spec;
+    JOB_STATE_FIELDS(FIELD_MEMBER)
+};
+
+extern const struct fields job_request_fields; /* offsets in struct job_request */
+extern const struct fields job_spec_fields;    /* in struct job_spec: the request's rows, then the rest */
+extern const struct fields job_fields;         /* in struct job: all rows of job_spec_fields, then the state's */
+
+/* Steps that are no srun launch. */
+#define STEP_BATCH       INT64_C(-1)
+#define STEP_EXTERN      INT64_C(-2)
+#define STEP_INTERACTIVE INT64_C(-3)
+
+/* One job step and what it used. */
+#define STEP_FIELDS(X)                                                                  \
+    X(U64, job_id, 0, "job")                                                            \
+    X(U32, attempt, 0, "start of the job it belongs to")                                \
+    X(I64, step_id, 0, "step number; -1 batch, -2 extern, -3 interactive")              \
+    X(TEXT, step_name, 0, "name: batch, or the program")                                \
+    X(ENUM, state, &job_state_names, "RUNNING, then how it ended")                      \
+    X(TEXT, nodes, 0, "nodes, folded")                                                  \
+    X(I32, node_count, 0, "nodes")                                                      \
+    X(I32, ntasks, 0, "tasks")                                                          \
+    X(I32, cpus, 0, "CPUs")                                                             \
+    X(TEXT, gres, 0, "gres held: gpu:v100=2")                                           \
+    X(TIME, start_us, 0, "started")                                                     \
+    X(TIME, end_us, 0, "ended; 0 while running")                                        \
+    X(SPAN, suspended_us, 0, "time spent suspended")                                    \
+    X(I32, exit_status, 0, "wait status, the highest of its tasks")                     \
+    X(BOOL, oom, 0, "a process was killed for memory")                                  \
+    X(SPAN, cpu_user_us, 0, "user CPU time")                                            \
+    X(SPAN, cpu_system_us, 0, "system CPU time")                                        \
+    X(I64, max_rss_bytes, 0, "largest resident set, page cache not counted")            \
+    X(TEXT, max_rss_node, 0, "node of it")                                              \
+    X(I32, max_rss_task, 0, "task of it")                                               \
+    X(I64, ave_rss_bytes, 0, "mean of the tasks' largest resident sets")                \
+    X(I64, max_vm_bytes, 0, "largest virtual size")                                     \
+    X(I64, ave_vm_bytes, 0, "mean of the tasks' largest virtual sizes")                 \
+    X(I64, max_pages, 0, "most major page faults of a task")                            \
+    X(I64, read_bytes, 0, "bytes read from disk")                                       \
+    X(I64, write_bytes, 0, "bytes written to disk")                                     \
+    X(I64, read_max_bytes, 0, "bytes read, most of a task")                             \
+    X(I64, write_max_bytes, 0, "bytes written, most of a task")                         \
+    X(SPAN, min_cpu_us, 0, "least CPU time of a task")                                  \
+    X(SPAN, ave_cpu_us, 0, "mean CPU time of the tasks")
+
+struct step {
+    STEP_FIELDS(FIELD_MEMBER)
+};
+extern const struct fields step_fields;
+
+/* "42", "42_7" for an array element, "42_[0-9%4]" for the pending rest of an array; appended to out. */
+struct str;
+void job_label(const struct job *j, struct str *out);
+/* "batch", "extern", "interactive" or the number. */
+void step_label(int64_t step_id, struct str *out);
+
+/* Wait statuses as job.exit_status holds them (see wait(2); here defined bit by bit so that simulators need no headers). */
+static inline int status_code(int32_t status)   { return (status >> 8) & 0xff; }
+static inline int status_signal(int32_t status) { return status & 0x7f; }
+static inline int32_t status_of_code(int code)  { return (code & 0xff) << 8; }
+
+#endif

@@ -1,0 +1,21 @@
+/* File name patterns of --output and friends: %A %a %J %j %N %n %s %t %u %x %b %%, with widths (%4j, up to 10 digits, zero-padded);
+ * a backslash in the pattern turns replacement off, as sbatch(1) says. */
+#ifndef REMUDA_MODEL_PATTERN_H
+#define REMUDA_MODEL_PATTERN_H
+
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct pattern_env {
+    uint64_t job_id, array_job_id;  /* array_job_id 0: no array, %A is the job id */
+    uint32_t array_task_id;         /* NO_TASK: %a becomes 4294967294 as Slurm's does */
+    int64_t step_id;                /* STEP_BATCH: %J is the job id alone */
+    int32_t node_index, task;       /* %n, %t */
+    const char *node, *user, *job_name;
+};
+
+void pattern_expand(const char *pattern, const struct pattern_env *env, struct str *out);
+
+#endif

@@ -1,0 +1,131 @@
+/* The settings table: every key of remuda.conf (slurm.conf's grammar) that is not a NodeName= or PartitionName= line. The parser, the
+ * defaults, `scontrol show config` and docs/settings.md come from it. */
+#ifndef REMUDA_MODEL_SETTINGS_H
+#define REMUDA_MODEL_SETTINGS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/fields.h"
+#include "model/node.h"
+#include "model/partition.h"
+
+/* X(type, member, Key, default as text, unit shown by scontrol ("" none; "sec" for spans), doc)
+ * Types: TEXT, I32, BOOL (YES/NO, 1/0), SPAN (seconds in the file), MIB, POLICY (enum limit_policy). */
+#define SETTINGS(X)                                                                                                        \
+    X(TEXT, cluster_name, ClusterName, "remuda", "", "name of the cluster")                                                \
+    X(I32, first_job_id, FirstJobId, "1", "", "id of the first job")                                                       \
+    X(I32, max_job_count, MaxJobCount, "1000000", "", "jobs kept in the controller's memory; more submissions are refused") \
+    X(I64, max_array_size, MaxArraySize, "2147483648", "", "array indexes must be below this")                             \
+    X(SPAN, min_job_age_us, MinJobAge, "300", "sec", "how long an ended job stays visible in squeue and scontrol")         \
+    X(SPAN, kill_wait_us, KillWait, "30", "sec", "between SIGTERM and SIGKILL at the time limit and at scancel")           \
+    X(SPAN, over_time_limit_us, OverTimeLimit, "0", "min", "minutes a job may run past its limit")                         \
+    X(SPAN, inactive_limit_us, InactiveLimit, "0", "sec", "idle interactive allocations end after this; 0 = never")        \
+    X(SPAN, node_timeout_us, SlurmdTimeout, "60", "sec", "a node whose daemon is silent this long is DOWN")                \
+    X(SPAN, heartbeat_us, HeartbeatInterval, "20", "sec", "how often a node daemon reports")                               \
+    X(SPAN, accounting_freq_us, JobAcctGatherFrequency, "5", "sec", "how often the usage of running jobs is sampled where no cgroup measures it") \
+    X(BOOL, job_requeue, JobRequeue, "YES", "", "jobs may be requeued unless --no-requeue")                                \
+    X(I32, max_batch_requeue, MaxBatchRequeue, "5", "", "requeues after failed launches before a job is held")             \
+    X(BOOL, return_to_service, ReturnToService, "YES", "", "a DOWN node that reports again is used again")                 \
+    X(POLICY, enforce_part_limits, EnforcePartLimits, "REFUSE", "", "jobs outside a partition's limits: REFUSE (ALL, ANY, YES), PEND (NO) or CLAMP with a warning") \
+    X(TEXT, priority_type, PriorityType, "priority/multifactor", "", "how jobs are ordered")                               \
+    X(TEXT, priority_flags, PriorityFlags, "", "", "flags of the multifactor priority")                                    \
+    X(I32, priority_weight_age, PriorityWeightAge, "1000", "", "weight of the time waited")                                \
+    X(I32, priority_weight_fairshare, PriorityWeightFairshare, "0", "", "weight of fair share")                            \
+    X(I32, priority_weight_job_size, PriorityWeightJobSize, "0", "", "weight of the size")                                 \
+    X(I32, priority_weight_partition, PriorityWeightPartition, "1000", "", "weight of the partition's PriorityJobFactor")  \
+    X(I32, priority_weight_qos, PriorityWeightQOS, "0", "", "weight of the QOS")                                           \
+    X(TEXT, priority_weight_tres, PriorityWeightTRES, "", "", "weights of resources")                                      \
+    X(SPAN, priority_max_age_us, PriorityMaxAge, "604800", "sec", "time waited that counts fully (7 days)")                \
+    X(SPAN, priority_decay_half_life_us, PriorityDecayHalfLife, "604800", "sec", "half life of past usage (7 days)")       \
+    X(TEXT, preempt_type, PreemptType, "preempt/none", "", "preempt/none, preempt/partition_prio or preempt/qos")          \
+    X(TEXT, preempt_mode, PreemptMode, "OFF", "", "how jobs give way unless the partition says otherwise")                 \
+    X(TEXT, sched_parameters, SchedulerParameters, "", "", "planner parameters")                                           \
+    X(TEXT, scheduler_type, SchedulerType, "sched/backfill", "", "kept for compatibility: Remuda always plans the whole queue") \
+    X(TEXT, select_type, SelectType, "select/cons_tres", "", "kept for compatibility: resources are always cores, memory and devices") \
+    X(TEXT, select_type_parameters, SelectTypeParameters, "CR_Core_Memory", "", "CR_Core_Memory, CR_CPU_Memory, CR_Core, CR_CPU: what is counted") \
+    X(SPAN, scheduler_time_slice_us, SchedulerTimeSlice, "30", "sec", "slice of gang scheduling")                          \
+    X(TEXT, gres_types, GresTypes, "gpu", "", "kinds of generic resources")                                                \
+    X(TEXT, licenses, Licenses, "", "", "licences of the cluster: name:count,…")                                           \
+    X(MIB, def_mem_per_cpu_mib, DefMemPerCPU, "0", "", "memory a CPU for jobs that ask none; 0 = a job gets its share by CPUs of the node") \
+    X(MIB, def_mem_per_node_mib, DefMemPerNode, "0", "", "memory a node for jobs that ask none")                           \
+    X(MIB, max_mem_per_cpu_mib, MaxMemPerCPU, "0", "", "memory a CPU at most; 0 = no limit")                               \
+    X(MIB, max_mem_per_node_mib, MaxMemPerNode, "0", "", "memory a node at most; 0 = no limit")                            \
+    X(TEXT, slurmctld_host, SlurmctldHost, "", "", "host of the controller; default this host")                            \
+    X(TEXT, slurm_user, SlurmUser, "", "", "user the controller runs as; default whoever started it")                      \
+    X(TEXT, operators, Operators, "", "", "users who may operate on everybody's jobs and on nodes")                        \
+    X(TEXT, state_save_location, StateSaveLocation, "", "", "state directory; default as `remuda up` chose it")            \
+    X(TEXT, prolog, Prolog, "", "", "program run on each node before a job")                                               \
+    X(TEXT, epilog, Epilog, "", "", "program run on each node after a job")                                                \
+    X(SPAN, prolog_timeout_us, PrologEpilogTimeout, "300", "sec", "how long they may take")                                \
+    X(TEXT, mail_prog, MailProg, "/usr/sbin/sendmail", "", "program that sends mail (as sendmail -t, message on stdin)")   \
+    X(TEXT, smtp_server, SmtpServer, "", "", "host[:port] mail is handed to instead of MailProg")                          \
+    X(TEXT, mail_from, MailFrom, "", "", "sender of mail; default remuda@host")                                            \
+    X(TEXT, mail_domain, MailDomain, "", "", "put after user names without one")                                           \
+    X(TEXT, propagate_limits, PropagateResourceLimits, "ALL", "", "soft limits taken from the submitter: ALL, NONE or a list") \
+    X(TEXT, propagate_limits_except, PropagateResourceLimitsExcept, "", "", "soft limits not taken")                       \
+    X(TEXT, job_acct_gather_type, JobAcctGatherType, "jobacct_gather/remuda", "", "kept for compatibility: usage is always measured") \
+    X(TEXT, accounting_storage_type, AccountingStorageType, "accounting_storage/remuda", "", "kept for compatibility: accounting is always on") \
+    X(SPAN, acct_gather_node_freq_us, AcctGatherNodeFreq, "0", "sec", "kept for compatibility")                            \
+    X(TEXT, proctrack_type, ProctrackType, "proctrack/remuda", "", "kept for compatibility")                               \
+    X(TEXT, task_plugin, TaskPlugin, "task/remuda", "", "kept for compatibility")                                          \
+    X(TEXT, mpi_default, MpiDefault, "none", "", "--mpi of srun unless given")                                             \
+    X(TEXT, submit_filter, JobSubmitProgram, "", "", "program that sees each submission as JSON and may change or refuse it") \
+    X(BOOL, constrain_cores, ConstrainCores, "YES", "", "keep jobs on their CPUs")                                         \
+    X(BOOL, constrain_ram, ConstrainRAMSpace, "YES", "", "hold jobs to their memory")                                      \
+    X(BOOL, constrain_devices, ConstrainDevices, "YES", "", "hide other jobs' devices")                                    \
+    X(SPAN, unkillable_timeout_us, UnkillableStepTimeout, "60", "sec", "processes that outlive SIGKILL this long are reported")
+
+enum setting_type { SETTING_TEXT, SETTING_I32, SETTING_I64, SETTING_BOOL, SETTING_SPAN, SETTING_MIB, SETTING_POLICY };
+#define SETTING_C_TEXT   const char *
+#define SETTING_C_I32    int32_t
+#define SETTING_C_I64    int64_t
+#define SETTING_C_BOOL   bool
+#define SETTING_C_SPAN   int64_t
+#define SETTING_C_MIB    int64_t
+#define SETTING_C_POLICY int32_t
+
+struct settings {
+#define X(type, member, key, standard, unit, doc) SETTING_C_##type member;
+    SETTINGS(X)
+#undef X
+};
+
+struct setting {
+    const char *key;
+    enum setting_type type;
+    size_t offset;
+    const char *standard; /* default, as text */
+    const char *unit;
+    const char *doc;
+};
+extern const struct setting setting_table[];
+extern const size_t setting_count;
+
+/* All defaults; texts are static. */
+void settings_default(struct settings *s);
+/* The value as `scontrol show config` prints it ("300 sec", "(null)" for empty texts), appended. */
+struct str;
+void setting_format(const struct setting *k, const struct settings *s, struct str *out);
+
+/* A whole configuration: settings, nodes, partitions, and what the reader should know. Owns its arena. */
+struct config {
+    struct arena *arena;
+    struct settings settings;
+    struct node *node;         /* ranges expanded: one entry a node */
+    size_t nnodes;
+    struct partition *part;
+    size_t nparts;
+    const char **warning;      /* "remuda.conf:12: unknown key \"NodeNam\"; did you mean NodeName?" */
+    size_t nwarnings;
+};
+
+/* Reads a file for Include; returns its text (in the arena) or NULL with ret_err set. */
+typedef const char *(*config_reader)(void *ctx, const char *path, struct arena *a, struct err *ret_err);
+
+/* Parses slurm.conf's grammar: Key=Value pairs separated by blanks, '#' comments, backslash continuation, quotes, NodeName=DEFAULT and
+ * PartitionName=DEFAULT, ranges in names, Include FILE. Keys in any letter case. Unknown keys, and known Slurm keys that have no effect
+ * here, give warnings; bad values are errors that name file, line, key, what is allowed. ret is filled only on success. */
+bool config_parse(const char *text, const char *file, config_reader reader, void *ctx, struct config *ret, struct err *ret_err);
+void config_done(struct config *c);
+
+#endif
