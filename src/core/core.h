@@ -1,0 +1,114 @@
+/* The controller's machine: the only place where a job's life is decided. Pure: the shell feeds events and carries effects out.
+ *
+ *   turn:  for each input: core_step(EV_…)   — then one EV_WAKE if core_wake_due() ≤ now (it plans)
+ *          commit all FX_STORE in one transaction
+ *          release FX_REPLY, FX_SEND, FX_RUN  — in the order they were made */
+#ifndef REMUDA_CORE_CORE_H
+#define REMUDA_CORE_CORE_H
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "model/message.h"
+#include "model/settings.h"
+
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct core; /* opaque */
+
+/* Who is at the other end, as the shell checked it. */
+struct peer {
+    uint32_t uid, gid;
+    const char *user, *group;   /* names; NULL if they have none */
+    const char *groups;         /* all group names of the user, comma-separated; NULL = not looked up */
+    const char *host;           /* where it is */
+    bool is_admin;              /* root, SlurmUser or the user the controller runs as */
+};
+
+enum event_kind {
+    EV_MESSAGE,    /* a message came from connection `conn` */
+    EV_CLOSED,     /* connection `conn` is gone */
+    EV_WAKE,       /* core_wake_due() has come */
+    EV_CONFIG,     /* the configuration was read (again) */
+    EV_STORE_AWAY, /* a commit failed; text says why. Effects of that turn were not released; they will be when it is back */
+    EV_STORE_BACK,
+};
+
+struct event {
+    enum event_kind kind;
+    int64_t now_us;
+    uint64_t conn;               /* number of the connection, never reused */
+    const struct peer *peer;     /* EV_MESSAGE */
+    const struct message *msg;   /* EV_MESSAGE */
+    const struct config *config; /* EV_CONFIG */
+    const char *text;
+};
+
+enum effect_kind {
+    FX_STORE, /* table, op, record */
+    FX_REPLY, /* conn, msg: an answer to a client */
+    FX_SEND,  /* conn, msg: to a node daemon; payload_job ≠ 0: attach that job's script and environment to the LAUNCH */
+    FX_MAIL,  /* mail */
+    FX_CLOSE, /* conn */
+    FX_LOG,   /* text, level */
+    FX_STOP,  /* stop this daemon after this turn */
+    FX_RECONFIGURE, /* read the configuration and feed EV_CONFIG */
+};
+
+enum log_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO, LEVEL_DEBUG };
+
+struct mail {
+    const char *to;      /* user or address */
+    const char *subject; /* "Slurm Job_id=42 Name=train Ended, Run time 00:01:02, COMPLETED, ExitCode 0" */
+    const char *body;
+};
+
+struct effect {
+    enum effect_kind kind;
+    uint64_t conn;
+    struct message msg;     /* body lives in the effects' arena */
+    uint64_t payload_job;
+    enum store_table table;
+    bool remove;            /* FX_STORE: delete the row */
+    const void *record;     /* FX_STORE: copy in the arena */
+    struct mail mail;
+    enum log_level level;
+    const char *text;
+};
+
+struct effects {
+    struct arena *arena;
+    struct effect *v;
+    size_t n, cap;
+};
+void effects_init(struct effects *fx);
+void effects_reset(struct effects *fx); /* empties, keeps memory */
+void effects_done(struct effects *fx);
+
+/* `seed` feeds the machine's own generator; host names the controller's host. */
+struct core *core_new(uint64_t seed, const char *host);
+void core_free(struct core *c);
+
+/* Start: EV_CONFIG first, then every stored row (order: META, PARTITION, NODE, JOB (live_only), STEP of live jobs), then core_loaded. */
+void core_load(struct core *c, enum store_table table, const void *record);
+void core_loaded(struct core *c, int64_t now_us, struct effects *fx);
+
+void core_step(struct core *c, const struct event *ev, struct effects *fx);
+/* When it wants EV_WAKE; INT64_MAX = never, ≤ now = at the end of this turn. */
+int64_t core_wake_due(const struct core *c);
+
+struct view {
+    void (*row)(void *ctx, const void *record); /* struct job, node, partition, step or daemon_status as q->what says; valid during the call */
+    void *ctx;
+};
+/* Reads live state. Rows a user may not see are left out. ERR by value when a filter makes no sense (refusal + detail). Unknown single job id: REFUSE_INVALID_JOB_ID
+ * (clients.md edge 7). QUERY_SETTINGS and QUERY_HISTORY are the shell's. */
+enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer, int64_t now_us, const struct view *v, struct str *detail);
+
+void core_check(const struct core *c);          /* asserts every invariant */
+uint64_t core_hash(const struct core *c);       /* of the whole state; equal states, equal hashes */
+const struct settings *core_settings(const struct core *c);
+
+#endif

@@ -1,0 +1,55 @@
+/* The planner: cluster + now → who starts where now, who is promised what later, and why each other job waits. */
+#ifndef REMUDA_SCHED_PLAN_H
+#define REMUDA_SCHED_PLAN_H
+
+#include "sched/cluster.h"
+
+/* How much work a pass may do. The whole queue is always considered; a budget bounds how many get a promised start computed. */
+struct budget {
+    uint32_t promises; /* at most so many planned starts; 0 = the default of the policy */
+};
+
+struct plan_start {
+    uint64_t job_id;     /* of an array: one element of it */
+    const char *partition;
+    struct alloc alloc;
+    int64_t limit_us;    /* limit of this run (default of the partition applied, time_min considered); TIME_UNLIMITED = none */
+};
+
+struct plan_wait {
+    enum job_reason reason;
+    const char *detail;  /* sentence with every blocker and its count; may be NULL */
+    uint64_t priority;   /* multifactor priority */
+    uint32_t rank;       /* 1 = next */
+    int64_t planned_us;  /* 0 = none */
+    const char *planned_nodes; /* folded; NULL = none */
+};
+
+struct plan_preempt {
+    uint64_t victim;     /* running job that must give way */
+    uint64_t for_job;
+    enum preempt_mode mode;
+};
+
+/* Answer of the last pass; kept between passes, because promises and incremental planning live in it. */
+struct plan {
+    struct plan_start *start;
+    size_t nstarts;
+    struct plan_preempt *preempt;
+    size_t npreempts;
+    int64_t next_us;       /* plan again by then even if nothing happens; 0 = no need */
+    uint64_t considered;   /* waiting jobs (array elements counted once) looked at */
+    struct plan_private *priv;
+};
+struct plan *plan_new(void);
+void plan_free(struct plan *p);
+
+/* One pass. Deterministic: no floating point, no iteration by address. The starts are not applied: the caller calls cluster_unwait/cluster_start. */
+void sched_plan(const struct cluster *cl, int64_t now_us, struct budget *b, struct plan *ret_plan);
+
+/* What the last pass found about a waiting job (texts valid until the next pass). False if it was not waiting then. */
+bool plan_wait_of(const struct plan *p, const struct cluster *cl, uint64_t job_id, struct plan_wait *ret);
+/* Multifactor priority now, as squeue %Q and sprio show it. */
+uint64_t sched_priority(const struct cluster *cl, const struct waiting *w, int64_t now_us);
+
+#endif
