@@ -69,7 +69,6 @@
     X(TEXT, proctrack_type, ProctrackType, "proctrack/remuda", "", "kept for compatibility")                               \
     X(TEXT, task_plugin, TaskPlugin, "task/remuda", "", "kept for compatibility")                                          \
     X(TEXT, mpi_default, MpiDefault, "none", "", "--mpi of srun unless given")                                             \
-    X(TEXT, submit_filter, JobSubmitProgram, "", "", "program that sees each submission as JSON and may change or refuse it") \
     X(BOOL, constrain_cores, ConstrainCores, "YES", "", "keep jobs on their CPUs")                                         \
     X(BOOL, constrain_ram, ConstrainRAMSpace, "YES", "", "hold jobs to their memory")                                      \
     X(BOOL, constrain_devices, ConstrainDevices, "YES", "", "hide other jobs' devices")                                    \

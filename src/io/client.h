@@ -1,0 +1,32 @@
+/* The commands' side of a connection to the controller: plain blocking sockets, nothing else linked, so that sbatch takes about a millisecond. */
+#ifndef REMUDA_IO_CLIENT_H
+#define REMUDA_IO_CLIENT_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/message.h"
+
+#include <stdbool.h>
+
+/* The state directory: explicit (--state), else REMUDA_STATE, else /var/lib/remuda for root, else $XDG_STATE_HOME/remuda or ~/.local/state/remuda.
+ * (SLURM_CONF naming a file inside a state directory selects that one.) */
+const char *state_dir_find(const char *explicit_dir, struct arena *a);
+/* Path of the controller's socket in it. */
+const char *state_socket_path(const char *state_dir, struct arena *a);
+
+struct client; /* opaque */
+
+/* ERR_UNAVAILABLE: "controller not running in DIR; start it with: remuda up [--state DIR]". */
+struct client *client_open(const char *state_dir, struct err *ret_err);
+void client_close(struct client *c);
+/* Sends one request and waits for its answer (a message; the answer lives in `a`). DONE with a refusal is an answer, not an error.
+ * timeout_ms 0 = 60 s; then ERR_UNAVAILABLE "Socket timed out on send/recv operation"; negative = wait for ever. */
+bool client_call(struct client *c, enum message_kind kind, const void *body, int timeout_ms, struct arena *a, struct message *ret, struct err *ret_err);
+/* Sends a query and calls row(ctx, record) for each record that comes; texts of records live in `a`. *ret_done is the closing DONE. */
+bool client_query(struct client *c, const struct msg_query *q, const struct fields *t, struct arena *a, void (*row)(void *ctx, const void *record),
+                  void *ctx, struct msg_done *ret_done, struct err *ret_err);
+/* For many requests in flight (bench, several jobs): send without waiting, then take answers in order. */
+bool client_send(struct client *c, enum message_kind kind, const void *body, uint64_t *ret_seq, struct err *ret_err);
+bool client_receive(struct client *c, int timeout_ms, struct arena *a, struct message *ret, struct err *ret_err);
+
+#endif
