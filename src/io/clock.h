@@ -1,0 +1,10 @@
+/* The clocks. Only the shells read them; the pure machines are told. */
+#ifndef REMUDA_IO_CLOCK_H
+#define REMUDA_IO_CLOCK_H
+
+#include <stdint.h>
+
+int64_t clock_now_us(void);       /* wall clock: µs since 1970 UTC */
+int64_t clock_monotonic_us(void); /* never goes back; for how long something took */
+
+#endif

@@ -1,0 +1,28 @@
+/* Small files and directories, for the moments when a daemon may block: start-up, configuration. */
+#ifndef REMUDA_IO_FILES_H
+#define REMUDA_IO_FILES_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Errors name the path and say why: ERR_NOT_FOUND if it is not there, ERR_DENIED, ERR_LIMIT above `max` bytes, else ERR_UNAVAILABLE. */
+
+/* Appends the whole file. */
+bool file_read(const char *path, size_t max, struct str *out, struct err *ret_err);
+/* The whole file as a text in the arena; NULL with ret_err. */
+const char *file_read_text(const char *path, size_t max, struct arena *a, struct err *ret_err);
+/* Replaces the file: a reader sees the old or the new, whole; durable when it returns true. */
+bool file_write_atomic(const char *path, const void *data, size_t len, mode_t mode, struct err *ret_err);
+/* Makes the directory and its parents (parents with 0755); one that is there is fine. */
+bool dir_make(const char *path, mode_t mode, struct err *ret_err);
+/* Removes a directory with everything in it (links are not followed). One that is not there is fine. */
+bool dir_remove(const char *path, struct err *ret_err);
+/* Names in a directory, sorted, without . and ..: names and array live in the arena. */
+bool dir_list(const char *path, struct arena *a, const char ***ret_names, size_t *ret_n, struct err *ret_err);
+
+#endif

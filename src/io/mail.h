@@ -1,0 +1,27 @@
+/* Mail about jobs: handed to a sendmail program, or straight to an SMTP server. Never blocks; a mail that cannot be delivered is tried again for a
+ * while and then logged and dropped: no job waits for mail. */
+#ifndef REMUDA_IO_MAIL_H
+#define REMUDA_IO_MAIL_H
+
+#include "io/log.h"
+#include "io/loop.h"
+
+#define MAIL_QUEUE_MAX 10000u /* mails waiting; more are dropped, and logged */
+
+struct mailer; /* opaque */
+
+struct mail_settings {
+    const char *program; /* run as PROGRAM -t with the message on stdin; used when server is empty */
+    const char *server;  /* host[:port] or [v6]:port, port 25 unless given */
+    const char *from;    /* empty = remuda@HOST */
+    const char *domain;  /* appended as @domain to recipients without one; may be empty */
+};
+
+struct mailer *mailer_new(struct loop *l, struct log *log);
+void mailer_configure(struct mailer *m, const struct mail_settings *s); /* copies */
+/* Takes copies and returns at once. `to` is a user name or an address, or several with commas. Line breaks in `to` and `subject` become blanks. */
+void mailer_send(struct mailer *m, const char *to, const char *subject, const char *body);
+size_t mailer_waiting(const struct mailer *m);
+void mailer_free(struct mailer *m); /* what waits is dropped, and logged. NULL is fine */
+
+#endif
