@@ -1,0 +1,30 @@
+# Remuda: `make up` starts a cluster on this machine and shows it work; `make test` runs everything. HACKING.md has the rest.
+BUILD ?= build
+PREFIX ?= /usr/local
+BENCH ?=
+
+.PHONY: all deps test-deps up test test-heavy bench install clean
+
+all: deps
+	@tools/build $(BUILD)
+
+deps:
+	@tools/deps build
+
+test-deps: deps
+	@tools/deps test
+
+up: all
+	@tools/up
+
+test: all test-deps
+	@tools/test $(BUILD)
+
+bench: all
+	@BENCH="$(BENCH)" tools/bench $(BUILD)
+
+install: all
+	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --no-rebuild
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-* remuda remudad remuda-shepherd remuda-sim bin

@@ -1,0 +1,75 @@
+#include "cli/cluster_dir.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *cluster_conf_path(const char *state_dir, struct arena *a)
+{
+    return arena_printf(a, "%s/remuda.conf", state_dir);
+}
+
+const char *controller_pid_path(const char *state_dir, struct arena *a)
+{
+    return arena_printf(a, "%s/controller.pid", state_dir);
+}
+
+const char *node_pid_path(const char *state_dir, const char *node, struct arena *a)
+{
+    return arena_printf(a, "%s/nodes/%s/node.pid", state_dir, node);
+}
+
+const char *controller_log_path(const char *state_dir, struct arena *a)
+{
+    return arena_printf(a, "%s/log/controller.log", state_dir);
+}
+
+const char *node_log_path(const char *state_dir, const char *node, struct arena *a)
+{
+    return arena_printf(a, "%s/log/node-%s.log", state_dir, node);
+}
+
+static const char *file_read(void *ctx, const char *path, struct arena *a, struct err *ret_err)
+{
+    const char *dir = ctx;
+    const char *full = path[0] == '/' ? path : arena_printf(a, "%s/%s", dir, path);
+    int fd = open(full, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        err_set(ret_err, errno == ENOENT ? ERR_NOT_FOUND : ERR_UNAVAILABLE, "%s: %s", full, strerror(errno));
+        return NULL;
+    }
+    struct str text = STR_INIT;
+    char piece[16384];
+    ssize_t n;
+    while ((n = read(fd, piece, sizeof piece)) > 0)
+        str_addn(&text, piece, (size_t) n);
+    close(fd);
+    const char *result = arena_strdup(a, str_text(&text));
+    str_done(&text);
+    return result;
+}
+
+bool cluster_conf_read(const char *state_dir, struct config *ret, struct err *ret_err)
+{
+    struct arena *a = arena_new();
+    const char *path = cluster_conf_path(state_dir, a);
+    const char *text = file_read((void *) (uintptr_t) state_dir, path, a, ret_err);
+    bool ok = text && config_parse(text, path, file_read, (void *) (uintptr_t) state_dir, ret, ret_err);
+    arena_free(a);
+    return ok;
+}
+
+bool node_is_here(const struct node *n, const char *hostname)
+{
+    if (n->is_virtual)
+        return true;
+    const char *host = n->hostname ? n->hostname : n->name;
+    size_t len = strcspn(hostname, ".");
+    return text_is(host, hostname) || (strlen(host) == len && strncmp(host, hostname, len) == 0) ||
+           text_is(host, "localhost");
+}

@@ -1,0 +1,22 @@
+/* The files of a cluster in its state directory, as `remuda up`, `down` and `status` see them. */
+#ifndef REMUDA_CLI_CLUSTER_DIR_H
+#define REMUDA_CLI_CLUSTER_DIR_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/settings.h"
+
+#include <stdbool.h>
+
+const char *cluster_conf_path(const char *state_dir, struct arena *a);
+const char *controller_pid_path(const char *state_dir, struct arena *a);
+const char *node_pid_path(const char *state_dir, const char *node, struct arena *a);
+const char *controller_log_path(const char *state_dir, struct arena *a);
+const char *node_log_path(const char *state_dir, const char *node, struct arena *a);
+
+/* Reads DIR/remuda.conf with its includes. ERR_NOT_FOUND if there is none. The caller calls config_done. */
+bool cluster_conf_read(const char *state_dir, struct config *ret, struct err *ret_err);
+/* Is the node one whose daemon runs on this host: a virtual one, or one with this host's name? */
+bool node_is_here(const struct node *n, const char *hostname);
+
+#endif

@@ -1,0 +1,105 @@
+/* remuda down: stops the daemons of a cluster. Jobs that run go on under their shepherds and report when the cluster is up again. */
+#include "base/str.h"
+#include "cli/cluster_dir.h"
+#include "cli/commands.h"
+#include "cli/program.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STOP_TIMEOUT_MS 15000
+
+static const char usage[] = "Usage: remuda down [--state DIR]\n  Stops the daemons on this machine. Running jobs go on; nothing is lost. `remuda up` continues.\n";
+
+static uint64_t jobs_running(const char *state_dir, struct arena *a)
+{
+    struct client *c = client_open(state_dir, NULL);
+    struct msg_query q = {.what = QUERY_JOBS, .fields = "id", .states = "RUNNING,SUSPENDED,COMPLETING"};
+    struct msg_done done = {0};
+    if (c) {
+        client_query(c, &q, &job_fields, a, NULL, NULL, &done, NULL);
+        client_close(c);
+    }
+    return done.count;
+}
+
+static bool stopped_wait(const char *pid_file, int *budget_ms)
+{
+    struct timespec nap = {.tv_nsec = 10 * 1000000};
+    while (program_daemon_pid(pid_file)) {
+        if (*budget_ms <= 0)
+            return false;
+        nanosleep(&nap, NULL);
+        *budget_ms -= 10;
+    }
+    return true;
+}
+
+/* Asks the process of a pid file to end. True if there was one. */
+static bool daemon_stop(const char *pid_file)
+{
+    long pid = program_daemon_pid(pid_file);
+    return pid > 0 && kill((pid_t) pid, SIGTERM) == 0;
+}
+
+static int down(const char *state_dir, struct arena *a)
+{
+    struct config config;
+    struct err err = {0};
+    char hostname[256] = "";
+    int budget = STOP_TIMEOUT_MS;
+    size_t stopped = 0;
+    bool late = false;
+    if (!cluster_conf_read(state_dir, &config, &err)) {
+        program_error("remuda down", "no cluster in %s: %s", state_dir, err.text);
+        return 1;
+    }
+    gethostname(hostname, sizeof hostname - 1);
+    uint64_t running = jobs_running(state_dir, a);
+    const char *controller = controller_pid_path(state_dir, a);
+    stopped += daemon_stop(controller);
+    for (size_t i = 0; i < config.nnodes; i++)
+        if (node_is_here(&config.node[i], hostname))
+            stopped += daemon_stop(node_pid_path(state_dir, config.node[i].name, a));
+    late |= !stopped_wait(controller, &budget);
+    for (size_t i = 0; i < config.nnodes; i++)
+        if (node_is_here(&config.node[i], hostname))
+            late |= !stopped_wait(node_pid_path(state_dir, config.node[i].name, a), &budget);
+    if (late)
+        program_error("remuda down", "some daemons did not stop within %d s; `remuda status` shows which", STOP_TIMEOUT_MS / 1000);
+    else if (!stopped)
+        printf("Cluster \"%s\" was not running.\n", config.settings.cluster_name);
+    else if (running)
+        printf("Cluster \"%s\" is down; %llu job%s go%s on. `remuda up` continues.\n", config.settings.cluster_name,
+               (unsigned long long) running, running == 1 ? "" : "s", running == 1 ? "es" : "");
+    else
+        printf("Cluster \"%s\" is down. `remuda up` continues.\n", config.settings.cluster_name);
+    config_done(&config);
+    return late ? 1 : 0;
+}
+
+int cmd_down(int argc, char **argv)
+{
+    const char *state_dir = NULL;
+    struct err err = {0};
+    for (int i = 1; i < argc;) {
+        if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
+            fputs(usage, stdout);
+            return 0;
+        }
+        if (!program_state_option(argc, argv, &i, &state_dir, &err))
+            err_set(&err, ERR_INVALID, "unknown word \"%s\"", argv[i]);
+        if (err.code) {
+            program_error("remuda down", "%s", err.text);
+            return 2;
+        }
+    }
+    struct arena *a = arena_new();
+    int rc = down(state_dir_find(state_dir, a), a);
+    arena_free(a);
+    return rc;
+}

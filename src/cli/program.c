@@ -1,0 +1,88 @@
+#include "cli/program.h"
+
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void program_error(const char *name, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%s: error: ", name);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+const char *program_dir(struct arena *a)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0)
+        return ".";
+    path[n] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash)
+        *slash = '\0';
+    return arena_strdup(a, path);
+}
+
+const char *program_bin_dir(struct arena *a)
+{
+    const char *dir = program_dir(a);
+    const char *bin = arena_printf(a, "%s/bin", dir);
+    return access(arena_printf(a, "%s/sbatch", bin), X_OK) == 0 ? bin : dir;
+}
+
+const char *program_sibling(const char *name, struct arena *a)
+{
+    return arena_printf(a, "%s/%s", program_dir(a), name);
+}
+
+struct client *program_connect(const char *name, const char *state_dir)
+{
+    struct err err = {0};
+    struct client *c = client_open(state_dir, &err);
+    if (!c) {
+        program_error(name, "%s", refusal_text(REFUSE_NO_CONTROLLER));
+        program_error(name, "%s", err.text);
+    }
+    return c;
+}
+
+bool program_state_option(int argc, char **argv, int *i, const char **state_dir, struct err *ret_err)
+{
+    const char *arg = argv[*i];
+    if (text_starts(arg, "--state=")) {
+        *state_dir = arg + strlen("--state=");
+    } else if (text_is(arg, "--state")) {
+        if (*i + 1 >= argc) {
+            err_set(ret_err, ERR_INVALID, "--state needs a directory");
+            return true;
+        }
+        *state_dir = argv[++*i];
+    } else {
+        return false;
+    }
+    ++*i;
+    return true;
+}
+
+long program_daemon_pid(const char *pid_file)
+{
+    int fd = open(pid_file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    char text[32] = {0};
+    ssize_t n = read(fd, text, sizeof text - 1);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    return n > 0 && held ? strtol(text, NULL, 10) : 0;
+}

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""The layers of ARCHITECTURE.md: each folder of src/ includes only what its row lists, each library's headers stay in their folder, no cycles.
+
+Prints TAP. Usage: layers.py SOURCE_ROOT
+"""
+import pathlib
+import re
+import sys
+
+# folder: (folders it may include, system headers of libraries it may include)
+LAYERS = {
+    "base": (set(), {"uthash.h", "utlist.h"}),
+    "model": ({"base"}, set()),
+    "sched": ({"model", "base"}, set()),
+    "core": ({"sched", "model", "base"}, set()),
+    "agent": ({"model", "base"}, set()),
+    "wire": ({"model", "base"}, {"json-c/"}),
+    "script": ({"model", "base"}, set()),
+    "store": ({"model", "base"}, {"sqlite3.h"}),
+    "io": ({"wire", "model", "base"}, {"uv.h", "openssl/"}),
+    "node": ({"agent", "io", "wire", "model", "base"}, {"hwloc.h", "hwloc/"}),
+    "controller": ({"core", "sched", "store", "io", "wire", "model", "base", "node"}, set()),
+    "cli": ({"script", "io", "wire", "model", "base"}, set()),
+    "sim": ({"core", "agent", "sched", "wire", "store", "model", "base"}, set()),
+}
+# The only thing of node/ that the controller may see: the entry of the other role of the same program.
+ONLY = {("controller", "node"): {"node/node.h"}}
+LIBRARIES = ("uthash.h", "utlist.h", "json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "nvml.h")
+# Library headers that one file alone may include.
+ONE_FILE = {"json-c/": "wire/json.c", "uthash.h": "base/map.c"}
+INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
+
+
+def includes(path):
+    return INCLUDE.findall(path.read_text(errors="replace"))
+
+
+def complaints_of(folder, src):
+    may, libraries = LAYERS[folder]
+    found = []
+    for path in sorted((src / folder).rglob("*.[ch]")):
+        name = path.relative_to(src).as_posix()
+        for quote, header in includes(path):
+            top = header.split("/")[0]
+            if quote == '"':
+                if "/" not in header or not (src / header).exists():
+                    found.append(f'{name}: "{header}" is no path below src/')
+                elif top != folder and top not in may:
+                    found.append(f"{name}: {folder} may not include {header}")
+                elif header not in ONLY.get((folder, top), {header}):
+                    found.append(f"{name}: {folder} may include only {ONLY[folder, top]} of {top}")
+                continue
+            for library in LIBRARIES:
+                if header.startswith(library):
+                    if library not in libraries:
+                        found.append(f"{name}: {folder} may not include <{header}>")
+                    one = ONE_FILE.get(library)
+                    if one and name != one and not (library == "uthash.h" and folder == "base"):
+                        found.append(f"{name}: <{header}> belongs to {one} alone")
+    return found
+
+
+def cycle_of(graph):
+    """One cycle in the graph of folders, or None."""
+    state = {}
+
+    def visit(node, trail):
+        if state.get(node) == "done":
+            return None
+        if state.get(node) == "open":
+            return trail[trail.index(node):] + [node]
+        state[node] = "open"
+        for other in sorted(graph.get(node, ())):
+            cycle = visit(other, trail + [node])
+            if cycle:
+                return cycle
+        state[node] = "done"
+        return None
+
+    for node in sorted(graph):
+        cycle = visit(node, [])
+        if cycle:
+            return cycle
+    return None
+
+
+def main():
+    src = pathlib.Path(sys.argv[1]) / "src"
+    folders = sorted(p.name for p in src.iterdir() if p.is_dir())
+    print(f"1..{len(folders) + 1}")
+    graph = {}
+    for number, folder in enumerate(folders, 1):
+        found = complaints_of(folder, src) if folder in LAYERS else [f"{folder} has no row in the table of layers"]
+        graph[folder] = {h.split("/")[0] for p in (src / folder).rglob("*.[ch]") for q, h in includes(p) if q == '"'} - {folder}
+        for line in found:
+            print(f"# {line}")
+        print(f"{'not ok' if found else 'ok'} {number} - {folder} includes only what its row lists")
+    cycle = cycle_of(graph)
+    if cycle:
+        print(f"# {' -> '.join(cycle)}")
+    print(f"{'not ok' if cycle else 'ok'} {len(folders) + 1} - no cycles between folders")
+
+
+main()
