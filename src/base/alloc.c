@@ -1,0 +1,72 @@
+#include "base/alloc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Noreturn void die(const char *invariant)
+{
+    /* Kept in a volatile so that a debugger shows it in the core file. */
+    const char *volatile broken = invariant;
+    (void) broken;
+    abort();
+}
+
+static void *there(void *ptr)
+{
+    if (!ptr)
+        die("out of memory");
+    return ptr;
+}
+
+void *xmalloc(size_t size)
+{
+    return there(malloc(size ? size : 1));
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+    return there(calloc(count ? count : 1, size ? size : 1));
+}
+
+void *xrealloc(void *ptr, size_t size)
+{
+    return there(realloc(ptr, size ? size : 1));
+}
+
+void *xmemdup(const void *data, size_t size)
+{
+    void *copy = xmalloc(size);
+    if (size)
+        memcpy(copy, data, size);
+    return copy;
+}
+
+char *xstrdup(const char *text)
+{
+    return text ? xmemdup(text, strlen(text) + 1) : NULL;
+}
+
+char *xstrndup(const char *text, size_t max)
+{
+    size_t len = strnlen(text, max);
+    char *copy = xmalloc(len + 1);
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    return copy;
+}
+
+char *xasprintf(const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    CHECK(len >= 0);
+    char *text = xmalloc((size_t) len + 1);
+    vsnprintf(text, (size_t) len + 1, format, again);
+    va_end(again);
+    return text;
+}

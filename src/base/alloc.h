@@ -1,0 +1,24 @@
+/* Memory that is there or the program is not: out of memory aborts (the store brings everything back). */
+#ifndef REMUDA_BASE_ALLOC_H
+#define REMUDA_BASE_ALLOC_H
+
+#include <stddef.h>
+
+/* Like malloc, calloc, realloc, strdup and strndup, but never return NULL; the caller frees with free(). */
+void *xmalloc(size_t size);
+void *xcalloc(size_t count, size_t size);
+void *xrealloc(void *ptr, size_t size);
+char *xstrdup(const char *text);             /* NULL gives NULL */
+char *xstrndup(const char *text, size_t max);
+void *xmemdup(const void *data, size_t size);
+char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Stops the program with SIGABRT. `invariant` is for a debugger and a core file; nothing is printed here (base does no I/O). */
+_Noreturn void die(const char *invariant);
+
+/* An invariant that stays on in production. */
+#define CHECK(condition) ((condition) ? (void)0 : die(#condition))
+
+#define ARRAY_LEN(array) (sizeof(array) / sizeof((array)[0]))
+
+#endif

@@ -1,0 +1,37 @@
+#include "base/err.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool err_setv(struct err *e, enum err_code code, const char *format, va_list args)
+{
+    if (e) {
+        e->code = code;
+        vsnprintf(e->text, sizeof e->text, format, args);
+    }
+    return false;
+}
+
+bool err_set(struct err *e, enum err_code code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    err_setv(e, code, format, args);
+    va_end(args);
+    return false;
+}
+
+bool err_prefix(struct err *e, const char *format, ...)
+{
+    if (!e)
+        return false;
+    char former[ERR_TEXT_MAX];
+    memcpy(former, e->text, sizeof former);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(e->text, sizeof e->text, format, args);
+    va_end(args);
+    size_t len = strlen(e->text);
+    snprintf(e->text + len, sizeof e->text - len, ": %s", former);
+    return false;
+}

@@ -1,0 +1,35 @@
+/* Errors travel by value: a code for programs, a sentence for people. Functions that can fail return bool (true = done)
+ * and take a last argument `struct err *ret_err`, which may be NULL. */
+#ifndef REMUDA_BASE_ERR_H
+#define REMUDA_BASE_ERR_H
+
+#include <stdbool.h>
+#include <stdarg.h>
+
+#define ERR_TEXT_MAX 600
+
+enum err_code {
+    ERR_NONE,
+    ERR_INVALID,     /* what was asked makes no sense or breaks a rule */
+    ERR_NOT_FOUND,
+    ERR_EXISTS,
+    ERR_DENIED,      /* who asked may not */
+    ERR_LIMIT,       /* a documented limit is exceeded */
+    ERR_UNSUPPORTED, /* known, but not supported yet */
+    ERR_UNAVAILABLE, /* a peer, disk or service is away; trying again may work */
+    ERR_INTERNAL,
+};
+
+struct err {
+    enum err_code code;
+    char text[ERR_TEXT_MAX]; /* one sentence, no newline; cut to fit */
+};
+
+/* Sets code and sentence; does nothing if e is NULL. Always returns false, so that `return err_set(…)` reads well. */
+bool err_set(struct err *e, enum err_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool err_setv(struct err *e, enum err_code code, const char *format, va_list args);
+
+/* Puts "what: " before the sentence. Returns false. */
+bool err_prefix(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,36 @@
+/* A set of task indexes of a job array, kept as ranges: a million elements cost what their gaps cost. */
+#ifndef REMUDA_BASE_IDSET_H
+#define REMUDA_BASE_IDSET_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct idrange {
+    uint32_t first, last, step; /* first, first+step … last; step ≥ 1; last is a member */
+};
+
+struct idset {
+    struct idrange *range; /* owned; ascending by first, no index in two ranges */
+    size_t n, cap;
+    uint64_t count;        /* members */
+};
+
+#define IDSET_INIT ((struct idset){0})
+
+void idset_done(struct idset *s);
+void idset_copy(struct idset *to, const struct idset *from); /* `to` is replaced */
+/* Reads "1,3,5-10,20-100:5"; members up to `max`. The text after a '%' is not part of it (see array_parse in model). */
+bool idset_parse(struct idset *s, const char *text, uint32_t max, struct err *ret_err);
+void idset_format(const struct idset *s, struct str *out);   /* "0-15:4,20": what sbatch(1) shows; two members make "1,2" */
+bool idset_has(const struct idset *s, uint32_t id);
+void idset_add(struct idset *s, uint32_t id);                /* nothing if already there */
+bool idset_del(struct idset *s, uint32_t id);                /* was it there */
+bool idset_first(const struct idset *s, uint32_t *ret_id);
+bool idset_next(const struct idset *s, uint32_t after, uint32_t *ret_id); /* smallest member > after */
+uint32_t idset_last(const struct idset *s);                  /* 0 if empty */
+
+#endif

@@ -1,0 +1,37 @@
+/* Maps from a number or a text to a pointer; walking one goes in the order of insertion (nothing depends on addresses or
+ * hashes). Built on uthash; the values belong to the caller. */
+#ifndef REMUDA_BASE_MAP_H
+#define REMUDA_BASE_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct map_u64; /* opaque */
+struct map_str; /* opaque */
+
+struct map_u64 *map_u64_new(void);
+void map_u64_free(struct map_u64 *m);                             /* not the values */
+void map_u64_put(struct map_u64 *m, uint64_t key, void *value);   /* replaces; a replaced key keeps its place */
+void *map_u64_get(const struct map_u64 *m, uint64_t key);         /* NULL if absent */
+void *map_u64_del(struct map_u64 *m, uint64_t key);               /* returns the removed value or NULL */
+size_t map_u64_count(const struct map_u64 *m);
+/* `struct map_walk w = {0}; while (map_u64_next(m, &w)) { w.key, w.value }`. The current entry may be deleted while walking,
+ * no other; whether entries added while walking are visited is not said. */
+struct map_walk {
+    void *at; /* private */
+    uint64_t key;
+    const char *text;
+    void *value;
+};
+bool map_u64_next(const struct map_u64 *m, struct map_walk *w);
+
+struct map_str *map_str_new(void);
+void map_str_free(struct map_str *m);
+void map_str_put(struct map_str *m, const char *key, void *value); /* copies the key */
+void *map_str_get(const struct map_str *m, const char *key);
+void *map_str_del(struct map_str *m, const char *key);
+size_t map_str_count(const struct map_str *m);
+bool map_str_next(const struct map_str *m, struct map_walk *w);    /* w.text is the key */
+
+#endif

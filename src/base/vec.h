@@ -1,0 +1,51 @@
+/* Typed growing arrays: `VEC(struct job *) jobs = {0}; vec_push(&jobs, j); for (size_t i = 0; i < jobs.n; i++) jobs.v[i]` */
+#ifndef REMUDA_BASE_VEC_H
+#define REMUDA_BASE_VEC_H
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define VEC(type)   \
+    struct {        \
+        type *v;    \
+        size_t n;   \
+        size_t cap; \
+    }
+
+#define vec_push(vec, item)                                                            \
+    do {                                                                               \
+        if ((vec)->n == (vec)->cap) {                                                  \
+            (vec)->cap = (vec)->cap ? 2 * (vec)->cap : 8;                              \
+            (vec)->v = xrealloc((vec)->v, (vec)->cap * sizeof((vec)->v[0]));           \
+        }                                                                              \
+        (vec)->v[(vec)->n++] = (item);                                                 \
+    } while (0)
+
+#define vec_reserve(vec, count)                                                        \
+    do {                                                                               \
+        if ((vec)->cap < (size_t) (count)) {                                           \
+            (vec)->cap = (size_t) (count);                                             \
+            (vec)->v = xrealloc((vec)->v, (vec)->cap * sizeof((vec)->v[0]));           \
+        }                                                                              \
+    } while (0)
+
+/* Removes item i, keeping the order. */
+#define vec_remove(vec, i)                                                                                     \
+    do {                                                                                                       \
+        memmove(&(vec)->v[(i)], &(vec)->v[(i) + 1], ((vec)->n - (size_t) (i) - 1) * sizeof((vec)->v[0]));      \
+        (vec)->n--;                                                                                            \
+    } while (0)
+
+#define vec_clear(vec) ((void) ((vec)->n = 0))
+
+#define vec_done(vec)       \
+    do {                    \
+        free((vec)->v);     \
+        (vec)->v = NULL;    \
+        (vec)->n = 0;       \
+        (vec)->cap = 0;     \
+    } while (0)
+
+#endif
