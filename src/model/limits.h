@@ -6,6 +6,7 @@
 #define LIMIT_ENV_BYTES         (8u << 20)  /* exported environment of one job */
 #define LIMIT_FRAME_JSON_BYTES  (64u << 20) /* JSON part of one frame */
 #define LIMIT_FRAME_DATA_BYTES  (16u << 20) /* raw part of one frame */
+#define LIMIT_LIST_RECORDS      65536u      /* records in one list of a message */
 #define LIMIT_TEXT_BYTES        (64u << 10) /* any single text field of a request */
 #define LIMIT_NAME_BYTES        256u        /* job, partition, node, account, user names */
 #define LIMIT_ARRAY_INDEX       2147483647u /* largest array index (2^31-1) */

@@ -1,0 +1,13 @@
+/* Well-formed UTF-8 (RFC 3629): no overlong forms, no surrogates, nothing above U+10FFFF. */
+#ifndef REMUDA_WIRE_UTF8_H
+#define REMUDA_WIRE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of the character at the start of data, 0 if these bytes are none. */
+size_t utf8_take(const void *data, size_t len);
+/* Writes the character (not a surrogate, at most U+10FFFF) to out[4]; returns its bytes. */
+size_t utf8_put(uint32_t character, char *out);
+
+#endif
