@@ -46,12 +46,14 @@ struct conn_peer {
  * ret_err if the descriptor is unusable (it is closed then). */
 struct conn *conn_new(struct loop *l, int fd, const struct conn_ops *ops, void *ctx, struct err *ret_err);
 
-/* Queues the bytes (whole frames; copied) and writes what the socket takes at once. Nothing happens on a connection that is closing. */
+/* Queues the bytes (whole frames; copied); they are written together at the end of this round. Nothing happens on a connection that is closing. */
 void conn_send(struct conn *c, const void *data, size_t len);
 /* Encodes one message (wire_encode) and sends it. */
 void conn_send_message(struct conn *c, const struct message *m);
 size_t conn_unsent(const struct conn *c); /* bytes queued and not yet taken by the socket */
 void conn_set_unsent_max(struct conn *c, size_t bytes);
+/* Longer frames from the other side are garbage. Default: the limits of model/limits.h. */
+void conn_set_frame_max(struct conn *c, size_t bytes);
 
 void conn_pause(struct conn *c);  /* deliver no frames until conn_resume; may be called in `frame` */
 void conn_resume(struct conn *c); /* frames that wait come in the next round */

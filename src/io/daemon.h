@@ -10,9 +10,9 @@
 /* Puts the process into the background: a new session, standard input and output from and to /dev/null, work directory "/". Returns in the
  * child only. The first process waits: it exits with 0 when the child calls daemon_ready, or with the child's status if that ends first; until then
  * the child's stderr is the caller's, so that start-up errors are seen. Call before any thread, loop or lock. */
-bool daemon_detach(struct err *ret_err);
-/* Tells the waiting first process that all is well, and lets go of stderr. Does nothing if daemon_detach was not called. */
-void daemon_ready(void);
+bool daemon_detach(int *ret_ready, struct err *ret_err);
+/* Tells the waiting first process that all is well, and lets go of stderr. `ready` is what daemon_detach gave; -1 does nothing. */
+void daemon_ready(int ready);
 
 /* A pid file that is also the lock: the process that holds the write lock (fcntl) on it runs; the kernel lets go of it when the process dies. Nobody
  * may open and close the file in the same process meanwhile. */

@@ -41,7 +41,8 @@ struct spawn *spawn_start(struct loop *l, const struct spawn_options *o, void (*
                           struct err *ret_err);
 pid_t spawn_pid(const struct spawn *s);
 void spawn_kill(struct spawn *s, int signo); /* to its process group */
-/* Forgets it before it is done: SIGKILL to its group unless detached; `done` is not called. After `done` the spawn is freed by itself. */
+/* Forgets it before it is done: SIGKILL to its group unless detached; `done` is not called. After `done` the spawn is freed by itself. A detached
+ * child that is forgotten can be watched, and is reaped, by a pid_watch. */
 void spawn_free(struct spawn *s);
 
 /* "exited with 3", "was ended by signal 9 (Killed)", appended. */

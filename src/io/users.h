@@ -25,7 +25,7 @@ void users_free(struct users *u); /* waiting callbacks are not called. NULL is f
 const struct user *users_cached(struct users *u, uid_t uid, gid_t gid);
 /* found(ctx) in a later round, when users_cached will not be NULL for it. */
 void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx);
-/* Forgets everything (reconfigure). Lookups on the way still answer. */
+/* Asks for everything again (reconfigure); until the answers are there the old entries serve. */
 void users_flush(struct users *u);
 
 /* Blocking, without a cache: for small programs. Texts are malloc'ed, user_done frees them. False if the uid has no entry (the rest is filled

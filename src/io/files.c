@@ -1,0 +1,194 @@
+#include "io/files.h"
+
+#include "base/alloc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool file_error(struct err *ret_err, const char *what, const char *path)
+{
+    enum err_code code = ERR_UNAVAILABLE;
+    if (errno == ENOENT)
+        code = ERR_NOT_FOUND;
+    else if (errno == EACCES || errno == EPERM)
+        code = ERR_DENIED;
+    return err_set(ret_err, code, "cannot %s %s: %s", what, path, strerror(errno));
+}
+
+static bool fd_read(int fd, const char *path, size_t max, struct str *out, struct err *ret_err)
+{
+    char piece[16384];
+    size_t had = out->len;
+    ssize_t n;
+    while ((n = read(fd, piece, sizeof piece)) != 0) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return file_error(ret_err, "read", path);
+        if (out->len - had + (size_t)n > max)
+            return err_set(ret_err, ERR_LIMIT, "%s is longer than the %zu bytes allowed", path, max);
+        str_addn(out, piece, (size_t)n);
+    }
+    return true;
+}
+
+bool file_read(const char *path, size_t max, struct str *out, struct err *ret_err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return file_error(ret_err, "read", path);
+    bool ok = fd_read(fd, path, max, out, ret_err);
+    close(fd);
+    return ok;
+}
+
+const char *file_read_text(const char *path, size_t max, struct arena *a, struct err *ret_err)
+{
+    struct str text = STR_INIT;
+    const char *result = NULL;
+    if (file_read(path, max, &text, ret_err))
+        result = arena_strndup(a, str_text(&text), text.len);
+    str_done(&text);
+    return result;
+}
+
+static bool fd_write_all(int fd, const char *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, data, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        data += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+/* The entry of a rename is durable only when its directory is. */
+static void parent_sync(const char *path)
+{
+    char *dir = xstrdup(path);
+    char *slash = strrchr(dir, '/');
+    if (slash)
+        slash[slash == dir] = '\0';
+    int fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    free(dir);
+}
+
+bool file_write_atomic(const char *path, const void *data, size_t len, mode_t mode, struct err *ret_err)
+{
+    char *early = xasprintf("%s.%d.new", path, (int)getpid());
+    int fd = open(early, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    bool ok = fd >= 0 && fchmod(fd, mode) == 0 && fd_write_all(fd, data, len) && fsync(fd) == 0;
+    ok = ok && rename(early, path) == 0;
+    if (!ok)
+        file_error(ret_err, "write", path);
+    if (fd >= 0)
+        close(fd);
+    if (ok)
+        parent_sync(path);
+    else
+        unlink(early);
+    free(early);
+    return ok;
+}
+
+static bool one_dir_make(const char *path, mode_t mode)
+{
+    struct stat st;
+    if (mkdir(path, mode) == 0)
+        return true;
+    if (errno != EEXIST && errno != EROFS)
+        return false;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return true;
+    errno = ENOTDIR;
+    return false;
+}
+
+bool dir_make(const char *path, mode_t mode, struct err *ret_err)
+{
+    char *copy = xstrdup(path);
+    bool ok = true;
+    for (char *at = copy + (*copy != '\0'); ok && *at; at++) {
+        if (*at != '/' || at[-1] == '/')
+            continue;
+        *at = '\0';
+        ok = one_dir_make(copy, 0755);
+        *at = '/';
+    }
+    ok = ok && one_dir_make(copy, mode);
+    if (!ok)
+        file_error(ret_err, "make the directory", path);
+    free(copy);
+    return ok;
+}
+
+/* Removes what is in the directory `fd`, and closes it. */
+static bool entries_remove(int fd)
+{
+    DIR *dir = fdopendir(fd);
+    if (!dir) {
+        close(fd);
+        return false;
+    }
+    bool ok = true;
+    for (struct dirent *e; ok && (e = readdir(dir)) != NULL;) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || unlinkat(fd, e->d_name, 0) == 0)
+            continue;
+        int below = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        ok = below >= 0 && entries_remove(below) && unlinkat(fd, e->d_name, AT_REMOVEDIR) == 0;
+    }
+    int saved = errno;
+    closedir(dir);
+    errno = saved;
+    return ok;
+}
+
+bool dir_remove(const char *path, struct err *ret_err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT || file_error(ret_err, "remove", path);
+    return (entries_remove(fd) && rmdir(path) == 0) || file_error(ret_err, "remove", path);
+}
+
+static int name_compare(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+bool dir_list(const char *path, struct arena *a, const char ***ret_names, size_t *ret_n, struct err *ret_err)
+{
+    DIR *dir = opendir(path);
+    if (!dir)
+        return file_error(ret_err, "list", path);
+    const char **names = NULL;
+    size_t n = 0, cap = 0;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        if (n == cap)
+            names = xrealloc(names, (cap = cap * 2 + 16) * sizeof *names);
+        names[n++] = arena_strdup(a, e->d_name);
+    }
+    closedir(dir);
+    if (n > 0)
+        qsort(names, n, sizeof *names, name_compare);
+    *ret_names = arena_dup(a, names, n * sizeof *names);
+    *ret_n = n;
+    free(names);
+    return true;
+}

@@ -1,0 +1,273 @@
+/* The loop over libuv.
+ *
+ * A round: libuv polls, callbacks run, then the `prepare` handle runs just before it would sleep again. There
+ * the later-list is worked off (what must not be called from inside its starter), what the connections
+ * gathered is written, the turn hook is called, and what that gathered is written too; if new later-calls are
+ * left, an idle handle keeps the next poll from sleeping. Posts from other threads go through a
+ * mutex-protected list and one async handle. */
+#include "io/loop.h"
+
+#include "base/alloc.h"
+#include "io/loop_uv.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+struct post {
+    loop_fn fn;
+    void *ctx;
+    struct post *next;
+};
+
+struct signal_watch {
+    uv_signal_t handle;
+    loop_fn fn;
+    void *ctx;
+    struct signal_watch *next;
+};
+
+struct loop {
+    uv_loop_t uv;
+    uv_prepare_t prepare;
+    uv_idle_t awake; /* runs while later-calls wait, so that the poll does not sleep */
+    uv_async_t async;
+    uv_mutex_t lock; /* of the posts */
+    struct post *first_post, **last_post;
+    struct later later, flush; /* heads of rings */
+    char *scratch;
+    struct signal_watch *signals;
+    loop_fn turn;
+    void *turn_ctx;
+};
+
+uv_loop_t *loop_uv(struct loop *l)
+{
+    return &l->uv;
+}
+
+bool loop_error(struct err *ret_err, int uv_code, const char *what)
+{
+    enum err_code code = ERR_UNAVAILABLE;
+    if (uv_code == UV_ENOENT)
+        code = ERR_NOT_FOUND;
+    else if (uv_code == UV_EACCES || uv_code == UV_EPERM)
+        code = ERR_DENIED;
+    return err_set(ret_err, code, "%s: %s", what, uv_strerror(uv_code));
+}
+
+/* ---- posts
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static void posts_run(uv_async_t *handle)
+{
+    struct loop *l = handle->data;
+    uv_mutex_lock(&l->lock);
+    struct post *p = l->first_post;
+    l->first_post = NULL;
+    l->last_post = &l->first_post;
+    uv_mutex_unlock(&l->lock);
+    while (p) {
+        struct post *next = p->next;
+        p->fn(p->ctx);
+        free(p);
+        p = next;
+    }
+}
+
+void loop_post(struct loop *l, loop_fn fn, void *ctx)
+{
+    struct post *p = xmalloc(sizeof *p);
+    *p = (struct post){.fn = fn, .ctx = ctx};
+    uv_mutex_lock(&l->lock);
+    *l->last_post = p;
+    l->last_post = &p->next;
+    uv_mutex_unlock(&l->lock);
+    uv_async_send(&l->async);
+}
+
+/* ---- later
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static void awake_run(uv_idle_t *handle)
+{
+    (void)handle;
+}
+
+static void ring_add(struct later *ring, struct later *one, loop_fn fn, void *ctx)
+{
+    *one = (struct later){.fn = fn, .ctx = ctx, .next = ring, .prev = ring->prev};
+    ring->prev->next = one;
+    ring->prev = one;
+}
+
+static void ring_remove(struct later *one)
+{
+    one->prev->next = one->next;
+    one->next->prev = one->prev;
+    one->fn = NULL;
+}
+
+static bool ring_empty(const struct later *ring)
+{
+    return ring->next == ring;
+}
+
+static void mark_run(void *ctx)
+{
+    (void)ctx;
+}
+
+/* Only those that wait now: what they add is left for the next time. */
+static void ring_run(struct later *ring)
+{
+    struct later mark;
+    ring_add(ring, &mark, mark_run, NULL);
+    while (ring->next != &mark) {
+        struct later *one = ring->next;
+        loop_fn fn = one->fn;
+        void *ctx = one->ctx;
+        ring_remove(one);
+        fn(ctx);
+    }
+    ring_remove(&mark);
+}
+
+void loop_later(struct loop *l, struct later *one, loop_fn fn, void *ctx)
+{
+    if (one->fn)
+        return;
+    ring_add(&l->later, one, fn, ctx);
+    uv_idle_start(&l->awake, awake_run);
+}
+
+void loop_flush(struct loop *l, struct later *one, loop_fn fn, void *ctx)
+{
+    if (!one->fn)
+        ring_add(&l->flush, one, fn, ctx);
+}
+
+void loop_later_cancel(struct loop *l, struct later *one)
+{
+    (void)l;
+    if (one->fn)
+        ring_remove(one);
+}
+
+static void prepare_run(uv_prepare_t *handle)
+{
+    struct loop *l = handle->data;
+    ring_run(&l->later);
+    ring_run(&l->flush);
+    if (l->turn)
+        l->turn(l->turn_ctx);
+    ring_run(&l->flush);
+    if (ring_empty(&l->later) && ring_empty(&l->flush))
+        uv_idle_stop(&l->awake);
+    else
+        uv_idle_start(&l->awake, awake_run);
+}
+
+char *loop_scratch(struct loop *l)
+{
+    if (!l->scratch)
+        l->scratch = xmalloc(LOOP_SCRATCH_BYTES);
+    return l->scratch;
+}
+
+/* ---- life
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+struct loop *loop_new(struct err *ret_err)
+{
+    struct loop *l = xcalloc(1, sizeof *l);
+    int rc = uv_loop_init(&l->uv);
+    if (rc == 0)
+        rc = uv_async_init(&l->uv, &l->async, posts_run);
+    if (rc != 0) {
+        loop_error(ret_err, rc, "cannot make the event loop");
+        free(l);
+        return NULL;
+    }
+    uv_prepare_init(&l->uv, &l->prepare);
+    uv_idle_init(&l->uv, &l->awake);
+    uv_mutex_init(&l->lock);
+    l->async.data = l->prepare.data = l->awake.data = l;
+    l->last_post = &l->first_post;
+    l->later.next = l->later.prev = &l->later;
+    l->flush.next = l->flush.prev = &l->flush;
+    uv_prepare_start(&l->prepare, prepare_run);
+    signal(SIGPIPE, SIG_IGN);
+    return l;
+}
+
+static void signals_free(struct signal_watch *w)
+{
+    while (w) {
+        struct signal_watch *next = w->next;
+        free(w);
+        w = next;
+    }
+}
+
+void loop_free(struct loop *l)
+{
+    if (!l)
+        return;
+    for (struct signal_watch *w = l->signals; w; w = w->next)
+        uv_close((uv_handle_t *)&w->handle, NULL);
+    l->turn = NULL;
+    posts_run(&l->async);
+    while (!ring_empty(&l->later) || !ring_empty(&l->flush)) {
+        ring_run(&l->later);
+        ring_run(&l->flush);
+    }
+    uv_close((uv_handle_t *)&l->prepare, NULL);
+    uv_close((uv_handle_t *)&l->awake, NULL);
+    uv_close((uv_handle_t *)&l->async, NULL);
+    uv_run(&l->uv, UV_RUN_DEFAULT);
+    CHECK(uv_loop_close(&l->uv) == 0);
+    signals_free(l->signals);
+    uv_mutex_destroy(&l->lock);
+    free(l->scratch);
+    free(l);
+}
+
+void loop_run(struct loop *l)
+{
+    uv_run(&l->uv, UV_RUN_DEFAULT);
+}
+
+void loop_stop(struct loop *l)
+{
+    uv_stop(&l->uv);
+}
+
+void loop_on_turn(struct loop *l, loop_fn fn, void *ctx)
+{
+    l->turn = fn;
+    l->turn_ctx = ctx;
+}
+
+/* ---- signals
+ * -------------------------------------------------------------------------------------------------------- */
+
+static void signal_run(uv_signal_t *handle, int signo)
+{
+    (void)signo;
+    struct signal_watch *w = handle->data;
+    w->fn(w->ctx);
+}
+
+bool loop_on_signal(struct loop *l, int signo, loop_fn fn, void *ctx, struct err *ret_err)
+{
+    struct signal_watch *w = xcalloc(1, sizeof *w);
+    *w = (struct signal_watch){.fn = fn, .ctx = ctx, .next = l->signals};
+    uv_signal_init(&l->uv, &w->handle);
+    w->handle.data = w;
+    l->signals = w;
+    int rc = uv_signal_start(&w->handle, signal_run, signo);
+    return rc == 0 || loop_error(ret_err, rc, "cannot watch for a signal");
+}

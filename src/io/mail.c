@@ -1,0 +1,386 @@
+/* Mail waits in a queue, oldest first; up to MAIL_AT_ONCE are on their way, each by a child process (MailProg
+ * -t) or an SMTP session of its own. What fails for now goes back to wait longer and longer; what fails for
+ * good, or for the last time, is logged and dropped. */
+#include "io/mail.h"
+
+#include "base/alloc.h"
+#include "base/civil.h"
+#include "base/duration.h"
+#include "base/str.h"
+#include "io/clock.h"
+#include "io/smtp.h"
+#include "io/spawn.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#define MAIL_AT_ONCE       4
+#define RECIPIENTS_MAX     100
+#define PROGRAM_TIMEOUT_US (60 * USEC_PER_SEC)
+
+static const int64_t retry_after_us[] = {5 * USEC_PER_SEC, 30 * USEC_PER_SEC, 5 * USEC_PER_MIN,
+                                         30 * USEC_PER_MIN};
+
+struct letter {
+    struct mailer *mailer;
+    char *to[RECIPIENTS_MAX];
+    size_t nto;
+    char *to_text, *subject;
+    char *message; /* made when it is sent the first time */
+    char *body;
+    int64_t made_us;
+    size_t tries;
+    int64_t due_us; /* monotonic */
+    struct spawn *spawn;
+    struct smtp *smtp;
+    struct letter *next;
+};
+
+struct letters {
+    struct letter *first, **last;
+    size_t n;
+};
+
+struct mailer {
+    struct loop *loop;
+    struct log *log;
+    struct timer *timer;
+    char *program, *server, *from, *domain, *host;
+    uint64_t serial;
+    struct letters waiting, going;
+};
+
+/* ---- the letter
+ * ----------------------------------------------------------------------------------------------------- */
+
+/* Copies without what could end a header line or an address. */
+static char *plain(const char *text, size_t len, const char *without)
+{
+    struct str s = STR_INIT;
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < 0x20 || c == 0x7f)
+            str_addc(&s, ' ');
+        else if (!strchr(without, c))
+            str_addc(&s, (char)c);
+    }
+    return str_take(&s);
+}
+
+static char *address_make(const char *domain, const char *name, size_t len)
+{
+    char *clean = plain(name, len, "<> ");
+    if (*domain == '\0' || *clean == '\0' || strchr(clean, '@'))
+        return clean;
+    char *full = xasprintf("%s@%s", clean, domain);
+    free(clean);
+    return full;
+}
+
+static void recipients_read(struct letter *l, const char *to)
+{
+    struct str all = STR_INIT;
+    while (to && *to && l->nto < RECIPIENTS_MAX) {
+        size_t len = strcspn(to, ",");
+        char *address = address_make(l->mailer->domain, to, len);
+        to += len + (to[len] == ',');
+        if (*address == '\0') {
+            free(address);
+            continue;
+        }
+        str_addf(&all, "%s%s", l->nto ? ", " : "", address);
+        l->to[l->nto++] = address;
+    }
+    l->to_text = str_take(&all);
+}
+
+static void date_add(struct str *out, int64_t us)
+{
+    static const char *const day[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static const char *const month[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    struct civil c;
+    civil_from_sec(us / USEC_PER_SEC, &c);
+    str_addf(out, "%s, %d %s %d %02d:%02d:%02d +0000", day[c.weekday], c.day, month[c.month - 1], c.year,
+             c.hour, c.minute, c.second);
+}
+
+/* RFC 2047 when there is anything but ASCII: encoded words of at most 45 bytes, cut between characters. */
+static void subject_add(struct str *out, const char *text)
+{
+    static const char digit[] = "0123456789ABCDEF";
+    bool ascii = true;
+    for (const char *p = text; *p; p++)
+        ascii = ascii && (unsigned char)*p < 0x80;
+    if (ascii) {
+        str_add(out, text);
+        return;
+    }
+    size_t in_word = 0;
+    str_add(out, "=?UTF-8?Q?");
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if (in_word >= 12 && (*p & 0xc0) != 0x80) {
+            str_add(out, "?=\n =?UTF-8?Q?");
+            in_word = 0;
+        }
+        str_addc(out, '=');
+        str_addc(out, digit[*p >> 4]);
+        str_addc(out, digit[*p & 15]);
+        in_word++;
+    }
+    str_add(out, "?=");
+}
+
+static void message_make(struct letter *l)
+{
+    struct mailer *m = l->mailer;
+    struct str s = STR_INIT;
+    str_addf(&s, "From: %s\nTo: %s\nSubject: ", m->from, l->to_text);
+    subject_add(&s, l->subject);
+    str_add(&s, "\nDate: ");
+    date_add(&s, l->made_us);
+    str_addf(&s, "\nMessage-ID: <%lld.%d.%llu@%s>\n", (long long)l->made_us, (int)getpid(),
+             (unsigned long long)++m->serial, m->host);
+    str_add(&s,
+            "MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n"
+            "Auto-Submitted: auto-generated\n\n");
+    str_add(&s, l->body);
+    if (s.data[s.len - 1] != '\n')
+        str_addc(&s, '\n');
+    l->message = str_take(&s);
+}
+
+static void letter_free(struct letter *l)
+{
+    for (size_t i = 0; i < l->nto; i++)
+        free(l->to[i]);
+    free(l->to_text);
+    free(l->subject);
+    free(l->message);
+    free(l->body);
+    free(l);
+}
+
+/* ---- the queue
+ * ------------------------------------------------------------------------------------------------------ */
+
+static void letters_remove(struct letters *list, struct letter *l)
+{
+    struct letter **at = &list->first;
+    while (*at != l)
+        at = &(*at)->next;
+    *at = l->next;
+    if (list->last == &l->next)
+        list->last = at;
+    list->n--;
+}
+
+static void letters_append(struct letters *list, struct letter *l)
+{
+    l->next = NULL;
+    *list->last = l;
+    list->last = &l->next;
+    list->n++;
+}
+
+static void wait_for_next(struct mailer *m)
+{
+    int64_t due = INT64_MAX;
+    timer_stop(m->timer);
+    if (m->going.n >= MAIL_AT_ONCE)
+        return;
+    for (const struct letter *l = m->waiting.first; l; l = l->next)
+        due = l->due_us < due ? l->due_us : due;
+    if (due != INT64_MAX)
+        timer_set(m->timer, due - clock_monotonic_us());
+}
+
+static void letter_wait(struct letter *l, int64_t after_us)
+{
+    l->due_us = clock_monotonic_us() + after_us;
+    letters_append(&l->mailer->waiting, l);
+}
+
+static void letter_ended(struct letter *l, enum smtp_outcome outcome, const char *why)
+{
+    struct mailer *m = l->mailer;
+    letters_remove(&m->going, l);
+    l->spawn = NULL;
+    l->smtp = NULL;
+    if (outcome == SMTP_LATER && l->tries <= sizeof retry_after_us / sizeof *retry_after_us) {
+        log_warning(m->log, "mail to %s (%s): %s; it will be tried again", l->to_text, l->subject, why);
+        letter_wait(l, retry_after_us[l->tries - 1]);
+    } else {
+        if (outcome != SMTP_SENT)
+            log_error(m->log, "mail to %s (%s) was dropped: %s", l->to_text, l->subject, why);
+        else if (*why)
+            log_warning(m->log, "mail (%s) was not accepted for %s", l->subject, why);
+        letter_free(l);
+    }
+    wait_for_next(m);
+}
+
+/* ---- ways out
+ * ------------------------------------------------------------------------------------------------------- */
+
+static void smtp_ended(void *ctx, enum smtp_outcome outcome, const char *why)
+{
+    letter_ended(ctx, outcome, why);
+}
+
+static void by_smtp(struct letter *l)
+{
+    struct mailer *m = l->mailer;
+    const char *const *to = (const char *const *)l->to;
+    struct smtp_letter s = {.from = m->from, .to = to, .nto = l->nto, .message = l->message};
+    l->smtp = smtp_start(m->loop, m->server, m->host, &s, smtp_ended, l);
+}
+
+static void program_ended(void *ctx, const struct spawn_result *r)
+{
+    struct letter *l = ctx;
+    struct str why = STR_INIT;
+    enum smtp_outcome outcome = SMTP_NEVER;
+    if (r->status == 0)
+        outcome = SMTP_SENT;
+    else if (r->timed_out || (WIFEXITED(r->status) && WEXITSTATUS(r->status) == EX_TEMPFAIL))
+        outcome = SMTP_LATER;
+    if (outcome != SMTP_SENT) {
+        str_addf(&why, "%s ", l->mailer->program);
+        spawn_status_text(r->status, &why);
+        if (r->output_len > 0)
+            str_addf(&why, ": %s", r->output);
+    }
+    letter_ended(l, outcome, str_text(&why));
+    str_done(&why);
+}
+
+static void by_program(struct letter *l)
+{
+    struct mailer *m = l->mailer;
+    const char *argv[] = {m->program, "-t", NULL};
+    struct err err = {0};
+    struct spawn_options o = {
+        .argv = argv,
+        .input = l->message,
+        .input_len = strlen(l->message),
+        .output_max = 1000,
+        .timeout_us = PROGRAM_TIMEOUT_US,
+    };
+    l->spawn = spawn_start(m->loop, &o, program_ended, l, &err);
+    if (!l->spawn)
+        letter_ended(l, SMTP_NEVER, err.text);
+}
+
+static void letter_go(struct letter *l)
+{
+    struct mailer *m = l->mailer;
+    letters_remove(&m->waiting, l);
+    letters_append(&m->going, l);
+    l->tries++;
+    if (!l->message)
+        message_make(l);
+    if (*m->server)
+        by_smtp(l);
+    else
+        by_program(l);
+}
+
+static void mailer_due(void *ctx)
+{
+    struct mailer *m = ctx;
+    int64_t now = clock_monotonic_us();
+    for (struct letter *l = m->waiting.first, *next; l && m->going.n < MAIL_AT_ONCE; l = next) {
+        next = l->next;
+        if (l->due_us <= now)
+            letter_go(l);
+    }
+    wait_for_next(m);
+}
+
+/* ---- the mailer
+ * ----------------------------------------------------------------------------------------------------- */
+
+static void text_set(char **at, const char *text)
+{
+    free(*at);
+    *at = xstrdup(text ? text : "");
+}
+
+struct mailer *mailer_new(struct loop *l, struct log *log)
+{
+    struct mailer *m = xcalloc(1, sizeof *m);
+    char host[256] = "localhost";
+    m->loop = l;
+    m->log = log;
+    m->waiting.last = &m->waiting.first;
+    m->going.last = &m->going.first;
+    m->timer = timer_new(l, mailer_due, m);
+    gethostname(host, sizeof host - 1);
+    m->host = xstrdup(host);
+    struct mail_settings none = {.program = "/usr/sbin/sendmail"};
+    mailer_configure(m, &none);
+    return m;
+}
+
+void mailer_configure(struct mailer *m, const struct mail_settings *s)
+{
+    text_set(&m->program, s->program);
+    text_set(&m->server, s->server);
+    text_set(&m->domain, s->domain);
+    free(m->from);
+    m->from = s->from && *s->from ? plain(s->from, strlen(s->from), "<> ") : xasprintf("remuda@%s", m->host);
+}
+
+void mailer_send(struct mailer *m, const char *to, const char *subject, const char *body)
+{
+    struct letter *l = xcalloc(1, sizeof *l);
+    l->mailer = m;
+    l->made_us = clock_now_us();
+    recipients_read(l, to);
+    l->subject = plain(subject, strlen(subject), "");
+    l->body = xstrdup(body ? body : "");
+    if (l->nto == 0 || m->waiting.n >= MAIL_QUEUE_MAX) {
+        log_error(m->log, "mail to %s (%s) was dropped: %s", to ? to : "nobody", l->subject,
+                  l->nto ? "too many mails wait" : "there is no recipient");
+        letter_free(l);
+        return;
+    }
+    letter_wait(l, 0);
+    wait_for_next(m);
+}
+
+size_t mailer_waiting(const struct mailer *m)
+{
+    return m->waiting.n + m->going.n;
+}
+
+static void letters_drop(struct mailer *m, struct letter *l)
+{
+    for (struct letter *next; l; l = next) {
+        next = l->next;
+        log_warning(m->log, "mail to %s (%s) was dropped: the daemon ends", l->to_text, l->subject);
+        if (l->spawn)
+            spawn_free(l->spawn);
+        smtp_free(l->smtp);
+        letter_free(l);
+    }
+}
+
+void mailer_free(struct mailer *m)
+{
+    if (!m)
+        return;
+    letters_drop(m, m->waiting.first);
+    letters_drop(m, m->going.first);
+    timer_free(m->timer);
+    free(m->program);
+    free(m->server);
+    free(m->from);
+    free(m->domain);
+    free(m->host);
+    free(m);
+}

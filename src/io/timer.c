@@ -1,0 +1,124 @@
+/* Timers. Those of a duration are libuv's (monotonic, milliseconds). Those of a time of day are a timerfd on
+ * the wall clock, which follows when the clock is set or the machine was asleep; TFD_TIMER_CANCEL_ON_SET
+ * makes a jump wake us, and we set it again. */
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "io/clock.h"
+#include "io/loop_uv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+struct timer {
+    uv_timer_t handle;
+    struct loop *loop;
+    loop_fn fn;
+    void *ctx;
+    int wall_fd; /* -1 until timer_set_at is used */
+    uv_poll_t wall;
+    int64_t at_us; /* INT64_MAX = not set */
+    unsigned closing;
+};
+
+static void relative_fired(uv_timer_t *handle)
+{
+    struct timer *t = handle->data;
+    t->fn(t->ctx);
+}
+
+struct timer *timer_new(struct loop *l, loop_fn fn, void *ctx)
+{
+    struct timer *t = xcalloc(1, sizeof *t);
+    *t = (struct timer){.loop = l, .fn = fn, .ctx = ctx, .wall_fd = -1, .at_us = INT64_MAX};
+    uv_timer_init(loop_uv(l), &t->handle);
+    t->handle.data = t;
+    return t;
+}
+
+static void timer_closed(uv_handle_t *handle)
+{
+    struct timer *t = handle->data;
+    if (--t->closing == 0)
+        free(t);
+}
+
+void timer_free(struct timer *t)
+{
+    if (!t)
+        return;
+    t->closing = 1;
+    uv_close((uv_handle_t *)&t->handle, timer_closed);
+    if (t->wall_fd < 0)
+        return;
+    t->closing++;
+    uv_poll_stop(&t->wall);
+    close(t->wall_fd);
+    uv_close((uv_handle_t *)&t->wall, timer_closed);
+}
+
+void timer_set(struct timer *t, int64_t after_us)
+{
+    timer_stop(t);
+    uv_update_time(loop_uv(t->loop));
+    uv_timer_start(&t->handle, relative_fired,
+                   after_us <= 0 ? 0 : (uint64_t)(after_us / 1000 + (after_us % 1000 != 0)), 0);
+}
+
+static void wall_arm(const struct timer *t)
+{
+    int64_t at = t->at_us > 0 ? t->at_us : 1; /* all zero would disarm it */
+    struct itimerspec when = {.it_value = {.tv_sec = at / USEC_PER_SEC, .tv_nsec = at % USEC_PER_SEC * 1000}};
+    CHECK(timerfd_settime(t->wall_fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL) == 0 ||
+          errno == ECANCELED);
+}
+
+static void wall_fired(uv_poll_t *handle, int status, int events)
+{
+    (void)status, (void)events;
+    struct timer *t = handle->data;
+    uint64_t count;
+    if (read(t->wall_fd, &count, sizeof count) < 0 && errno == EAGAIN)
+        return;
+    if (t->at_us == INT64_MAX)
+        return;
+    if (t->at_us > clock_now_us()) {
+        wall_arm(t);
+        return;
+    }
+    t->at_us = INT64_MAX;
+    t->fn(t->ctx);
+}
+
+static void wall_open(struct timer *t)
+{
+    t->wall_fd = timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    CHECK(t->wall_fd >= 0);
+    CHECK(uv_poll_init(loop_uv(t->loop), &t->wall, t->wall_fd) == 0);
+    t->wall.data = t;
+    uv_poll_start(&t->wall, UV_READABLE, wall_fired);
+}
+
+void timer_set_at(struct timer *t, int64_t at_us)
+{
+    if (at_us == t->at_us)
+        return;
+    timer_stop(t);
+    if (at_us == INT64_MAX)
+        return;
+    if (t->wall_fd < 0)
+        wall_open(t);
+    t->at_us = at_us;
+    wall_arm(t);
+}
+
+void timer_stop(struct timer *t)
+{
+    uv_timer_stop(&t->handle);
+    if (t->at_us == INT64_MAX)
+        return;
+    struct itimerspec never = {0};
+    timerfd_settime(t->wall_fd, 0, &never, NULL);
+    t->at_us = INT64_MAX;
+}

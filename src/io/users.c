@@ -1,0 +1,258 @@
+/* A cache of users. An entry is found by uid and gid (the group the peer runs with may differ from the
+ * primary one). Lookups run on pool threads; all who ask for the same entry meanwhile wait for the one
+ * lookup. An old entry serves on while it is asked again. */
+#include "io/users.h"
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "io/clock.h"
+#include "io/work.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- blocking
+ * ------------------------------------------------------------------------------------------------------- */
+
+/* getpwuid_r and friends want a buffer whose size nobody knows: double it until it fits. */
+static char *group_name(gid_t gid)
+{
+    char *name = NULL;
+    for (size_t size = 4096; size <= (64u << 20); size *= 4) {
+        char *room = xmalloc(size);
+        struct group entry, *found = NULL;
+        int rc = getgrgid_r(gid, &entry, room, size, &found);
+        if (found)
+            name = xstrdup(entry.gr_name);
+        free(room);
+        if (rc != ERANGE)
+            break;
+    }
+    return name;
+}
+
+static char *groups_text(const char *user, gid_t gid)
+{
+    int n = 64;
+    gid_t *gids = xcalloc((size_t)n, sizeof *gids);
+    while (getgrouplist(user, gid, gids, &n) < 0) {
+        free(gids);
+        n = n > 64 ? n : 128;
+        gids = xcalloc((size_t)n, sizeof *gids);
+    }
+    struct str names = STR_INIT;
+    for (int i = 0; i < n; i++) {
+        char *name = group_name(gids[i]);
+        if (name && names.len > 0)
+            str_addc(&names, ',');
+        str_add(&names, name);
+        free(name);
+    }
+    free(gids);
+    return str_take(&names);
+}
+
+static bool passwd_lookup(uid_t uid, struct user *ret)
+{
+    bool known = false;
+    for (size_t size = 4096; size <= (1u << 20); size *= 4) {
+        char *room = xmalloc(size);
+        struct passwd entry, *found = NULL;
+        int rc = getpwuid_r(uid, &entry, room, size, &found);
+        if (found) {
+            known = true;
+            ret->gid = entry.pw_gid;
+            ret->name = xstrdup(entry.pw_name);
+            ret->home = xstrdup(entry.pw_dir);
+            ret->shell = xstrdup(entry.pw_shell);
+        }
+        free(room);
+        if (rc != ERANGE)
+            break;
+    }
+    return known;
+}
+
+bool user_lookup(uid_t uid, gid_t gid, struct user *ret)
+{
+    *ret = (struct user){.uid = uid, .gid = gid};
+    bool known = passwd_lookup(uid, ret);
+    ret->group = group_name(ret->gid);
+    if (known)
+        ret->groups = groups_text(ret->name, ret->gid);
+    return known;
+}
+
+static void text_free(const char *text)
+{
+    free((char *)(uintptr_t)text);
+}
+
+void user_done(struct user *user)
+{
+    text_free(user->name);
+    text_free(user->group);
+    text_free(user->groups);
+    text_free(user->home);
+    text_free(user->shell);
+    *user = (struct user){0};
+}
+
+/* ---- cache
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+struct waiter {
+    loop_fn found;
+    void *ctx;
+    struct waiter *next;
+};
+
+struct entry {
+    struct users *users; /* NULL when the cache was freed during a lookup */
+    uid_t uid;
+    gid_t gid;
+    struct user user, fresh;
+    bool known, asking;
+    int64_t asked_us; /* monotonic; 0 = never */
+    struct waiter *waiters;
+};
+
+struct users {
+    struct loop *loop;
+    int64_t max_age_us;
+    struct map_u64 *entries;
+};
+
+struct users *users_new(struct loop *l, int64_t max_age_us)
+{
+    struct users *u = xcalloc(1, sizeof *u);
+    u->loop = l;
+    u->max_age_us = max_age_us;
+    u->entries = map_u64_new();
+    return u;
+}
+
+static uint64_t entry_key(uid_t uid, gid_t gid)
+{
+    return (uint64_t)uid << 32 | gid;
+}
+
+static struct entry *entry_get(struct users *u, uid_t uid, gid_t gid)
+{
+    struct entry *e = map_u64_get(u->entries, entry_key(uid, gid));
+    if (e)
+        return e;
+    e = xcalloc(1, sizeof *e);
+    e->users = u;
+    e->uid = uid;
+    e->gid = gid;
+    map_u64_put(u->entries, entry_key(uid, gid), e);
+    return e;
+}
+
+static void entry_free(struct entry *e)
+{
+    user_done(&e->user);
+    free(e);
+}
+
+static void lookup_run(void *ctx)
+{
+    struct entry *e = ctx;
+    user_lookup(e->uid, e->gid, &e->fresh);
+}
+
+static void waiters_call(struct entry *e)
+{
+    struct waiter *w = e->waiters;
+    e->waiters = NULL;
+    while (w) {
+        struct waiter *next = w->next;
+        w->found(w->ctx);
+        free(w);
+        w = next;
+    }
+}
+
+static void lookup_done(void *ctx)
+{
+    struct entry *e = ctx;
+    user_done(&e->user);
+    e->user = e->fresh;
+    e->fresh = (struct user){0};
+    e->asking = false;
+    e->known = true;
+    e->asked_us = clock_monotonic_us();
+    if (e->users)
+        waiters_call(e);
+    else
+        entry_free(e);
+}
+
+static void entry_ask(struct users *u, struct entry *e)
+{
+    if (e->asking)
+        return;
+    e->asking = true;
+    work_start(u->loop, lookup_run, lookup_done, e);
+}
+
+const struct user *users_cached(struct users *u, uid_t uid, gid_t gid)
+{
+    struct entry *e = map_u64_get(u->entries, entry_key(uid, gid));
+    if (!e || !e->known)
+        return NULL;
+    if (clock_monotonic_us() - e->asked_us > u->max_age_us)
+        entry_ask(u, e);
+    return &e->user;
+}
+
+void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx)
+{
+    struct entry *e = entry_get(u, uid, gid);
+    struct waiter *w = xcalloc(1, sizeof *w);
+    w->found = found;
+    w->ctx = ctx;
+    w->next = e->waiters;
+    e->waiters = w;
+    entry_ask(u, e);
+}
+
+void users_flush(struct users *u)
+{
+    struct map_walk at = {0};
+    while (map_u64_next(u->entries, &at)) {
+        struct entry *e = at.value;
+        if (e->known)
+            entry_ask(u, e);
+    }
+}
+
+static void entry_forget(struct entry *e)
+{
+    for (struct waiter *w = e->waiters, *next; w; w = next) {
+        next = w->next;
+        free(w);
+    }
+    e->waiters = NULL;
+    e->users = NULL;
+    if (!e->asking)
+        entry_free(e);
+}
+
+void users_free(struct users *u)
+{
+    if (!u)
+        return;
+    struct map_walk at = {0};
+    while (map_u64_next(u->entries, &at))
+        entry_forget(at.value);
+    map_u64_free(u->entries);
+    free(u);
+}

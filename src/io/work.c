@@ -1,0 +1,147 @@
+/* Threads beside the loop. The pool is libuv's (it starts with the first work, four threads); a worker is a
+ * thread with a queue of its own and a list of what has run, which an async handle makes the loop look at. */
+#include "io/work.h"
+
+#include "base/alloc.h"
+#include "io/loop_uv.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct work {
+    uv_work_t req;
+    loop_fn run, done;
+    void *ctx;
+};
+
+static void pool_run(uv_work_t *req)
+{
+    struct work *w = req->data;
+    w->run(w->ctx);
+}
+
+static void pool_done(uv_work_t *req, int status)
+{
+    (void)status;
+    struct work *w = req->data;
+    w->done(w->ctx);
+    free(w);
+}
+
+void work_start(struct loop *l, loop_fn run, loop_fn done, void *ctx)
+{
+    struct work *w = xcalloc(1, sizeof *w);
+    w->run = run;
+    w->done = done;
+    w->ctx = ctx;
+    w->req.data = w;
+    CHECK(uv_queue_work(loop_uv(l), &w->req, pool_run, pool_done) == 0);
+}
+
+/* ---- one thread with a queue
+ * ---------------------------------------------------------------------------------------- */
+
+struct task {
+    loop_fn run, done;
+    void *ctx;
+    struct task *next;
+};
+
+struct worker {
+    uv_thread_t thread;
+    uv_async_t async;
+    uv_mutex_t lock;
+    uv_cond_t work_came;
+    struct task *first, **last; /* to run */
+    struct task *done_first, **done_last;
+    bool stop;
+};
+
+/* On the loop: calls the done() of everything that has run since. */
+static void worker_done(uv_async_t *handle)
+{
+    struct worker *w = handle->data;
+    uv_mutex_lock(&w->lock);
+    struct task *t = w->done_first;
+    w->done_first = NULL;
+    w->done_last = &w->done_first;
+    uv_mutex_unlock(&w->lock);
+    while (t) {
+        struct task *next = t->next;
+        t->done(t->ctx);
+        free(t);
+        t = next;
+    }
+}
+
+static struct task *worker_take(struct worker *w)
+{
+    uv_mutex_lock(&w->lock);
+    while (!w->first && !w->stop)
+        uv_cond_wait(&w->work_came, &w->lock);
+    struct task *t = w->first;
+    if (t && !(w->first = t->next))
+        w->last = &w->first;
+    uv_mutex_unlock(&w->lock);
+    return t;
+}
+
+static void worker_thread(void *ctx)
+{
+    struct worker *w = ctx;
+    struct task *t;
+    while ((t = worker_take(w)) != NULL) {
+        t->run(t->ctx);
+        t->next = NULL;
+        uv_mutex_lock(&w->lock);
+        *w->done_last = t;
+        w->done_last = &t->next;
+        uv_mutex_unlock(&w->lock);
+        uv_async_send(&w->async);
+    }
+}
+
+struct worker *worker_new(struct loop *l, const char *name)
+{
+    struct worker *w = xcalloc(1, sizeof *w);
+    w->last = &w->first;
+    w->done_last = &w->done_first;
+    uv_mutex_init(&w->lock);
+    uv_cond_init(&w->work_came);
+    CHECK(uv_async_init(loop_uv(l), &w->async, worker_done) == 0);
+    w->async.data = w;
+    CHECK(uv_thread_create(&w->thread, worker_thread, w) == 0);
+    pthread_setname_np(w->thread, name);
+    return w;
+}
+
+void worker_add(struct worker *w, loop_fn run, loop_fn done, void *ctx)
+{
+    struct task *t = xmalloc(sizeof *t);
+    *t = (struct task){.run = run, .done = done, .ctx = ctx};
+    uv_mutex_lock(&w->lock);
+    *w->last = t;
+    w->last = &t->next;
+    uv_cond_signal(&w->work_came);
+    uv_mutex_unlock(&w->lock);
+}
+
+static void worker_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+void worker_free(struct worker *w)
+{
+    if (!w)
+        return;
+    uv_mutex_lock(&w->lock);
+    w->stop = true;
+    uv_cond_signal(&w->work_came);
+    uv_mutex_unlock(&w->lock);
+    uv_thread_join(&w->thread);
+    worker_done(&w->async);
+    uv_cond_destroy(&w->work_came);
+    uv_mutex_destroy(&w->lock);
+    uv_close((uv_handle_t *)&w->async, worker_closed);
+}
