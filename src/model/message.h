@@ -41,7 +41,8 @@ extern const struct enum_names query_what_names;
     X(TEXT, nodes, 0, "jobs: that run (ran) on any of these")                                              \
     X(TIME, from_us, 0, "HISTORY: jobs alive in or after")                                                 \
     X(TIME, to_us, 0, "HISTORY: jobs alive in or before")                                                  \
-    X(BOOL, duplicates, 0, "HISTORY: former runs of requeued jobs too")
+    X(BOOL, duplicates, 0, "HISTORY: former runs of requeued jobs too")                                    \
+    X(BOOL, history, 0, "STEPS: from the history: steps of the jobs HISTORY would give for the same filters")
 
 enum job_action {
     ACTION_HOLD, ACTION_UHOLD, ACTION_RELEASE, ACTION_REQUEUE, ACTION_REQUEUE_HOLD, ACTION_SUSPEND, ACTION_RESUME, ACTION_TOP,
