@@ -1,85 +1,136 @@
-/* The option table of sbatch, salloc and srun: the only description of each option. getopt, directives of three dialects, environment
- * variables, help texts, the manual page, the support matrix (docs/options.md) and refusals come from it. */
+/* The option table of sbatch, salloc and srun: the only description of each option. Command lines,
+ * directives, environment variables, help texts, the support matrix (docs/options.md) and refusals come from
+ * it. */
 #ifndef REMUDA_SCRIPT_OPTIONS_H
 #define REMUDA_SCRIPT_OPTIONS_H
 
 #include "base/arena.h"
 #include "base/civil.h"
 #include "base/err.h"
+#include "base/str.h"
 #include "model/message.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 enum command { CMD_SBATCH = 1, CMD_SALLOC = 2, CMD_SRUN = 4 };
+#define CMD_ALLOC (CMD_SBATCH | CMD_SALLOC)
+#define CMD_STEP  (CMD_SALLOC | CMD_SRUN)
+#define CMD_ALL   (CMD_SBATCH | CMD_SALLOC | CMD_SRUN)
 
 enum support {
     SUPPORT_HONOURED,
-    SUPPORT_NO_EFFECT, /* accepted; reported in the job's system_comment (and by sbatch -v), because nothing comes of it */
+    SUPPORT_NO_EFFECT, /* accepted; named in the job's system_comment (and by sbatch -v), because nothing
+                          comes of it */
     SUPPORT_REFUSED,   /* "not supported yet: --burst-buffer (…)" */
 };
 
-enum option_arg { ARG_NONE, ARG_REQUIRED, ARG_OPTIONAL /* attached only: -I5, --exclusive=user; never the next word */ };
+enum option_arg {
+    ARG_NONE,
+    ARG_REQUIRED,
+    ARG_OPTIONAL /* attached only: -I5, --exclusive=user; never the next word */
+};
 
-/* Who gave a value; a higher one beats a lower one. */
-enum option_source { FROM_DEFAULT, FROM_DIRECTIVE, FROM_ENVIRONMENT, FROM_COMMAND_LINE };
+/* Who gave a value; a higher one beats a lower one. FROM_COMPONENT: carried over from the component before
+ * (heterogeneous jobs). */
+enum option_source { FROM_DEFAULT, FROM_COMPONENT, FROM_DIRECTIVE, FROM_ENVIRONMENT, FROM_COMMAND_LINE };
+
+#define OPTION_MAX     256 /* rows in the table, at most */
+#define COMPONENTS_MAX 128 /* components of a heterogeneous job */
 
 /* What the commands themselves need, beside the job: filled by the same table. */
 struct submit_options {
-    struct job_spec spec;      /* het jobs: one struct submit_options a component */
-    const char *wrap;          /* --wrap */
+    struct job_spec spec; /* het jobs: one struct submit_options a component */
+    const char *wrap;     /* --wrap */
     bool parsable, wait, test_only, quiet, help, usage, version, ignore_pbs;
     int verbose;
-    bool immediate;            /* -I */
-    int64_t immediate_us;      /* -I seconds */
-    const char *clusters;      /* -M */
-    const char *export_file;   /* --export-file */
-    const char *uid, *gid;     /* --uid, --gid (root only) */
-    const char *get_user_env;  /* "" = given without value */
-    const char *propagate;     /* --propagate as given; "" = ALL */
-    const char *no_effect;     /* names of options accepted without effect, comma-separated */
-    enum option_source source[256]; /* by index in option_table: who set it */
-    /* srun, salloc (Part 3) add their own below */
+    bool immediate;           /* -I */
+    int64_t immediate_us;     /* -I seconds */
+    const char *clusters;     /* -M */
+    const char *export_file;  /* --export-file */
+    const char *nodefile;     /* -F, or a -w that names a file: the command reads it */
+    const char *uid, *gid;    /* --uid, --gid (root only) */
+    const char *get_user_env; /* "" = given without value */
+    const char *propagate;    /* --propagate as given; "" = ALL */
+    const char *no_effect;    /* "--reboot (no power control)"; comma-separated */
+    /* By index of the row: who set it, and the text that did ("" for a flag). */
+    enum option_source source[OPTION_MAX];
+    const char *given[OPTION_MAX];
 };
 
-struct option_env;
-
-struct option_row {
-    const char *name;          /* long name, without -- */
-    const char *const *alias;  /* other long names ("tasks-per-node"), NULL-terminated; NULL = none */
-    char letter;               /* 0 = none */
-    enum option_arg arg;
-    unsigned commands;         /* bits of enum command */
-    enum support support;
-    const char *env;           /* variable without prefix: "TIMELIMIT" → SBATCH_TIMELIMIT, SALLOC_…, SLURM_…; NULL = none */
-    const char *metavar;       /* "minutes" */
-    const char *doc;           /* one line of --help */
-    const char *why;           /* NO_EFFECT, REFUSED: the reason and the nearest thing that works */
-    bool (*set)(struct submit_options *o, const char *value, const struct option_env *env, struct arena *a, struct err *ret_err);
-};
 /* What value parsers may need to know; given by the caller, so that this library stays pure. */
 struct option_env {
     int64_t now_us;
     const struct civil_zone *zone;
-    const char *cwd;
-    const char *user;
 };
-extern const struct option_row option_table[];
-extern const size_t option_count;
 
-/* Finds a long option: exact, else an unambiguous prefix. Error text lists the candidates or the nearest name. */
+struct option_row;
+typedef bool (*option_setter)(struct submit_options *o, const struct option_row *row, const char *value,
+                              const struct option_env *env, struct arena *a, struct err *ret_err);
+
+struct option_row {
+    const char *name;  /* long name, without -- */
+    const char *alias; /* other long names, blank-separated ("tasks-per-node"); NULL = none */
+    char letter;       /* 0 = none */
+    enum option_arg arg;
+    unsigned commands; /* bits of enum command */
+    enum support support;
+    const char *env[3];  /* variables of sbatch, salloc, srun: blank-separated, the first that is set counts;
+                            NULL = none */
+    const char *metavar; /* "minutes" */
+    const char *doc;     /* one line of --help */
+    const char *why;     /* NO_EFFECT, REFUSED: the reason and the nearest thing that works */
+    option_setter set;   /* NULL for REFUSED */
+    size_t at;           /* for the generic setters: offset in struct submit_options */
+    int64_t min, max;    /* and the range of numbers */
+    const char *rival;   /* option that sets the same thing ("no-requeue"): the one from the stronger source
+                            counts, else the later one */
+    bool component; /* each component of a heterogeneous job has its own; other options carry over to the next
+                     */
+};
+
+size_t option_count(void);
+const struct option_row *option_at(size_t index);
+size_t option_index(const struct option_row *row);
+/* The themes of the table, for help and documentation: NULL past the last. */
+const char *option_theme(size_t theme, const struct option_row **ret_rows, size_t *ret_n);
+
+/* Finds a long option: exact, else an unambiguous prefix. Error text lists the candidates or the nearest
+ * name. */
 const struct option_row *option_find(const char *name, unsigned command, struct err *ret_err);
-/* Sets an option if `source` is at least as strong as who set it before. ERR_UNSUPPORTED for refused ones. */
-bool option_set(struct submit_options *o, const struct option_row *row, const char *value, enum option_source source, const struct option_env *env,
-                struct arena *a, struct err *ret_err);
-/* Parses the options of a command line up to the first word that is none (or "--"), GNU style: bundled and attached letters, prefixes of long names,
- * --name=value and --name value. Returns the index of that word in *ret_rest. */
-bool options_parse_argv(struct submit_options *o, unsigned command, int argc, char *const argv[], enum option_source source, const struct option_env *env,
-                        struct arena *a, int *ret_rest, struct err *ret_err);
-/* From the environment: getenv is the caller's. */
-bool options_parse_env(struct submit_options *o, unsigned command, const char *(*get)(const char *name), const struct option_env *env, struct arena *a,
-                       struct err *ret_err);
-/* Cross-checks and derived values once everything is in (ntasks from nodes, --gres with --gpus-per-node merged or refused, mem kinds exclusive …). */
-bool options_finish(struct submit_options *o, unsigned command, struct arena *a, struct err *ret_err);
+/* The row of that exact name; NULL if there is none. */
+const struct option_row *option_named(const char *name, unsigned command);
+const struct option_row *option_letter(char letter, unsigned command);
+/* Was the option of that name set, and by whom? */
+enum option_source option_source_of(const struct submit_options *o, const char *name, unsigned command);
+
+/* Sets an option if `source` is at least as strong as who set it before. value NULL = a flag, or an optional
+ * value left out. ERR_UNSUPPORTED for refused ones. */
+bool option_set(struct submit_options *o, const struct option_row *row, const char *value,
+                enum option_source source, const struct option_env *env, struct arena *a,
+                struct err *ret_err);
+/* Parses the options of a command line up to the first word that is none (or after "--"), GNU style: bundled
+ * and attached letters, prefixes of long names, --name=value and --name value. argv[0] is skipped. *ret_rest:
+ * index of that word. */
+bool options_parse_argv(struct submit_options *o, unsigned command, int argc, char *const argv[],
+                        enum option_source source, const struct option_env *env, struct arena *a,
+                        int *ret_rest, struct err *ret_err);
+/* From the environment: getenv is the caller's. Errors name the variable. */
+bool options_parse_env(struct submit_options *o, unsigned command, char *(*get)(const char *name),
+                       const struct option_env *env, struct arena *a, struct err *ret_err);
+/* Heterogeneous jobs: gives `o` every job-wide option of the component before that it has not set itself. */
+bool options_carry_over(struct submit_options *o, const struct submit_options *before,
+                        const struct option_env *env, struct arena *a, struct err *ret_err);
+/* Cross-checks and derived values once everything is in (ntasks from nodes, --gres with --gpus-per-node
+ * merged or refused, kinds of memory exclusive …). Remarks that people should see on stderr, one a line, are
+ * appended to `warnings`. */
+bool options_finish(struct submit_options *o, unsigned command, struct arena *a, struct str *warnings,
+                    struct err *ret_err);
+
+/* `sbatch --help` and `--usage`. */
+void options_write_help(unsigned command, struct str *out);
+void options_write_usage(unsigned command, struct str *out);
+/* docs/options.md: every option of the three commands and what Remuda does with it. */
+void options_write_markdown(struct str *out);
 
 #endif

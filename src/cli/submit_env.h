@@ -1,0 +1,26 @@
+/* The environment a job starts with, as --export and --export-file of sbatch(1) say. */
+#ifndef REMUDA_CLI_SUBMIT_ENV_H
+#define REMUDA_CLI_SUBMIT_ENV_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct env_ask {
+    char *const *environ;     /* of the command; NULL-terminated */
+    const char *export_env;   /* --export; NULL = ALL */
+    struct span file;         /* content of --export-file; data NULL = none */
+    const char *const *extra; /* NAME=VALUE that the job gets in any case; NULL-terminated */
+};
+
+/* Appends NAME=VALUE entries, each ended by NUL, to `out`. Inside a job (SLURM_JOB_ID is set) the variables
+ * that describe that job's own allocation are left out, so that the new job does not take them for its own.
+ * ERR_INVALID: a bad --export; ERR_LIMIT. */
+bool submit_env_capture(const struct env_ask *ask, struct str *out, struct err *ret_err);
+/* Does the node have to make a login environment underneath (--export=NONE and lists of names)? */
+bool submit_env_wants_login(const char *export_env);
+
+#endif

@@ -1,0 +1,262 @@
+/* What only shows when all options are in: which of several that exclude each other counts, what follows from
+ * others, and what cannot be.
+ *
+ * Options that exclude each other are judged by who set them: the command line beats the environment beats
+ * the script, so that `sbatch --mem-per-cpu=2G job.sh` works with a script that says --mem. Two of equal
+ * strength are an error, as in Slurm. */
+#include "script/options.h"
+
+#include "base/alloc.h"
+#include "model/gres.h"
+#include "model/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct finishing {
+    struct submit_options *o;
+    struct job_request *q;
+    unsigned command;
+    struct arena *a;
+    struct str *warnings;
+};
+
+static enum option_source source_of(const struct finishing *f, const char *name)
+{
+    return option_source_of(f->o, name, f->command);
+}
+
+/* ---- which counts
+ * -------------------------------------------------------------------------------------------------------------
+ */
+
+static bool rivals_judge(struct finishing *f, const char *first, const char *second, bool *ret_drop_first,
+                         bool *ret_drop_second, struct err *e)
+{
+    enum option_source a = source_of(f, first), b = source_of(f, second);
+    *ret_drop_first = a != FROM_DEFAULT && a < b;
+    *ret_drop_second = b != FROM_DEFAULT && b < a;
+    if (a != FROM_DEFAULT && a == b)
+        return err_set(e, ERR_INVALID, "--%s and --%s are mutually exclusive; give one of them", first,
+                       second);
+    return true;
+}
+
+static bool i64_rivals(struct finishing *f, const char *first, int64_t *x, const char *second, int64_t *y,
+                       struct err *e)
+{
+    bool drop_x, drop_y;
+    if (!rivals_judge(f, first, second, &drop_x, &drop_y, e))
+        return false;
+    *x = drop_x ? 0 : *x;
+    *y = drop_y ? 0 : *y;
+    return true;
+}
+
+static bool i32_rivals(struct finishing *f, const char *first, int32_t *x, const char *second, int32_t *y,
+                       struct err *e)
+{
+    bool drop_x, drop_y;
+    if (!rivals_judge(f, first, second, &drop_x, &drop_y, e))
+        return false;
+    *x = drop_x ? 0 : *x;
+    *y = drop_y ? 0 : *y;
+    return true;
+}
+
+static bool memory_judge(struct finishing *f, struct err *e)
+{
+    struct job_request *q = f->q;
+    if (!i64_rivals(f, "mem", &q->mem_per_node_mib, "mem-per-cpu", &q->mem_per_cpu_mib, e) ||
+        !i64_rivals(f, "mem", &q->mem_per_node_mib, "mem-per-gpu", &q->mem_per_gpu_mib, e) ||
+        !i64_rivals(f, "mem-per-cpu", &q->mem_per_cpu_mib, "mem-per-gpu", &q->mem_per_gpu_mib, e))
+        return false;
+    if (q->mem_per_cpu_mib == MEM_ALL) {
+        q->mem_per_cpu_mib = 0;
+        q->mem_per_node_mib = MEM_ALL;
+    }
+    return true;
+}
+
+static bool cpus_judge(struct finishing *f, struct err *e)
+{
+    struct job_request *q = f->q;
+    return i32_rivals(f, "cpus-per-task", &q->cpus_per_task, "cpus-per-gpu", &q->cpus_per_gpu, e) &&
+           i32_rivals(f, "hint", &q->hint, "ntasks-per-core", &q->ntasks_per_core, e) &&
+           i32_rivals(f, "hint", &q->hint, "threads-per-core", &q->threads_per_core, e);
+}
+
+/* ---- GPUs
+ * ---------------------------------------------------------------------------------------------------------------------
+ */
+
+static bool typed(const struct gres_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->item[i].type)
+            return true;
+    return false;
+}
+
+/* Do both lists ask for the same GPUs? A list without types agrees with any of the same number. */
+static bool gpus_agree(const struct gres_list *a, const struct gres_list *b)
+{
+    if (gres_count(a, "gpu") != gres_count(b, "gpu"))
+        return false;
+    if (!typed(a) || !typed(b))
+        return true;
+    for (size_t i = 0; i < a->n; i++) {
+        size_t k = 0;
+        while (k < b->n &&
+               !(text_is_nocase(a->item[i].type, b->item[k].type) && a->item[i].count == b->item[k].count))
+            k++;
+        if (k == b->n)
+            return false;
+    }
+    return true;
+}
+
+/* Takes the GPUs out of `list`; the rest of it becomes --gres. */
+static void gres_without_gpus(struct finishing *f, struct gres_list *list)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->n; i++)
+        if (!text_is_nocase(list->item[i].kind, "gpu"))
+            list->item[kept++] = list->item[i];
+    list->n = kept;
+    struct str text = STR_INIT;
+    gres_format(list, &text);
+    f->q->gres = kept ? arena_strdup(f->a, str_text(&text)) : NULL;
+    str_done(&text);
+}
+
+static struct gres_list only_gpus(const struct gres_list *list, struct arena *a)
+{
+    struct gres_list gpus = {arena_alloc(a, (list->n ? list->n : 1) * sizeof *gpus.item), 0};
+    for (size_t i = 0; i < list->n; i++)
+        if (text_is_nocase(list->item[i].kind, "gpu"))
+            gpus.item[gpus.n++] = list->item[i];
+    return gpus;
+}
+
+/* --gres=gpu:4 with --gpus-per-node=4 is four GPUs a node, not eight; with --gpus-per-node=2 it is a mistake.
+ */
+static bool gpus_per_node_merge(struct finishing *f, struct err *e)
+{
+    struct gres_list gres, per_node;
+    if (!f->q->gres || !f->q->gpus_per_node)
+        return true;
+    if (!gres_parse(f->q->gres, f->a, &gres, e) || !gres_parse_gpus(f->q->gpus_per_node, f->a, &per_node, e))
+        return false;
+    struct gres_list gpus = only_gpus(&gres, f->a);
+    if (gpus.n == 0)
+        return true;
+    if (!gpus_agree(&gpus, &per_node)) {
+        enum option_source a = source_of(f, "gres"), b = source_of(f, "gpus-per-node");
+        if (a == b)
+            return err_set(e, ERR_INVALID,
+                           "--gres=%s and --gpus-per-node=%s ask for different GPUs on each node; give one "
+                           "of them, or the same number twice",
+                           f->q->gres, f->q->gpus_per_node);
+        if (a > b) {
+            f->q->gpus_per_node = NULL;
+            return true;
+        }
+    } else if (typed(&gpus) && !typed(&per_node)) {
+        struct str text = STR_INIT;
+        for (size_t i = 0; i < gpus.n; i++)
+            str_addf(&text, "%s%s%s%lld", i ? "," : "", gpus.item[i].type ? gpus.item[i].type : "",
+                     gpus.item[i].type ? ":" : "", (long long)gpus.item[i].count);
+        f->q->gpus_per_node = arena_strdup(f->a, str_text(&text));
+        str_done(&text);
+    }
+    gres_without_gpus(f, &gres);
+    return true;
+}
+
+static bool gpu_total(struct finishing *f, const char *text, int64_t *ret, struct err *e)
+{
+    struct gres_list list = {0};
+    if (text && !gres_parse_gpus(text, f->a, &list, e))
+        return false;
+    *ret = gres_count(&list, "gpu");
+    return true;
+}
+
+/* --gpus with --gpus-per-node says how many nodes; with --gpus-per-task or --ntasks-per-gpu how many tasks.
+ */
+static bool gpus_derive(struct finishing *f, struct err *e)
+{
+    struct job_request *q = f->q;
+    int64_t total, per_node, per_task;
+    if (!gpu_total(f, q->gpus, &total, e) || !gpu_total(f, q->gpus_per_node, &per_node, e) ||
+        !gpu_total(f, q->gpus_per_task, &per_task, e))
+        return false;
+    if (q->ntasks_per_gpu && per_task)
+        return err_set(e, ERR_INVALID,
+                       "--ntasks-per-gpu and --gpus-per-task are mutually exclusive; give one of them");
+    if (total && per_node) {
+        if (total % per_node ||
+            (q->min_nodes && q->min_nodes == q->max_nodes && total != per_node * q->min_nodes))
+            return err_set(e, ERR_INVALID, "--gpus=%s, --gpus-per-node=%s and %d node%s do not fit together",
+                           q->gpus, q->gpus_per_node, q->min_nodes ? q->min_nodes : 1,
+                           q->min_nodes > 1 ? "s" : "");
+        if (!q->min_nodes)
+            q->min_nodes = q->max_nodes = (int32_t)(total / per_node);
+    }
+    if (total && per_task && !q->ntasks) {
+        if (total % per_task)
+            return err_set(e, ERR_INVALID, "--gpus=%s is no multiple of --gpus-per-task=%s", q->gpus,
+                           q->gpus_per_task);
+        q->ntasks = (int32_t)(total / per_task);
+    }
+    if (total && q->ntasks_per_gpu && !q->ntasks && total * q->ntasks_per_gpu <= (int64_t)LIMIT_TASKS)
+        q->ntasks = (int32_t)(total * q->ntasks_per_gpu);
+    return true;
+}
+
+/* ---- nodes and tasks
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static bool tasks_derive(struct finishing *f, struct err *e)
+{
+    struct job_request *q = f->q;
+    bool asked = source_of(f, "ntasks") != FROM_DEFAULT;
+    if (asked && q->min_nodes > q->ntasks && !q->overcommit) {
+        str_addf(f->warnings, "Warning: can't run %d processes on %d nodes, setting nnodes to %d\n",
+                 q->ntasks, q->min_nodes, q->ntasks);
+        q->min_nodes = q->max_nodes = q->ntasks;
+    }
+    if (!q->ntasks && q->ntasks_per_node && q->min_nodes == q->max_nodes) {
+        int64_t tasks = (int64_t)(q->min_nodes ? q->min_nodes : 1) * q->ntasks_per_node;
+        if (tasks > (int64_t)LIMIT_TASKS)
+            return err_set(e, ERR_LIMIT, "%d nodes with %d tasks each are %lld tasks; at most %u are allowed",
+                           q->min_nodes, q->ntasks_per_node, (long long)tasks, LIMIT_TASKS);
+        q->ntasks = (int32_t)tasks;
+    }
+    if (asked && q->ntasks_per_node && q->max_nodes && (int64_t)q->max_nodes * q->ntasks_per_node < q->ntasks)
+        q->ntasks_per_node =
+            0; /* as Slurm: --ntasks counts, --ntasks-per-node was a maximum that cannot be kept */
+    if (q->gpus_per_task && !q->ntasks && !q->gpus)
+        return err_set(e, ERR_INVALID,
+                       "--gpus-per-task needs the number of tasks (--ntasks=N) or of GPUs (--gpus=N)");
+    return true;
+}
+
+static bool times_check(const struct finishing *f, struct err *e)
+{
+    const struct job_spec *s = &f->o->spec;
+    if (s->req.time_min_us && s->req.time_limit_us && s->req.time_min_us > s->req.time_limit_us)
+        return err_set(e, ERR_INVALID, "--time-min is longer than --time");
+    return true;
+}
+
+bool options_finish(struct submit_options *o, unsigned command, struct arena *a, struct str *warnings,
+                    struct err *ret_err)
+{
+    struct finishing f = {o, &o->spec.req, command, a, warnings};
+    o->spec.no_effect = o->no_effect;
+    return memory_judge(&f, ret_err) && cpus_judge(&f, ret_err) && gpus_per_node_merge(&f, ret_err) &&
+           gpus_derive(&f, ret_err) && tasks_derive(&f, ret_err) && times_check(&f, ret_err);
+}

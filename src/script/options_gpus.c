@@ -1,0 +1,232 @@
+/* Options for GPUs and other generic resources. */
+#include "script/option_values.h"
+
+#include "base/alloc.h"
+#include "model/gres.h"
+#include "model/limits.h"
+
+#include <string.h>
+
+#define EACH .min = 1, .max = LIMIT_CPUS_PER_NODE, .component = true
+
+static SETTER(set_gres)
+{
+    if (text_is_nocase(value, "help"))
+        return value_refuse(row, value, ret_err, "`sinfo -o \"%%N %%G\"` lists what the nodes have");
+    struct gres_list list;
+    if (!gres_parse(value, a, &list, ret_err))
+        return value_blame(row, value, ret_err);
+    return set_text(o, row, list.n ? value : NULL, env, a, ret_err);
+}
+
+static SETTER(set_gpu_mem)
+{
+    struct option_row at_least_one = *row;
+    at_least_one.min = 1;
+    return set_mib(o, &at_least_one, value, env, a, ret_err);
+}
+
+/* [verbose,]TYPE with a TYPE of a known name; what stands behind its colon is read when steps are bound. */
+static SETTER(set_gpu_bind)
+{
+    static const char *const types[] = {"closest",   "map_gpu:", "mask_gpu:", "none",
+                                        "per_task:", "single:",  "map:",      "mask:"};
+    const char *type = value;
+    if (text_starts_nocase(type, "verbose,"))
+        type += strlen("verbose,");
+    else if (text_starts_nocase(type, "v,"))
+        type += strlen("v,");
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (text_starts_nocase(type, types[i]) && (strchr(types[i], ':') || text_is_nocase(type, types[i])))
+            return set_text(o, row, value, env, a, ret_err);
+    return value_refuse(row, value, ret_err,
+                        "[verbose,] and one of closest, map_gpu:LIST, mask_gpu:LIST, none, per_task:N and "
+                        "single:N are allowed");
+}
+
+static SETTER(set_gres_flags)
+{
+    static const char *const flags[] = {"disable-binding", "enforce-binding", "one-task-per-sharing",
+                                        "multiple-tasks-per-sharing", "allow-task-sharing"};
+    struct span rest = span_of(value), word;
+    while (span_next(&rest, ',', &word)) {
+        size_t i = 0;
+        while (i < ARRAY_LEN(flags) && !span_is_nocase(word, flags[i]))
+            i++;
+        if (i == ARRAY_LEN(flags))
+            return value_refuse(
+                row, value, ret_err,
+                "disable-binding, enforce-binding, one-task-per-sharing, multiple-tasks-per-sharing and "
+                "allow-task-sharing are allowed");
+    }
+    return true;
+}
+
+/* One part of --tres-per-task: cpu:N or gres/gpu[:type]:N, with ':' or '=' before the number. GPUs are
+ * gathered in `gpus`. */
+static bool task_tres(struct submit_options *o, const struct option_row *row, struct span part,
+                      const char *value, struct str *gpus, struct arena *a, struct err *e)
+{
+    char *text = arena_strndup(a, part.data, part.len);
+    for (char *c = text; *c; c++)
+        *c = *c == '=' ? ':' : *c;
+    int64_t n;
+    if (text_starts_nocase(text, "cpu:")) {
+        if (!value_number(row, text + strlen("cpu:"), 1, LIMIT_CPUS_PER_NODE, &n, e))
+            return false;
+        o->spec.req.cpus_per_task = (int32_t)n;
+        return true;
+    }
+    if (text_starts_nocase(text, "gres/gpu:")) {
+        str_addf(gpus, "%s%s", gpus->len ? "," : "", text + strlen("gres/gpu:"));
+        return true;
+    }
+    return value_refuse(row, value, e,
+                        "cpu:N and gres/gpu[:type]:N are supported; ask for others on each node with --gres");
+}
+
+static SETTER(set_tres_per_task)
+{
+    struct span rest = span_of(value), part;
+    struct str gpus = STR_INIT;
+    bool ok = true;
+    while (ok && span_next(&rest, ',', &part))
+        ok = task_tres(o, row, span_trim(part), value, &gpus, a, ret_err);
+    if (ok && gpus.len)
+        ok = set_gpus(o, row, str_text(&gpus), env, a, ret_err);
+    str_done(&gpus);
+    return ok;
+}
+
+/* --tres-bind=gres/gpu:BINDING is --gpu-bind=BINDING. */
+static SETTER(set_tres_bind)
+{
+    const char *prefix = "gres/gpu:";
+    if (!text_starts_nocase(value, prefix))
+        return value_refuse(row, value, ret_err,
+                            "only gres/gpu:BINDING is supported, the same as --gpu-bind=BINDING");
+    return set_gpu_bind(o, row, value + strlen(prefix), env, a, ret_err);
+}
+
+const struct option_row options_gpus[] = {
+    {.name = "cpus-per-gpu",
+     .arg = ARG_REQUIRED,
+     .commands = CMD_ALL,
+     .env = ENV3("CPUS_PER_GPU"),
+     .metavar = "n",
+     .doc = "CPUs for each GPU",
+     .set = set_i32,
+     .at = AT(spec.req.cpus_per_gpu),
+     EACH},
+    {.name = "gpu-bind",
+     .arg = ARG_REQUIRED,
+     .commands = CMD_ALL,
+     .env = ENV3("GPU_BIND"),
+     .metavar = "type",
+     .doc = "which GPUs each task of a step sees",
+     .set = set_gpu_bind,
+     .at = AT(spec.gpu_bind),
+     .component = true},
+    {.name = "gpu-mem",
+     .arg = ARG_REQUIRED,
+     .commands = CMD_ALL,
+     .metavar = "size",
+     .doc = "GPUs with so much memory or more: 40G (Remuda's own)",
+     .set = set_gpu_mem,
+     .at = AT(spec.req.gpu_mem_mib),
+     .component = true},
+    {.name = "gpus",
+     .letter = 'G',
+     .arg = ARG_REQUIRED,
+     .commands = CMD_ALL,
+     .env = ENV3("GPUS"),
+     .metavar = "[type:]n",
+     .doc = "GPUs of the whole job; A100|A40:2 = either type (Remuda's own)",
+     .set = set_gpus,
+     .at = AT(spec.req.gpus),
+     .component = true},
+    {.name = "gpus-per-node",
+     .arg = ARG_REQUIRED,
+     .commands = CMD_ALL,
+     .env = ENV3("GPUS_PER_NODE"),
+     .metavar = "[type:]n",
+     .doc = "GPUs on each node",
+     .set = set_gpus,
+     .at = AT(spec.req.gpus_per_node),
+     .component = true},
+    {.name = "gpus-per-socket",
+     .arg = ARG_REQUIRED,
+     .commands = CMD_ALL,
+     .env = ENV3("GPUS_PER_SOCKET"),
+     .metavar = "[type:]n",
+     .doc = "GPUs on each socket",
+     .set = set_gpus,
+     .at = AT(spec.req.gpus_per_socket),
+     .component = true},
+    {.name = "gpus-per-task",
+     .arg = ARG_REQUIRED,
+     .commands = CMD_ALL,
+     .env = ENV3("GPUS_PER_TASK"),
+     .metavar = "[type:]n",
+     .doc = "GPUs for each task",
+     .set = set_gpus,
+     .at = AT(spec.req.gpus_per_task),
+     .component = true},
+    {.name = "gres",
+     .arg = ARG_REQUIRED,
+     .commands = CMD_ALL,
+     .env = {"SBATCH_GRES", "SALLOC_GRES", "SLURM_STEP_GRES SLURM_GRES"},
+     .metavar = "list",
+     .doc = "generic resources on each node: gpu:v100:2,nic",
+     .set = set_gres,
+     .at = AT(spec.req.gres),
+     .component = true},
+    {.name = "gres-flags",
+     .arg = ARG_REQUIRED,
+     .commands = CMD_ALL,
+     .support = SUPPORT_NO_EFFECT,
+     .env = ENV3("GRES_FLAGS"),
+     .metavar = "flags",
+     .doc = "how GPUs and CPUs go together",
+     .why = "CPUs near the job's GPUs are preferred anyway, and never enforced",
+     .set = set_gres_flags,
+     .component = true},
+    {.name = "mem-per-gpu",
+     .arg = ARG_REQUIRED,
+     .commands = CMD_ALL,
+     .env = ENV3("MEM_PER_GPU"),
+     .metavar = "size",
+     .doc = "memory for each GPU",
+     .set = set_mib,
+     .at = AT(spec.req.mem_per_gpu_mib),
+     .component = true},
+    {.name = "ntasks-per-gpu",
+     .alias = "ntasks-per-tres",
+     .arg = ARG_REQUIRED,
+     .commands = CMD_ALL,
+     .env = {NULL, NULL, "SLURM_NTASKS_PER_GPU"},
+     .metavar = "n",
+     .doc = "tasks for each GPU",
+     .set = set_i32,
+     .at = AT(spec.req.ntasks_per_gpu),
+     EACH},
+    {.name = "tres-bind",
+     .arg = ARG_REQUIRED,
+     .commands = CMD_ALL,
+     .env = ENV3("TRES_BIND"),
+     .metavar = "list",
+     .doc = "gres/gpu:BINDING, the same as --gpu-bind",
+     .set = set_tres_bind,
+     .at = AT(spec.gpu_bind),
+     .component = true},
+    {.name = "tres-per-task",
+     .arg = ARG_REQUIRED,
+     .commands = CMD_ALL,
+     .env = ENV3("TRES_PER_TASK"),
+     .metavar = "list",
+     .doc = "cpu:N,gres/gpu:N for each task",
+     .set = set_tres_per_task,
+     .at = AT(spec.req.gpus_per_task),
+     .component = true},
+};
+const size_t options_gpus_n = ARRAY_LEN(options_gpus);

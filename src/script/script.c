@@ -1,0 +1,320 @@
+/* Directives in a job script.
+ *
+ * The script is read line by line. "#SBATCH" at the very start of a line makes the rest of the line part of a
+ * command line; words are split as Slurm splits them (quotes, backslash, '#' ends the line). The first line
+ * that is neither blank nor a comment ends the directives. What comes behind is only looked at to tell people
+ * of #SBATCH lines that are dropped there; a here-document is left out of that, because scripts that write
+ * other scripts are common.
+ *
+ * "hetjob" as a word of a directive starts the next component. */
+#include "script/script.h"
+
+#include "base/alloc.h"
+#include "base/vec.h"
+#include "model/limits.h"
+#include "script/option_values.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Slurm looks for other systems' directives until it has seen so many lines with commands. */
+#define FOREIGN_COMMAND_LINES 100
+#define DROPPED_SHOWN         3
+
+typedef VEC(char *) words_t;
+
+struct script_reader {
+    struct submit_options *comp;
+    size_t max, ncomp;
+    const struct option_env *env;
+    struct arena *a;
+    struct str *warnings;
+    unsigned line;         /* number of the current one */
+    unsigned directives;   /* lines with #SBATCH seen */
+    unsigned commands;     /* lines with commands seen */
+    unsigned foreign_line; /* first #PBS or #BSUB line */
+    const char *foreign;   /* "#PBS" */
+    unsigned dropped;      /* #SBATCH lines behind the first command */
+    bool old_magic;        /* "#SLURM" was seen */
+    struct span heredoc;   /* the word that ends it; len 0 = in none */
+};
+
+/* ---- lines and words
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static bool line_next(struct span *rest, struct span *ret)
+{
+    if (rest->len == 0)
+        return false;
+    const char *end = memchr(rest->data, '\n', rest->len);
+    size_t len = end ? (size_t)(end - rest->data) : rest->len;
+    *ret = (struct span){rest->data, len};
+    size_t used = end ? len + 1 : len;
+    rest->data += used;
+    rest->len -= used;
+    return true;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+static bool starts_with(struct span s, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return s.len >= len && memcmp(s.data, prefix, len) == 0;
+}
+
+/* Takes one word off *rest. Returns 1, 0 at the end of the line or a comment, -1 with the error set. */
+static int word_take(struct script_reader *r, struct span *rest, char **ret, struct err *e)
+{
+    size_t i = 0, n = 0;
+    while (i < rest->len && is_blank(rest->data[i]))
+        i++;
+    if (i == rest->len || rest->data[i] == '#')
+        return 0;
+    char *word = arena_alloc(r->a, rest->len - i + 1);
+    char quote = 0;
+    for (; i < rest->len; i++) {
+        char c = rest->data[i];
+        if (c == '\\' && i + 1 < rest->len)
+            word[n++] = rest->data[++i];
+        else if (quote && c == quote)
+            quote = 0;
+        else if (!quote && (c == '"' || c == '\''))
+            quote = c;
+        else if (!quote && (is_blank(c) || c == '#'))
+            break;
+        else
+            word[n++] = c;
+    }
+    if (quote) {
+        err_set(e, ERR_INVALID, "line %u: Unmatched `%c` in [%.*s]", r->line, quote,
+                (int)(rest->len > 200 ? 200 : rest->len), rest->data);
+        return -1;
+    }
+    *rest = (struct span){rest->data + i, rest->len - i};
+    *ret = word;
+    return 1;
+}
+
+/* ---- directives
+ * ---------------------------------------------------------------------------------------------------------------
+ */
+
+static bool words_apply(struct script_reader *r, words_t *words, struct err *e)
+{
+    int rest = 0;
+    bool ok = options_parse_argv(&r->comp[r->ncomp - 1], CMD_SBATCH, (int)words->n, words->v, FROM_DIRECTIVE,
+                                 r->env, r->a, &rest, e);
+    if (ok && rest < (int)words->n)
+        ok = err_set(e, ERR_INVALID, "Invalid directive found in batch script: %s", words->v[rest]);
+    words->n = 1;
+    return ok || err_prefix(e, "line %u", r->line);
+}
+
+static bool component_begin(struct script_reader *r, struct err *e)
+{
+    if (r->ncomp == r->max)
+        return err_set(e, ERR_LIMIT, "line %u: a job has at most %zu components", r->line, r->max);
+    r->ncomp++;
+    return true;
+}
+
+static bool directive_words(struct script_reader *r, struct span rest, words_t *words, struct err *e)
+{
+    char *word;
+    int more;
+    while ((more = word_take(r, &rest, &word, e)) == 1) {
+        if (text_is(word, "hetjob") || text_is(word, "packjob")) {
+            if (!words_apply(r, words, e) || !component_begin(r, e))
+                return false;
+        } else {
+            vec_push(words, word);
+        }
+    }
+    return more == 0 && words_apply(r, words, e);
+}
+
+static bool directive_read(struct script_reader *r, struct span rest, struct err *e)
+{
+    words_t words = {0};
+    char name[] = "sbatch";
+    vec_push(&words, name);
+    r->directives++;
+    bool ok = directive_words(r, rest, &words, e);
+    vec_done(&words);
+    return ok;
+}
+
+/* ---- the other lines
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static bool is_command(struct span line)
+{
+    line = span_trim(line);
+    while (line.len && is_blank(line.data[line.len - 1]))
+        line.len--;
+    return line.len && line.data[0] != '#';
+}
+
+/* The word behind "<<" or "<<-", without quotes; len 0 when the line opens no here-document. */
+static struct span heredoc_word(struct span line)
+{
+    for (size_t i = 0; i + 2 < line.len; i++) {
+        if (line.data[i] != '<' || line.data[i + 1] != '<')
+            continue;
+        if (line.data[i + 2] == '<') { /* a here-string */
+            i += 2;
+            continue;
+        }
+        size_t from = i + 2;
+        while (from < line.len && strchr("- \t'\"\\", line.data[from]))
+            from++;
+        size_t to = from;
+        while (to < line.len && !strchr(" \t\r'\";|&<>()", line.data[to]))
+            to++;
+        return (struct span){line.data + from, to - from};
+    }
+    return (struct span){0};
+}
+
+static void foreign_note(struct script_reader *r, struct span line)
+{
+    if (r->foreign || r->commands > FOREIGN_COMMAND_LINES)
+        return;
+    if (starts_with(line, "#PBS "))
+        r->foreign = "#PBS";
+    else if (starts_with(line, "#BSUB "))
+        r->foreign = "#BSUB";
+    if (r->foreign)
+        r->foreign_line = r->line;
+}
+
+static void dropped_note(struct script_reader *r, struct span line)
+{
+    r->dropped++;
+    if (r->dropped > DROPPED_SHOWN)
+        return;
+    if (line.len > 120)
+        line.len = 120;
+    str_addf(r->warnings, "line %u: ignored, because it stands after the first command: %.*s\n", r->line,
+             (int)line.len, line.data);
+}
+
+/* A line that is no directive in force. */
+static void line_note(struct script_reader *r, struct span line)
+{
+    if (r->heredoc.len) {
+        struct span t = span_trim(line);
+        if (t.len == r->heredoc.len && memcmp(t.data, r->heredoc.data, t.len) == 0)
+            r->heredoc.len = 0;
+        return;
+    }
+    foreign_note(r, line);
+    if (r->commands && starts_with(line, "#SBATCH "))
+        dropped_note(r, line);
+    if (is_command(line)) {
+        r->commands++;
+        r->heredoc = heredoc_word(line);
+    }
+}
+
+static bool line_read(struct script_reader *r, struct span line, struct err *e)
+{
+    if (!r->commands && starts_with(line, "#SBATCH"))
+        return directive_read(r, (struct span){line.data + 7, line.len - 7}, e);
+    if (!r->commands && starts_with(line, "#SLURM")) {
+        if (!r->old_magic)
+            str_addf(r->warnings, "line %u: write #SBATCH instead of #SLURM\n", r->line);
+        r->old_magic = true;
+        return directive_read(r, (struct span){line.data + 6, line.len - 6}, e);
+    }
+    line_note(r, line);
+    return true;
+}
+
+static bool foreign_check(const struct script_reader *r, bool ignore_pbs, struct err *e)
+{
+    if (!r->foreign || r->directives || ignore_pbs)
+        return true;
+    return err_set(e, ERR_UNSUPPORTED,
+                   "line %u: %s directives are not supported yet; write them as #SBATCH, or submit the "
+                   "script without them: sbatch --ignore-pbs",
+                   r->foreign_line, r->foreign);
+}
+
+bool script_parse(const char *text, size_t len, struct submit_options *comp, size_t max, size_t *ret_ncomp,
+                  bool ignore_pbs, const struct option_env *env, struct arena *a, struct str *warnings,
+                  struct err *ret_err)
+{
+    struct script_reader r = {.comp = comp, .max = max, .ncomp = 1, .env = env, .a = a, .warnings = warnings};
+    struct span rest = {text, len}, line;
+    while (line_next(&rest, &line)) {
+        r.line++;
+        if (!line_read(&r, line, ret_err))
+            return false;
+    }
+    if (r.dropped > DROPPED_SHOWN)
+        str_addf(warnings, "and %u more such lines\n", r.dropped - DROPPED_SHOWN);
+    if (r.foreign && r.directives)
+        note_no_effect(&comp[0], a, r.foreign, "the script has #SBATCH lines, which count");
+    *ret_ncomp = r.ncomp;
+    return foreign_check(&r, ignore_pbs, ret_err);
+}
+
+/* ---- is it a script
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+static bool shebang_refuse(const char *text, const char *name, struct err *e)
+{
+    const char *hint = "put a line #!/bin/bash at the top";
+    if (starts_with((struct span){text, strlen(text)}, "\xef\xbb\xbf#!"))
+        hint = "it starts with a byte order mark; remove that: sed -i '1s/^\\xef\\xbb\\xbf//'";
+    else if (text_starts(text, "'''") || text_starts(text, "\"\"\""))
+        hint = "it starts with a Python docstring; put a line #!/bin/bash (or #!/usr/bin/env python3 for a "
+               "Python program) above it";
+    else if (text_starts(text, "import ") || text_starts(text, "from "))
+        hint = "it looks like a Python program; put a line #!/usr/bin/env python3 at the top, or submit "
+               "sbatch --wrap=\"python3 FILE\"";
+    else if (text_starts(text, "#SBATCH") || text_starts(text, "\n#!") || text_starts(text, " #!"))
+        hint = "put a line #!/bin/bash at the very top, above the directives, with nothing before it";
+    else if (text_starts(text, "\177ELF"))
+        hint = "it is a program; submit it with sbatch --wrap=COMMAND";
+    return err_set(e, ERR_INVALID,
+                   "This does not look like a batch script: the first line of %s must start with #! followed "
+                   "by the path to an "
+                   "interpreter; %s",
+                   name, hint);
+}
+
+bool script_check(const char *text, size_t len, const char *name, struct err *ret_err)
+{
+    if (len == 0)
+        return err_set(ret_err, ERR_INVALID, "Batch script is empty! (%s)", name);
+    if (len > LIMIT_SCRIPT_BYTES)
+        return err_set(ret_err, ERR_LIMIT,
+                       "%s has %zu bytes; a batch script has at most %u (keep data in files and read them in "
+                       "the script)",
+                       name, len, LIMIT_SCRIPT_BYTES);
+    if (strspn(text, " \t\r\n\v\f") >= len)
+        return err_set(ret_err, ERR_INVALID, "Batch script contains only whitespace! (%s)", name);
+    if (memchr(text, 0, len))
+        return err_set(ret_err, ERR_INVALID,
+                       "%s contains a NULL character '\\0', which no script may; is it a program? (sbatch "
+                       "--wrap=COMMAND)",
+                       name);
+    if (len < 2 || memcmp(text, "#!", 2) != 0)
+        return shebang_refuse(text, name, ret_err);
+    if (memmem(text, len, "\r\n", 2))
+        return err_set(
+            ret_err, ERR_INVALID,
+            "Batch script contains DOS line breaks (\\r\\n) instead of UNIX line breaks (\\n); mend it with: "
+            "sed -i 's/\\r$//' %s",
+            name);
+    return true;
+}
