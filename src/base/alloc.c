@@ -9,7 +9,7 @@ _Noreturn void die(const char *invariant)
 {
     /* Kept in a volatile so that a debugger shows it in the core file. */
     const char *volatile broken = invariant;
-    (void) broken;
+    (void)broken;
     abort();
 }
 
@@ -65,8 +65,8 @@ char *xasprintf(const char *format, ...)
     int len = vsnprintf(NULL, 0, format, args);
     va_end(args);
     CHECK(len >= 0);
-    char *text = xmalloc((size_t) len + 1);
-    vsnprintf(text, (size_t) len + 1, format, again);
+    char *text = xmalloc((size_t)len + 1);
+    vsnprintf(text, (size_t)len + 1, format, again);
     va_end(again);
     return text;
 }

@@ -1,5 +1,5 @@
-/* Blocks in a list, the newest first; each allocation is cut from the newest block. A reset keeps the largest block, so that a turn that is like
- * the last one allocates nothing from the system. */
+/* Blocks in a list, the newest first; each allocation is cut from the newest block. A reset keeps the largest
+ * block, so that a turn that is like the last one allocates nothing from the system. */
 #include "base/arena.h"
 
 #include "base/alloc.h"
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_MIN ((size_t) 4096)
-#define ALIGN     (sizeof(max_align_t))
+#define BLOCK_MIN ((size_t)4096)
+#define ALIGN     _Alignof(max_align_t)
 
 struct block {
     struct block *next;
@@ -71,13 +71,13 @@ size_t arena_used(const struct arena *a)
 
 static void *raw_alloc(struct arena *a, size_t size)
 {
+    CHECK(size <= SIZE_MAX / 2);
     size_t need = (size + ALIGN - 1) / ALIGN * ALIGN;
     struct block *b = a->block;
-    CHECK(need >= size);
     if (!b || b->size - b->used < need) {
         size_t grown = b ? 2 * b->size : BLOCK_MIN;
-        if (grown > (size_t) 1 << 20)
-            grown = (size_t) 1 << 20;
+        if (grown > (size_t)1 << 20)
+            grown = (size_t)1 << 20;
         if (grown < need)
             grown = need;
         b = xmalloc(sizeof *b + grown);
@@ -86,7 +86,7 @@ static void *raw_alloc(struct arena *a, size_t size)
         b->used = 0;
         a->block = b;
     }
-    void *at = (char *) b->data + b->used;
+    void *at = (char *)b->data + b->used;
     b->used += need;
     a->used += need;
     return at;
@@ -127,8 +127,8 @@ char *arena_printf(struct arena *a, const char *format, ...)
     int len = vsnprintf(NULL, 0, format, args);
     va_end(args);
     CHECK(len >= 0);
-    char *text = raw_alloc(a, (size_t) len + 1);
-    vsnprintf(text, (size_t) len + 1, format, again);
+    char *text = raw_alloc(a, (size_t)len + 1);
+    vsnprintf(text, (size_t)len + 1, format, again);
     va_end(again);
     return text;
 }

@@ -3,11 +3,20 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A sentence goes to a terminal or a log as one line, whatever text of a user it quotes. */
+static void one_line(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = ' ';
+}
+
 bool err_setv(struct err *e, enum err_code code, const char *format, va_list args)
 {
     if (e) {
         e->code = code;
         vsnprintf(e->text, sizeof e->text, format, args);
+        one_line(e->text);
     }
     return false;
 }
@@ -33,5 +42,6 @@ bool err_prefix(struct err *e, const char *format, ...)
     va_end(args);
     size_t len = strlen(e->text);
     snprintf(e->text + len, sizeof e->text - len, ": %s", former);
+    one_line(e->text);
     return false;
 }

@@ -1,5 +1,7 @@
-/* A name splits into a prefix and, where its end (or the part before a domain) is a number, that number. Folding joins neighbours whose text around the last
- * number is equal and whose numbers follow each other with equal padding. */
+/* A name is a prefix and the number at its end, which may be missing. Reading multiplies brackets out depth
+ * first, one buffer for the name under construction. Folding looks at neighbours only: the same prefix shares
+ * brackets, the next number with the same padding widens a range. Numbers have at most 18 digits, so that
+ * they fit in 64 bits; further digits to the left count as prefix. */
 #include "base/hostlist.h"
 
 #include "base/alloc.h"
@@ -9,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPANSION_BYTES_MAX 4096 /* of one name while brackets are multiplied out */
+#define NAME_BYTES_MAX                                                                                       \
+    255 /* of one name, as in DNS; also bounds how deep brackets nest while they are multiplied out */
+#define DIGITS_MAX 18
 
 void hostlist_done(struct hostlist *h)
 {
@@ -37,7 +41,7 @@ ptrdiff_t hostlist_find(const struct hostlist *h, const char *name)
 {
     for (size_t i = 0; i < h->n; i++)
         if (strcmp(h->name[i], name) == 0)
-            return (ptrdiff_t) i;
+            return (ptrdiff_t)i;
     return -1;
 }
 
@@ -57,20 +61,20 @@ static bool number_read(const char **at, const char *end, struct number *ret)
 {
     const char *p = *at;
     *ret = (struct number){0};
-    while (p < end && isdigit((unsigned char) *p)) {
-        if (++ret->width > 18)
+    while (p < end && isdigit((unsigned char)*p)) {
+        if (++ret->width > DIGITS_MAX)
             return false;
-        ret->value = ret->value * 10 + (uint64_t) (*p++ - '0');
+        ret->value = ret->value * 10 + (uint64_t)(*p++ - '0');
     }
     *at = p;
     return ret->width > 0;
 }
 
-static bool expand(struct hostlist *h, struct str *before, const char *rest, size_t len, size_t max, struct err *ret_err);
+static bool expand(struct hostlist *h, struct str *before, const char *rest, size_t len, struct err *ret_err);
 
 /* One range of a bracket: each number with the rest of the expression after the bracket. */
-static bool range_expand(struct hostlist *h, struct str *before, const char *text, size_t len, const char *after, size_t after_len, size_t max,
-                         struct err *ret_err)
+static bool range_expand(struct hostlist *h, struct str *before, const char *text, size_t len,
+                         const char *after, size_t after_len, struct err *ret_err)
 {
     const char *at = text, *end = text + len;
     struct number low, high;
@@ -81,50 +85,54 @@ static bool range_expand(struct hostlist *h, struct str *before, const char *tex
         ok = number_read(&at, end, &high);
     }
     if (!ok || at != end || high.value < low.value)
-        return err_set(ret_err, ERR_INVALID, "\"%.*s\" is no number or range", (int) (len < 40 ? len : 40), text);
-    if (high.value - low.value >= max)
+        return err_set(ret_err, ERR_INVALID, "\"%.*s\" is no number or range", (int)(len < 40 ? len : 40),
+                       text);
+    if (high.value - low.value >= HOSTLIST_MAX)
         return err_set(ret_err, ERR_LIMIT, "a host list names at most %u hosts", HOSTLIST_MAX);
     size_t keep = before->len;
     for (uint64_t n = low.value; ok && n <= high.value; n++) {
-        str_addf(before, "%0*llu", (int) low.width, (unsigned long long) n);
-        ok = expand(h, before, after, after_len, max, ret_err);
+        str_addf(before, "%0*llu", (int)low.width, (unsigned long long)n);
+        ok = expand(h, before, after, after_len, ret_err);
         str_cut(before, keep);
     }
     return ok;
 }
 
-static bool bracket_expand(struct hostlist *h, struct str *before, const char *open, size_t len, size_t max, struct err *ret_err)
+static bool bracket_expand(struct hostlist *h, struct str *before, const char *open, size_t len,
+                           struct err *ret_err)
 {
     const char *close = memchr(open, ']', len);
     if (!close)
-        return err_set(ret_err, ERR_INVALID, "\"%.*s\": a bracket is not closed", (int) (len < 60 ? len : 60), open);
-    struct span inside = {open + 1, (size_t) (close - open - 1)}, piece;
-    size_t after_len = len - (size_t) (close + 1 - open);
+        return err_set(ret_err, ERR_INVALID, "\"%.*s\": a bracket is not closed", (int)(len < 60 ? len : 60),
+                       open);
+    struct span inside = {open + 1, (size_t)(close - open - 1)}, piece;
+    size_t after_len = len - (size_t)(close + 1 - open);
     if (!inside.len)
         return err_set(ret_err, ERR_INVALID, "\"[]\" holds no number");
     while (span_next(&inside, ',', &piece)) {
         piece = span_trim(piece);
-        if (!range_expand(h, before, piece.data, piece.len, close + 1, after_len, max, ret_err))
+        if (!range_expand(h, before, piece.data, piece.len, close + 1, after_len, ret_err))
             return false;
     }
     return true;
 }
 
 /* Adds `before` + every expansion of rest. */
-static bool expand(struct hostlist *h, struct str *before, const char *rest, size_t len, size_t max, struct err *ret_err)
+static bool expand(struct hostlist *h, struct str *before, const char *rest, size_t len, struct err *ret_err)
 {
     const char *open = len ? memchr(rest, '[', len) : NULL;
-    size_t plain = open ? (size_t) (open - rest) : len;
+    size_t plain = open ? (size_t)(open - rest) : len;
     if (plain && memchr(rest, ']', plain))
-        return err_set(ret_err, ERR_INVALID, "\"%.*s\": a bracket is closed that was not opened", (int) (len < 60 ? len : 60), rest);
-    if (before->len + plain > EXPANSION_BYTES_MAX)
-        return err_set(ret_err, ERR_LIMIT, "a host name is longer than %d bytes", EXPANSION_BYTES_MAX);
+        return err_set(ret_err, ERR_INVALID, "\"%.*s\": a bracket is closed that was not opened",
+                       (int)(len < 60 ? len : 60), rest);
+    if (before->len + plain > NAME_BYTES_MAX)
+        return err_set(ret_err, ERR_LIMIT, "a host name is longer than %d bytes", NAME_BYTES_MAX);
     size_t keep = before->len;
     bool ok = true;
     str_addn(before, rest, plain);
     if (open) {
-        ok = bracket_expand(h, before, open, len - plain, max, ret_err);
-    } else if (h->n >= max) {
+        ok = bracket_expand(h, before, open, len - plain, ret_err);
+    } else if (h->n >= HOSTLIST_MAX) {
         ok = err_set(ret_err, ERR_LIMIT, "a host list names at most %u hosts", HOSTLIST_MAX);
     } else {
         hostlist_add(h, str_text(before));
@@ -133,37 +141,33 @@ static bool expand(struct hostlist *h, struct str *before, const char *rest, siz
     return ok;
 }
 
-/* Takes the next expression up to a comma outside brackets. */
-static bool expression_next(struct span *rest, struct span *ret)
+static bool separates(char c)
 {
-    if (!rest->data)
-        return false;
-    int depth = 0;
-    size_t i = 0;
-    for (; i < rest->len; i++) {
-        char c = rest->data[i];
-        if (c == ',' && depth == 0)
-            break;
-        depth += (c == '[') - (c == ']');
-        if (depth < 0)
-            depth = 0;
-    }
-    *ret = (struct span){rest->data, i};
-    *rest = i < rest->len ? (struct span){rest->data + i + 1, rest->len - i - 1} : (struct span){NULL, 0};
-    return true;
+    return c == ',' || c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Takes the expression up to the next separator outside brackets; false at the end. */
+static bool expression_next(const char **at, struct span *ret)
+{
+    const char *p = *at;
+    while (separates(*p))
+        p++;
+    ret->data = p;
+    for (bool inside = false; *p && (inside || !separates(*p)); p++)
+        inside = *p == '[' || (inside && *p != ']');
+    ret->len = (size_t)(p - ret->data);
+    *at = p;
+    return ret->len > 0;
 }
 
 bool hostlist_parse(struct hostlist *h, const char *text, struct err *ret_err)
 {
-    struct span rest = span_of(text), piece;
+    struct span piece;
     struct str before = STR_INIT;
     size_t former = h->n;
     bool ok = true;
-    while (ok && expression_next(&rest, &piece)) {
-        piece = span_trim(piece);
-        if (piece.len)
-            ok = expand(h, &before, piece.data, piece.len, HOSTLIST_MAX, ret_err);
-    }
+    while (ok && expression_next(&text, &piece))
+        ok = expand(h, &before, piece.data, piece.len, ret_err);
     while (!ok && h->n > former)
         free(h->name[--h->n]);
     str_done(&before);
@@ -172,42 +176,37 @@ bool hostlist_parse(struct hostlist *h, const char *text, struct err *ret_err)
 
 /* ---- order ---- */
 
-/* Where the last run of digits of a name begins and ends; an empty run at the end of names without one. */
-static void digits_find(const char *name, size_t *ret_begin, size_t *ret_end)
-{
-    size_t end = strlen(name);
-    while (end > 0 && !isdigit((unsigned char) name[end - 1]))
-        end--;
-    size_t begin = end;
-    while (begin > 0 && isdigit((unsigned char) name[begin - 1]) && end - begin < 18)
-        begin--;
-    *ret_begin = end ? begin : strlen(name);
-    *ret_end = end ? end : strlen(name);
-}
+struct piece {
+    const char *name;
+    size_t begin, end; /* of the digits at the end of the name */
+    uint64_t value;
+};
 
-static uint64_t digits_value(const char *name, size_t begin, size_t end)
+static struct piece piece_of(const char *name)
 {
-    uint64_t n = 0;
-    for (size_t i = begin; i < end; i++)
-        n = n * 10 + (uint64_t) (name[i] - '0');
-    return n;
+    struct piece p = {.name = name, .end = strlen(name)};
+    uint64_t unit = 1;
+    for (p.begin = p.end; p.begin > 0 && p.end - p.begin < DIGITS_MAX; p.begin--) {
+        unsigned digit = (unsigned char)name[p.begin - 1] - (unsigned)'0';
+        if (digit > 9)
+            break;
+        p.value += digit * unit;
+        unit *= 10;
+    }
+    return p;
 }
 
 static int name_compare(const void *pa, const void *pb)
 {
-    const char *a = *(char *const *) pa, *b = *(char *const *) pb;
-    size_t ab, ae, bb, be;
-    digits_find(a, &ab, &ae);
-    digits_find(b, &bb, &be);
-    int order = strncmp(a, b, ab < bb ? ab : bb);
-    if (order == 0 && ab != bb)
-        order = ab < bb ? -1 : 1;
+    struct piece a = piece_of(*(char *const *)pa), b = piece_of(*(char *const *)pb);
+    int order = memcmp(a.name, b.name, a.begin < b.begin ? a.begin : b.begin);
     if (order)
         return order;
-    uint64_t an = digits_value(a, ab, ae), bn = digits_value(b, bb, be);
-    if (an != bn)
-        return an < bn ? -1 : 1;
-    return strcmp(a, b);
+    if (a.begin != b.begin)
+        return a.begin < b.begin ? -1 : 1;
+    if (a.value != b.value)
+        return a.value < b.value ? -1 : 1;
+    return strcmp(a.name, b.name);
 }
 
 void hostlist_sort(struct hostlist *h)
@@ -224,7 +223,7 @@ void hostlist_uniq(struct hostlist *h)
     const char **seen = xcalloc(size, sizeof *seen);
     size_t kept = 0;
     for (size_t i = 0; i < h->n; i++) {
-        size_t at = (size_t) hash_text(HASH_INIT, h->name[i]) & (size - 1);
+        size_t at = (size_t)hash_text(HASH_INIT, h->name[i]) & (size - 1);
         while (seen[at] && strcmp(seen[at], h->name[i]) != 0)
             at = (at + 1) & (size - 1);
         if (seen[at]) {
@@ -240,32 +239,22 @@ void hostlist_uniq(struct hostlist *h)
 
 /* ---- folding ---- */
 
-struct piece {
-    const char *name;
-    size_t begin, end; /* of the digits */
-    uint64_t value;
-};
-
-static struct piece piece_of(const char *name)
+static bool prefix_equal(const struct piece *a, const struct piece *b)
 {
-    struct piece p = {.name = name};
-    digits_find(name, &p.begin, &p.end);
-    p.value = digits_value(name, p.begin, p.end);
-    return p;
+    return a->begin == b->begin && a->end > a->begin && b->end > b->begin &&
+           memcmp(a->name, b->name, a->begin) == 0;
 }
 
-/* Same text around the number? */
-static bool around_equal(const struct piece *a, const struct piece *b)
+static bool padded(const struct piece *p)
 {
-    return a->begin == b->begin && a->end > a->begin && b->end > b->begin && memcmp(a->name, b->name, a->begin) == 0 &&
-           strcmp(a->name + a->end, b->name + b->end) == 0;
+    return p->end - p->begin > 1 && p->name[p->begin] == '0';
 }
 
-/* May b stand in the same range as a (equal padding: written with as many digits, or neither has leading zeros)? */
-static bool padding_equal(const struct piece *a, const struct piece *b)
+/* May b follow a in a range? As many digits, or neither starts with a zero: 09-10 and 9-10, but never 09
+ * and 9. */
+static bool follows(const struct piece *a, const struct piece *b)
 {
-    bool a_padded = a->name[a->begin] == '0' && a->end - a->begin > 1, b_padded = b->name[b->begin] == '0' && b->end - b->begin > 1;
-    return a->end - a->begin == b->end - b->begin || (!a_padded && !b_padded);
+    return b->value == a->value + 1 && (a->end - a->begin == b->end - b->begin || (!padded(a) && !padded(b)));
 }
 
 static void range_add(struct str *out, const struct piece *first, const struct piece *last)
@@ -277,46 +266,42 @@ static void range_add(struct str *out, const struct piece *first, const struct p
     }
 }
 
-/* Writes the group of names that starts at i and shares brackets; returns where the next one starts. */
-static size_t group_add(const struct hostlist *h, size_t i, struct str *out)
+/* Writes `head` and the names from i on that share its prefix; `p` is the piece of name i and, after, of the
+ * name whose index is returned. */
+static size_t brackets_add(const struct hostlist *h, size_t i, const struct piece *head, struct piece *p,
+                           struct str *out)
 {
-    struct piece head = piece_of(h->name[i]), first = head, last = head;
-    size_t next = i + 1;
-    struct str ranges = STR_INIT;
-    bool several = false;
-    for (; next < h->n; next++) {
-        struct piece p = piece_of(h->name[next]);
-        if (!around_equal(&head, &p))
-            break;
-        several = true;
-        if (p.value == last.value + 1 && padding_equal(&last, &p)) {
-            last = p;
-            continue;
-        }
-        range_add(&ranges, &first, &last);
-        str_addc(&ranges, ',');
-        first = last = p;
-    }
-    if (!several) {
-        str_add(out, head.name);
-        str_done(&ranges);
-        return next;
-    }
-    range_add(&ranges, &first, &last);
-    str_addn(out, head.name, head.begin);
+    struct piece first = *head, last = *head;
+    str_addn(out, head->name, head->begin);
     str_addc(out, '[');
-    str_addn(out, str_text(&ranges), ranges.len);
+    do {
+        if (!follows(&last, p)) {
+            range_add(out, &first, &last);
+            str_addc(out, ',');
+            first = *p;
+        }
+        last = *p;
+        if (++i == h->n)
+            break;
+        *p = piece_of(h->name[i]);
+    } while (prefix_equal(head, p));
+    range_add(out, &first, &last);
     str_addc(out, ']');
-    str_add(out, head.name + head.end);
-    str_done(&ranges);
-    return next;
+    return i;
 }
 
 void hostlist_fold(const struct hostlist *h, struct str *out)
 {
+    struct piece head, next = {0};
     for (size_t i = 0; i < h->n;) {
         if (i)
             str_addc(out, ',');
-        i = group_add(h, i, out);
+        head = i ? next : piece_of(h->name[0]);
+        if (++i < h->n)
+            next = piece_of(h->name[i]);
+        if (i < h->n && prefix_equal(&head, &next))
+            i = brackets_add(h, i, &head, &next, out);
+        else
+            str_addn(out, head.name, head.end);
     }
 }

@@ -20,7 +20,7 @@ struct hostlist {
 #define HOSTLIST_MAX  (1u << 20) /* names in one list; more is refused */
 
 void hostlist_done(struct hostlist *h);
-/* Adds every name of `text` (comma-separated expressions, blanks around commas allowed; "" adds none). ERR_INVALID names the
+/* Adds every name of `text` (expressions separated by commas or blanks; "" adds none). ERR_INVALID names the
  * place; ERR_LIMIT above HOSTLIST_MAX; on error h is unchanged. */
 bool hostlist_parse(struct hostlist *h, const char *text, struct err *ret_err);
 void hostlist_add(struct hostlist *h, const char *name);

@@ -1,21 +1,20 @@
-/* Ranges are kept ascending by first member and never interleave their members: adding or deleting inside a stepped range splits it at that
- * member. Two stepped ranges may overlap in extent ("0-10:2,1-11:2"), so membership looks at every range whose extent covers the index. */
+/* Ranges whose extents do not overlap, so that a member is found by halving. Two places make ranges, both
+ * through a *builder*, which takes members in ascending order and joins those at equal distances: parsing
+ * builds the whole set; adding and deleting rebuild the two or three ranges around the index and put the
+ * result in their place. A builder takes a whole range in constant time: once three of its members are in,
+ * the rest follow.
+ *
+ * Ranges with steps that interleave ("1-9:2,4-20:4") are taken apart into members and built anew. That is the
+ * one operation whose cost is the number of members, so it is limited. */
 #include "base/idset.h"
 
 #include "base/alloc.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t range_count(const struct idrange *r)
-{
-    return (uint64_t) (r->last - r->first) / r->step + 1;
-}
-
-static bool range_has(const struct idrange *r, uint32_t id)
-{
-    return id >= r->first && id <= r->last && (id - r->first) % r->step == 0;
-}
+#define MERGE_MAX (UINT64_C(1) << 20) /* members of interleaved ranges */
 
 void idset_done(struct idset *s)
 {
@@ -25,102 +24,328 @@ void idset_done(struct idset *s)
 
 void idset_copy(struct idset *to, const struct idset *from)
 {
-    struct idrange *ranges = from->n ? xmemdup(from->range, from->n * sizeof *ranges) : NULL;
-    free(to->range);
-    *to = (struct idset){ranges, from->n, from->n, from->count};
+    struct idset copy = {.n = from->n, .cap = from->n, .count = from->count};
+    if (from->n)
+        copy.range = xmemdup(from->range, from->n * sizeof from->range[0]);
+    idset_done(to);
+    *to = copy;
 }
 
-/* First range whose first member is above `first`. */
-static size_t place_of(const struct idset *s, uint32_t first)
+static uint64_t range_count(const struct idrange *r)
 {
-    size_t low = 0, high = s->n;
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        if (s->range[mid].first > first)
-            high = mid;
-        else
-            low = mid + 1;
-    }
-    return low;
+    return (uint64_t)(r->last - r->first) / r->step + 1;
 }
 
-static void range_insert(struct idset *s, struct idrange r)
+static void range_push(struct idset *s, struct idrange r)
 {
-    if (r.first == r.last)
-        r.step = 1;
     if (s->n == s->cap) {
         s->cap = s->cap ? 2 * s->cap : 4;
         s->range = xrealloc(s->range, s->cap * sizeof s->range[0]);
     }
-    size_t at = place_of(s, r.first);
-    memmove(&s->range[at + 1], &s->range[at], (s->n - at) * sizeof r);
-    s->range[at] = r;
-    s->n++;
+    s->range[s->n++] = r;
     s->count += range_count(&r);
 }
 
-static void range_take(struct idset *s, size_t at)
+/* ---- the builder ---- */
+
+struct builder {
+    struct idset *out;
+    struct idrange run; /* of `members` members; its step means something from two on */
+    uint64_t members;
+};
+
+static struct idrange single(uint32_t id)
 {
-    s->count -= range_count(&s->range[at]);
-    memmove(&s->range[at], &s->range[at + 1], (s->n - at - 1) * sizeof s->range[0]);
-    s->n--;
+    return (struct idrange){id, id, 1};
 }
 
-static ptrdiff_t range_of(const struct idset *s, uint32_t id)
+static void builder_id(struct builder *b, uint32_t id)
 {
-    for (size_t i = place_of(s, id); i-- > 0;)
-        if (range_has(&s->range[i], id))
-            return (ptrdiff_t) i;
-    return -1;
+    if (b->members == 0) {
+        b->run = single(id);
+    } else if (b->members == 1) {
+        b->run.step = id - b->run.last;
+        b->run.last = id;
+    } else if (id - b->run.last == b->run.step) {
+        b->run.last = id;
+    } else if (b->members == 2) {
+        /* Two make no range: the second may be the first of a longer one. */
+        range_push(b->out, single(b->run.first));
+        b->run = (struct idrange){b->run.last, id, id - b->run.last};
+        b->members = 1;
+    } else {
+        range_push(b->out, b->run);
+        b->run = single(id);
+        b->members = 0;
+    }
+    b->members++;
+}
+
+static void builder_range(struct builder *b, struct idrange r)
+{
+    uint64_t count = range_count(&r);
+    for (uint32_t i = 0; i < 3 && i < count; i++)
+        builder_id(b, r.first + i * r.step);
+    if (count > 3) {
+        CHECK(b->run.step == r.step);
+        b->run.last = r.last;
+        b->members += count - 3;
+    }
+}
+
+static void builder_end(struct builder *b)
+{
+    if (b->members)
+        range_push(b->out, b->run);
+    b->members = 0;
+}
+
+/* ---- reading ---- */
+
+static bool number_read(const char **at, const char *end, uint64_t *ret)
+{
+    const char *p = *at;
+    uint64_t n = 0;
+    for (; p < end && isdigit((unsigned char)*p); p++)
+        if ((n = n * 10 + (uint64_t)(*p - '0')) > UINT32_MAX)
+            n = (uint64_t)UINT32_MAX + 1; /* stays too large, whatever follows */
+    bool some = p != *at;
+    *at = p;
+    *ret = n;
+    return some;
+}
+
+/* Reads "first[-last[:step]]". */
+static bool range_read(struct span text, uint32_t max, struct idrange *ret, struct err *ret_err)
+{
+    const char *at = text.data, *end = text.data + text.len;
+    uint64_t first = 0, last = 0, step = 1;
+    int shown = (int)(text.len < 40 ? text.len : 40);
+    bool ok = number_read(&at, end, &first);
+    last = first;
+    if (ok && at < end && *at == '-') {
+        at++;
+        ok = number_read(&at, end, &last);
+        if (ok && at < end && *at == ':') {
+            at++;
+            ok = number_read(&at, end, &step) && step > 0;
+        }
+    }
+    if (!ok || at != end)
+        return err_set(ret_err, ERR_INVALID, "\"%.*s\" is no task index or range: write 7, 1-10 or 0-100:5",
+                       shown, text.data);
+    if (last < first)
+        return err_set(ret_err, ERR_INVALID, "the range \"%.*s\" ends before it begins", shown, text.data);
+    if (last > max)
+        return err_set(ret_err, ERR_LIMIT, "the task index in \"%.*s\" is above %u, the largest allowed",
+                       shown, text.data, (unsigned)max);
+    if (step > last - first)
+        last = first;
+    last -= (last - first) % step;
+    *ret = (struct idrange){(uint32_t)first, (uint32_t)last, last == first ? 1 : (uint32_t)step};
+    return true;
+}
+
+static int range_compare(const void *pa, const void *pb)
+{
+    const struct idrange *a = pa, *b = pb;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+static int id_compare(const void *pa, const void *pb)
+{
+    uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+    return (a > b) - (a < b);
+}
+
+/* Builds ranges whose extents overlap, member by member. */
+static bool interleaved_build(struct builder *b, const struct idrange *r, size_t n, struct err *ret_err)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < n; i++)
+        total += range_count(&r[i]);
+    if (total > MERGE_MAX)
+        return err_set(ret_err, ERR_LIMIT,
+                       "index ranges with steps that overlap may have %llu indexes, not %llu",
+                       (unsigned long long)MERGE_MAX, (unsigned long long)total);
+    uint32_t *id = xmalloc(total * sizeof *id);
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++)
+        for (uint64_t k = 0, count = range_count(&r[i]); k < count; k++)
+            id[at++] = (uint32_t)(r[i].first + k * r[i].step);
+    qsort(id, at, sizeof *id, id_compare);
+    for (size_t i = 0; i < at; i++)
+        if (i == 0 || id[i] != id[i - 1])
+            builder_id(b, id[i]);
+    free(id);
+    return true;
+}
+
+/* Takes the group of ranges from i on whose extents overlap each other; builds it. Returns where the next
+ * group begins, 0 on error. */
+static size_t group_build(struct builder *b, const struct idset *raw, size_t i, struct err *ret_err)
+{
+    struct idrange all = raw->range[i];
+    bool dense = all.step == 1;
+    size_t end = i + 1;
+    for (; end < raw->n && raw->range[end].first <= all.last; end++) {
+        dense = dense && raw->range[end].step == 1;
+        if (raw->range[end].last > all.last)
+            all.last = raw->range[end].last;
+    }
+    if (dense || end == i + 1)
+        builder_range(b, all);
+    else if (!interleaved_build(b, raw->range + i, end - i, ret_err))
+        return 0;
+    return end;
+}
+
+bool idset_parse(struct idset *s, const char *text, uint32_t max, struct err *ret_err)
+{
+    struct idset raw = IDSET_INIT, built = IDSET_INIT;
+    struct span rest = span_of(text), piece;
+    struct idrange r;
+    bool ok = true;
+    while (ok && span_next(&rest, ',', &piece)) {
+        ok = range_read(span_trim(piece), max, &r, ret_err);
+        if (ok)
+            range_push(&raw, r);
+    }
+    if (ok && raw.n > 1)
+        qsort(raw.range, raw.n, sizeof raw.range[0], range_compare);
+    struct builder b = {.out = &built};
+    for (size_t i = 0; ok && i < raw.n;) {
+        i = group_build(&b, &raw, i, ret_err);
+        ok = i > 0;
+    }
+    builder_end(&b);
+    idset_done(&raw);
+    idset_done(ok ? s : &built);
+    if (ok)
+        *s = built;
+    return ok;
+}
+
+/* ---- writing ---- */
+
+static void range_format(const struct idrange *r, struct str *out)
+{
+    if (out->len)
+        str_addc(out, ',');
+    str_add_u64(out, r->first);
+    if (r->last == r->first)
+        return;
+    bool pair = r->last - r->first == r->step;
+    str_addc(out, pair ? ',' : '-');
+    str_add_u64(out, r->last);
+    if (!pair && r->step > 1) {
+        str_addc(out, ':');
+        str_add_u64(out, r->step);
+    }
+}
+
+void idset_format(const struct idset *s, struct str *out)
+{
+    /* Built anew, so that equal sets read equal whatever was added and deleted in between. */
+    struct idset canonical = IDSET_INIT;
+    struct builder b = {.out = &canonical};
+    struct str text = STR_INIT;
+    for (size_t i = 0; i < s->n; i++)
+        builder_range(&b, s->range[i]);
+    builder_end(&b);
+    for (size_t i = 0; i < canonical.n; i++)
+        range_format(&canonical.range[i], &text);
+    str_addn(out, str_text(&text), text.len);
+    str_done(&text);
+    idset_done(&canonical);
+}
+
+/* ---- single members ---- */
+
+/* How many ranges begin at or before id. */
+static size_t ranges_from(const struct idset *s, uint32_t id)
+{
+    size_t low = 0, high = s->n;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (s->range[mid].first <= id)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
 }
 
 bool idset_has(const struct idset *s, uint32_t id)
 {
-    return range_of(s, id) >= 0;
+    size_t n = ranges_from(s, id);
+    if (n == 0)
+        return false;
+    const struct idrange *r = &s->range[n - 1];
+    return id <= r->last && (id - r->first) % r->step == 0;
 }
 
-/* Joins the range at `at` with its successor where both are plain runs that touch, or single members that go on with a plain run. */
-static bool join_next(struct idset *s, size_t at)
+/* Puts the ranges of `with` in the place of those from `begin` up to `end`. */
+static void splice(struct idset *s, size_t begin, size_t end, const struct idset *with)
 {
-    if (at + 1 >= s->n)
-        return false;
-    struct idrange *a = &s->range[at], *b = &s->range[at + 1];
-    if (a->step != 1 || b->step != 1 || a->last == UINT32_MAX || a->last + 1 != b->first)
-        return false;
-    a->last = b->last;
-    memmove(b, b + 1, (s->n - at - 2) * sizeof *b);
-    s->n--;
-    return true;
+    size_t n = s->n - (end - begin) + with->n;
+    if (n > s->cap) {
+        s->cap = 2 * n;
+        s->range = xrealloc(s->range, s->cap * sizeof s->range[0]);
+    }
+    for (size_t i = begin; i < end; i++)
+        s->count -= range_count(&s->range[i]);
+    if (s->n > end)
+        memmove(s->range + begin + with->n, s->range + end, (s->n - end) * sizeof s->range[0]);
+    if (with->n)
+        memcpy(s->range + begin, with->range, with->n * sizeof s->range[0]);
+    s->n = n;
+    s->count += with->count;
+}
+
+/* Rebuilds the neighbourhood of id with it (`present`) or without it. */
+static void change(struct idset *s, uint32_t id, bool present)
+{
+    struct idrange space[16];
+    struct idset around = {.range = space, .cap = ARRAY_LEN(space)};
+    struct builder b = {.out = &around};
+    size_t from = ranges_from(s, id); /* the range before this one is the one that id may be in */
+    size_t begin = from > 2 ? from - 2 : 0;
+    size_t end = from + 1 < s->n ? from + 1 : s->n;
+    for (size_t i = begin; i + 1 < from; i++)
+        builder_range(&b, s->range[i]);
+    struct idrange *r = from ? &s->range[from - 1] : NULL;
+    if (r && r->first < id)
+        builder_range(&b, (struct idrange){r->first,
+                                           id > r->last ? r->last : id - 1 - (id - 1 - r->first) % r->step,
+                                           r->step});
+    if (present)
+        builder_id(&b, id);
+    if (r && id < r->last)
+        builder_range(&b, (struct idrange){id + r->step - (id - r->first) % r->step, r->last, r->step});
+    for (size_t i = from; i < end; i++)
+        builder_range(&b, s->range[i]);
+    builder_end(&b);
+    splice(s, begin, end, &around);
 }
 
 void idset_add(struct idset *s, uint32_t id)
 {
-    if (idset_has(s, id))
-        return;
-    range_insert(s, (struct idrange){id, id, 1});
-    size_t at = place_of(s, id) - 1;
-    join_next(s, at);
-    if (at > 0)
-        join_next(s, at - 1);
+    if (!idset_has(s, id))
+        change(s, id, true);
 }
 
 bool idset_del(struct idset *s, uint32_t id)
 {
-    ptrdiff_t found = range_of(s, id);
-    if (found < 0)
+    if (!idset_has(s, id))
         return false;
-    struct idrange r = s->range[found];
-    range_take(s, (size_t) found);
-    if (id > r.first)
-        range_insert(s, (struct idrange){r.first, id - r.step, r.step});
-    if (id < r.last)
-        range_insert(s, (struct idrange){id + r.step, r.last, r.step});
+    change(s, id, false);
     return true;
 }
 
 bool idset_first(const struct idset *s, uint32_t *ret_id)
 {
-    if (!s->n)
+    if (s->n == 0)
         return false;
     *ret_id = s->range[0].first;
     return true;
@@ -128,162 +353,19 @@ bool idset_first(const struct idset *s, uint32_t *ret_id)
 
 bool idset_next(const struct idset *s, uint32_t after, uint32_t *ret_id)
 {
-    bool found = false;
-    for (size_t i = 0; i < s->n; i++) {
-        const struct idrange *r = &s->range[i];
-        if (found && r->first >= *ret_id)
-            break;
-        if (r->last <= after)
-            continue;
-        uint32_t id = r->first > after ? r->first : r->first + ((after - r->first) / r->step + 1) * r->step;
-        if (!found || id < *ret_id)
-            *ret_id = id;
-        found = true;
+    size_t n = ranges_from(s, after);
+    if (n > 0 && after < s->range[n - 1].last) {
+        const struct idrange *r = &s->range[n - 1];
+        *ret_id = after + (r->step - (after - r->first) % r->step);
+        return true;
     }
-    return found;
+    if (n == s->n)
+        return false;
+    *ret_id = s->range[n].first;
+    return true;
 }
 
 uint32_t idset_last(const struct idset *s)
 {
-    uint32_t last = 0;
-    for (size_t i = 0; i < s->n; i++)
-        if (s->range[i].last > last)
-            last = s->range[i].last;
-    return last;
-}
-
-/* ---- text ---- */
-
-static bool number_take(struct span *in, uint32_t max, uint32_t *ret, struct err *ret_err)
-{
-    uint64_t n = 0;
-    size_t digits = 0;
-    while (in->len && in->data[0] >= '0' && in->data[0] <= '9') {
-        if (n <= UINT32_MAX)
-            n = n * 10 + (uint64_t) (in->data[0] - '0');
-        in->data++;
-        in->len--;
-        digits++;
-    }
-    if (!digits)
-        return err_set(ret_err, ERR_INVALID, "a number is missing at \"%.*s\"", (int) (in->len < 40 ? in->len : 40), in->data);
-    if (n > max)
-        return err_set(ret_err, ERR_LIMIT, "index %llu%s is above the largest one allowed, %u", (unsigned long long) n, n > UINT32_MAX ? "…" : "", max);
-    *ret = (uint32_t) n;
-    return true;
-}
-
-static bool letter_take(struct span *in, char c)
-{
-    if (!in->len || in->data[0] != c)
-        return false;
-    in->data++;
-    in->len--;
-    return true;
-}
-
-static bool range_parse(struct span piece, uint32_t max, struct idrange *r, struct err *ret_err)
-{
-    struct span in = span_trim(piece);
-    r->step = 1;
-    if (!number_take(&in, max, &r->first, ret_err))
-        return false;
-    r->last = r->first;
-    if (letter_take(&in, '-')) {
-        if (!number_take(&in, max, &r->last, ret_err))
-            return false;
-        if (letter_take(&in, ':') && !number_take(&in, UINT32_MAX, &r->step, ret_err))
-            return false;
-    }
-    if (in.len)
-        return err_set(ret_err, ERR_INVALID, "cannot read \"%.*s\": indexes are written 1,3,5-10 or 0-100:5", (int) (piece.len < 60 ? piece.len : 60), piece.data);
-    if (r->step == 0)
-        return err_set(ret_err, ERR_INVALID, "the step of a range must be at least 1");
-    if (r->last < r->first)
-        return err_set(ret_err, ERR_INVALID, "range %u-%u runs backwards", r->first, r->last);
-    r->last = r->first + (r->last - r->first) / r->step * r->step;
-    return true;
-}
-
-/* Do two ranges share a member? Only the overlap of their extents needs a look, at most one step of the coarser range at a time. */
-static bool ranges_meet(const struct idrange *a, const struct idrange *b)
-{
-    uint32_t low = a->first > b->first ? a->first : b->first, high = a->last < b->last ? a->last : b->last;
-    if (low > high)
-        return false;
-    const struct idrange *coarse = a->step >= b->step ? a : b, *fine = coarse == a ? b : a;
-    if (fine->step == 1)
-        return low <= coarse->first || (low - coarse->first) % coarse->step == 0 ||
-               (uint64_t) low + (coarse->step - (low - coarse->first) % coarse->step) <= high;
-    uint64_t id = coarse->first >= low ? coarse->first : coarse->first + ((uint64_t) (low - coarse->first) + coarse->step - 1) / coarse->step * coarse->step;
-    /* After fine->step members of the coarse range the remainders repeat. */
-    for (uint32_t tries = 0; id <= high && tries < fine->step; id += coarse->step, tries++)
-        if (range_has(fine, (uint32_t) id))
-            return true;
-    return false;
-}
-
-static void range_add(struct idset *s, const struct idrange *r)
-{
-    bool meets = false;
-    for (size_t i = 0; i < s->n && !meets; i++)
-        meets = ranges_meet(&s->range[i], r);
-    if (!meets) {
-        range_insert(s, *r);
-        return;
-    }
-    for (uint64_t id = r->first; id <= r->last; id += r->step)
-        idset_add(s, (uint32_t) id);
-}
-
-/* Texts that repeat members cost an insertion each: bounded, so that nobody can keep the controller busy. */
-#define OVERLAP_MAX 1000000u
-
-bool idset_parse(struct idset *s, const char *text, uint32_t max, struct err *ret_err)
-{
-    struct idset read = IDSET_INIT;
-    struct span rest = span_of(text), piece;
-    bool ok = !text_empty(text) || err_set(ret_err, ERR_INVALID, "no index is given");
-    while (ok && span_next(&rest, ',', &piece)) {
-        struct idrange r;
-        ok = range_parse(piece, max, &r, ret_err);
-        if (!ok)
-            break;
-        bool meets = false;
-        for (size_t i = 0; i < read.n && !meets; i++)
-            meets = ranges_meet(&read.range[i], &r);
-        if (meets && range_count(&r) > OVERLAP_MAX)
-            ok = err_set(ret_err, ERR_LIMIT, "range %u-%u repeats indexes given before; write each index once", r.first, r.last);
-        else
-            range_add(&read, &r);
-    }
-    for (size_t i = 0; ok && i + 1 < read.n;)
-        if (!join_next(&read, i))
-            i++;
-    if (!ok) {
-        idset_done(&read);
-        return false;
-    }
-    idset_done(s);
-    *s = read;
-    return true;
-}
-
-void idset_format(const struct idset *s, struct str *out)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        const struct idrange *r = &s->range[i];
-        if (i)
-            str_addc(out, ',');
-        str_add_u64(out, r->first);
-        if (r->last == r->first)
-            continue;
-        bool two = r->last - r->first == r->step;
-        str_addc(out, two ? ',' : '-');
-        str_add_u64(out, r->last);
-        if (!two && r->step > 1) {
-            str_addc(out, ':');
-            str_add_u64(out, r->step);
-        }
-    }
+    return s->n ? s->range[s->n - 1].last : 0;
 }

@@ -17,9 +17,10 @@ void *map_u64_get(const struct map_u64 *m, uint64_t key);         /* NULL if abs
 void *map_u64_del(struct map_u64 *m, uint64_t key);               /* returns the removed value or NULL */
 size_t map_u64_count(const struct map_u64 *m);
 /* `struct map_walk w = {0}; while (map_u64_next(m, &w)) { w.key, w.value }`. The current entry may be deleted while walking,
- * no other; whether entries added while walking are visited is not said. */
+ * no other; entries added while walking are visited. */
 struct map_walk {
-    void *at; /* private */
+    void *at;      /* private */
+    uint64_t seq;  /* private */
     uint64_t key;
     const char *text;
     void *value;
@@ -31,6 +32,9 @@ void map_str_free(struct map_str *m);
 void map_str_put(struct map_str *m, const char *key, void *value); /* copies the key */
 void *map_str_get(const struct map_str *m, const char *key);
 void *map_str_del(struct map_str *m, const char *key);
+/* Where the value of `key` lies, NULL if absent; with `add` an absent key is put first, with the value NULL. *ret_key becomes the map's
+ * own copy of the key. Both stay valid until the key is deleted. */
+void **map_str_slot(struct map_str *m, const char *key, bool add, const char **ret_key);
 size_t map_str_count(const struct map_str *m);
 bool map_str_next(const struct map_str *m, struct map_walk *w);    /* w.text is the key */
 

@@ -52,7 +52,10 @@ void str_add(struct str *s, const char *text)
 
 void str_addc(struct str *s, char c)
 {
-    str_addn(s, &c, 1);
+    if (s->cap - s->len < 2)
+        str_reserve(s, 1);
+    s->data[s->len++] = c;
+    s->data[s->len] = '\0';
 }
 
 void str_addv(struct str *s, const char *format, va_list args)
@@ -61,10 +64,10 @@ void str_addv(struct str *s, const char *format, va_list args)
     va_copy(again, args);
     int len = vsnprintf(NULL, 0, format, args);
     CHECK(len >= 0);
-    str_reserve(s, (size_t) len);
-    vsnprintf(s->data + s->len, (size_t) len + 1, format, again);
+    str_reserve(s, (size_t)len);
+    vsnprintf(s->data + s->len, (size_t)len + 1, format, again);
     va_end(again);
-    s->len += (size_t) len;
+    s->len += (size_t)len;
 }
 
 void str_addf(struct str *s, const char *format, ...)
@@ -80,7 +83,7 @@ void str_add_u64(struct str *s, uint64_t n)
     char digits[20];
     size_t at = sizeof digits;
     do
-        digits[--at] = (char) ('0' + n % 10);
+        digits[--at] = (char)('0' + n % 10);
     while (n /= 10);
     str_addn(s, digits + at, sizeof digits - at);
 }
@@ -89,7 +92,7 @@ void str_add_i64(struct str *s, int64_t n)
 {
     if (n < 0)
         str_addc(s, '-');
-    str_add_u64(s, n < 0 ? 0 - (uint64_t) n : (uint64_t) n);
+    str_add_u64(s, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
 }
 
 void str_cut(struct str *s, size_t len)
@@ -150,7 +153,7 @@ bool span_next(struct span *rest, char sep, struct span *ret_piece)
     if (!rest->data)
         return false;
     const char *at = rest->len ? memchr(rest->data, sep, rest->len) : NULL;
-    *ret_piece = (struct span){rest->data, at ? (size_t) (at - rest->data) : rest->len};
+    *ret_piece = (struct span){rest->data, at ? (size_t)(at - rest->data) : rest->len};
     if (at) {
         rest->len -= ret_piece->len + 1;
         rest->data = at + 1;
@@ -193,9 +196,9 @@ bool text_to_u64(const char *text, uint64_t max, uint64_t *ret_value)
     if (text_empty(text))
         return false;
     for (; *text; text++) {
-        if (!isdigit((unsigned char) *text))
+        if (!isdigit((unsigned char)*text))
             return false;
-        uint64_t digit = (uint64_t) (*text - '0');
+        uint64_t digit = (uint64_t)(*text - '0');
         if (n > (UINT64_MAX - digit) / 10)
             return false;
         n = n * 10 + digit;
@@ -212,9 +215,9 @@ bool text_to_i64(const char *text, int64_t min, int64_t max, int64_t *ret_value)
     bool minus = text && *text == '-';
     if (text && (*text == '-' || *text == '+'))
         text++;
-    if (!text_to_u64(text, (uint64_t) INT64_MAX + minus, &n))
+    if (!text_to_u64(text, (uint64_t)INT64_MAX + minus, &n))
         return false;
-    int64_t value = minus ? (int64_t) (0 - n) : (int64_t) n;
+    int64_t value = minus ? (int64_t)(0 - n) : (int64_t)n;
     if (value < min || value > max)
         return false;
     *ret_value = value;
@@ -229,20 +232,22 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
     return m < c ? m : c;
 }
 
-/* Optimal string alignment distance: insert, delete, replace, swap neighbours. Texts of up to NEAREST_MAX letters. */
+/* Optimal string alignment distance: insert, delete, replace, swap neighbours. Texts of up to NEAREST_MAX
+ * letters. */
 static unsigned edit_distance(const char *a, size_t an, const char *b, size_t bn)
 {
     unsigned before[NEAREST_MAX + 1], last[NEAREST_MAX + 1], now[NEAREST_MAX + 1];
     for (size_t j = 0; j <= bn; j++)
-        last[j] = (unsigned) j;
+        last[j] = (unsigned)j;
     memcpy(before, last, sizeof before);
     for (size_t i = 1; i <= an; i++) {
-        int ca = tolower((unsigned char) a[i - 1]);
-        now[0] = (unsigned) i;
+        int ca = tolower((unsigned char)a[i - 1]);
+        now[0] = (unsigned)i;
         for (size_t j = 1; j <= bn; j++) {
-            int cb = tolower((unsigned char) b[j - 1]);
+            int cb = tolower((unsigned char)b[j - 1]);
             now[j] = min3(last[j] + 1, now[j - 1] + 1, last[j - 1] + (ca != cb));
-            bool swapped = i > 1 && j > 1 && ca == tolower((unsigned char) b[j - 2]) && tolower((unsigned char) a[i - 2]) == cb;
+            bool swapped = i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) &&
+                           tolower((unsigned char)a[i - 2]) == cb;
             if (swapped && before[j - 2] + 1 < now[j])
                 now[j] = before[j - 2] + 1;
         }
@@ -273,7 +278,8 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
     return best;
 }
 
-/* Does c belong to the set that starts after '['? Moves *pattern past the ']'. A set without end is the letter '[' itself. */
+/* Does c belong to the set that starts after '['? Moves *pattern past the ']'. A set without end is the
+ * letter '[' itself. */
 static bool set_has(const char **pattern, char c, bool *ret_is_set)
 {
     const char *p = *pattern;
@@ -281,12 +287,12 @@ static bool set_has(const char **pattern, char c, bool *ret_is_set)
     bool found = false, first = true;
     p += negate;
     for (; *p && (first || *p != ']'); first = false) {
-        unsigned char low = (unsigned char) *p++, high = low;
+        unsigned char low = (unsigned char)*p++, high = low;
         if (*p == '-' && p[1] && p[1] != ']') {
-            high = (unsigned char) p[1];
+            high = (unsigned char)p[1];
             p += 2;
         }
-        found |= (unsigned char) c >= low && (unsigned char) c <= high;
+        found |= (unsigned char)c >= low && (unsigned char)c <= high;
     }
     *ret_is_set = *p == ']';
     if (*ret_is_set)
