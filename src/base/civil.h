@@ -16,6 +16,7 @@ struct civil {
 
 /* Proleptic Gregorian, UTC, seconds since 1970. Algorithms: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms". */
 int64_t civil_to_sec(const struct civil *c);
+int64_t civil_sec(int64_t us); /* whole seconds, rounded down */
 void civil_from_sec(int64_t sec, struct civil *ret);
 
 /* How a place maps local time to UTC. `local_to_sec` and `sec_to_local` must not be NULL. civil_utc below is one. */
@@ -27,7 +28,9 @@ extern const struct civil_zone civil_utc;
 
 /* A point in time as sbatch(1) --begin and sacct(1) -S take it: HH:MM[:SS] [AM|PM] (today, or tomorrow if `future` and past),
  * midnight, noon, elevenses, fika, teatime, today, tomorrow, yesterday, now, now+count[seconds|minutes|hours|days|weeks], now-count…, MMDD[YY],
- * MM/DD[/YY], MM.DD[.YY], YYYY-MM-DD[THH:MM[:SS]] (also "YYYY-MM-DD-HH:MM:SS"), and uts seconds ("uts=N" or plain ≥ 9 digits). */
+ * MM/DD[/YY], MM.DD[.YY], YYYY-MM-DD[THH:MM[:SS]] (also "YYYY-MM-DD-HH:MM:SS"), and uts seconds ("uts=N" or plain ≥ 9 digits).
+ * A day and a time of day combine in either order with a blank, T or - between ("12/25 16:00", "noon tomorrow", "1225-16:00"); a day alone is its
+ * midnight. A day without a year is the next such day if `future`, else the last. The answer is a whole second. */
 bool civil_parse(const char *text, int64_t now_us, const struct civil_zone *zone, bool future, int64_t *ret_us,
                  struct err *ret_err);
 

@@ -22,12 +22,12 @@ enum err_code {
 
 struct err {
     enum err_code code;
-    char text[ERR_TEXT_MAX]; /* one sentence, no newline; cut to fit */
+    char text[ERR_TEXT_MAX]; /* one sentence, no newline or other control characters; cut to fit */
 };
 
 /* Sets code and sentence; does nothing if e is NULL. Always returns false, so that `return err_set(…)` reads well. */
 bool err_set(struct err *e, enum err_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-bool err_setv(struct err *e, enum err_code code, const char *format, va_list args);
+bool err_setv(struct err *e, enum err_code code, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 
 /* Puts "what: " before the sentence. Returns false. */
 bool err_prefix(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));

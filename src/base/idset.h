@@ -14,7 +14,7 @@ struct idrange {
 };
 
 struct idset {
-    struct idrange *range; /* owned; ascending by first, no index in two ranges */
+    struct idrange *range; /* owned; ascending, extents do not overlap */
     size_t n, cap;
     uint64_t count;        /* members */
 };
@@ -23,9 +23,10 @@ struct idset {
 
 void idset_done(struct idset *s);
 void idset_copy(struct idset *to, const struct idset *from); /* `to` is replaced */
-/* Reads "1,3,5-10,20-100:5"; members up to `max`. The text after a '%' is not part of it (see array_parse in model). */
+/* Reads "1,3,5-10,20-100:5"; members up to `max`. Replaces what s held; on error s is unchanged. Ranges with steps that interleave with others may
+ * have 2^20 members together (ERR_LIMIT). The text after a '%' is not part of it (see array_parse in model). */
 bool idset_parse(struct idset *s, const char *text, uint32_t max, struct err *ret_err);
-void idset_format(const struct idset *s, struct str *out);   /* "0-15:4,20": what sbatch(1) shows; two members make "1,2" */
+void idset_format(const struct idset *s, struct str *out);   /* "0-12:4,20", as sbatch(1) --array; two members make "1,2"; equal sets give equal texts */
 bool idset_has(const struct idset *s, uint32_t id);
 void idset_add(struct idset *s, uint32_t id);                /* nothing if already there */
 bool idset_del(struct idset *s, uint32_t id);                /* was it there */

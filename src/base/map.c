@@ -12,7 +12,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define uthash_fatal(message) die(message)
+/* Eight bytes a multiplication; both halves of the product matter, so they are folded together. Only speed
+ * depends on it: no order comes from a hash. */
+static unsigned bytes_hash(const char *data, size_t len)
+{
+    uint64_t h = len * UINT64_C(0x9e3779b97f4a7c15), word;
+    for (; len >= sizeof word; data += sizeof word, len -= sizeof word) {
+        memcpy(&word, data, sizeof word);
+        h = (h ^ word) * UINT64_C(0xbf58476d1ce4e5b9);
+        h ^= h >> 32;
+    }
+    word = 0;
+    memcpy(&word, data, len);
+    h = (h ^ word) * UINT64_C(0x94d049bb133111eb);
+    return (unsigned)(h ^ (h >> 32));
+}
+
+#define HASH_FUNCTION(data, len, hash) ((hash) = bytes_hash((const char *)(data), (len)))
+#define uthash_fatal(message)          die(message)
 #include <uthash.h>
 
 /* ---- keys that are numbers ---- */
@@ -46,43 +63,34 @@ void map_u64_free(struct map_u64 *m)
     free(m);
 }
 
-static struct entry_u64 *entry_u64_find(const struct map_u64 *m, uint64_t key, unsigned hash)
+static struct entry_u64 *entry_u64_find(const struct map_u64 *m, uint64_t key)
 {
     struct entry_u64 *e;
-    HASH_FIND_BYHASHVALUE(hh, m->head, &key, sizeof key, hash, e);
+    HASH_FIND(hh, m->head, &key, sizeof key, e);
     return e;
-}
-
-/* Job ids follow each other, so a multiplication that moves every bit up and folds them down is hash enough,
- * and cheap. */
-static unsigned hash_u64(uint64_t key)
-{
-    key *= UINT64_C(0x9e3779b97f4a7c15);
-    return (unsigned)(key >> 32);
 }
 
 void map_u64_put(struct map_u64 *m, uint64_t key, void *value)
 {
-    unsigned hash = hash_u64(key);
-    struct entry_u64 *e = entry_u64_find(m, key, hash);
+    struct entry_u64 *e = entry_u64_find(m, key);
     if (!e) {
         e = xmalloc(sizeof *e);
         e->key = key;
         e->seq = ++m->last_seq;
-        HASH_ADD_KEYPTR_BYHASHVALUE(hh, m->head, &e->key, sizeof e->key, hash, e);
+        HASH_ADD(hh, m->head, key, sizeof e->key, e);
     }
     e->value = value;
 }
 
 void *map_u64_get(const struct map_u64 *m, uint64_t key)
 {
-    struct entry_u64 *e = entry_u64_find(m, key, hash_u64(key));
+    struct entry_u64 *e = entry_u64_find(m, key);
     return e ? e->value : NULL;
 }
 
 void *map_u64_del(struct map_u64 *m, uint64_t key)
 {
-    struct entry_u64 *e = entry_u64_find(m, key, hash_u64(key));
+    struct entry_u64 *e = entry_u64_find(m, key);
     if (!e)
         return NULL;
     void *value = e->value;

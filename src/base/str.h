@@ -22,7 +22,7 @@ void str_add(struct str *s, const char *text);/* NULL adds nothing */
 void str_addn(struct str *s, const char *data, size_t len);
 void str_addc(struct str *s, char c);
 void str_addf(struct str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void str_addv(struct str *s, const char *format, va_list args);
+void str_addv(struct str *s, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 void str_add_i64(struct str *s, int64_t n);   /* decimal; much faster than str_addf */
 void str_add_u64(struct str *s, uint64_t n);
 void str_cut(struct str *s, size_t len);      /* shortens to len bytes */
@@ -38,7 +38,7 @@ struct span span_of(const char *text);
 struct span span_trim(struct span s);                       /* without blanks and tabs at both ends */
 bool span_is(struct span s, const char *text);
 bool span_is_nocase(struct span s, const char *text);
-/* Takes the piece up to the next `sep` off *rest. Returns false when nothing is left ("a,," yields "a", "", ""). */
+/* Takes the piece up to the next `sep` off *rest. Returns false when nothing is left ("a,," yields "a", "", ""; "" yields ""). */
 bool span_next(struct span *rest, char sep, struct span *ret_piece);
 
 /* Plain C strings. */
