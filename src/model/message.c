@@ -1,0 +1,139 @@
+#include "model/message.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+
+#define NAMES(list, ...)                                                                                     \
+    static const char *const list##_text[] = {__VA_ARGS__};                                                  \
+    const struct enum_names list = {list##_text, ARRAY_LEN(list##_text)};
+
+NAMES(query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes", [QUERY_PARTITIONS] = "partitions",
+      [QUERY_STEPS] = "steps", [QUERY_SETTINGS] = "settings", [QUERY_STATUS] = "status",
+      [QUERY_HISTORY] = "history")
+NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold", [ACTION_RELEASE] = "release",
+      [ACTION_REQUEUE] = "requeue", [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",
+      [ACTION_RESUME] = "resume", [ACTION_TOP] = "top")
+NAMES(daemon_action_names, [DAEMON_PING] = "ping", [DAEMON_RECONFIGURE] = "reconfigure",
+      [DAEMON_SHUTDOWN] = "shutdown")
+NAMES(report_kind_names, [REPORT_STARTED] = "started", [REPORT_USAGE] = "usage", [REPORT_EXITED] = "exited",
+      [REPORT_RELEASED] = "released", [REPORT_FAILED] = "failed", [REPORT_LOST] = "lost")
+
+/* A record and its table from its X-macro. */
+#define TABLE(tag, structure, macro)                                                                         \
+    static const struct field tag##_rows[] = {macro(ROW)};                                                   \
+    const struct fields tag##_fields = {#tag, sizeof(structure), tag##_rows, ARRAY_LEN(tag##_rows)};
+
+#define STRUCTURE                 struct result
+#define ROW(type, name, aux, doc) FIELD_ROW_AT(STRUCTURE, , type, name, aux, doc)
+TABLE(result, struct result, RESULT_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct daemon_status
+TABLE(status, struct daemon_status, STATUS_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct held
+TABLE(held, struct held, HELD_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct payload
+TABLE(payload, struct payload, PAYLOAD_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct meta
+TABLE(meta, struct meta, META_FIELDS)
+#undef STRUCTURE
+#undef TABLE
+#undef ROW
+
+#define MESSAGE_ROWS(tag, macro)                                                                             \
+    static const struct field msg_##tag##_rows[] = {macro(ROW)};                                             \
+    static const struct fields msg_##tag##_table = {#tag, sizeof(struct msg_##tag), msg_##tag##_rows,        \
+                                                    ARRAY_LEN(msg_##tag##_rows)};
+#define ROW(type, name, aux, doc) FIELD_ROW_AT(STRUCTURE, , type, name, aux, doc)
+#define STRUCTURE                 struct msg_submit
+MESSAGE_ROWS(submit, MSG_SUBMIT_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_query
+MESSAGE_ROWS(query, MSG_QUERY_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_job_control
+MESSAGE_ROWS(job_control, MSG_JOB_CONTROL_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_cancel
+MESSAGE_ROWS(cancel, MSG_CANCEL_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_update_job
+MESSAGE_ROWS(update_job, MSG_UPDATE_JOB_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_update_node
+MESSAGE_ROWS(update_node, MSG_UPDATE_NODE_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_update_partition
+MESSAGE_ROWS(update_partition, MSG_UPDATE_PARTITION_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_wait_job
+MESSAGE_ROWS(wait_job, MSG_WAIT_JOB_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_get_script
+MESSAGE_ROWS(get_script, MSG_GET_SCRIPT_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_daemon
+MESSAGE_ROWS(daemon, MSG_DAEMON_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_submitted
+MESSAGE_ROWS(submitted, MSG_SUBMITTED_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_script
+MESSAGE_ROWS(script, MSG_SCRIPT_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_done
+MESSAGE_ROWS(done, MSG_DONE_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_job_ended
+MESSAGE_ROWS(job_ended, MSG_JOB_ENDED_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_node_hello
+MESSAGE_ROWS(node_hello, MSG_NODE_HELLO_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_heartbeat
+MESSAGE_ROWS(heartbeat, MSG_HEARTBEAT_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_report
+MESSAGE_ROWS(report, MSG_REPORT_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_node_welcome
+MESSAGE_ROWS(node_welcome, MSG_NODE_WELCOME_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_launch
+MESSAGE_ROWS(launch, MSG_LAUNCH_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_terminate
+MESSAGE_ROWS(terminate, MSG_TERMINATE_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_signal
+MESSAGE_ROWS(signal, MSG_SIGNAL_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_report_ack
+MESSAGE_ROWS(report_ack, MSG_REPORT_ACK_FIELDS)
+#undef STRUCTURE
+#undef ROW
+#undef MESSAGE_ROWS
+
+const struct message_row message_table[MESSAGE_COUNT] = {
+#define X(kind, name, tag, who, doc) [MSG_##kind] = {name, &msg_##tag##_table, WHO_##who, doc},
+    MESSAGES(X)
+#undef X
+};
+
+bool message_kind_parse(const char *name, enum message_kind *ret)
+{
+    for (int i = 0; i < MESSAGE_COUNT; i++)
+        if (text_is(message_table[i].name, name)) {
+            *ret = (enum message_kind)i;
+            return true;
+        }
+    return false;
+}
+
+const struct store_table_row store_table_rows[STORE_TABLE_COUNT] = {
+#define X(table, name, fields, key, doc) [TABLE_##table] = {name, &fields, key, doc},
+    STORE_TABLES(X)
+#undef X
+};
