@@ -27,7 +27,7 @@ static void sec_to_local(int64_t sec, struct civil *ret)
 
 const struct civil_zone civil_local = {local_to_sec, sec_to_local};
 
-int64_t now_us(void)
+int64_t time_now_us(void)
 {
     struct timespec ts;
     clock_gettime(CLOCK_REALTIME, &ts);

@@ -7,6 +7,6 @@
 extern const struct civil_zone civil_local;
 
 /* Wall clock, µs since 1970. */
-int64_t now_us(void);
+int64_t time_now_us(void);
 
 #endif

@@ -22,9 +22,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAME        "sbatch"
-#define RETRIES_MAX 15 /* a busy controller is asked so often, with growing pauses, as Slurm's sbatch does   \
-                        */
+#define NAME "sbatch"
+#define RETRIES_MAX                                                                                          \
+    15 /* a busy controller is asked so often, with growing pauses, as Slurm's sbatch does                   \
+        */
 #define RECONNECT_PAUSE 2 /* seconds, while --wait finds no controller */
 
 extern char **environ;
@@ -483,7 +484,7 @@ int cmd_sbatch(int argc, char **argv)
 {
     struct err e = {0};
     struct arena *a = arena_new();
-    struct submission s = {.a = a, .env = {now_us(), &civil_local}, .argc = argc, .argv = argv};
+    struct submission s = {.a = a, .env = {time_now_us(), &civil_local}, .argc = argc, .argv = argv};
     struct submit_options *first = arena_alloc(a, sizeof *first);
     int status = 0;
     if (!argv_split(&s, first, &e)) {

@@ -61,7 +61,7 @@ static const char *joined(struct arena *a, const char *dir, const char *name)
 static int open_through_path(const char *word, struct arena *a, const char **ret_path)
 {
     const char *path = getenv("PATH");
-    struct span rest = span_of(path ? path : ""), dir;
+    struct span rest = span_of(path), dir;
     while (!strchr(word, '/') && span_next(&rest, ':', &dir)) {
         if (dir.len == 0)
             continue;

@@ -78,7 +78,7 @@ static enum match name_match(struct span name, const char *asked)
 static enum match row_match(const struct option_row *row, const char *asked)
 {
     enum match best = name_match(span_of(row->name), asked);
-    struct span rest = span_of(row->alias ? row->alias : ""), alias;
+    struct span rest = span_of(row->alias), alias;
     while (best != MATCH_EXACT && span_next(&rest, ' ', &alias)) {
         enum match m = name_match(alias, asked);
         best = m > best ? m : best;
@@ -296,7 +296,7 @@ bool options_parse_env(struct submit_options *o, unsigned command, char *(*get)(
     const struct option_row *row;
     for (size_t i = 0; (row = option_at(i)); i++) {
         const char *names = row->commands & command ? row->env[command_number(command)] : NULL;
-        struct span rest = span_of(names ? names : ""), one;
+        struct span rest = span_of(names), one;
         while (span_next(&rest, ' ', &one)) {
             char name[64];
             CHECK(one.len < sizeof name);

@@ -105,7 +105,7 @@ static void spelling_cell(const struct option_row *row, struct str *out)
     str_addc(out, '`');
     if (row->letter)
         str_addf(out, ", `-%c`", row->letter);
-    struct span rest = span_of(row->alias ? row->alias : ""), alias;
+    struct span rest = span_of(row->alias), alias;
     while (span_next(&rest, ' ', &alias))
         str_addf(out, ", `--%.*s`", (int)alias.len, alias.data);
     str_done(&spelt);
@@ -115,7 +115,7 @@ static void variables_cell(const struct option_row *row, struct str *out)
 {
     bool first = true;
     for (size_t i = 0; i < ARRAY_LEN(row->env); i++) {
-        struct span rest = span_of(row->env[i] ? row->env[i] : ""), name;
+        struct span rest = span_of(row->env[i]), name;
         while (span_next(&rest, ' ', &name)) {
             if (!first)
                 str_add(out, ", ");

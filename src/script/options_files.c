@@ -34,7 +34,7 @@ static SETTER(set_propagate)
 {
     static const char *const limits[] = {"ALL",   "NONE",    "AS",     "CORE",  "CPU", "DATA",
                                          "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK"};
-    struct span rest = span_of(value ? value : ""), word;
+    struct span rest = span_of(text_empty(value) ? NULL : value), word;
     while (span_next(&rest, ',', &word)) {
         struct span name = word;
         if (name.len > 7 && strncasecmp(name.data, "RLIMIT_", 7) == 0)
