@@ -227,7 +227,8 @@ void loop_free(struct loop *l)
     uv_close((uv_handle_t *)&l->prepare, NULL);
     uv_close((uv_handle_t *)&l->awake, NULL);
     uv_close((uv_handle_t *)&l->async, NULL);
-    uv_run(&l->uv, UV_RUN_DEFAULT);
+    while (uv_run(&l->uv, UV_RUN_DEFAULT) != 0) { /* a loop_stop that nobody waited for ends a run early */
+    }
     CHECK(uv_loop_close(&l->uv) == 0);
     signals_free(l->signals);
     uv_mutex_destroy(&l->lock);

@@ -66,7 +66,7 @@ static bool passwd_lookup(uid_t uid, struct user *ret)
         int rc = getpwuid_r(uid, &entry, room, size, &found);
         if (found) {
             known = true;
-            ret->gid = entry.pw_gid;
+            ret->primary_gid = entry.pw_gid;
             ret->name = xstrdup(entry.pw_name);
             ret->home = xstrdup(entry.pw_dir);
             ret->shell = xstrdup(entry.pw_shell);
@@ -80,11 +80,11 @@ static bool passwd_lookup(uid_t uid, struct user *ret)
 
 bool user_lookup(uid_t uid, gid_t gid, struct user *ret)
 {
-    *ret = (struct user){.uid = uid, .gid = gid};
+    *ret = (struct user){.uid = uid, .gid = gid, .primary_gid = gid};
     bool known = passwd_lookup(uid, ret);
     ret->group = group_name(ret->gid);
     if (known)
-        ret->groups = groups_text(ret->name, ret->gid);
+        ret->groups = groups_text(ret->name, ret->primary_gid);
     return known;
 }
 
@@ -170,13 +170,11 @@ static void lookup_run(void *ctx)
 
 static void waiters_call(struct entry *e)
 {
-    struct waiter *w = e->waiters;
-    e->waiters = NULL;
-    while (w) {
-        struct waiter *next = w->next;
+    while (e->waiters) { /* a callback may cancel others */
+        struct waiter *w = e->waiters;
+        e->waiters = w->next;
         w->found(w->ctx);
         free(w);
-        w = next;
     }
 }
 
@@ -222,6 +220,20 @@ void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx)
     w->next = e->waiters;
     e->waiters = w;
     entry_ask(u, e);
+}
+
+void users_cancel(struct users *u, uid_t uid, gid_t gid, void *ctx)
+{
+    struct entry *e = map_u64_get(u->entries, entry_key(uid, gid));
+    for (struct waiter **at = e ? &e->waiters : NULL; at && *at;) {
+        struct waiter *w = *at;
+        if (w->ctx != ctx) {
+            at = &w->next;
+            continue;
+        }
+        *at = w->next;
+        free(w);
+    }
 }
 
 void users_flush(struct users *u)

@@ -9,7 +9,8 @@
 
 struct user {
     uid_t uid;
-    gid_t gid;          /* primary group in the user database; the gid asked with if the uid has no entry */
+    gid_t gid;          /* as asked: the group the peer runs with */
+    gid_t primary_gid;  /* in the user database; `gid` if the uid has no entry */
     const char *name;   /* NULL if the uid has no name */
     const char *group;  /* name of `gid`, or NULL */
     const char *groups; /* names of all groups, comma-separated, primary first; NULL if the uid has no name */
@@ -25,6 +26,8 @@ void users_free(struct users *u); /* waiting callbacks are not called. NULL is f
 const struct user *users_cached(struct users *u, uid_t uid, gid_t gid);
 /* found(ctx) in a later round, when users_cached will not be NULL for it. */
 void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx);
+/* Takes back what users_ask was given that ctx for. */
+void users_cancel(struct users *u, uid_t uid, gid_t gid, void *ctx);
 /* Asks for everything again (reconfigure); until the answers are there the old entries serve. */
 void users_flush(struct users *u);
 

@@ -1,0 +1,33 @@
+/* The answer to a query: rows frames and the closing DONE, in memory while small, else in a file without a name in the state directory, so that
+ * a hundred thousand rows for a slow reader cost the controller no memory. May be made on any thread, one at a time. */
+#ifndef REMUDA_CONTROLLER_ANSWER_H
+#define REMUDA_CONTROLLER_ANSWER_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "model/message.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ANSWER_MEMORY_BYTES (2u << 20)  /* more goes to a file */
+#define ANSWER_BYTES_MAX    (64u << 20) /* when it cannot go to a file */
+
+struct answer; /* opaque */
+
+struct answer *answer_new(const char *dir, uint64_t seq, const struct fields *t, const char *wanted);
+void answer_free(struct answer *a);
+/* One row. */
+void answer_row(struct answer *a, const void *record);
+/* For callbacks: answer is the ctx. */
+void answer_row_callback(void *answer, const void *record);
+/* Ends the rows and adds DONE; no rows after it. */
+void answer_end(struct answer *a, enum refusal refusal, const char *detail);
+uint64_t answer_rows(const struct answer *a);
+
+/* Whole frames from where the last call ended, at most about `max` bytes but at least one frame; false when all was given. The data is valid until
+ * the next call. */
+bool answer_next(struct answer *a, size_t max, const char **ret_data, size_t *ret_len, struct err *ret_err);
+
+#endif

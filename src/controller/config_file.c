@@ -1,0 +1,26 @@
+#include "controller/config_file.h"
+
+#include "base/arena.h"
+#include "io/files.h"
+#include "model/limits.h"
+
+#include <string.h>
+
+static const char *include_read(void *ctx, const char *path, struct arena *a, struct err *ret_err)
+{
+    const char *file = ctx;
+    const char *slash = strrchr(file, '/');
+    if (path[0] != '/' && slash)
+        path = arena_printf(a, "%.*s/%s", (int)(slash - file), file, path);
+    return file_read_text(path, LIMIT_CONFIG_BYTES, a, ret_err);
+}
+
+bool config_file_read(const char *path, struct config *ret, struct err *ret_err)
+{
+    struct arena *a = arena_new();
+    char *file = arena_strdup(a, path);
+    const char *text = file_read_text(file, LIMIT_CONFIG_BYTES, a, ret_err);
+    bool ok = text && config_parse(text, file, include_read, file, ret, ret_err);
+    arena_free(a);
+    return ok;
+}

@@ -1,0 +1,358 @@
+/* Start and end of the controller.
+ *
+ * Start: lock the state directory, open the log, read the configuration, open the store and take over as its
+ * writer, feed the core its configuration and every live row, then listen: who can connect finds a controller
+ * that knows everything. End: no new connections, the last turn is committed and answered, connections are
+ * flushed. Being killed instead is as good: everything said was committed. */
+#include "controller/controller.h"
+
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "controller/config_file.h"
+#include "controller/payload.h"
+#include "controller/query.h"
+#include "controller/session.h"
+#include "controller/turn.h"
+#include "io/client.h"
+#include "io/clock.h"
+#include "io/files.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define USER_MAX_AGE_US (10 * USEC_PER_MIN)
+#define STOP_MAX_US     (5 * USEC_PER_SEC)
+
+struct options {
+    const char *state_dir;
+    bool foreground, verbose;
+};
+
+const char *controller_path(struct controller *c, const char *name)
+{
+    return arena_printf(c->arena, "%s/%s", c->state_dir, name);
+}
+
+/* ---- configuration
+ * -------------------------------------------------------------------------------------------------- */
+
+static void config_warn(struct controller *c)
+{
+    for (size_t i = 0; i < c->config.nwarnings; i++)
+        log_warning(c->log, "%s", c->config.warning[i]);
+}
+
+/* Puts it in force everywhere. The former one lives until the core has the new. */
+static void config_use(struct controller *c, const struct config *config)
+{
+    struct config former = c->config;
+    bool had = c->has_config;
+    c->config = *config;
+    c->has_config = true;
+    config_warn(c);
+    const struct settings *s = &c->config.settings;
+    mailer_configure(c->mailer, &(struct mail_settings){
+                                    .program = s->mail_prog,
+                                    .server = s->smtp_server,
+                                    .from = s->mail_from,
+                                    .domain = s->mail_domain,
+                                });
+    turns_step(c->turns, &(struct event){.kind = EV_CONFIG, .now_us = clock_now_us(), .config = &c->config});
+    if (had)
+        config_done(&former);
+}
+
+void controller_reconfigure(struct controller *c)
+{
+    struct config config;
+    struct err err = {0};
+    users_flush(c->users);
+    if (!config_file_read(c->config_path, &config, &err)) {
+        log_error(c->log, "the configuration stays as it was: %s", err.text);
+        return;
+    }
+    config_use(c, &config);
+    log_info(c->log, "read %s again", c->config_path);
+}
+
+/* ---- loading
+ * -------------------------------------------------------------------------------------------------------- */
+
+struct started_job {
+    uint64_t id;
+    uint32_t attempt;
+};
+
+struct loading {
+    struct controller *c;
+    enum store_table table;
+    struct started_job *started; /* jobs that may have steps */
+    size_t n, cap;
+    uint64_t rows;
+};
+
+static void row_load(void *ctx, const void *record)
+{
+    struct loading *l = ctx;
+    l->rows++;
+    core_load(l->c->core, l->table, record);
+    const struct job *j = record;
+    if (l->table != TABLE_JOB || j->attempt == 0)
+        return;
+    if (l->n == l->cap)
+        l->started = xrealloc(l->started, (l->cap = l->cap * 2 + 64) * sizeof *l->started);
+    l->started[l->n++] = (struct started_job){.id = j->id, .attempt = j->attempt};
+}
+
+static bool table_load(struct loading *l, struct store *s, enum store_table table, struct err *ret_err)
+{
+    int64_t ended_after_us = clock_now_us() - l->c->config.settings.min_job_age_us;
+    l->table = table;
+    return store_load(s, table, true, ended_after_us, row_load, l, ret_err);
+}
+
+static bool everything_load(struct controller *c, struct store *s, struct err *ret_err)
+{
+    struct loading l = {.c = c};
+    int64_t start_us = clock_monotonic_us();
+    bool ok = table_load(&l, s, TABLE_META, ret_err) && table_load(&l, s, TABLE_PARTITION, ret_err) &&
+              table_load(&l, s, TABLE_NODE, ret_err) && table_load(&l, s, TABLE_JOB, ret_err);
+    l.table = TABLE_STEP;
+    for (size_t i = 0; ok && i < l.n; i++)
+        ok = store_query_steps(s, l.started[i].id, l.started[i].attempt, row_load, &l, ret_err);
+    free(l.started);
+    if (!ok)
+        return false;
+    core_loaded(c->core, clock_now_us(), turns_effects(c->turns));
+    log_info(c->log, "loaded %llu rows from %s in %lld ms", (unsigned long long)l.rows, store_describe(s),
+             (long long)(clock_monotonic_us() - start_us) / 1000);
+    return true;
+}
+
+/* ---- end
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+static void stop_at_once(void *ctx)
+{
+    struct controller *c = ctx;
+    log_warning(c->log, "ending without waiting further");
+    loop_stop(c->loop);
+}
+
+void controller_stop(struct controller *c)
+{
+    if (c->stopping)
+        return;
+    c->stopping = true;
+    log_info(c->log, "stopping");
+    listener_free(c->listener);
+    c->listener = NULL;
+    c->stop_timer = timer_new(c->loop, stop_at_once, c);
+    timer_set(c->stop_timer, STOP_MAX_US);
+}
+
+static void on_stop_signal(void *ctx)
+{
+    controller_stop(ctx);
+}
+
+static void on_hangup(void *ctx)
+{
+    struct controller *c = ctx;
+    struct err err = {0};
+    if (!log_reopen(c->log, &err))
+        log_error(c->log, "%s", err.text);
+    if (!c->stopping)
+        controller_reconfigure(c);
+}
+
+static void controller_end(struct controller *c)
+{
+    listener_free(c->listener);
+    history_free(c->history);
+    payloads_free(c->payloads);
+    if (c->sessions) {
+        sessions_close(c->sessions, true);
+        while (sessions_count(c->sessions) > 0)
+            loop_run(c->loop);
+    }
+    turns_free(c->turns);
+    sessions_free(c->sessions);
+    mailer_free(c->mailer);
+    users_free(c->users);
+    timer_free(c->stop_timer);
+    core_free(c->core);
+    if (c->has_config)
+        config_done(&c->config);
+    loop_free(c->loop);
+}
+
+/* ---- start
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t seed_make(void)
+{
+    uint64_t seed = 0;
+    if (getrandom(&seed, sizeof seed, 0) != (ssize_t)sizeof seed)
+        seed = (uint64_t)clock_now_us();
+    return seed;
+}
+
+static bool store_start(struct controller *c, struct err *ret_err)
+{
+    uint64_t epoch, seq;
+    const char *path = controller_path(c, "remuda.db");
+    struct store *s = store_open_sqlite(path, false, ret_err);
+    if (!s)
+        return false;
+    if (!store_take_epoch(s, &epoch, &seq, ret_err)) {
+        store_close(s);
+        return false;
+    }
+    c->core = core_new(seed_make(), c->host);
+    c->payloads = payloads_new(c, path);
+    c->history = history_new(c, path);
+    c->sessions = sessions_new(c);
+    c->turns = turns_new(c, s, epoch, seq);
+    struct config config;
+    if (!config_file_read(c->config_path, &config, ret_err))
+        return false;
+    config_use(c, &config);
+    return everything_load(c, s, ret_err);
+}
+
+static bool signals_start(struct controller *c, struct err *ret_err)
+{
+    return loop_on_signal(c->loop, SIGTERM, on_stop_signal, c, ret_err) &&
+           loop_on_signal(c->loop, SIGINT, on_stop_signal, c, ret_err) &&
+           loop_on_signal(c->loop, SIGHUP, on_hangup, c, ret_err);
+}
+
+static bool listen_start(struct controller *c, struct err *ret_err)
+{
+    mode_t mode = geteuid() == 0 ? 0666 : 0600;
+    const char *path = state_socket_path(c->state_dir, c->arena);
+    c->listener = listener_new(c->loop, path, mode, session_accept, c->sessions, ret_err);
+    return c->listener != NULL;
+}
+
+static bool controller_start(struct controller *c, struct err *ret_err)
+{
+    c->start_us = clock_now_us();
+    c->config_path = controller_path(c, "remuda.conf");
+    c->loop = loop_new(ret_err);
+    if (!c->loop)
+        return false;
+    c->users = users_new(c->loop, USER_MAX_AGE_US);
+    c->mailer = mailer_new(c->loop, c->log);
+    return signals_start(c, ret_err) && store_start(c, ret_err) && listen_start(c, ret_err);
+}
+
+static void descriptors_raise(void)
+{
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r) != 0)
+        return;
+    r.rlim_cur = r.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &r);
+}
+
+static bool dirs_make(struct controller *c, struct err *ret_err)
+{
+    umask(022);
+    mode_t mode = geteuid() == 0 ? 0755 : 0700;
+    bool ok = dir_make(c->state_dir, mode, ret_err) && dir_make(controller_path(c, "log"), mode, ret_err);
+    umask(077); /* scripts and environments are nobody else's business */
+    return ok;
+}
+
+/* With the lock held. */
+static bool controller_run(struct controller *c, const struct options *o, int ready, struct err *ret_err)
+{
+    enum log_severity most = o->verbose ? LOG_IS_DEBUG : LOG_IS_INFO;
+    c->log = log_open(o->foreground ? NULL : controller_path(c, "log/controller.log"), most, ret_err);
+    if (!c->log)
+        return false;
+    descriptors_raise();
+    bool ok = controller_start(c, ret_err);
+    if (ok) {
+        log_info(c->log, "controller of cluster %s, Remuda " REMUDA_VERSION ", process %d, state in %s",
+                 core_settings(c->core)->cluster_name, (int)getpid(), c->state_dir);
+        daemon_ready(ready);
+        loop_run(c->loop);
+        log_info(c->log, "stopped");
+    } else if (!o->foreground) {
+        log_error(c->log, "%s", ret_err->text);
+    }
+    controller_end(c);
+    log_close(c->log);
+    return ok;
+}
+
+static bool options_read(int argc, char **argv, struct options *o, struct err *ret_err)
+{
+    for (int i = 1; i < argc; i++) {
+        if (text_starts(argv[i], "--state="))
+            o->state_dir = argv[i] + strlen("--state=");
+        else if (text_is(argv[i], "--state") && i + 1 < argc)
+            o->state_dir = argv[++i];
+        else if (text_is(argv[i], "--foreground") || text_is(argv[i], "-D"))
+            o->foreground = true;
+        else if (text_is(argv[i], "--verbose") || text_is(argv[i], "-v"))
+            o->verbose = true;
+        else
+            return err_set(ret_err, ERR_INVALID,
+                           "\"%s\" is not understood; --state DIR, --foreground and --verbose are", argv[i]);
+    }
+    return true;
+}
+
+static bool state_dir_fill(struct controller *c, const char *given, struct err *ret_err)
+{
+    const char *dir = state_dir_find(given, c->arena);
+    c->state_dir = dir;
+    if (!dirs_make(c, ret_err))
+        return false;
+    char *full = realpath(dir, NULL);
+    if (!full)
+        return err_set(ret_err, ERR_UNAVAILABLE, "cannot use %s: %s", dir, strerror(errno));
+    c->state_dir = arena_strdup(c->arena, full);
+    free(full);
+    return true;
+}
+
+static bool controller_daemon(struct controller *c, const struct options *o, struct err *ret_err)
+{
+    int ready = -1;
+    struct pid_file lock;
+    if (!state_dir_fill(c, o->state_dir, ret_err) || (!o->foreground && !daemon_detach(&ready, ret_err)) ||
+        !pid_file_take(&lock, controller_path(c, "controller.pid"), ret_err))
+        return false;
+    bool ok = controller_run(c, o, ready, ret_err);
+    pid_file_drop(&lock);
+    return ok;
+}
+
+int controller_main(int argc, char **argv)
+{
+    struct controller c = {.arena = arena_new()};
+    struct options o = {0};
+    struct err err = {0};
+    char host[256] = "localhost";
+    gethostname(host, sizeof host - 1);
+    c.host = host;
+    bool ok = options_read(argc, argv, &o, &err) && controller_daemon(&c, &o, &err);
+    if (!ok)
+        fprintf(stderr, "remudad controller: error: %s\n", err.text);
+    arena_free(c.arena);
+    return ok ? 0 : err.code == ERR_INVALID ? 2 : 1;
+}

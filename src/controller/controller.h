@@ -1,0 +1,53 @@
+/* The controller daemon: the shell around core. It owns every input and output of the controller's host and no decision.
+ *
+ * Parts: session (connections and who they are), turn (effects, commits, their release), query and history (answers to reads), payload
+ * (scripts and environments for launches), config_file. Each sees the whole through this struct. */
+#ifndef REMUDA_CONTROLLER_CONTROLLER_H
+#define REMUDA_CONTROLLER_CONTROLLER_H
+
+#include "core/core.h"
+#include "io/daemon.h"
+#include "io/listen.h"
+#include "io/log.h"
+#include "io/loop.h"
+#include "io/mail.h"
+#include "io/users.h"
+#include "model/settings.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct controller {
+    struct loop *loop;
+    struct log *log;
+    const char *state_dir; /* absolute */
+    const char *host;
+    struct arena *arena; /* of the process: paths and the like */
+    struct core *core;
+    struct config config;
+    bool has_config;
+    const char *config_path;
+    int64_t start_us;
+    struct users *users;
+    struct mailer *mailer;
+    struct listener *listener;
+    struct sessions *sessions;
+    struct turns *turns;
+    struct payloads *payloads;
+    struct history *history;
+    bool stopping;
+    struct timer *stop_timer;
+};
+
+/* remudad controller --state DIR [--foreground] [--verbose]; returns the exit status. */
+int controller_main(int argc, char **argv);
+
+/* Paths in the state directory, in c->arena. */
+const char *controller_path(struct controller *c, const char *name);
+
+/* Reads the configuration and feeds EV_CONFIG; a bad one is logged, and the one in force stays. */
+void controller_reconfigure(struct controller *c);
+/* Ends the daemon: no new connections; what is under way is committed and answered, then loop_run returns. */
+void controller_stop(struct controller *c);
+
+#endif

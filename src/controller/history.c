@@ -1,0 +1,139 @@
+/* Two threads with a read-only handle each work off the reads of the past in the order they came; SQLite's
+ * write-ahead log lets them read while the writer commits. An answer is made as a whole (in a file when it is
+ * large) before it is sent: a slow reader holds no transaction open. */
+#include "base/alloc.h"
+#include "controller/answer.h"
+#include "controller/query.h"
+#include "controller/session.h"
+#include "io/work.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+
+#define THREADS      2
+#define READS_MAX    256 /* that may wait */
+#define IDS_PER_GROW 1024
+
+struct reader {
+    struct history *history;
+    struct worker *worker; /* NULL until needed */
+    struct store *store;   /* the worker's */
+    size_t waiting;
+};
+
+struct history {
+    struct controller *c;
+    const char *store_path;
+    struct reader reader[THREADS];
+};
+
+struct read {
+    struct reader *reader;
+    uint64_t session;
+    struct arena *arena;
+    struct msg_query query;
+    struct answer *answer;
+};
+
+struct history *history_new(struct controller *c, const char *store_path)
+{
+    struct history *h = xcalloc(1, sizeof *h);
+    h->c = c;
+    h->store_path = store_path;
+    for (size_t i = 0; i < THREADS; i++)
+        h->reader[i].history = h;
+    return h;
+}
+
+void history_free(struct history *h)
+{
+    if (!h)
+        return;
+    for (size_t i = 0; i < THREADS; i++) {
+        worker_free(h->reader[i].worker);
+        if (h->reader[i].store)
+            store_close(h->reader[i].store);
+    }
+    free(h);
+}
+
+/* ---- on the reader's thread
+ * ----------------------------------------------------------------------------------------- */
+
+struct job_key {
+    uint64_t id;
+    uint32_t attempt;
+};
+
+struct job_keys {
+    struct job_key *v;
+    size_t n, cap;
+};
+
+static void job_key_add(void *ctx, const void *record)
+{
+    struct job_keys *keys = ctx;
+    const struct job *j = record;
+    if (keys->n == keys->cap)
+        keys->v = xrealloc(keys->v, (keys->cap += IDS_PER_GROW) * sizeof *keys->v);
+    keys->v[keys->n++] = (struct job_key){.id = j->id, .attempt = j->attempt};
+}
+
+static bool steps_read(struct store *s, const struct msg_query *q, struct answer *a, struct err *ret_err)
+{
+    struct job_keys keys = {0};
+    bool ok = store_query_jobs(s, q, job_key_add, &keys, ret_err);
+    for (size_t i = 0; ok && i < keys.n; i++)
+        ok = store_query_steps(s, keys.v[i].id, keys.v[i].attempt, answer_row_callback, a, ret_err);
+    free(keys.v);
+    return ok;
+}
+
+static void read_run(void *ctx)
+{
+    struct read *r = ctx;
+    struct reader *reader = r->reader;
+    struct err err = {0};
+    if (!reader->store)
+        reader->store = store_open_sqlite(reader->history->store_path, true, &err);
+    bool ok = reader->store != NULL;
+    if (ok && r->query.what == QUERY_STEPS)
+        ok = steps_read(reader->store, &r->query, r->answer, &err);
+    else if (ok)
+        ok = store_query_jobs(reader->store, &r->query, answer_row_callback, r->answer, &err);
+    enum refusal refusal = REFUSE_NONE;
+    if (!ok)
+        refusal = err.code == ERR_INVALID ? REFUSE_INVALID_JOB_ID : REFUSE_STORE;
+    answer_end(r->answer, refusal, ok ? NULL : err.text);
+}
+
+/* ---- on the loop
+ * ---------------------------------------------------------------------------------------------------- */
+
+static void read_done(void *ctx)
+{
+    struct read *r = ctx;
+    r->reader->waiting--;
+    session_answer(r->reader->history->c->sessions, r->session, r->answer);
+    arena_free(r->arena);
+    free(r);
+}
+
+void history_run(struct history *h, uint64_t id, uint64_t seq, const struct msg_query *q)
+{
+    struct reader *reader = &h->reader[h->reader[1].waiting < h->reader[0].waiting];
+    const struct fields *t = q->what == QUERY_STEPS ? &step_fields : &job_fields;
+    struct answer *a = answer_new(h->c->state_dir, seq, t, q->fields);
+    if (reader->waiting >= READS_MAX) {
+        answer_end(a, REFUSE_BUSY, "too many reads of the accounting wait already; try again");
+        session_answer(h->c->sessions, id, a);
+        return;
+    }
+    struct read *r = xcalloc(1, sizeof *r);
+    *r = (struct read){.reader = reader, .session = id, .arena = arena_new(), .answer = a};
+    record_copy(message_table[MSG_QUERY].fields, &r->query, q, r->arena);
+    if (!reader->worker)
+        reader->worker = worker_new(h->c->loop, "history");
+    reader->waiting++;
+    worker_add(reader->worker, read_run, read_done, r);
+}

@@ -1,0 +1,29 @@
+/* remudad: both daemons in one binary. */
+#include "base/str.h"
+#include "controller/controller.h"
+#include "node/node.h"
+
+#include <stdio.h>
+
+static const char usage[] = "Usage: remudad controller --state DIR [--foreground] [--verbose]\n"
+                            "       remudad node --state DIR --name NAME [--foreground] [--verbose]\n"
+                            "`remuda up` starts both; see remuda help.\n";
+
+int main(int argc, char **argv)
+{
+    const char *role = argc > 1 ? argv[1] : NULL;
+    if (text_is(role, "controller"))
+        return controller_main(argc - 1, argv + 1);
+    if (text_is(role, "node"))
+        return node_main(argc - 1, argv + 1);
+    if (text_is(role, "--version") || text_is(role, "-V")) {
+        puts("remudad " REMUDA_VERSION);
+        return 0;
+    }
+    if (text_is(role, "--help") || text_is(role, "-h")) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    fputs(usage, stderr);
+    return 2;
+}

@@ -1,0 +1,133 @@
+#include "controller/query.h"
+
+#include "base/alloc.h"
+#include "controller/answer.h"
+#include "controller/session.h"
+#include "controller/turn.h"
+#include "io/clock.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+/* What the core gives for each kind of query. */
+static const struct fields *record_fields(enum query_what what)
+{
+    switch (what) {
+    case QUERY_JOBS:
+    case QUERY_HISTORY:
+        return &job_fields;
+    case QUERY_NODES:
+        return &node_fields;
+    case QUERY_PARTITIONS:
+        return &partition_fields;
+    case QUERY_STEPS:
+        return &step_fields;
+    case QUERY_SETTINGS:
+        return &meta_fields;
+    case QUERY_STATUS:
+        return &status_fields;
+    }
+    return NULL;
+}
+
+/* ---- settings
+ * ------------------------------------------------------------------------------------------------------- */
+
+static void settings_answer(struct controller *c, struct answer *a)
+{
+    struct str value = STR_INIT;
+    for (size_t i = 0; i < setting_count; i++) {
+        str_clear(&value);
+        setting_format(&setting_table[i], core_settings(c->core), &value);
+        struct meta row = {.key = setting_table[i].key, .value = str_text(&value)};
+        answer_row(a, &row);
+    }
+    str_done(&value);
+}
+
+/* ---- status
+ * ---------------------------------------------------------------------------------------------------------
+ */
+
+static int64_t rss_bytes(void)
+{
+    long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (!f)
+        return 0;
+    if (fscanf(f, "%*d %lld", &pages) != 1)
+        pages = 0;
+    fclose(f);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+static const char *trouble(struct controller *c, struct arena *a)
+{
+    const char *why;
+    if (turns_store_away(c->turns, &why))
+        return arena_printf(a, "the store is away: %s; changes wait, running jobs go on", why);
+    if (c->config.nwarnings > 1)
+        return arena_printf(a, "%s (and %zu more in the log)", c->config.warning[0], c->config.nwarnings - 1);
+    return c->config.nwarnings == 1 ? c->config.warning[0] : NULL;
+}
+
+struct status_view {
+    struct controller *c;
+    struct answer *answer;
+    struct arena *arena;
+};
+
+/* The core tells what it knows of the controller; the shell adds what belongs to the process. */
+static void status_row(void *ctx, const void *record)
+{
+    struct status_view *v = ctx;
+    struct daemon_status s = *(const struct daemon_status *)record;
+    if (text_is(s.role, "controller")) {
+        const char *ours = trouble(v->c, v->arena);
+        s.name = s.name ? s.name : v->c->host;
+        s.pid = getpid();
+        s.start_us = v->c->start_us;
+        s.version = REMUDA_VERSION;
+        s.state_dir = v->c->state_dir;
+        s.store = arena_printf(v->arena, "SQLite %s/remuda.db", v->c->state_dir);
+        s.trouble = ours ? ours : s.trouble;
+        s.rss_bytes = rss_bytes();
+        s.turns = turns_count(v->c->turns);
+    }
+    answer_row(v->answer, &s);
+}
+
+/* ---- live
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+static void live_answer(struct controller *c, struct answer *a, const struct msg_query *q,
+                        const struct peer *peer)
+{
+    struct str detail = STR_INIT;
+    struct status_view status = {.c = c, .answer = a, .arena = arena_new()};
+    struct view view = {.row = answer_row_callback, .ctx = a};
+    if (q->what == QUERY_STATUS)
+        view = (struct view){.row = status_row, .ctx = &status};
+    enum refusal refusal = core_query(c->core, q, peer, clock_now_us(), &view, &detail);
+    answer_end(a, refusal, detail.len > 0 ? str_text(&detail) : NULL);
+    arena_free(status.arena);
+    str_done(&detail);
+}
+
+void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg_query *q,
+               const struct peer *peer)
+{
+    if (q->what == QUERY_HISTORY || (q->what == QUERY_STEPS && q->history)) {
+        history_run(c->history, id, seq, q);
+        return;
+    }
+    struct answer *a = answer_new(c->state_dir, seq, record_fields((enum query_what)q->what), q->fields);
+    if (q->what == QUERY_SETTINGS) {
+        settings_answer(c, a);
+        answer_end(a, REFUSE_NONE, NULL);
+    } else {
+        live_answer(c, a, q, peer);
+    }
+    session_answer(c->sessions, id, a);
+}

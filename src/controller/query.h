@@ -1,0 +1,17 @@
+/* Reads: live state from the core, settings, and history from the store on threads of its own. */
+#ifndef REMUDA_CONTROLLER_QUERY_H
+#define REMUDA_CONTROLLER_QUERY_H
+
+#include "controller/controller.h"
+
+/* Answers the query of session `id`. */
+void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg_query *q, const struct peer *peer);
+
+struct history; /* opaque: threads with read-only handles */
+
+struct history *history_new(struct controller *c, const char *store_path);
+void history_free(struct history *h); /* waits for the reads under way */
+/* Jobs or (QUERY_STEPS) their steps out of the store; the answer goes to the session when it is complete. */
+void history_run(struct history *h, uint64_t id, uint64_t seq, const struct msg_query *q);
+
+#endif

@@ -1,0 +1,584 @@
+/* Sessions.
+ *
+ * A connection's life: accepted → its user looked up (frames wait) → frames are decoded and stepped or
+ * answered → closed. Input stops while the user is not known yet, while a query of this connection is being
+ * answered, and while it has more than ASKED_MAX requests in one turn: so one connection can neither starve
+ * the others nor fill the memory, and answers come in order.
+ *
+ * Order out: what is sent after a message that waits for its payload waits too, in a queue of the session. */
+#include "controller/session.h"
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "controller/config_file.h"
+#include "controller/payload.h"
+#include "controller/query.h"
+#include "controller/turn.h"
+#include "io/clock.h"
+#include "io/conn.h"
+#include "model/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ASKED_MAX       2048         /* requests of one connection in one turn */
+#define FRAME_MAX_BYTES (20u << 20)  /* script + environment + specs */
+#define PIECE_BYTES     (256u << 10) /* of an answer sent at a time */
+#define UNSENT_MAX      (64u << 20)  /* of clients; nodes get conn.h's */
+
+struct queued {
+    struct session *session; /* NULL when it is gone */
+    struct str bytes;        /* the frame, when ready */
+    bool ready;
+    struct arena *arena; /* of the message that waits for its payload */
+    struct message msg;
+    uint64_t payload_job;
+    struct queued *next;
+};
+
+struct session {
+    struct sessions *owner;
+    uint64_t id;
+    struct conn *conn;
+    struct conn_peer who;
+    bool trusted; /* may speak as a node daemon */
+    bool counted; /* in the limits per user */
+    bool is_node; /* it has */
+    bool spoke;   /* the core knows of it */
+    bool user_known, querying, held;
+    unsigned asked; /* requests since turn `asked_turn` */
+    uint64_t asked_turn;
+    struct answer *answer;
+    struct queued *first, **last;
+    struct session *next_held;
+};
+
+struct sessions {
+    struct controller *c;
+    struct map_u64 *by_id;
+    struct map_u64 *per_user; /* uid → number of connections, as a pointer-sized number */
+    uint64_t last_id;
+    struct session *held;
+    struct arena *arena; /* of the frame being decoded */
+    bool draining;       /* the daemon ends: nothing more is taken in */
+};
+
+struct sessions *sessions_new(struct controller *c)
+{
+    struct sessions *s = xcalloc(1, sizeof *s);
+    s->c = c;
+    s->by_id = map_u64_new();
+    s->per_user = map_u64_new();
+    s->arena = arena_new();
+    return s;
+}
+
+void sessions_free(struct sessions *s)
+{
+    if (!s)
+        return;
+    CHECK(map_u64_count(s->by_id) == 0);
+    map_u64_free(s->by_id);
+    map_u64_free(s->per_user);
+    arena_free(s->arena);
+    free(s);
+}
+
+size_t sessions_count(const struct sessions *s)
+{
+    return map_u64_count(s->by_id);
+}
+
+bool session_is_there(const struct sessions *s, uint64_t id)
+{
+    const struct session *one = map_u64_get(s->by_id, id);
+    return one && !conn_is_closing(one->conn);
+}
+
+/* Input flows unless something holds it. */
+static void gate(struct session *s)
+{
+    if (!s->user_known || s->querying || s->held)
+        conn_pause(s->conn);
+    else
+        conn_resume(s->conn);
+}
+
+static void refuse(struct session *s, uint64_t seq, enum refusal refusal, const char *detail)
+{
+    struct msg_done done = {.refusal = (int32_t)refusal, .detail = detail};
+    struct message m = {.kind = MSG_DONE, .seq = seq, .body = &done};
+    conn_send_message(s->conn, &m);
+}
+
+/* ---- users and their limits
+ * ----------------------------------------------------------------------------------------- */
+
+static size_t user_count(const struct sessions *s, uid_t uid)
+{
+    return (size_t)(uintptr_t)map_u64_get(s->per_user, uid);
+}
+
+static void user_count_set(struct sessions *s, uid_t uid, size_t n)
+{
+    if (n == 0)
+        map_u64_del(s->per_user, uid);
+    else
+        map_u64_put(s->per_user, uid, (void *)(uintptr_t)n);
+}
+
+static void session_uncount(struct session *s)
+{
+    if (!s->counted)
+        return;
+    s->counted = false;
+    user_count_set(s->owner, s->who.uid, user_count(s->owner, s->who.uid) - 1);
+}
+
+static struct peer session_peer(const struct session *s)
+{
+    struct controller *c = s->owner->c;
+    const struct user *u = users_cached(c->users, s->who.uid, s->who.gid);
+    const char *slurm_user = c->config.settings.slurm_user;
+    struct peer p = {.uid = s->who.uid, .gid = s->who.gid, .host = c->host};
+    if (u) {
+        p.user = u->name;
+        p.group = u->group;
+        p.groups = u->groups;
+    }
+    p.is_admin = s->trusted || (p.user && !text_empty(slurm_user) && text_is(p.user, slurm_user));
+    return p;
+}
+
+static void user_found(void *ctx)
+{
+    struct session *s = ctx;
+    s->user_known = true;
+    gate(s);
+}
+
+/* The reason why this connection cannot be served, or NULL. */
+static const char *unwelcome(struct session *s, struct arena *a, enum refusal *ret)
+{
+    *ret = REFUSE_BUSY;
+    if (sessions_count(s->owner) > LIMIT_CONNECTIONS)
+        return arena_printf(a, "the controller has %u connections; no more are allowed", LIMIT_CONNECTIONS);
+    *ret = REFUSE_ACCESS_DENIED;
+    if (!s->who.known)
+        return "it is not known who is at the other end of the connection";
+    if (geteuid() != 0 && !s->trusted)
+        return arena_printf(a, "this cluster was started by uid %u and runs jobs of that user only",
+                            (unsigned)geteuid());
+    *ret = REFUSE_BUSY;
+    if (user_count(s->owner, s->who.uid) >= LIMIT_CONNECTIONS_PER_USER)
+        return arena_printf(a, "uid %u has %u connections to the controller; no more are allowed",
+                            (unsigned)s->who.uid, LIMIT_CONNECTIONS_PER_USER);
+    return NULL;
+}
+
+/* ---- frames in
+ * ------------------------------------------------------------------------------------------------------ */
+
+/* Requests that leave everything as it is are served while the store is away. */
+static bool is_reading(const struct message *m)
+{
+    if (m->kind == MSG_DAEMON)
+        return ((const struct msg_daemon *)m->body)->action != DAEMON_RECONFIGURE;
+    return m->kind == MSG_QUERY || m->kind == MSG_GET_SCRIPT || m->kind == MSG_WAIT_JOB ||
+           m->kind == MSG_NODE_HELLO || m->kind == MSG_HEARTBEAT;
+}
+
+/* A configuration that cannot be read is refused to the one who asked, rather than in the log alone. */
+static bool config_is_good(struct session *s, uint64_t seq, const struct peer *peer, const struct message *m)
+{
+    const struct msg_daemon *d = m->body;
+    struct config config;
+    struct err err = {0};
+    if (m->kind != MSG_DAEMON || d->action != DAEMON_RECONFIGURE || !peer->is_admin)
+        return true;
+    if (config_file_read(s->owner->c->config_path, &config, &err)) {
+        config_done(&config);
+        return true;
+    }
+    refuse(s, seq, REFUSE_UPDATE, err.text);
+    return false;
+}
+
+static void message_step(struct session *s, const struct message *m, const struct peer *peer)
+{
+    s->spoke = true;
+    if (m->kind == MSG_NODE_HELLO && !s->is_node) {
+        s->is_node = true;
+        session_uncount(s);
+        conn_set_unsent_max(s->conn, CONN_UNSENT_MAX_BYTES);
+    }
+    turns_step(
+        s->owner->c->turns,
+        &(struct event){.kind = EV_MESSAGE, .now_us = clock_now_us(), .conn = s->id, .peer = peer, .msg = m});
+}
+
+static void message_take(struct session *s, const struct message *m)
+{
+    struct controller *c = s->owner->c;
+    struct peer peer = session_peer(s);
+    enum who who = message_table[m->kind].who;
+    if (who == WHO_CONTROLLER || (who == WHO_NODE && !s->trusted)) {
+        refuse(s, m->seq, who == WHO_NODE ? REFUSE_ACCESS_DENIED : REFUSE_BAD_MESSAGE,
+               "only node daemons, started by root or by the user of the controller, and the controller send "
+               "this");
+        conn_close(s->conn);
+    } else if (m->kind == MSG_QUERY) {
+        s->querying = true;
+        gate(s);
+        query_run(c, s->id, m->seq, m->body, &peer);
+    } else if (!is_reading(m) && !turns_admit(c->turns)) {
+        if (who != WHO_NODE) /* nodes repeat their reports */
+            refuse(s, m->seq, REFUSE_STORE,
+                   "the store is away and too many requests wait for it already; try again later");
+    } else if (config_is_good(s, m->seq, &peer, m)) {
+        message_step(s, m, &peer);
+    }
+}
+
+static void asked_count(struct session *s)
+{
+    uint64_t turn = turns_count(s->owner->c->turns);
+    if (s->asked_turn != turn)
+        s->asked = 0;
+    s->asked_turn = turn;
+    if (++s->asked < ASKED_MAX || s->held)
+        return;
+    s->held = true;
+    s->next_held = s->owner->held;
+    s->owner->held = s;
+    gate(s);
+}
+
+static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
+{
+    struct session *s = ctx;
+    struct message m;
+    struct err err = {0};
+    if (s->owner->draining)
+        return;
+    arena_reset(s->owner->arena);
+    if (!wire_decode(f, s->owner->arena, &m, &err)) {
+        refuse(s, 0, REFUSE_BAD_MESSAGE, err.text);
+        conn_close(conn);
+        return;
+    }
+    message_take(s, &m);
+    asked_count(s);
+}
+
+static void session_garbage(void *ctx, struct conn *conn, const struct err *why)
+{
+    (void)conn;
+    refuse(ctx, 0, REFUSE_BAD_MESSAGE, why->text);
+}
+
+void sessions_released(struct sessions *s)
+{
+    struct session *one = s->held;
+    s->held = NULL;
+    while (one) {
+        struct session *next = one->next_held;
+        one->held = false;
+        one->next_held = NULL;
+        gate(one);
+        one = next;
+    }
+}
+
+/* ---- messages out
+ * --------------------------------------------------------------------------------------------------- */
+
+static void payload_attach(const struct message *m, const struct payload *p, struct str *out)
+{
+    struct message with = *m;
+    struct msg_launch launch;
+    struct msg_script script;
+    if (m->kind == MSG_LAUNCH) {
+        launch = *(const struct msg_launch *)m->body;
+        launch.script = p->script;
+        launch.env = p->env;
+        with.body = &launch;
+    } else {
+        script = *(const struct msg_script *)m->body;
+        script.script = p->script;
+        with.body = &script;
+    }
+    wire_encode(&with, out);
+}
+
+static struct queued *queued_add(struct session *s)
+{
+    struct queued *q = xcalloc(1, sizeof *q);
+    q->session = s;
+    *s->last = q;
+    s->last = &q->next;
+    return q;
+}
+
+static void queued_free(struct queued *q)
+{
+    str_done(&q->bytes);
+    arena_free(q->arena);
+    free(q);
+}
+
+static void queued_send(struct session *s)
+{
+    while (s->first && s->first->ready) {
+        struct queued *q = s->first;
+        if (!(s->first = q->next))
+            s->last = &s->first;
+        if (q->bytes.len > 0)
+            conn_send(s->conn, q->bytes.data, q->bytes.len);
+        queued_free(q);
+    }
+}
+
+/* A launch whose script cannot be read has failed; the core hears it as from the node. */
+static void launch_failed(struct session *s, const struct message *m, const struct err *why)
+{
+    const struct msg_launch *launch = m->body;
+    const struct job *job = launch->job.v;
+    struct peer peer = session_peer(s);
+    struct msg_report r = {
+        .kind = REPORT_FAILED,
+        .job_id = job->id,
+        .attempt = job->attempt,
+        .step_id = launch->step_id,
+        .at_us = clock_now_us(),
+        .retry = true,
+        .detail = why->text,
+    };
+    struct message report = {.kind = MSG_REPORT, .body = &r};
+    log_error(s->owner->c->log, "cannot read the script of job %llu: %s", (unsigned long long)job->id,
+              why->text);
+    message_step(s, &report, &peer);
+}
+
+static void payload_came(void *ctx, const struct payload *p, const struct err *why)
+{
+    struct queued *q = ctx;
+    struct session *s = q->session;
+    if (!s) {
+        queued_free(q);
+        return;
+    }
+    q->ready = true;
+    if (p) {
+        payload_attach(&q->msg, p, &q->bytes);
+    } else if (q->msg.kind == MSG_LAUNCH) {
+        launch_failed(s, &q->msg, why);
+    } else {
+        struct msg_done done = {.refusal = REFUSE_STORE, .detail = why->text};
+        struct message m = {.kind = MSG_DONE, .seq = q->msg.seq, .body = &done};
+        wire_encode(&m, &q->bytes);
+    }
+    queued_send(s);
+}
+
+static void payload_wait(struct session *s, const struct message *m, uint64_t job)
+{
+    const struct fields *t = message_table[m->kind].fields;
+    struct queued *q = queued_add(s);
+    q->arena = arena_new();
+    void *body = arena_alloc(q->arena, t->size);
+    record_copy(t, body, m->body, q->arena);
+    q->msg = (struct message){.kind = m->kind, .seq = m->seq, .body = body};
+    q->payload_job = job;
+    payloads_read(s->owner->c->payloads, job, payload_came, q);
+}
+
+void session_send(struct sessions *all, uint64_t id, const struct message *m, uint64_t payload_job)
+{
+    struct session *s = map_u64_get(all->by_id, id);
+    if (!s)
+        return;
+    if (m->kind == MSG_SCRIPT && payload_job == 0)
+        payload_job = ((const struct msg_script *)m->body)->job_id;
+    const struct payload *p = payload_job ? payloads_get(all->c->payloads, payload_job) : NULL;
+    if (payload_job && !p) {
+        payload_wait(s, m, payload_job);
+        return;
+    }
+    struct str frame = STR_INIT;
+    if (p)
+        payload_attach(m, p, &frame);
+    else
+        wire_encode(m, &frame);
+    if (!s->first) {
+        conn_send(s->conn, frame.data, frame.len);
+        str_done(&frame);
+        return;
+    }
+    struct queued *q = queued_add(s);
+    q->bytes = frame;
+    q->ready = true;
+}
+
+/* ---- answers out
+ * ---------------------------------------------------------------------------------------------------- */
+
+static void answer_pump(struct session *s)
+{
+    struct err err = {0};
+    const char *data;
+    size_t len;
+    while (s->answer && conn_unsent(s->conn) <= CONN_HIGH_BYTES && !conn_is_closing(s->conn)) {
+        if (answer_next(s->answer, PIECE_BYTES, &data, &len, &err)) {
+            conn_send(s->conn, data, len);
+            continue;
+        }
+        answer_free(s->answer);
+        s->answer = NULL;
+        s->querying = false;
+        if (err.code == ERR_NONE) {
+            gate(s);
+            return;
+        }
+        log_error(s->owner->c->log, "%s", err.text);
+        conn_abort(s->conn);
+    }
+}
+
+void session_answer(struct sessions *all, uint64_t id, struct answer *a)
+{
+    struct session *s = map_u64_get(all->by_id, id);
+    if (!s) {
+        answer_free(a);
+        return;
+    }
+    CHECK(!s->answer);
+    s->answer = a;
+    answer_pump(s);
+}
+
+static void session_drained(void *ctx, struct conn *conn)
+{
+    (void)conn;
+    answer_pump(ctx);
+}
+
+/* ---- life
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+static void held_remove(struct session *s)
+{
+    for (struct session **at = &s->owner->held; *at; at = &(*at)->next_held)
+        if (*at == s) {
+            *at = s->next_held;
+            return;
+        }
+}
+
+static void queue_forget(struct session *s)
+{
+    for (struct queued *q = s->first, *next; q; q = next) {
+        next = q->next;
+        q->session = NULL;
+        if (q->ready)
+            queued_free(q);
+    }
+}
+
+static void session_closed(void *ctx, struct conn *conn, const struct err *why)
+{
+    struct session *s = ctx;
+    struct sessions *all = s->owner;
+    (void)conn;
+    if (why->code != ERR_NONE)
+        log_debug(all->c->log, "connection %llu of uid %u ended: %s", (unsigned long long)s->id,
+                  (unsigned)s->who.uid, why->text);
+    map_u64_del(all->by_id, s->id);
+    session_uncount(s);
+    held_remove(s);
+    queue_forget(s);
+    answer_free(s->answer);
+    if (s->spoke && !all->draining)
+        turns_step(
+            all->c->turns,
+            &(struct event){.kind = EV_CLOSED, .now_us = clock_now_us(), .conn = s->id, .text = why->text});
+    if (!s->user_known)
+        users_cancel(all->c->users, s->who.uid, s->who.gid, s);
+    free(s);
+    if (all->draining && sessions_count(all) == 0)
+        loop_stop(all->c->loop);
+}
+
+static const struct conn_ops session_ops = {
+    .frame = session_frame,
+    .closed = session_closed,
+    .drained = session_drained,
+    .garbage = session_garbage,
+};
+
+/* Says no, or finds out who it is. */
+static void session_welcome(struct session *s)
+{
+    struct sessions *all = s->owner;
+    enum refusal refusal;
+    s->who = conn_peer(s->conn);
+    s->trusted = s->who.known && (s->who.uid == 0 || s->who.uid == geteuid());
+    conn_set_unsent_max(s->conn, UNSENT_MAX);
+    conn_set_frame_max(s->conn, FRAME_MAX_BYTES);
+    arena_reset(all->arena);
+    const char *why = unwelcome(s, all->arena, &refusal);
+    if (why) {
+        s->user_known = true;
+        refuse(s, 0, refusal, why);
+        conn_close(s->conn);
+        return;
+    }
+    s->counted = true;
+    user_count_set(all, s->who.uid, user_count(all, s->who.uid) + 1);
+    s->user_known = users_cached(all->c->users, s->who.uid, s->who.gid) != NULL;
+    gate(s);
+    if (!s->user_known)
+        users_ask(all->c->users, s->who.uid, s->who.gid, user_found, s);
+}
+
+void session_accept(void *ctx, int fd)
+{
+    struct sessions *all = ctx;
+    struct session *s = xcalloc(1, sizeof *s);
+    struct err err = {0};
+    s->owner = all;
+    s->id = ++all->last_id;
+    s->last = &s->first;
+    s->conn = conn_new(all->c->loop, fd, &session_ops, s, &err);
+    if (!s->conn) {
+        log_warning(all->c->log, "%s", err.text);
+        free(s);
+        return;
+    }
+    map_u64_put(all->by_id, s->id, s);
+    session_welcome(s);
+}
+
+void session_close(struct sessions *all, uint64_t id)
+{
+    struct session *s = map_u64_get(all->by_id, id);
+    if (s)
+        conn_close(s->conn);
+}
+
+void sessions_close(struct sessions *all, bool at_once)
+{
+    struct map_walk at = {0};
+    all->draining = true;
+    while (map_u64_next(all->by_id, &at)) {
+        struct session *s = at.value;
+        if (at_once)
+            conn_abort(s->conn);
+        else
+            conn_close(s->conn);
+    }
+    if (sessions_count(all) == 0)
+        loop_stop(all->c->loop);
+}

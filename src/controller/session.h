@@ -1,0 +1,31 @@
+/* Sessions: the connections of clients and node daemons, who is at the other end, and their limits. Each has a number that is never used again. */
+#ifndef REMUDA_CONTROLLER_SESSION_H
+#define REMUDA_CONTROLLER_SESSION_H
+
+#include "controller/answer.h"
+#include "controller/controller.h"
+
+struct sessions; /* opaque */
+
+struct sessions *sessions_new(struct controller *c);
+/* All connections must be gone. */
+void sessions_free(struct sessions *s);
+
+/* For the listener: a new connection's descriptor. */
+void session_accept(void *sessions, int fd);
+
+/* Sends a message to that connection, if it is still there. payload_job ≠ 0: LAUNCH and SCRIPT get that job's script (and environment); what
+ * is sent later waits until they are read, so the order stays. */
+void session_send(struct sessions *s, uint64_t id, const struct message *m, uint64_t payload_job);
+/* Streams an answer as fast as it is taken; further requests of that connection wait meanwhile. Takes the answer; drops it if the connection is gone. */
+void session_answer(struct sessions *s, uint64_t id, struct answer *a);
+void session_close(struct sessions *s, uint64_t id);
+bool session_is_there(const struct sessions *s, uint64_t id);
+
+/* A turn was let out: those that were held back for having asked too much in it go on. */
+void sessions_released(struct sessions *s);
+/* Ends them all: gently (unsent bytes go out first), or at once. */
+void sessions_close(struct sessions *s, bool at_once);
+size_t sessions_count(const struct sessions *s);
+
+#endif

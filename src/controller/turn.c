@@ -1,0 +1,314 @@
+/* The turn.
+ *
+ * Two turns at most are alive: the open one, into which events are stepped, and the one at the writer. Before
+ * the loop sleeps, if the writer is free, the open turn is closed and handed over: an idle controller commits
+ * at once, a busy one commits what has gathered during the last commit, so a thousand submissions share one
+ * fsync without anybody waiting on purpose. The planner's wake is stepped after the hand-over, so that it
+ * runs while the writer commits, and its effects belong to the next turn.
+ *
+ * Failure: when a commit fails, the turn stays at the writer with its effects unreleased and is tried again
+ * every second; the core is told (EV_STORE_AWAY, EV_STORE_BACK); the open turn goes on gathering within
+ * bounds. A commit refused because another controller has taken over ends this one: its effects must never be
+ * let out.
+ *
+ * Invariant: effects are released in the order they were made, each after the commit that holds everything
+ * stored before it. */
+#include "controller/turn.h"
+
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "controller/payload.h"
+#include "controller/session.h"
+#include "io/clock.h"
+#include "io/work.h"
+#include "model/limits.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define RETRY_US         USEC_PER_SEC
+#define KEEP_ARENA_BYTES (1u << 20)   /* a turn that used more gives its memory back */
+#define AWAY_ARENA_BYTES (256u << 20) /* effects that may wait while the store is away */
+
+struct turn {
+    struct effects fx;
+    struct batch *batch; /* NULL = nothing to store */
+    struct err err;      /* of the commit */
+    bool ok;
+};
+
+struct turns {
+    struct controller *c;
+    struct store *store;
+    struct worker *writer;
+    struct turn a, b;
+    struct turn *open, *sent; /* sent: at the writer, or being retried; NULL = the writer is free */
+    bool writing;             /* the writer has it now */
+    uint64_t seq, epoch, count;
+    struct timer *wake, *retry;
+    bool away;
+    struct err away_why;
+    uint64_t admitted; /* changing requests since the store went away */
+};
+
+static void turns_run(void *ctx);
+static void wake_due(void *ctx);
+static void retry_due(void *ctx);
+
+struct turns *turns_new(struct controller *c, struct store *store, uint64_t epoch, uint64_t last_seq)
+{
+    struct turns *t = xcalloc(1, sizeof *t);
+    t->c = c;
+    t->store = store;
+    t->epoch = epoch;
+    t->seq = last_seq;
+    t->writer = worker_new(c->loop, "writer");
+    t->wake = timer_new(c->loop, wake_due, t);
+    t->retry = timer_new(c->loop, retry_due, t);
+    effects_init(&t->a.fx);
+    effects_init(&t->b.fx);
+    t->open = &t->a;
+    loop_on_turn(c->loop, turns_run, t);
+    return t;
+}
+
+static void turn_done(struct turn *turn)
+{
+    effects_done(&turn->fx);
+    if (turn->batch)
+        batch_free(turn->batch);
+}
+
+void turns_free(struct turns *t)
+{
+    if (!t)
+        return;
+    loop_on_turn(t->c->loop, NULL, NULL);
+    worker_free(t->writer);
+    timer_free(t->wake);
+    timer_free(t->retry);
+    turn_done(&t->a);
+    turn_done(&t->b);
+    store_close(t->store);
+    free(t);
+}
+
+struct effects *turns_effects(struct turns *t)
+{
+    return &t->open->fx;
+}
+
+void turns_step(struct turns *t, const struct event *ev)
+{
+    core_step(t->c->core, ev, &t->open->fx);
+}
+
+bool turns_store_away(const struct turns *t, const char **why)
+{
+    if (why)
+        *why = t->away_why.text;
+    return t->away;
+}
+
+bool turns_admit(struct turns *t)
+{
+    if (!t->away)
+        return true;
+    if (t->admitted >= LIMIT_PENDING_REQUESTS || arena_used(t->open->fx.arena) > AWAY_ARENA_BYTES)
+        return false;
+    t->admitted++;
+    return true;
+}
+
+bool turns_idle(const struct turns *t)
+{
+    return !t->sent && t->open->fx.n == 0;
+}
+
+uint64_t turns_count(const struct turns *t)
+{
+    return t->count;
+}
+
+/* ---- letting effects out
+ * -------------------------------------------------------------------------------------------- */
+
+static void effect_log(struct controller *c, const struct effect *e)
+{
+    static const enum log_severity severity[] = {
+        [LEVEL_ERROR] = LOG_IS_ERROR,
+        [LEVEL_WARNING] = LOG_IS_WARNING,
+        [LEVEL_INFO] = LOG_IS_INFO,
+        [LEVEL_DEBUG] = LOG_IS_DEBUG,
+    };
+    log_write(c->log, severity[e->level], "%s", e->text);
+}
+
+static void effect_release(struct controller *c, const struct effect *e)
+{
+    switch (e->kind) {
+    case FX_STORE:
+        return;
+    case FX_REPLY:
+    case FX_SEND:
+        session_send(c->sessions, e->conn, &e->msg, e->payload_job);
+        return;
+    case FX_MAIL:
+        mailer_send(c->mailer, e->mail.to, e->mail.subject, e->mail.body);
+        return;
+    case FX_CLOSE:
+        session_close(c->sessions, e->conn);
+        return;
+    case FX_LOG:
+        effect_log(c, e);
+        return;
+    case FX_STOP:
+        controller_stop(c);
+        return;
+    case FX_RECONFIGURE:
+        controller_reconfigure(c);
+        return;
+    }
+}
+
+static void turn_empty(struct turn *turn)
+{
+    if (turn->batch)
+        batch_free(turn->batch);
+    turn->batch = NULL;
+    if (arena_used(turn->fx.arena) > KEEP_ARENA_BYTES) {
+        effects_done(&turn->fx);
+        effects_init(&turn->fx);
+    } else {
+        effects_reset(&turn->fx);
+    }
+}
+
+static void turn_release(struct turns *t, struct turn *turn)
+{
+    t->count++;
+    for (size_t i = 0; i < turn->fx.n; i++)
+        effect_release(t->c, &turn->fx.v[i]);
+    turn_empty(turn);
+    sessions_released(t->c->sessions);
+}
+
+/* ---- committing
+ * ----------------------------------------------------------------------------------------------------- */
+
+/* On the writer's thread. */
+static void commit_run(void *ctx)
+{
+    struct turns *t = ctx;
+    struct turn *turn = t->sent;
+    turn->err = (struct err){0};
+    turn->ok = store_commit(t->store, turn->batch, &turn->err);
+}
+
+static void store_went(struct turns *t, const struct err *why)
+{
+    if (t->away)
+        return;
+    t->away = true;
+    t->away_why = *why;
+    t->admitted = 0;
+    log_error(t->c->log, "the store is away: %s; changes wait, running jobs go on, tried again every second",
+              why->text);
+    turns_step(t, &(struct event){.kind = EV_STORE_AWAY, .now_us = clock_now_us(), .text = t->away_why.text});
+}
+
+static void store_came(struct turns *t)
+{
+    if (!t->away)
+        return;
+    t->away = false;
+    log_info(t->c->log, "the store is back");
+    turns_step(t, &(struct event){.kind = EV_STORE_BACK, .now_us = clock_now_us()});
+}
+
+static void commit_done(void *ctx)
+{
+    struct turns *t = ctx;
+    struct turn *turn = t->sent;
+    t->writing = false;
+    if (turn->ok) {
+        t->sent = NULL;
+        turn_release(t, turn);
+        store_came(t);
+    } else if (turn->err.code == ERR_DENIED) {
+        log_error(t->c->log, "another controller has taken over (%s): this one ends", turn->err.text);
+        loop_stop(t->c->loop);
+    } else {
+        store_went(t, &turn->err);
+        timer_set(t->retry, RETRY_US);
+    }
+}
+
+static void turn_write(struct turns *t)
+{
+    t->writing = true;
+    worker_add(t->writer, commit_run, commit_done, t);
+}
+
+static void retry_due(void *ctx)
+{
+    turn_write(ctx);
+}
+
+static void batch_fill(struct turns *t, struct turn *turn)
+{
+    for (size_t i = 0; i < turn->fx.n; i++) {
+        const struct effect *e = &turn->fx.v[i];
+        if (e->kind != FX_STORE)
+            continue;
+        if (!turn->batch)
+            turn->batch = batch_new();
+        batch_add(turn->batch, e->remove ? ROW_DELETE : ROW_PUT, e->table, e->record);
+        if (e->table == TABLE_PAYLOAD && !e->remove)
+            payloads_put(t->c->payloads, e->record);
+    }
+}
+
+/* Closes the open turn if the writer is free. */
+static void turn_close(struct turns *t)
+{
+    struct turn *turn = t->open;
+    if (t->sent || turn->fx.n == 0)
+        return;
+    t->open = turn == &t->a ? &t->b : &t->a;
+    batch_fill(t, turn);
+    if (!turn->batch) {
+        turn_release(t, turn);
+        return;
+    }
+    turn->batch->seq = ++t->seq;
+    turn->batch->epoch = t->epoch;
+    t->sent = turn;
+    turn_write(t);
+}
+
+static void wake_due(void *ctx)
+{
+    (void)ctx; /* that the loop woke is enough: turns_run looks what is due */
+}
+
+/* The loop's hook before it sleeps. */
+static void turns_run(void *ctx)
+{
+    struct turns *t = ctx;
+    turn_close(t);
+    if (turns_idle(t))
+        sessions_released(t->c->sessions);
+    if (t->c->stopping) {
+        timer_stop(t->wake);
+        if (turns_idle(t))
+            sessions_close(t->c->sessions, false);
+        return;
+    }
+    int64_t now = clock_now_us();
+    if (core_wake_due(t->c->core) <= now) {
+        turns_step(t, &(struct event){.kind = EV_WAKE, .now_us = now});
+        turn_close(t);
+    }
+    timer_set_at(t->wake, core_wake_due(t->c->core));
+}

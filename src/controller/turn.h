@@ -1,0 +1,28 @@
+/* Turns: effects are gathered while events are stepped, what is to be stored is committed in one transaction on the writer's thread, and only
+ * then the other effects are let out, in order. */
+#ifndef REMUDA_CONTROLLER_TURN_H
+#define REMUDA_CONTROLLER_TURN_H
+
+#include "controller/controller.h"
+#include "store/store.h"
+
+struct turns; /* opaque */
+
+/* Takes the store (closed by turns_free). */
+struct turns *turns_new(struct controller *c, struct store *store, uint64_t epoch, uint64_t last_seq);
+void turns_free(struct turns *t);
+
+/* Where the effects of an event that is stepped now go. */
+struct effects *turns_effects(struct turns *t);
+/* Steps one event into the open turn. */
+void turns_step(struct turns *t, const struct event *ev);
+
+/* True while the store is away; `why` (may be NULL) gets the reason. */
+bool turns_store_away(const struct turns *t, const char **why);
+/* A request that changes something wants in: false if too many wait for a store that is away. */
+bool turns_admit(struct turns *t);
+/* Nothing waits to be committed or let out. */
+bool turns_idle(const struct turns *t);
+uint64_t turns_count(const struct turns *t);
+
+#endif
