@@ -120,14 +120,14 @@ static bool script_load(struct submission *s, const struct submit_options *first
 /* ---- options of all components
  * ------------------------------------------------------------------------------------------------ */
 
-static void warnings_print(const struct submission *s, const struct str *warnings)
+/* One warning a line, with `about` (a script's name, or "") before it. */
+static void warnings_print(const struct submission *s, const char *about, struct str *warnings)
 {
-    if (s->comp[0].quiet)
-        return;
     struct span rest = {str_text(warnings), warnings->len}, line;
-    while (span_next(&rest, '\n', &line))
+    while (!s->comp[0].quiet && span_next(&rest, '\n', &line))
         if (line.len)
-            fprintf(stderr, NAME ": %.*s\n", (int)line.len, line.data);
+            fprintf(stderr, NAME ": %s%s%.*s\n", about, *about ? ": " : "", (int)line.len, line.data);
+    str_clear(warnings);
 }
 
 /* -F, or -w with a file: names separated by blanks, commas or newlines; the command line's --nodelist beats
@@ -155,7 +155,9 @@ static bool nodefile_read(struct submission *s, struct submit_options *o, struct
         c += word;
     }
     const struct option_row *row = option_named("nodelist", CMD_SBATCH);
-    bool ok = option_set(o, row, str_text(&list), FROM_COMMAND_LINE, &s->env, s->a, e);
+    bool through_list = text_is(o->given[option_index(row)], o->nodefile);
+    enum option_source source = option_source_of(o, through_list ? "nodelist" : "nodefile", CMD_SBATCH);
+    bool ok = option_set(o, row, str_text(&list), source, &s->env, s->a, e);
     str_done(&list);
     return ok || err_prefix(e, "%s", o->nodefile);
 }
@@ -173,19 +175,23 @@ static bool component_gather(struct submission *s, size_t i, struct str *warning
     return nodefile_read(s, o, e) && options_finish(o, CMD_SBATCH, s->a, warnings, e);
 }
 
-static bool options_gather(struct submission *s, bool ignore_pbs, struct err *e)
+static bool options_gather(struct submission *s, const struct submit_options *first, struct err *e)
 {
-    struct str warnings = STR_INIT;
+    struct str script_warnings = STR_INIT, warnings = STR_INIT;
+    bool ignore_pbs = first->ignore_pbs || getenv("SBATCH_IGNORE_PBS");
     s->comp = xcalloc(COMPONENTS_MAX, sizeof *s->comp);
     bool ok = script_parse(s->script.text, s->script.len, s->comp, COMPONENTS_MAX, &s->ncomp, ignore_pbs,
-                           &s->env, s->a, &warnings, e) ||
+                           &s->env, s->a, &script_warnings, e) ||
               err_prefix(e, "%s", s->script.name);
     if (ok && s->nwords > s->ncomp)
         s->ncomp = s->nwords;
     for (size_t i = 0; ok && i < s->ncomp; i++)
         ok = component_gather(s, i, &warnings, e);
-    if (ok)
-        warnings_print(s, &warnings);
+    if (ok) {
+        warnings_print(s, s->script.name, &script_warnings);
+        warnings_print(s, "", &warnings);
+    }
+    str_done(&script_warnings);
     str_done(&warnings);
     return ok;
 }
@@ -437,8 +443,7 @@ static int submission_run(struct submission *s, const struct submit_options *fir
 {
     struct err e = {0};
     s->cwd = submit_cwd(s->a, &e);
-    if (!s->cwd || !script_load(s, first, &e) ||
-        !options_gather(s, first->ignore_pbs || getenv("SBATCH_IGNORE_PBS"), &e))
+    if (!s->cwd || !script_load(s, first, &e) || !options_gather(s, first, &e))
         return fail(&e);
     s->state_dir = state_dir_find(NULL, s->a);
     if (s->comp[0].verbose)
