@@ -1,6 +1,8 @@
-/* Fuzzes scripts and command lines: nothing a user writes may crash sbatch. The first byte chooses; a command
- * line is the rest, words ended by newlines. After either, the options are finished and the tables of the
- * help are walked. */
+/* Any text as a job script, and any words as a command line of the three commands: taken or refused with a
+ * sentence. What is taken can stand as a job: no negative counts, no range upside down, and only one kind of
+ * memory. Text that begins with '#' is a script; else each line is a word. */
+#include "fuzz.h"
+
 #include "base/alloc.h"
 #include "script/script.h"
 
@@ -10,55 +12,109 @@
 #define WORDS_MAX  64
 #define COMPONENTS 4
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+const char *const fuzz_words[] = {"#!/bin/sh\n",
+                                  "#SBATCH ",
+                                  "\n#SBATCH ",
+                                  "--nodes=2-4",
+                                  "\n",
+                                  " ",
+                                  "-t",
+                                  "--time=",
+                                  "1-2:3",
+                                  "--mem=4G",
+                                  "--gres=gpu:v100:2",
+                                  "hetjob",
+                                  "'",
+                                  "\"",
+                                  "--signal=B:USR1@60",
+                                  "-d",
+                                  "afterok:1:2",
+                                  "--array=0-9%2",
+                                  "-B",
+                                  "2:*:1",
+                                  "--tres-per-task=cpu=2,gres/gpu:1",
+                                  "--exclusive=user",
+                                  "cat <<EOF\n",
+                                  "EOF\n",
+                                  "#PBS -l x\n",
+                                  "--gpus=8",
+                                  "--gpus-per-node=4",
+                                  "--gpus-per-task=2",
+                                  "-n",
+                                  "--",
+                                  "-Hvk",
+                                  "\\",
+                                  "--switches=1@2",
+                                  NULL};
 
-static void script_run(struct submit_options *comp, const char *text, size_t len,
-                       const struct option_env *env, struct arena *a)
+static const unsigned commands[] = {CMD_SBATCH, CMD_SALLOC, CMD_SRUN};
+
+static bool job_checked(struct submit_options *o, unsigned command, struct arena *a, struct str *warnings)
+{
+    struct err e = {0};
+    if (!options_finish(o, command, a, warnings, &e)) {
+        CHECK(e.code != ERR_NONE && e.text[0]);
+        return false;
+    }
+    const struct job_request *q = &o->spec.req;
+    CHECK(q->min_nodes >= 0 && (q->max_nodes == 0 || q->max_nodes >= q->min_nodes));
+    CHECK(q->ntasks >= 0 && q->ntasks_per_node >= 0 && q->cpus_per_task >= 0);
+    CHECK((q->mem_per_node_mib != 0) + (q->mem_per_cpu_mib != 0) + (q->mem_per_gpu_mib != 0) <= 1);
+    CHECK(q->time_limit_us >= 0 && q->switches_wait_us >= 0 && o->spec.signal >= 0);
+    return true;
+}
+
+static void script_check_all(struct submit_options *comp, const char *text, size_t len,
+                             const struct option_env *env, struct arena *a)
 {
     struct str warnings = STR_INIT;
-    struct err e;
+    struct err e = {0};
     size_t n = 0;
-    (void)script_check(text, len, "fuzz", &e);
-    if (script_parse(text, len, comp, COMPONENTS, &n, len % 2, env, a, &warnings, &e))
+    if (!script_check(text, len, "fuzz", &e))
+        CHECK(e.code != ERR_NONE && e.text[0]);
+    e = (struct err){0};
+    if (script_parse(text, len, comp, COMPONENTS, &n, len % 2, env, a, &warnings, &e)) {
+        CHECK(n >= 1 && n <= COMPONENTS);
         for (size_t i = 0; i < n; i++)
             if (i == 0 || options_carry_over(&comp[i], &comp[i - 1], env, a, &e))
-                (void)options_finish(&comp[i], CMD_SBATCH, a, &warnings, &e);
+                job_checked(&comp[i], CMD_SBATCH, a, &warnings);
+    } else {
+        CHECK(e.code != ERR_NONE && e.text[0]);
+    }
     str_done(&warnings);
 }
 
-static void words_run(struct submit_options *o, char *text, unsigned command, const struct option_env *env,
-                      struct arena *a)
+static void words_check(struct submit_options *o, char *text, unsigned command, const struct option_env *env,
+                        struct arena *a)
 {
     static char name[] = "command";
     char *argv[WORDS_MAX + 1] = {name}, *save = NULL;
     int argc = 1, rest;
-    struct err e;
+    struct err e = {0};
+    struct str warnings = STR_INIT;
     for (char *word = strtok_r(text, "\n", &save); word && argc < WORDS_MAX;
          word = strtok_r(NULL, "\n", &save))
         argv[argc++] = word;
-    struct str warnings = STR_INIT;
     if (options_parse_argv(o, command, argc, argv, FROM_COMMAND_LINE, env, a, &rest, &e)) {
         CHECK(rest >= 1 && rest <= argc);
-        (void)options_finish(o, command, a, &warnings, &e);
+        job_checked(o, command, a, &warnings);
+    } else {
+        CHECK(e.code != ERR_NONE && e.text[0]);
     }
     str_done(&warnings);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const unsigned commands[] = {CMD_SBATCH, CMD_SALLOC, CMD_SRUN};
     struct option_env env = {INT64_C(1772445600000000), &civil_utc};
-    if (size == 0)
-        return 0;
     struct arena *a = arena_new();
     struct submit_options *comp = xcalloc(COMPONENTS, sizeof *comp);
-    char *text = xcalloc(1, size);
-    memcpy(text, data + 1, size - 1);
-    unsigned kind = data[0] % 4;
-    if (kind == 3)
-        script_run(comp, text, size - 1, &env, a);
+    char *text = xcalloc(1, size + 1);
+    memcpy(text, data, size);
+    if (text[0] == '#')
+        script_check_all(comp, text, size, &env, a);
     else
-        words_run(comp, text, commands[kind], &env, a);
+        words_check(comp, text, commands[size % ARRAY_LEN(commands)], &env, a);
     free(text);
     free(comp);
     arena_free(a);
