@@ -1,0 +1,59 @@
+/* What a shepherd says about its step, as one line of text: on the pipe to the node daemon, and in the step's
+ * state file, so that the next daemon reads the same words when the first one is gone. */
+#ifndef REMUDA_AGENT_NOTE_H
+#define REMUDA_AGENT_NOTE_H
+
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NOTE_DETAIL_BYTES 512u
+#define NOTE_BYTES        2048u /* a line is never longer, so that a pipe takes it whole (PIPE_BUF) */
+
+enum note_kind {
+    NOTE_STARTED, /* the step runs; pid is the shepherd's */
+    NOTE_USAGE,   /* used so far */
+    NOTE_EXITED,  /* the step ended with `status`; usage is final if clean. clean: no process is left */
+    NOTE_CLEARED, /* after an EXITED that was not clean: now none is left */
+    NOTE_FAILED,  /* could not be started; detail says why; retry: elsewhere it may work */
+    NOTE_GONE,    /* the shepherd is gone (said by the daemon or the shepherds' parent) */
+    NOTE_KIND_COUNT
+};
+
+/* X(member, doc): all numbers of a note; what a kind does not use is 0. */
+#define NOTE_NUMBERS(X)                                                                                      \
+    X(job_id, "job")                                                                                         \
+    X(attempt, "which start of it")                                                                          \
+    X(step_id, "step")                                                                                       \
+    X(pid, "process id of the shepherd")                                                                     \
+    X(at_us, "when, wall clock")                                                                             \
+    X(status, "wait status of the step")                                                                     \
+    X(oom, "a process was killed for memory")                                                                \
+    X(clean, "no process is left")                                                                           \
+    X(retry, "starting it elsewhere may work")                                                               \
+    X(start_us, "when the step started, wall clock")                                                         \
+    X(suspended_us, "time spent suspended")                                                                  \
+    X(cpu_user_us, "user CPU time")                                                                          \
+    X(cpu_system_us, "system CPU time")                                                                      \
+    X(max_rss_bytes, "largest resident set seen")                                                            \
+    X(max_vm_bytes, "largest virtual size seen")                                                             \
+    X(max_pages, "major page faults")                                                                        \
+    X(read_bytes, "bytes read")                                                                              \
+    X(write_bytes, "bytes written")
+
+struct note {
+    enum note_kind kind;
+#define X(member, doc) int64_t member;
+    NOTE_NUMBERS(X)
+#undef X
+    char detail[NOTE_DETAIL_BYTES]; /* one line; cut to fit */
+};
+
+/* Appends the line with its newline. */
+void note_format(const struct note *n, struct str *out);
+/* Reads a line (without its newline). False if it is no note. */
+bool note_parse(struct span line, struct note *ret);
+
+#endif

@@ -1,0 +1,401 @@
+/* From a fork to the job's script: in the step's own process.
+ *
+ * As root first what needs it (control groups, CPUs, limits), then the owner's identity, and only then
+ * anything that touches the owner's files: a job must not be able to use the shepherd to open what its owner
+ * cannot. Output files are always opened for appending (after truncating, unless asked not to), so that lines
+ * from the shepherd and from several processes never overwrite each other. */
+#include "base/alloc.h"
+#include "node/shepherd.h"
+#include "node/step_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOGIN_ENV_WAIT_MS   20000
+#define LOGIN_ENV_MAX_BYTES (4u << 20)
+#define LOGIN_ENV_MARK      "remuda-environment-begins"
+
+struct setup {
+    const struct herd *herd;
+    const struct step_plan *plan;
+    const struct note *ids;
+    int state_fd;
+    bool has_output;    /* descriptor 2 is the job's */
+    struct str remarks; /* lines for the job's error file, until it is open */
+};
+
+/* ---- saying what is wrong
+ * ------------------------------------------------------------------------------------------- */
+
+static void remark(struct setup *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void remark(struct setup *s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    str_add(&s->remarks, "slurmstepd: error: ");
+    str_addv(&s->remarks, format, args);
+    str_addc(&s->remarks, '\n');
+    va_end(args);
+}
+
+static void remarks_write(struct setup *s)
+{
+    if (!s->has_output || s->remarks.len == 0)
+        return;
+    ssize_t n = write(STDERR_FILENO, s->remarks.data, s->remarks.len);
+    (void)n; /* nobody is left to tell */
+    str_clear(&s->remarks);
+}
+
+static _Noreturn void setup_fail(struct setup *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static _Noreturn void setup_fail(struct setup *s, const char *format, ...)
+{
+    struct note failed = *s->ids;
+    struct str line = STR_INIT;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(failed.detail, sizeof failed.detail, format, args);
+    va_end(args);
+    remark(s, "%s", failed.detail);
+    remarks_write(s);
+    failed.kind = NOTE_FAILED;
+    failed.retry = 0;
+    note_format(&failed, &line);
+    ssize_t n = write(s->state_fd, line.data, line.len);
+    (void)n; /* the exit code still says that it failed */
+    _exit(SHEPHERD_SETUP_EXIT);
+}
+
+/* ---- limits and identity
+ * -------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    int resource;
+} limit_names[] = {
+    {"AS", RLIMIT_AS},       {"CORE", RLIMIT_CORE},       {"CPU", RLIMIT_CPU},       {"DATA", RLIMIT_DATA},
+    {"FSIZE", RLIMIT_FSIZE}, {"MEMLOCK", RLIMIT_MEMLOCK}, {"NOFILE", RLIMIT_NOFILE}, {"NPROC", RLIMIT_NPROC},
+    {"RSS", RLIMIT_RSS},     {"STACK", RLIMIT_STACK},
+};
+
+/* One "NAME=value": the soft limit as it was where the job was submitted. The hard limit is raised to it if
+ * we may, never lowered. */
+static void limit_set(struct span name, struct span value)
+{
+    for (size_t i = 0; i < ARRAY_LEN(limit_names); i++) {
+        struct rlimit r;
+        char text[24];
+        if (!span_is_nocase(name, limit_names[i].name) ||
+            getrlimit((__rlimit_resource_t)limit_names[i].resource, &r) != 0)
+            continue;
+        snprintf(text, sizeof text, "%.*s", (int)value.len, value.data);
+        rlim_t soft = strcmp(text, "unlimited") == 0 ? RLIM_INFINITY : (rlim_t)strtoull(text, NULL, 10);
+        struct rlimit wanted = {soft, soft > r.rlim_max ? soft : r.rlim_max};
+        if (setrlimit((__rlimit_resource_t)limit_names[i].resource, &wanted) != 0) {
+            wanted = (struct rlimit){soft > r.rlim_max ? r.rlim_max : soft, r.rlim_max};
+            setrlimit((__rlimit_resource_t)limit_names[i].resource, &wanted);
+        }
+    }
+}
+
+static void limits_set(const char *text)
+{
+    struct span rest = span_of(text), piece, name;
+    while (span_next(&rest, ',', &piece))
+        if (span_next(&piece, '=', &name))
+            limit_set(name, piece);
+}
+
+/* Folded numbers: "0-3,8". */
+static void affinity_set(const char *cpus)
+{
+    struct span rest = span_of(cpus), piece;
+    cpu_set_t *set = CPU_ALLOC(CPU_SETSIZE * 8);
+    size_t size = CPU_ALLOC_SIZE(CPU_SETSIZE * 8);
+    CPU_ZERO_S(size, set);
+    while (span_next(&rest, ',', &piece)) {
+        char text[32], *dash;
+        snprintf(text, sizeof text, "%.*s", (int)piece.len, piece.data);
+        long first = strtol(text, &dash, 10), last = *dash == '-' ? strtol(dash + 1, NULL, 10) : first;
+        for (long c = first; c <= last && c < CPU_SETSIZE * 8; c++)
+            CPU_SET_S((size_t)c, size, set);
+    }
+    if (CPU_COUNT_S(size, set) > 0)
+        sched_setaffinity(0, size, set);
+    CPU_FREE(set);
+}
+
+static bool identity_take(const struct step_plan *p)
+{
+    size_t n = p->groups.len / sizeof(gid_t);
+    gid_t *groups = xcalloc(n + 1, sizeof *groups);
+    if (n > 0)
+        memcpy(groups, p->groups.data, n * sizeof *groups);
+    bool ok = !p->switch_user ||
+              (setgroups(n, groups) == 0 && setresgid((gid_t)p->gid, (gid_t)p->gid, (gid_t)p->gid) == 0 &&
+               setresuid((uid_t)p->uid, (uid_t)p->uid, (uid_t)p->uid) == 0);
+    int saved = errno;
+    free(groups);
+    errno = saved;
+    return ok;
+}
+
+/* ---- files
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static void parents_make(const char *path)
+{
+    char *copy = xstrdup(path);
+    for (char *at = copy + 1; *at; at++) {
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        mkdir(copy, 0777);
+        *at = '/';
+    }
+    free(copy);
+}
+
+static int output_open(const char *path, int flags)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | flags, 0666);
+    if (fd < 0 && errno == ENOENT) {
+        parents_make(path);
+        fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | flags, 0666);
+    }
+    return fd;
+}
+
+/* Where relative paths start. */
+static void work_dir_enter(struct setup *s)
+{
+    const char *dir = s->plan->work_dir ? s->plan->work_dir : "/";
+    if (chdir(dir) == 0)
+        return;
+    remark(s, "couldn't chdir to `%s': %s: going to /tmp instead", dir, strerror(errno));
+    if (chdir("/tmp") != 0)
+        setup_fail(s, "cannot use the work directory %s, nor /tmp: %s", dir, strerror(errno));
+}
+
+static void move_to(int fd, int to)
+{
+    if (fd == to)
+        return;
+    dup2(fd, to);
+    close(fd);
+}
+
+/* Output first, so that what is wrong with the input can be said there. */
+static void files_open(struct setup *s)
+{
+    const struct step_plan *p = s->plan;
+    int flags = p->append ? 0 : O_TRUNC;
+    int out = output_open(p->std_out, flags);
+    if (out < 0)
+        setup_fail(s, "cannot open the output file %s: %s", p->std_out, strerror(errno));
+    move_to(out, STDOUT_FILENO);
+    if (p->std_err && strcmp(p->std_err, p->std_out) != 0) {
+        int err = output_open(p->std_err, flags);
+        if (err < 0)
+            setup_fail(s, "cannot open the error file %s: %s", p->std_err, strerror(errno));
+        move_to(err, STDERR_FILENO);
+    } else {
+        dup2(STDOUT_FILENO, STDERR_FILENO);
+    }
+    s->has_output = true;
+    int in = open(p->std_in ? p->std_in : "/dev/null", O_RDONLY | O_NOCTTY);
+    if (in < 0)
+        setup_fail(s, "cannot open the input file %s: %s", p->std_in, strerror(errno));
+    move_to(in, STDIN_FILENO);
+}
+
+/* ---- environment
+ * ---------------------------------------------------------------------------------------------------- */
+
+/* Runs the login shell and reads the environment it ends up with; what its start-up files print before the
+ * mark is dropped. */
+static pid_t login_shell_start(const struct step_plan *p, char *const env[], int *ret_fd)
+{
+    int pipes[2];
+    if (pipe2(pipes, O_CLOEXEC) != 0)
+        return -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        const char *shell = p->shell ? p->shell : "/bin/sh";
+        char *const argv[] = {(char *)(uintptr_t)shell, "-l", "-c",
+                              "printf '\\0%s\\0' " LOGIN_ENV_MARK "; exec env -0", NULL};
+        dup2(pipes[1], STDOUT_FILENO);
+        move_to(open("/dev/null", O_RDWR), STDERR_FILENO);
+        execve(shell, argv, env);
+        _exit(127);
+    }
+    close(pipes[1]);
+    *ret_fd = pipes[0];
+    if (pid < 0)
+        close(pipes[0]);
+    return pid;
+}
+
+static bool login_env_read(int fd, struct str *out)
+{
+    char piece[8192];
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    ssize_t n;
+    while (out->len < LOGIN_ENV_MAX_BYTES && poll(&ready, 1, LOGIN_ENV_WAIT_MS) == 1) {
+        if ((n = read(fd, piece, sizeof piece)) <= 0)
+            return n == 0;
+        str_addn(out, piece, (size_t)n);
+    }
+    return false;
+}
+
+static bool login_env(const struct step_plan *p, char *const env[], struct str *ret)
+{
+    static const char mark[] = "\0" LOGIN_ENV_MARK; /* with its NUL at the end */
+    struct str all = STR_INIT;
+    int fd, status;
+    pid_t pid = login_shell_start(p, env, &fd);
+    if (pid < 0)
+        return false;
+    bool ok = login_env_read(fd, &all);
+    close(fd);
+    if (!ok)
+        kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    const char *at = all.len ? memmem(all.data, all.len, mark, sizeof mark) : NULL;
+    if (ok && at)
+        str_addn(ret, at + sizeof mark, all.len - (size_t)(at + sizeof mark - all.data));
+    str_done(&all);
+    return ok && at;
+}
+
+static bool env_has(char *const *env, size_t n, const char *assignment)
+{
+    size_t len = strcspn(assignment, "=");
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(env[i], assignment, len) == 0 && env[i][len] == '=')
+            return true;
+    return false;
+}
+
+/* The step's environment; the login environment fills in what it does not set itself (PATH is the login
+ * shell's). */
+static char **env_make(struct setup *s)
+{
+    const struct step_plan *p = s->plan;
+    static char task_pid[48];
+    struct str login = STR_INIT; /* lives on in the environment */
+    size_t n, nlogin = 0;
+    snprintf(task_pid, sizeof task_pid, "SLURM_TASK_PID=%ld", (long)getpid());
+    char **own = plan_texts(p->env, 0, &n), **more = NULL;
+    if (p->login_env && login_env(p, own, &login))
+        more = plan_texts((struct plan_bytes){login.data, login.len}, 0, &nlogin);
+    else if (p->login_env)
+        remark(s, "the login environment of %s could not be read; going on without it",
+               p->user ? p->user : "the owner");
+    char **env = xcalloc(n + nlogin + 2, sizeof *env);
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(own[i], "PATH=", 5) != 0 || !more || !env_has(more, nlogin, own[i]))
+            env[at++] = own[i];
+    size_t mine = at;
+    for (size_t i = 0; i < nlogin; i++)
+        if (strchr(more[i], '=') && !env_has(env, mine, more[i]))
+            env[at++] = more[i];
+    env[at++] = task_pid;
+    free(own);
+    free(more);
+    return env;
+}
+
+/* ---- the script
+ * ----------------------------------------------------------------------------------------------------- */
+
+static _Noreturn void script_exec(struct setup *s, char **env)
+{
+    const struct step_plan *p = s->plan;
+    struct str path = STR_INIT;
+    size_t n;
+    str_addf(&path, "%s/steps/%s/slurm_script", s->herd->node_dir, p->dir_name);
+    char **args = plan_texts(p->args, 1, &n);
+    memmove(args + 1, args, (n + 1) * sizeof *args);
+    args[0] = path.data;
+    remarks_write(s);
+    execve(path.data, args, env);
+    int why = errno;
+    remark(s, "execve(): %s: %s", path.data,
+           why == ENOENT ? "bad interpreter: No such file or directory" : strerror(why));
+    remarks_write(s);
+    _exit(why == ENOENT ? 127 : 126);
+}
+
+/* Their parents handle no signal but SIGCHLD, which execve puts back. */
+static void signals_unblock(void)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void owner_become(struct setup *s)
+{
+    const struct step_plan *p = s->plan;
+    if (!identity_take(p))
+        setup_fail(s, "cannot become user %lld: %s", (long long)p->uid, strerror(errno));
+    /* Only the owner (and root) may look into the process, as if they had started it. */
+    prctl(PR_SET_DUMPABLE, 1);
+}
+
+_Noreturn void step_exec(const struct herd *h, const struct step_plan *p, const struct step_cgroup *groups,
+                         int state_fd, const struct note *ids)
+{
+    struct setup s = {.herd = h, .plan = p, .ids = ids, .state_fd = state_fd};
+    setsid();
+    step_cgroup_enter(groups);
+    if (p->cpus)
+        affinity_set(p->cpus);
+    if (p->nice && nice((int)p->nice) == -1)
+        remark(&s, "cannot set the nice value %lld", (long long)p->nice);
+    limits_set(p->rlimits);
+    owner_become(&s);
+    if (p->umask_plus1)
+        umask((mode_t)(p->umask_plus1 - 1));
+    work_dir_enter(&s);
+    files_open(&s);
+    char **env = env_make(&s);
+    signals_unblock();
+    script_exec(&s, env);
+}
+
+static _Noreturn void error_line_write(const struct step_plan *p, const char *line)
+{
+    if (!identity_take(p) || (chdir(p->work_dir ? p->work_dir : "/") != 0 && chdir("/tmp") != 0))
+        _exit(1);
+    int fd = output_open(p->std_err ? p->std_err : p->std_out, O_NONBLOCK);
+    ssize_t n = fd < 0 ? -1 : write(fd, line, strlen(line));
+    _exit(n < 0);
+}
+
+void step_error_line(const struct step_plan *p, const char *line)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        error_line_write(p, line);
+    for (int waited_ms = 0; pid > 0 && waitpid(pid, NULL, WNOHANG) == 0 && waited_ms < 2000; waited_ms++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}

@@ -1,0 +1,212 @@
+/* remuda-shepherd: the warm parent of all shepherds of a node.
+ *
+ * It is small and has everything open, so that a step costs one fork here instead of starting a program. All
+ * signals stay blocked (shepherds inherit that and wait for them with sigtimedwait); only while it waits for
+ * plans may SIGCHLD come through.
+ *
+ * It ends when the daemon's end of the socket is closed, after the plans that were sent before are started;
+ * its shepherds go on. */
+#include "base/alloc.h"
+#include "node/shepherd.h"
+#include "node/step_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEEP_BUFFER_BYTES (256u << 10) /* a larger one, after a large plan, is given back */
+
+struct child {
+    pid_t pid;
+    struct note ids;
+};
+
+struct children {
+    struct child *v;
+    size_t n, cap;
+};
+
+static int64_t wall_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+bool herd_tell(const struct herd *h, const struct note *n, int wait_ms)
+{
+    struct str line = STR_INIT;
+    struct pollfd room = {.fd = h->fifo_fd, .events = POLLOUT};
+    note_format(n, &line);
+    ssize_t written;
+    while ((written = write(h->fifo_fd, line.data, line.len)) < 0 &&
+           (errno == EINTR || (errno == EAGAIN && wait_ms > 0))) {
+        poll(&room, 1, wait_ms < 100 ? wait_ms : 100);
+        wait_ms -= 100;
+    }
+    str_done(&line);
+    return written > 0;
+}
+
+static void child_add(struct children *c, pid_t pid, const struct step_plan *p)
+{
+    if (c->n == c->cap) {
+        c->cap = c->cap ? 2 * c->cap : 16;
+        c->v = xrealloc(c->v, c->cap * sizeof c->v[0]);
+    }
+    memset(&c->v[c->n], 0, sizeof c->v[0]);
+    c->v[c->n].pid = pid;
+    c->v[c->n].ids = (struct note){
+        .kind = NOTE_GONE, .job_id = p->job_id, .attempt = p->attempt, .step_id = p->step_id, .pid = pid};
+    c->n++;
+}
+
+/* A shepherd that ends with 0 has told the daemon all. Of others the daemon must know. */
+static void children_reap(const struct herd *h, struct children *c)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        for (size_t i = 0; i < c->n; i++) {
+            if (c->v[i].pid != pid)
+                continue;
+            c->v[i].ids.at_us = wall_us();
+            if (status != 0)
+                herd_tell(h, &c->v[i].ids, 1000);
+            c->v[i] = c->v[--c->n];
+            break;
+        }
+    }
+}
+
+static void step_begin(const struct herd *h, struct children *c, const char *data, size_t len)
+{
+    struct step_plan plan;
+    if (!step_plan_decode(data, len, &plan))
+        return;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(SHEPHERD_PLAN_FD);
+        shepherd_run(h, &plan);
+    }
+    if (pid > 0) {
+        child_add(c, pid, &plan);
+        return;
+    }
+    struct note failed = {.kind = NOTE_FAILED,
+                          .job_id = plan.job_id,
+                          .attempt = plan.attempt,
+                          .step_id = plan.step_id,
+                          .retry = 1};
+    failed.at_us = wall_us();
+    snprintf(failed.detail, sizeof failed.detail, "cannot start a process on %s: %s", plan.node,
+             strerror(errno));
+    herd_tell(h, &failed, 1000);
+}
+
+/* Starts every whole plan in the buffer. False if something that is no plan came. */
+static bool plans_take(const struct herd *h, struct children *c, struct str *in)
+{
+    size_t at = 0;
+    while (in->len - at >= 4) {
+        uint32_t len = step_plan_length(in->data + at);
+        if (len > SHEPHERD_PLAN_MAX)
+            return false;
+        if (in->len - at - 4 < len)
+            break;
+        step_begin(h, c, in->data + at + 4, len);
+        at += 4 + (size_t)len;
+    }
+    if (at == in->len && in->cap > KEEP_BUFFER_BYTES) {
+        str_done(in);
+    } else if (at > 0) {
+        memmove(in->data, in->data + at, in->len - at);
+        str_cut(in, in->len - at);
+    }
+    return true;
+}
+
+static void child_ended(int signo)
+{
+    (void)signo; /* only to end the wait */
+}
+
+static void serve(const struct herd *h)
+{
+    struct str in = STR_INIT;
+    struct children children = {0};
+    struct pollfd plans = {.fd = SHEPHERD_PLAN_FD, .events = POLLIN};
+    sigset_t all, waiting;
+    char piece[65536];
+    for (int signo = 1; signo < NSIG; signo++)
+        signal(signo, SIG_DFL);
+    sigfillset(&all);
+    sigfillset(&waiting);
+    sigdelset(&waiting, SIGCHLD);
+    sigdelset(&waiting, SIGTERM);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = child_ended}, NULL);
+    for (;;) {
+        int ready = ppoll(&plans, 1, NULL, &waiting);
+        children_reap(h, &children);
+        if (ready < 0)
+            continue;
+        ssize_t n = read(SHEPHERD_PLAN_FD, piece, sizeof piece);
+        if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+            break;
+        if (n > 0)
+            str_addn(&in, piece, (size_t)n);
+        if (n > 0 && !plans_take(h, &children, &in))
+            break;
+    }
+    str_done(&in);
+    free(children.v);
+}
+
+static int open_in(const char *dir, const char *name, int flags)
+{
+    struct str path = STR_INIT;
+    str_addf(&path, "%s/%s", dir, name);
+    int fd = open(str_text(&path), flags | O_CLOEXEC, 0600);
+    if (fd < 0)
+        fprintf(stderr, "remuda-shepherd: cannot open %s: %s\n", str_text(&path), strerror(errno));
+    str_done(&path);
+    return fd;
+}
+
+int herd_serve(const char *node_dir)
+{
+    struct herd h = {.node_dir = node_dir};
+    h.steps_fd = open_in(node_dir, "steps", O_RDONLY | O_DIRECTORY);
+    h.fifo_fd = open_in(node_dir, "shepherds.fifo", O_RDWR | O_NONBLOCK);
+    h.lock_fd = open_in(node_dir, "shepherds.lock", O_RDWR | O_CREAT);
+    if (h.steps_fd < 0 || h.fifo_fd < 0 || h.lock_fd < 0)
+        return 1;
+    if (flock(h.lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        fprintf(stderr, "remuda-shepherd: another one serves %s\n", node_dir);
+        return 1;
+    }
+    serve(&h);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fputs(
+            "Usage: remuda-shepherd NODE_DIR\n  Started by the node daemon, with a socket as descriptor 3.\n",
+            stderr);
+        return 2;
+    }
+    umask(022);
+    return herd_serve(argv[1]);
+}

@@ -1,0 +1,467 @@
+/* The life of a shepherd.
+ *
+ * Happy path: make the step's directory (if another shepherd has it already, this one was superfluous and
+ * ends), make the control groups, fork the step's process, say STARTED; wait; when the process has ended and
+ * no descendant is left, write EXITED to the state file, then to the pipe.
+ *
+ * Everything happens in one sigtimedwait: SIGCHLD, commands of the daemon (step_command.h), and time (the
+ * next sample, the end of the grace). As a subreaper the shepherd inherits every descendant whose parent
+ * ends, so "no child left" means "no process of the step left", whoever daemonised or began a session. What
+ * is left when the step's own process ends is killed; during a termination the others have the same grace.
+ *
+ * The EXITED note is in the state file before it is on the pipe: a daemon that misses the one finds the
+ * other. If the shepherd itself is killed, its lock on the state file is gone and no EXITED is there: the
+ * daemon then reports the step as lost. */
+#include "base/alloc.h"
+#include "node/proc_tree.h"
+#include "node/shepherd.h"
+#include "node/step_command.h"
+#include "node/step_dir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIRST_SAMPLE_US INT64_C(100000)
+#define CLEAR_WAIT_US                                                                                        \
+    INT64_C(1000000) /* processes that outlive SIGKILL this long: EXITED is told first, CLEARED later */
+#define KILL_AGAIN_US INT64_C(10000)
+#define TELL_WAIT_MS  60000
+#define NEVER         INT64_MAX
+#define TREE_MAX      65536u
+
+/* Bytes that a process read and wrote when it was seen last: processes take their counters with them. */
+struct io_seen {
+    pid_t pid;
+    int64_t read_bytes, write_bytes;
+};
+
+struct shepherd {
+    const struct herd *herd;
+    const struct step_plan *plan;
+    struct step_cgroup groups;
+    int state_fd;
+    pid_t main_pid;
+    bool main_ended; /* then `status` is its wait status */
+    int status;
+    bool exit_told; /* EXITED was written, not clean */
+    bool terminating;
+    int64_t kill_at_us;   /* monotonic: SIGKILL to everything from then on */
+    int64_t clear_by_us;  /* monotonic: tell EXITED by then, clean or not */
+    int64_t sample_at_us; /* monotonic */
+    int64_t sample_gap_us;
+    int64_t stopped_us; /* monotonic: suspended since; 0 = is not */
+    struct note note;   /* ids and usage so far */
+    struct io_seen *io;
+    size_t nio;
+    int64_t io_gone_read, io_gone_write;
+    pid_t *pids; /* room for a walk */
+};
+
+static int64_t clock_us(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static int64_t now_us(void)
+{
+    return clock_us(CLOCK_MONOTONIC);
+}
+
+/* ---- telling
+ * -------------------------------------------------------------------------------------------------------- */
+
+static void state_write(struct shepherd *s, const struct note *n)
+{
+    struct str line = STR_INIT;
+    note_format(n, &line);
+    ssize_t written = write(s->state_fd, line.data, line.len);
+    (void)written; /* a full disk: the pipe still takes the note, and the line that is cut does not count */
+    str_done(&line);
+}
+
+static bool tell(struct shepherd *s, enum note_kind kind, int wait_ms)
+{
+    s->note.kind = kind;
+    s->note.at_us = clock_us(CLOCK_REALTIME);
+    return herd_tell(s->herd, &s->note, wait_ms);
+}
+
+/* ---- usage
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static size_t tree(struct shepherd *s)
+{
+    if (!s->pids)
+        s->pids = xmalloc(TREE_MAX * sizeof *s->pids);
+    return proc_tree(getpid(), s->pids, TREE_MAX);
+}
+
+static int64_t max_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t timeval_us(struct timeval t)
+{
+    return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
+}
+
+/* Those that ended and were waited for, by us or by their parents: the kernel has summed them up. */
+static void usage_of_ended(struct shepherd *s)
+{
+    struct rusage r;
+    getrusage(RUSAGE_CHILDREN, &r);
+    s->note.cpu_user_us = timeval_us(r.ru_utime);
+    s->note.cpu_system_us = timeval_us(r.ru_stime);
+    s->note.max_rss_bytes = max_of(s->note.max_rss_bytes, (int64_t)r.ru_maxrss * 1024);
+    s->note.max_pages = max_of(s->note.max_pages, r.ru_majflt);
+    s->note.read_bytes = max_of(s->note.read_bytes, (int64_t)r.ru_inblock * 512);
+    s->note.write_bytes = max_of(s->note.write_bytes, (int64_t)r.ru_oublock * 512);
+}
+
+static void io_note(struct shepherd *s, struct io_seen *now, size_t n)
+{
+    int64_t read_bytes = 0, write_bytes = 0;
+    for (size_t i = 0; i < s->nio; i++) {
+        bool there = false;
+        for (size_t k = 0; k < n && !there; k++)
+            there = now[k].pid == s->io[i].pid;
+        if (!there) {
+            s->io_gone_read += s->io[i].read_bytes;
+            s->io_gone_write += s->io[i].write_bytes;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        read_bytes += now[i].read_bytes;
+        write_bytes += now[i].write_bytes;
+    }
+    s->note.read_bytes = max_of(s->note.read_bytes, s->io_gone_read + read_bytes);
+    s->note.write_bytes = max_of(s->note.write_bytes, s->io_gone_write + write_bytes);
+    free(s->io);
+    s->io = now;
+    s->nio = n;
+}
+
+static void sample(struct shepherd *s)
+{
+    struct proc_usage u;
+    int64_t rss = 0, vm = 0, faults = 0, user = 0, system = 0;
+    size_t n = tree(s), seen = 0;
+    struct io_seen *io = xcalloc(n, sizeof *io);
+    for (size_t i = 0; i < n; i++) {
+        if (!proc_usage(s->pids[i], &u))
+            continue;
+        rss += u.rss_bytes;
+        vm += u.vm_bytes;
+        faults += u.major_faults;
+        user += u.cpu_user_us;
+        system += u.cpu_system_us;
+        io[seen++] = (struct io_seen){s->pids[i], u.read_bytes, u.write_bytes};
+    }
+    int64_t group_rss = step_cgroup_rss(&s->groups);
+    usage_of_ended(s);
+    s->note.cpu_user_us += user;
+    s->note.cpu_system_us += system;
+    s->note.max_rss_bytes = max_of(s->note.max_rss_bytes, group_rss >= 0 ? group_rss : rss);
+    s->note.max_vm_bytes = max_of(s->note.max_vm_bytes, vm);
+    s->note.max_pages = max_of(s->note.max_pages, faults);
+    io_note(s, io, seen);
+}
+
+static void suspension_count(struct shepherd *s)
+{
+    int64_t now = now_us();
+    if (s->stopped_us)
+        s->note.suspended_us += now - s->stopped_us;
+    s->stopped_us = s->stopped_us ? now : 0;
+}
+
+/* The first samples come soon, so that short jobs have figures too; then at the interval asked for. */
+static void sample_due(struct shepherd *s)
+{
+    sample(s);
+    suspension_count(s);
+    if (!s->exit_told)
+        tell(s, NOTE_USAGE, 0);
+    s->sample_gap_us =
+        10 * s->sample_gap_us < s->plan->sample_us ? 10 * s->sample_gap_us : s->plan->sample_us;
+    s->sample_at_us = s->plan->sample_us > 0 ? now_us() + s->sample_gap_us : NEVER;
+}
+
+/* ---- signals to the step
+ * -------------------------------------------------------------------------------------------- */
+
+static void everyone(struct shepherd *s, int signo, bool but_main)
+{
+    for (size_t i = 0, n = tree(s); i < n; i++)
+        if (!but_main || s->pids[i] != s->main_pid)
+            kill(s->pids[i], signo);
+}
+
+static void why_text(struct shepherd *s, enum command_why why, struct str *out)
+{
+    static const char *const texts[] = {
+#define X(code, text) text,
+        COMMAND_WHYS(X)
+#undef X
+    };
+    char path[320];
+    if ((size_t)why < ARRAY_LEN(texts)) {
+        str_add(out, texts[why]);
+        return;
+    }
+    snprintf(path, sizeof path, "%s/why", s->plan->dir_name);
+    small_file_read(s->herd->steps_fd, path, 1000, out);
+}
+
+/* The line that people and tools look for in the job's error file. */
+static void cancel_line(struct shepherd *s, enum command_why why)
+{
+    struct str line = STR_INIT, text = STR_INIT;
+    char when[32];
+    time_t t = time(NULL);
+    struct tm tm;
+    localtime_r(&t, &tm);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", &tm);
+    why_text(s, why, &text);
+    str_addf(&line, "slurmstepd: error: *** JOB %lld ON %s CANCELLED AT %s%s%s ***\n",
+             (long long)s->plan->job_id, s->plan->node, when, text.len ? " " : "", str_text(&text));
+    step_error_line(s->plan, str_text(&line));
+    str_done(&text);
+    str_done(&line);
+}
+
+static void terminate(struct shepherd *s, const struct command *c)
+{
+    int64_t kill_at = now_us() + c->kill_wait_ms * 1000;
+    if (!s->terminating && !s->main_ended)
+        cancel_line(s, c->why);
+    if (!s->terminating || kill_at < s->kill_at_us)
+        s->kill_at_us = kill_at;
+    if (!s->terminating && c->kill_wait_ms > 0) {
+        /* The stopped get SIGTERM when they go on. */
+        everyone(s, SIGTERM, false);
+        everyone(s, SIGCONT, false);
+    }
+    suspension_count(s);
+    s->stopped_us = 0;
+    s->terminating = true;
+}
+
+static void signal_step(struct shepherd *s, const struct command *c)
+{
+    if (c->batch) {
+        if (!s->main_ended)
+            kill(s->main_pid, c->signal);
+        return;
+    }
+    bool all = c->full || c->signal == SIGSTOP || c->signal == SIGCONT;
+    everyone(s, c->signal, !all);
+    if (c->signal == SIGSTOP && !s->stopped_us) {
+        everyone(s, SIGSTOP, false); /* whoever was born meanwhile */
+        s->stopped_us = now_us();
+    } else if (c->signal == SIGCONT) {
+        suspension_count(s);
+        s->stopped_us = 0;
+    }
+}
+
+static void command_carry_out(struct shepherd *s, const siginfo_t *info)
+{
+    struct command c = command_unpack((uint64_t)(uintptr_t)info->si_value.sival_ptr);
+    if (info->si_code != SI_QUEUE)
+        return;
+    switch (c.op) {
+    case COMMAND_TERMINATE:
+        terminate(s, &c);
+        break;
+    case COMMAND_KILL:
+        signal_step(s, &c);
+        break;
+    }
+}
+
+/* ---- the end
+ * -------------------------------------------------------------------------------------------------------- */
+
+/* Reaps what has ended. True when no process of the step is left. */
+static bool reap(struct shepherd *s)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid != s->main_pid)
+            continue;
+        s->main_ended = true;
+        s->status = status;
+        if (!s->terminating)
+            s->kill_at_us = 0;
+        s->clear_by_us = max_of(s->terminating ? s->kill_at_us : 0, now_us()) + CLEAR_WAIT_US;
+    }
+    return pid < 0 && errno == ECHILD;
+}
+
+static void failure_find(void *ctx, const struct note *n)
+{
+    if (n->kind == NOTE_FAILED)
+        *(struct note *)ctx = *n;
+}
+
+/* The step's process says in the state file why it could not be set up. */
+static bool setup_failed(struct shepherd *s, struct note *ret)
+{
+    ret->kind = NOTE_STARTED;
+    if (!WIFEXITED(s->status) || WEXITSTATUS(s->status) != SHEPHERD_SETUP_EXIT)
+        return false;
+    step_dir_notes(s->herd->steps_fd, s->plan->dir_name, failure_find, ret);
+    return ret->kind == NOTE_FAILED;
+}
+
+static void oom_line(struct shepherd *s)
+{
+    struct str line = STR_INIT;
+    str_addf(&line,
+             "slurmstepd: error: Detected 1 oom_kill event in StepId=%lld.batch. Some of the step tasks have "
+             "been OOM Killed.\n",
+             (long long)s->plan->job_id);
+    step_error_line(s->plan, str_text(&line));
+    str_done(&line);
+}
+
+static bool exit_tell(struct shepherd *s, bool clean)
+{
+    usage_of_ended(s);
+    suspension_count(s);
+    s->note.kind = NOTE_EXITED;
+    s->note.status = s->status;
+    s->note.clean = clean;
+    s->note.oom = step_cgroup_oom(&s->groups);
+    s->note.at_us = clock_us(CLOCK_REALTIME);
+    if (s->note.oom)
+        oom_line(s);
+    state_write(s, &s->note);
+    s->exit_told = true;
+    return herd_tell(s->herd, &s->note, TELL_WAIT_MS);
+}
+
+/* Everything is gone. */
+static bool finish(struct shepherd *s)
+{
+    struct note failure;
+    bool told;
+    if (s->exit_told) {
+        s->note.kind = NOTE_CLEARED;
+        s->note.at_us = clock_us(CLOCK_REALTIME);
+        state_write(s, &s->note);
+        told = herd_tell(s->herd, &s->note, TELL_WAIT_MS);
+    } else if (setup_failed(s, &failure)) {
+        told = herd_tell(s->herd, &failure, TELL_WAIT_MS);
+    } else {
+        told = exit_tell(s, true);
+    }
+    step_cgroup_remove(&s->groups);
+    return told;
+}
+
+static int64_t next_due(const struct shepherd *s)
+{
+    int64_t due = s->sample_at_us;
+    if (s->terminating || s->main_ended)
+        due = s->kill_at_us < due ? s->kill_at_us : due;
+    if (s->main_ended && !s->exit_told)
+        due = s->clear_by_us < due ? s->clear_by_us : due;
+    return due;
+}
+
+static void due_carry_out(struct shepherd *s)
+{
+    int64_t now = now_us();
+    if ((s->terminating || s->main_ended) && now >= s->kill_at_us) {
+        everyone(s, SIGKILL, false);
+        s->kill_at_us = now + KILL_AGAIN_US;
+    }
+    if (now >= s->sample_at_us)
+        sample_due(s);
+    if (s->main_ended && !s->exit_told && now >= s->clear_by_us)
+        exit_tell(s, false);
+}
+
+static void watch(struct shepherd *s)
+{
+    sigset_t wanted;
+    siginfo_t info;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGCHLD);
+    sigaddset(&wanted, COMMAND_SIGNAL);
+    for (;;) {
+        int64_t due = next_due(s), wait = due == NEVER ? 0 : max_of(due - now_us(), 0);
+        struct timespec timeout = {.tv_sec = wait / 1000000, .tv_nsec = wait % 1000000 * 1000};
+        int signo = sigtimedwait(&wanted, &info, due == NEVER ? NULL : &timeout);
+        if (signo == SIGCHLD && reap(s))
+            return;
+        if (signo == COMMAND_SIGNAL)
+            command_carry_out(s, &info);
+        due_carry_out(s);
+    }
+}
+
+/* ---- the beginning
+ * -------------------------------------------------------------------------------------------------- */
+
+static void failed_exit(struct shepherd *s, const char *what)
+{
+    snprintf(s->note.detail, sizeof s->note.detail, "%s on %s: %s", what, s->plan->node, strerror(errno));
+    s->note.retry = 1;
+    bool told = tell(s, NOTE_FAILED, TELL_WAIT_MS);
+    if (s->state_fd >= 0)
+        state_write(s, &s->note);
+    step_cgroup_remove(&s->groups);
+    _exit(told ? 0 : 1);
+}
+
+static void begin(struct shepherd *s)
+{
+    const struct step_plan *p = s->plan;
+    char name[16];
+    snprintf(name, sizeof name, "rm-%lld", (long long)p->job_id);
+    setsid();
+    prctl(PR_SET_NAME, name);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    s->note.start_us = s->note.at_us = clock_us(CLOCK_REALTIME);
+    s->note.pid = getpid();
+    enum step_dir_result made = step_dir_make(s->herd->steps_fd, p, &s->note, &s->state_fd);
+    if (made == STEP_DIR_TAKEN)
+        _exit(0); /* another shepherd has this step and tells about it */
+    close(s->herd->lock_fd);
+    if (made == STEP_DIR_FAILED)
+        failed_exit(s, "cannot make the step's directory");
+    step_cgroup_make(&s->groups, p->cgroups, p->dir_name, p->mem_limit_bytes, p->cpus);
+    s->main_pid = fork();
+    if (s->main_pid == 0)
+        step_exec(s->herd, p, &s->groups, s->state_fd, &s->note);
+    if (s->main_pid < 0)
+        failed_exit(s, "cannot start a process");
+    tell(s, NOTE_STARTED, 1000);
+}
+
+_Noreturn void shepherd_run(const struct herd *h, const struct step_plan *p)
+{
+    struct shepherd s = {.herd = h, .plan = p, .state_fd = -1, .sample_gap_us = FIRST_SAMPLE_US};
+    s.note.job_id = p->job_id;
+    s.note.attempt = p->attempt;
+    s.note.step_id = p->step_id;
+    s.kill_at_us = NEVER;
+    begin(&s);
+    s.sample_at_us = p->sample_us > 0 ? now_us() + s.sample_gap_us : NEVER;
+    watch(&s);
+    _exit(finish(&s) ? 0 : 1);
+}

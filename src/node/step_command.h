@@ -1,0 +1,55 @@
+/* What the node daemon tells a shepherd: one real-time signal with 64 bits of data. Such signals queue, need
+ * no file and no socket, and reach a shepherd whichever daemon started it. */
+#ifndef REMUDA_NODE_STEP_COMMAND_H
+#define REMUDA_NODE_STEP_COMMAND_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define COMMAND_SIGNAL SIGRTMIN
+
+enum command_op { COMMAND_TERMINATE = 1, COMMAND_KILL = 2 };
+
+/* Usual endings of the line in the job's error file; WHY_FILE: the text is in the step's file "why". X(code,
+ * text) */
+#define COMMAND_WHYS(X)                                                                                      \
+    X(NONE, "")                                                                                              \
+    X(TIME_LIMIT, "DUE TO TIME LIMIT")                                                                       \
+    X(PREEMPTION, "DUE TO PREEMPTION")                                                                       \
+    X(NODE_FAILURE, "DUE TO NODE FAILURE")                                                                   \
+    X(REQUEUE, "DUE TO JOB REQUEUE")
+enum command_why {
+#define X(code, text) WHY_##code,
+    COMMAND_WHYS(X)
+#undef X
+        WHY_FILE
+};
+
+struct command {
+    enum command_op op;
+    enum command_why why; /* TERMINATE */
+    int64_t kill_wait_ms; /* TERMINATE: between SIGTERM and SIGKILL */
+    int signal;           /* KILL: what to send */
+    bool batch, full;     /* KILL: batch shell only; batch shell and its children; neither: its children */
+};
+
+static inline uint64_t command_pack(const struct command *c)
+{
+    return (uint64_t)c->op | (uint64_t)c->why << 8 | (uint64_t)(uint8_t)c->signal << 16 |
+           (uint64_t)c->batch << 24 | (uint64_t)c->full << 25 | (uint64_t)c->kill_wait_ms << 32;
+}
+
+static inline struct command command_unpack(uint64_t packed)
+{
+    return (struct command){
+        .op = (enum command_op)(packed & 0xff),
+        .why = (enum command_why)((packed >> 8) & 0xff),
+        .signal = (int)((packed >> 16) & 0xff),
+        .batch = (packed >> 24) & 1,
+        .full = (packed >> 25) & 1,
+        .kill_wait_ms = (int64_t)(packed >> 32),
+    };
+}
+
+#endif

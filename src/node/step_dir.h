@@ -1,0 +1,39 @@
+/* The directory of a step on its node: NODE_DIR/steps/JOB.ATTEMPT.STEP, with
+ *
+ *   state         the shepherd's notes (agent/note.h), one a line; the shepherd holds a lock (flock) on it as
+ * long as it lives slurm_script  the batch script job           what the epilog needs, if there is one why
+ * reason of a termination, when it is none of the usual ones (step_command.h)
+ *
+ * It comes into being whole, by a rename that fails if the name is taken: that is what keeps a step from
+ * being started twice. */
+#ifndef REMUDA_NODE_STEP_DIR_H
+#define REMUDA_NODE_STEP_DIR_H
+
+#include "agent/note.h"
+#include "base/str.h"
+#include "node/step_plan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* "42.1.batch", appended. */
+void step_dir_name(uint64_t job_id, uint32_t attempt, int64_t step_id, struct str *out);
+bool step_dir_name_parse(const char *name, uint64_t *ret_job_id, uint32_t *ret_attempt, int64_t *ret_step_id);
+
+enum step_dir_result { STEP_DIR_MADE, STEP_DIR_TAKEN, STEP_DIR_FAILED };
+/* Makes it below the directory `steps_fd`, with its script and the note `first` in its state file, and locks
+ * that. *ret_state is the state file (append, close-on-exec). FAILED: errno says why. */
+enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p, const struct note *first,
+                                   int *ret_state);
+
+/* Is the shepherd of that step alive (does it hold the lock)? */
+bool step_dir_alive(int steps_fd, const char *name);
+/* Calls fn for each note of the state file, in order. False if there is none. */
+bool step_dir_notes(int steps_fd, const char *name, void (*fn)(void *ctx, const struct note *n), void *ctx);
+/* Removes it with everything in it. */
+void step_dir_remove(int steps_fd, const char *name);
+/* Whole of a small file; false if it cannot be read. */
+bool small_file_read(int dir_fd, const char *path, size_t max, struct str *out);
+bool small_file_write(int dir_fd, const char *path, const void *data, size_t len, int mode);
+
+#endif

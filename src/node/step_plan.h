@@ -1,0 +1,72 @@
+/* All a shepherd needs to know to run one step, as the node daemon hands it over: everything is looked up and
+ * expanded already, so that the shepherd asks no name service and reads no configuration. */
+#ifndef REMUDA_NODE_STEP_PLAN_H
+#define REMUDA_NODE_STEP_PLAN_H
+
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct plan_bytes {
+    const void *data;
+    size_t len;
+};
+
+/* X(type, member, doc). Types: I64; TEXT (NULL = not given); BYTES. Members absent in the encoded form are 0.
+ */
+#define STEP_PLAN(X)                                                                                         \
+    X(I64, job_id, "job")                                                                                    \
+    X(I64, attempt, "which start of it")                                                                     \
+    X(I64, step_id, "step")                                                                                  \
+    X(TEXT, dir_name, "name of the step's directory: JOB.ATTEMPT.STEP")                                      \
+    X(TEXT, node, "node name, for messages")                                                                 \
+    X(I64, switch_user, "become uid, gid and groups below")                                                  \
+    X(I64, uid, "owner")                                                                                     \
+    X(I64, gid, "group")                                                                                     \
+    X(BYTES, groups, "supplementary groups: array of gid_t")                                                 \
+    X(TEXT, user, "owner's name")                                                                            \
+    X(TEXT, home, "home directory")                                                                          \
+    X(TEXT, shell, "login shell")                                                                            \
+    X(I64, login_env, "take the environment of a login shell")                                               \
+    X(TEXT, work_dir, "work directory")                                                                      \
+    X(TEXT, std_in, "standard input file; NULL = /dev/null")                                                 \
+    X(TEXT, std_out, "standard output file")                                                                 \
+    X(TEXT, std_err, "standard error file; NULL = with standard output")                                     \
+    X(I64, append, "output files: append instead of truncating")                                             \
+    X(I64, umask_plus1, "umask, plus 1; 0 = leave it")                                                       \
+    X(I64, nice, "nice value to run with")                                                                   \
+    X(TEXT, rlimits, "soft limits: NOFILE=1024,STACK=unlimited")                                             \
+    X(TEXT, cpus, "CPUs of the machine to keep to, folded; NULL = all")                                      \
+    X(I64, mem_limit_bytes, "memory limit; 0 = none")                                                        \
+    X(I64, sample_us, "how often to sample usage")                                                           \
+    X(TEXT, cgroups,                                                                                         \
+      "directories to make the step's cgroups in: \"memory=/sys/…\\ncpuset=/sys/…\\n\"; see cgroup.h")       \
+    X(BYTES, script, "batch script")                                                                         \
+    X(BYTES, args, "its arguments, each ended by NUL")                                                       \
+    X(BYTES, env, "environment: NAME=VALUE, each ended by NUL")                                              \
+    X(BYTES, keep, "kept in the step's directory as \"job\" until it is forgotten; empty = nothing")
+
+#define PLAN_C_I64   int64_t
+#define PLAN_C_TEXT  const char *
+#define PLAN_C_BYTES struct plan_bytes
+
+struct step_plan {
+#define X(type, member, doc) PLAN_C_##type member;
+    STEP_PLAN(X)
+#undef X
+};
+
+/* Appends 4 bytes of length (native byte order: both ends are of one machine) and the plan. */
+void step_plan_encode(const struct step_plan *p, struct str *out);
+/* Length of the plan that follows 4 such bytes. */
+uint32_t step_plan_length(const void *four_bytes);
+/* Reads a plan (without the length); *ret points into data. False if it is none. */
+bool step_plan_decode(const void *data, size_t len, struct step_plan *ret);
+
+/* An array of pointers to texts that follow each other, each ended by NUL; a NULL at the end; the caller
+ * frees the array. `room` further pointers can be put before that NULL (ret_n says where). */
+char **plan_texts(struct plan_bytes b, size_t room, size_t *ret_n);
+
+#endif

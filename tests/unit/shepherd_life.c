@@ -1,0 +1,386 @@
+/* Shepherds with real processes: how steps start, end and are ended. REMUDA_SHEPHERD names the program. */
+#include "shepherd_world.h"
+
+#include "base/str.h"
+#include "node/cgroup.h"
+#include "node/step_dir.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct herd_world world;
+
+static int setup(void **state)
+{
+    (void)state;
+    world_begin(&world);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    world_end(&world);
+    return 0;
+}
+
+static void send_script(int64_t id, const char *script)
+{
+    struct step_plan p = world_plan(&world, id, script);
+    world_send(&world, &p);
+}
+
+static void nap_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+static void test_a_step_runs_and_its_end_is_told(void **state)
+{
+    (void)state;
+    send_script(7, "echo hello; echo trouble >&2; exit 3");
+    struct note started = world_note(&world), ended = world_wait(&world, NOTE_EXITED);
+    assert_int_equal(started.kind, NOTE_STARTED);
+    assert_int_equal(started.job_id, 7);
+    assert_true(started.pid > 0);
+    assert_int_equal(ended.job_id, 7);
+    assert_int_equal(ended.status, 3 << 8);
+    assert_true(ended.clean);
+    assert_false(ended.oom);
+    assert_true(ended.max_rss_bytes > 0);
+    assert_string_equal(world_output(&world), "hello\ntrouble\n");
+}
+
+static void test_the_same_step_never_starts_twice(void **state)
+{
+    (void)state;
+    send_script(7, "echo once");
+    world_wait(&world, NOTE_EXITED);
+    send_script(7, "echo twice");
+    assert_true(world_quiet(&world, 300));
+    assert_string_equal(world_output(&world), "once\n");
+}
+
+static void test_many_steps_at_once(void **state)
+{
+    (void)state;
+    bool ended[101] = {false};
+    for (int i = 1; i <= 100; i++)
+        send_script(i, "true");
+    for (int i = 1; i <= 100; i++) {
+        struct note n = world_wait(&world, NOTE_EXITED);
+        assert_int_equal(n.status, 0);
+        assert_false(ended[n.job_id]);
+        ended[n.job_id] = true;
+    }
+}
+
+static void test_background_processes_are_killed_when_the_script_ends(void **state)
+{
+    (void)state;
+    send_script(1, "setsid bash -c 'echo $$ > daemon; exec sleep 300' & (sleep 300 &) ; sleep 0.2; exit 0");
+    struct note n = world_wait(&world, NOTE_EXITED);
+    assert_true(n.clean);
+    char path[128];
+    snprintf(path, sizeof path, "%s/daemon", world.dir);
+    int pid = atoi(world_file(path));
+    assert_true(pid > 1);
+    assert_int_equal(kill(pid, 0), -1);
+}
+
+static void test_termination_gives_grace_then_kills_everybody(void **state)
+{
+    (void)state;
+    send_script(1, "trap 'echo got term' TERM; setsid bash -c 'trap \"\" TERM; echo up; sleep 300' & sleep "
+                   "300 & wait; echo going; sleep 300");
+    struct note started = world_note(&world);
+    nap_ms(300);
+    struct command c = {.op = COMMAND_TERMINATE, .why = WHY_TIME_LIMIT, .kill_wait_ms = 500};
+    world_command(&world, (pid_t)started.pid, &c);
+    struct note n = world_wait(&world, NOTE_EXITED);
+    assert_int_equal(n.status, SIGKILL);
+    assert_true(n.clean);
+    const char *out = world_output(&world);
+    assert_non_null(strstr(out, "got term\n"));
+    assert_non_null(strstr(out, "slurmstepd: error: *** JOB 1 ON n1 CANCELLED AT "));
+    assert_non_null(strstr(out, " DUE TO TIME LIMIT ***\n"));
+}
+
+static void test_a_script_that_ends_on_sigterm_is_not_killed(void **state)
+{
+    (void)state;
+    send_script(1, "trap 'exit 9' TERM; sleep 300 & wait");
+    struct note started = world_note(&world);
+    nap_ms(200);
+    struct command c = {.op = COMMAND_TERMINATE, .why = WHY_NONE, .kill_wait_ms = 20000};
+    world_command(&world, (pid_t)started.pid, &c);
+    struct note n = world_wait(&world, NOTE_EXITED);
+    assert_int_equal(n.status, 9 << 8);
+    const char *line = strstr(world_output(&world), "CANCELLED AT ");
+    assert_non_null(line);
+    assert_string_equal(line + strlen("CANCELLED AT 2026-11-21T05:06:01"), " ***\n");
+}
+
+static void test_signals_reach_whom_they_are_meant_for(void **state)
+{
+    (void)state;
+    send_script(1, "mkfifo f; trap 'echo shell' USR1; bash -c 'trap \"echo child\" USR1; exec 9<>f; while :; "
+                   "do read -t 0.05 -u 9; done' & \n"
+                   "trap 'kill %1; exit 0' USR2; while :; do wait; done");
+    struct note started = world_note(&world);
+    nap_ms(300);
+    struct command c = {.op = COMMAND_KILL, .signal = SIGUSR1, .batch = true};
+    world_command(&world, (pid_t)started.pid, &c);
+    nap_ms(200);
+    assert_string_equal(world_output(&world), "shell\n");
+    c.batch = false;
+    world_command(&world, (pid_t)started.pid, &c);
+    nap_ms(300);
+    assert_string_equal(world_output(&world), "shell\nchild\n");
+    c = (struct command){.op = COMMAND_KILL, .signal = SIGUSR2, .batch = true};
+    world_command(&world, (pid_t)started.pid, &c);
+    assert_int_equal(world_wait(&world, NOTE_EXITED).status, 0);
+}
+
+static void test_stop_and_continue(void **state)
+{
+    (void)state;
+    send_script(1, "sleep 0.4; echo done");
+    struct note started = world_note(&world);
+    nap_ms(100);
+    struct command c = {.op = COMMAND_KILL, .signal = SIGSTOP};
+    world_command(&world, (pid_t)started.pid, &c);
+    assert_true(world_quiet(&world, 800));
+    c.signal = SIGCONT;
+    world_command(&world, (pid_t)started.pid, &c);
+    struct note n = world_wait(&world, NOTE_EXITED);
+    assert_int_equal(n.status, 0);
+    assert_true(n.suspended_us > 700000);
+}
+
+static void test_missing_input_fails_with_the_reason(void **state)
+{
+    (void)state;
+    struct step_plan p = world_plan(&world, 1, "echo never");
+    p.std_in = "/nonexistent/input";
+    world_send(&world, &p);
+    struct note n = world_wait(&world, NOTE_FAILED);
+    assert_string_equal(n.detail, "cannot open the input file /nonexistent/input: No such file or directory");
+    assert_false(n.retry);
+    assert_string_equal(
+        world_output(&world),
+        "slurmstepd: error: cannot open the input file /nonexistent/input: No such file or directory\n");
+}
+
+static void test_output_directories_are_made_and_files_truncated_or_appended(void **state)
+{
+    (void)state;
+    struct step_plan p = world_plan(&world, 1, "echo one");
+    p.std_out = "a/b/c.out";
+    p.std_err = "d/e.err";
+    world_send(&world, &p);
+    world_wait(&world, NOTE_EXITED);
+    p = world_plan(&world, 2, "echo two; echo bad >&2");
+    p.std_out = "a/b/c.out";
+    p.std_err = "d/e.err";
+    p.append = 1;
+    world_send(&world, &p);
+    world_wait(&world, NOTE_EXITED);
+    char path[160];
+    snprintf(path, sizeof path, "%s/a/b/c.out", world.dir);
+    assert_string_equal(world_file(path), "one\ntwo\n");
+    snprintf(path, sizeof path, "%s/d/e.err", world.dir);
+    assert_string_equal(world_file(path), "bad\n");
+    p = world_plan(&world, 3, "echo three");
+    p.std_out = "a/b/c.out";
+    world_send(&world, &p);
+    world_wait(&world, NOTE_EXITED);
+    snprintf(path, sizeof path, "%s/a/b/c.out", world.dir);
+    assert_string_equal(world_file(path), "three\n");
+}
+
+static void test_unusable_work_directory(void **state)
+{
+    (void)state;
+    struct step_plan p = world_plan(&world, 1, "pwd");
+    p.work_dir = "/nonexistent";
+    world_send(&world, &p);
+    assert_int_equal(world_wait(&world, NOTE_EXITED).status, 0);
+    assert_string_equal(
+        world_output(&world),
+        "slurmstepd: error: couldn't chdir to `/nonexistent': No such file or directory: going "
+        "to /tmp instead\n/tmp\n");
+}
+
+static void test_bad_interpreter(void **state)
+{
+    (void)state;
+    struct step_plan p = world_plan(&world, 1, "");
+    static const char script[] = "#!/nonexistent/shell\ntrue\n";
+    p.script = (struct plan_bytes){script, sizeof script - 1};
+    world_send(&world, &p);
+    assert_int_equal(world_wait(&world, NOTE_EXITED).status, 127 << 8);
+    assert_non_null(
+        strstr(world_output(&world), "slurm_script: bad interpreter: No such file or directory\n"));
+}
+
+static void test_arguments_environment_umask_and_limits(void **state)
+{
+    (void)state;
+    struct step_plan p = world_plan(&world, 1,
+                                    "echo \"$#:$1:$2\"; echo $MARK; umask; ulimit -Sn; test -n "
+                                    "\"$SLURM_TASK_PID\" && echo $((SLURM_TASK_PID-$$))");
+    static const char args[] = "a b\0c", env[] = "PATH=/usr/bin:/bin\0MARK=x y";
+    p.args = (struct plan_bytes){args, sizeof args};
+    p.env = (struct plan_bytes){env, sizeof env};
+    p.umask_plus1 = 027 + 1;
+    p.rlimits = "NOFILE=77,CORE=0";
+    world_send(&world, &p);
+    world_wait(&world, NOTE_EXITED);
+    assert_string_equal(world_output(&world), "2:a b:c\nx y\n0027\n77\n0\n");
+}
+
+static void test_the_owner_is_taken_on(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    struct step_plan p = world_plan(&world, 1, "id -u; id -g; id -G; cat \"$0\" >/dev/null && echo readable");
+    gid_t groups[] = {65534, 12};
+    chmod(world.dir, 0777);
+    p.switch_user = 1;
+    p.uid = 65534;
+    p.gid = 65534;
+    p.groups = (struct plan_bytes){groups, sizeof groups};
+    world_send(&world, &p);
+    assert_int_equal(world_wait(&world, NOTE_EXITED).status, 0);
+    assert_string_equal(world_output(&world), "65534\n65534\n65534 12\nreadable\n");
+}
+
+static void test_shepherds_outlive_their_parent(void **state)
+{
+    (void)state;
+    send_script(1, "sleep 0.5; echo done");
+    struct note started = world_note(&world);
+    world_stop_serving(&world);
+    assert_true(step_dir_alive(world.steps, "1.1.batch"));
+    struct note n = world_wait(&world, NOTE_EXITED);
+    assert_int_equal(n.status, 0);
+    assert_int_equal(n.pid, started.pid);
+    assert_string_equal(world_output(&world), "done\n");
+    for (int i = 0; i < 100 && step_dir_alive(world.steps, "1.1.batch"); i++)
+        nap_ms(10);
+    assert_false(step_dir_alive(world.steps, "1.1.batch"));
+    world_serve(&world);
+}
+
+static void test_plans_sent_before_the_end_are_still_started(void **state)
+{
+    (void)state;
+    for (int i = 1; i <= 20; i++)
+        send_script(i, "true");
+    world_stop_serving(&world);
+    for (int i = 1; i <= 20; i++)
+        assert_int_equal(world_wait(&world, NOTE_EXITED).status, 0);
+    world_serve(&world);
+}
+
+static void test_a_killed_shepherd_is_told_by_its_parent(void **state)
+{
+    (void)state;
+    send_script(1, "sleep 1");
+    struct note started = world_note(&world);
+    kill((pid_t)started.pid, SIGKILL);
+    struct note n = world_wait(&world, NOTE_GONE);
+    assert_int_equal(n.job_id, 1);
+    assert_int_equal(n.pid, started.pid);
+}
+
+static void test_usage_is_measured(void **state)
+{
+    (void)state;
+    struct step_plan p = world_plan(&world, 1,
+                                    "python3 -c 'x=bytearray(60<<20); import time; "
+                                    "t=time.process_time()\nwhile time.process_time()-t<0.4: pass'");
+    p.sample_us = 200000;
+    world_send(&world, &p);
+    struct note used = world_wait(&world, NOTE_USAGE);
+    assert_int_equal(used.job_id, 1);
+    struct note n = world_wait(&world, NOTE_EXITED);
+    assert_int_equal(n.status, 0);
+    assert_true(n.cpu_user_us + n.cpu_system_us >= 400000);
+    assert_true(n.max_rss_bytes > 60 << 20);
+    assert_true(n.max_vm_bytes > n.max_rss_bytes);
+    assert_true(n.read_bytes > 0);
+}
+
+static void test_memory_limit(void **state)
+{
+    (void)state;
+    struct str bases = STR_INIT, missing = STR_INIT;
+    char key[64];
+    snprintf(key, sizeof key, "remuda-test-%d", (int)getpid());
+    cgroup_bases_make(key, &bases, &missing);
+    bool can = !strstr(str_text(&missing), "memory limits");
+    world.cgroups = str_take(&bases);
+    str_done(&missing);
+    if (can) {
+        struct step_plan p = world_plan(&world, 1, "python3 -c 'x=bytearray(200<<20)'; echo after");
+        p.mem_limit_bytes = 50 << 20;
+        world_send(&world, &p);
+        struct note n = world_wait(&world, NOTE_EXITED);
+        assert_true(n.oom);
+        assert_non_null(strstr(world_output(&world), "Detected 1 oom_kill event in StepId=1.batch."));
+    }
+    /* The groups of the steps are gone; so those of the node can go. */
+    struct span rest = span_of(world.cgroups), line;
+    while (span_next(&rest, '\n', &line)) {
+        char dir[512];
+        const char *eq = line.len ? memchr(line.data, '=', line.len) : NULL;
+        if (!eq)
+            continue;
+        snprintf(dir, sizeof dir, "%.*s", (int)(line.data + line.len - eq - 1), eq + 1);
+        for (int i = 0; i < 100 && rmdir(dir) != 0; i++)
+            nap_ms(10);
+        assert_int_not_equal(access(dir, F_OK), 0);
+    }
+    if (!can)
+        skip();
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_step_runs_and_its_end_is_told),
+        TEST(the_same_step_never_starts_twice),
+        TEST(many_steps_at_once),
+        TEST(background_processes_are_killed_when_the_script_ends),
+        TEST(termination_gives_grace_then_kills_everybody),
+        TEST(a_script_that_ends_on_sigterm_is_not_killed),
+        TEST(signals_reach_whom_they_are_meant_for),
+        TEST(stop_and_continue),
+        TEST(missing_input_fails_with_the_reason),
+        TEST(output_directories_are_made_and_files_truncated_or_appended),
+        TEST(unusable_work_directory),
+        TEST(bad_interpreter),
+        TEST(arguments_environment_umask_and_limits),
+        TEST(the_owner_is_taken_on),
+        TEST(shepherds_outlive_their_parent),
+        TEST(plans_sent_before_the_end_are_still_started),
+        TEST(a_killed_shepherd_is_told_by_its_parent),
+        TEST(usage_is_measured),
+        TEST(memory_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

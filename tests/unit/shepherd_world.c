@@ -1,0 +1,204 @@
+#include "shepherd_world.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "node/step_dir.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define WAIT_MS 10000
+
+static const char *in_dir(struct herd_world *w, const char *name)
+{
+    static char path[160];
+    snprintf(path, sizeof path, "%s/%s", w->dir, name);
+    return path;
+}
+
+void world_begin(struct herd_world *w)
+{
+    memset(w, 0, sizeof *w);
+    strcpy(w->dir, "/tmp/shepherd-test-XXXXXX");
+    assert_non_null(mkdtemp(w->dir));
+    chmod(w->dir, 0755);
+    assert_int_equal(mkdir(in_dir(w, "steps"), 0755), 0);
+    assert_int_equal(mkfifo(in_dir(w, "shepherds.fifo"), 0600), 0);
+    snprintf(w->out, sizeof w->out, "%s/out", w->dir);
+    w->steps = open(in_dir(w, "steps"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    w->fifo = open(in_dir(w, "shepherds.fifo"), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    world_serve(w);
+}
+
+void world_serve(struct herd_world *w)
+{
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    w->parent = fork();
+    if (w->parent == 0) {
+        dup2(pair[1], 3);
+        execl(getenv("REMUDA_SHEPHERD"), "remuda-shepherd", w->dir, (char *)NULL);
+        _exit(127);
+    }
+    close(pair[1]);
+    w->plans = pair[0];
+}
+
+void world_stop_serving(struct herd_world *w)
+{
+    int status;
+    close(w->plans);
+    assert_int_equal(waitpid(w->parent, &status, 0), w->parent);
+    assert_int_equal(status, 0);
+}
+
+static void alive_kill(void *ctx, const struct note *n)
+{
+    struct command c = {.op = COMMAND_TERMINATE};
+    if (n->kind == NOTE_STARTED)
+        world_command(ctx, (pid_t)n->pid, &c);
+}
+
+/* A test that failed may have left steps. */
+static void steps_end(struct herd_world *w)
+{
+    DIR *dir = opendir(in_dir(w, "steps"));
+    struct dirent *e;
+    while (dir && (e = readdir(dir)))
+        if (e->d_name[0] != '.' && step_dir_alive(w->steps, e->d_name))
+            step_dir_notes(w->steps, e->d_name, alive_kill, w);
+    if (dir)
+        closedir(dir);
+}
+
+void world_end(struct herd_world *w)
+{
+    char command[128];
+    steps_end(w);
+    world_stop_serving(w);
+    close(w->fifo);
+    close(w->steps);
+    free(w->cgroups);
+    snprintf(command, sizeof command, "rm -rf %s", w->dir);
+    assert_int_equal(system(command), 0);
+}
+
+struct step_plan world_plan(struct herd_world *w, int64_t id, const char *script)
+{
+    static char text[4096], name[64];
+    static const char env[] = "PATH=/usr/bin:/bin\0SLURM_JOB_ID=1";
+    snprintf(text, sizeof text, "#!/bin/bash\n%s\n", script);
+    struct str dir = STR_INIT;
+    step_dir_name((uint64_t)id, 1, -1, &dir);
+    snprintf(name, sizeof name, "%s", str_text(&dir));
+    str_done(&dir);
+    return (struct step_plan){
+        .job_id = id,
+        .attempt = 1,
+        .step_id = -1,
+        .dir_name = name,
+        .node = "n1",
+        .uid = getuid(),
+        .gid = getgid(),
+        .work_dir = w->dir,
+        .std_out = w->out,
+        .cgroups = w->cgroups,
+        .script = {text, strlen(text)},
+        .env = {env, sizeof env},
+    };
+}
+
+void world_send(struct herd_world *w, const struct step_plan *p)
+{
+    struct str out = STR_INIT;
+    step_plan_encode(p, &out);
+    for (size_t at = 0; at < out.len;) {
+        ssize_t n = write(w->plans, out.data + at, out.len - at);
+        assert_true(n > 0);
+        at += (size_t)n;
+    }
+    str_done(&out);
+}
+
+static bool note_take(struct herd_world *w, struct note *ret)
+{
+    char *end = memchr(w->pending, '\n', w->npending);
+    if (!end)
+        return false;
+    assert_true(note_parse((struct span){w->pending, (size_t)(end - w->pending)}, ret));
+    w->npending -= (size_t)(end + 1 - w->pending);
+    memmove(w->pending, end + 1, w->npending);
+    return true;
+}
+
+static bool note_next(struct herd_world *w, int ms, struct note *ret)
+{
+    struct pollfd ready = {.fd = w->fifo, .events = POLLIN};
+    while (!note_take(w, ret)) {
+        if (poll(&ready, 1, ms) != 1)
+            return false;
+        ssize_t n = read(w->fifo, w->pending + w->npending, sizeof w->pending - w->npending);
+        assert_true(n > 0);
+        w->npending += (size_t)n;
+    }
+    return true;
+}
+
+struct note world_note(struct herd_world *w)
+{
+    struct note n;
+    if (!note_next(w, WAIT_MS, &n))
+        fail_msg("no note came");
+    return n;
+}
+
+struct note world_wait(struct herd_world *w, enum note_kind kind)
+{
+    struct note n;
+    do
+        n = world_note(w);
+    while (n.kind != kind);
+    return n;
+}
+
+bool world_quiet(struct herd_world *w, int ms)
+{
+    struct note n;
+    return !note_next(w, ms, &n);
+}
+
+void world_command(struct herd_world *w, pid_t shepherd, const struct command *c)
+{
+    (void)w;
+    union sigval v = {.sival_ptr = (void *)(uintptr_t)command_pack(c)};
+    assert_int_equal(sigqueue(shepherd, COMMAND_SIGNAL, v), 0);
+}
+
+const char *world_file(const char *path)
+{
+    static char *text;
+    struct str s = STR_INIT;
+    small_file_read(AT_FDCWD, path, 1 << 20, &s);
+    free(text);
+    text = str_take(&s);
+    return text;
+}
+
+const char *world_output(struct herd_world *w)
+{
+    return world_file(w->out);
+}
