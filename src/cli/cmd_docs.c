@@ -1,4 +1,5 @@
 /* remuda docs DIR: the reference pages that are made from the tables, so that no page can disagree with the program. */
+#include "base/alloc.h"
 #include "base/str.h"
 #include "cli/commands.h"
 #include "cli/program.h"

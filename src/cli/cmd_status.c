@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char usage[] =
@@ -41,13 +40,13 @@ static bool rows_read(const char *state_dir, struct rows *rows, struct arena *a,
     return ok;
 }
 
-static void daemon_print(const struct daemon_status *d, int64_t now_us)
+static void daemon_print(const struct daemon_status *d, int64_t now)
 {
     struct str since = STR_INIT, age = STR_INIT;
     const char *shown = text_is(d->role, "controller") ? "controller" : d->name;
     if (d->pid) {
-        civil_format_iso(d->start_us, localtime_zone(), &since);
-        duration_format_short(now_us - d->start_us, &age);
+        civil_format_iso(d->start_us, &civil_local, &since);
+        duration_format_short(now - d->start_us, &age);
         printf("%-12s pid %-8lld since %s (%s), %.1f MB\n", shown, (long long) d->pid, str_text(&since), str_text(&age),
                (double) d->rss_bytes / 1e6);
     } else {
@@ -69,16 +68,14 @@ static void controller_more_print(const struct daemon_status *d)
 
 static void status_print(const char *state_dir, const struct rows *rows)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    int64_t now_us = (int64_t) now.tv_sec * USEC_PER_SEC + now.tv_nsec / 1000;
+    int64_t now = time_now_us();
     const char *version = REMUDA_VERSION;
     for (size_t i = 0; i < rows->daemon.n; i++)
         if (text_is(rows->daemon.v[i].role, "controller") && rows->daemon.v[i].version)
             version = rows->daemon.v[i].version;
     printf("Remuda %s, state in %s\n", version, state_dir);
     for (size_t i = 0; i < rows->daemon.n; i++) {
-        daemon_print(&rows->daemon.v[i], now_us);
+        daemon_print(&rows->daemon.v[i], now);
         if (text_is(rows->daemon.v[i].role, "controller"))
             controller_more_print(&rows->daemon.v[i]);
     }

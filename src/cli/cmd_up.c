@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/program.h"
 #include "model/gres.h"
+#include "model/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/localtime.h"
 #include "cli/program.h"
+#include "cli/submit_check.h"
 #include "cli/submit_env.h"
 #include "cli/submit_host.h"
 #include "cli/submit_script.h"
@@ -244,6 +245,8 @@ static void spec_complete(struct submission *s, struct submit_options *o)
     else if (j->work_dir[0] != '/')
         j->work_dir = text_is(j->work_dir, ".") ? s->cwd : arena_printf(s->a, "%s/%s", s->cwd, j->work_dir);
     j->command = s->script.path ? joined_words(s, s->script.path, args) : NULL;
+    if (j->command && strlen(j->command) > COMMAND_SHOWN)
+        j->command = arena_printf(s->a, "%.*s...", COMMAND_SHOWN, j->command);
     j->script_args = script_args(s, args);
     j->submit_line = joined_words(s, NAME, s->argv + 1);
     j->alloc_host = submit_hostname(s->a);
@@ -452,6 +455,8 @@ static int submission_run(struct submission *s, const struct submit_options *fir
     for (size_t i = 0; i < s->ncomp; i++) {
         spec_complete(s, &s->comp[i]);
         specs[i] = s->comp[i].spec;
+        if (!submit_spec_check(&specs[i], &e))
+            return fail(&e);
     }
     struct str env = STR_INIT;
     int status;

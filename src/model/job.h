@@ -224,7 +224,9 @@ extern const struct fields job_fields;         /* in struct job: all rows of job
     X(I64, read_max_bytes, 0, "bytes read, most of a task")                             \
     X(I64, write_max_bytes, 0, "bytes written, most of a task")                         \
     X(SPAN, min_cpu_us, 0, "least CPU time of a task")                                  \
-    X(SPAN, ave_cpu_us, 0, "mean CPU time of the tasks")
+    X(SPAN, ave_cpu_us, 0, "mean CPU time of the tasks")                                \
+    X(TEXT, user_name, 0, "owner of the job (computed)")                                \
+    X(TEXT, partition, 0, "partition of the job (computed)")
 
 struct step {
     STEP_FIELDS(FIELD_MEMBER)

@@ -1,0 +1,302 @@
+/* A short format is split at each '%', as Slurm splits it: what stands before the first '%' is printed on every line, "%%" is the same as "%", and the text after
+ * a letter up to the next '%' is its suffix. */
+#include "cli/columns.h"
+
+#include "base/civil.h"
+#include "cli/localtime.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define LONG_WIDTH 20
+
+void format_done(struct format *f)
+{
+    vec_done(&f->item);
+    f->prefix = NULL;
+}
+
+/* ---- reading ---- */
+
+static const struct column *column_by_letter(const struct column_table *t, char letter)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->column[i].letter == letter)
+            return &t->column[i];
+    return NULL;
+}
+
+static const struct column *column_by_name(const struct column_table *t, const char *name)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (text_is_nocase(t->column[i].name, name))
+            return &t->column[i];
+    return NULL;
+}
+
+static const struct column *column_by_prefix(const struct column_table *t, const char *name)
+{
+    const struct column *exact = column_by_name(t, name);
+    for (size_t i = 0; !exact && *name && i < t->n; i++)
+        if (text_starts_nocase(t->column[i].name, name))
+            return &t->column[i];
+    return exact;
+}
+
+static bool column_unknown(const struct column_table *t, const char *name, struct err *ret_err)
+{
+    const char **names = xcalloc(t->n, sizeof *names);
+    for (size_t i = 0; i < t->n; i++)
+        names[i] = t->column[i].name;
+    const char *near = text_nearest(name, names, t->n);
+    if (near)
+        err_set(ret_err, ERR_INVALID, "Invalid field requested: \"%s\"; did you mean \"%s\"?", name, near);
+    else
+        err_set(ret_err, ERR_INVALID, "Invalid field requested: \"%s\"", name);
+    free(names);
+    return false;
+}
+
+static void all_add(const struct column_table *t, struct format *f)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        if (!t->column[i].letter)
+            continue;
+        struct format_item item = {.column = &t->column[i], .suffix = "|"};
+        vec_push(&f->item, item);
+    }
+    if (f->item.n)
+        f->item.v[f->item.n - 1].suffix = "";
+}
+
+/* One piece after a '%': [[.]size]letter[suffix] */
+static bool short_piece(const struct column_table *t, const char *piece, struct arena *a, struct format *f, struct err *ret_err)
+{
+    struct format_item item = {0};
+    const char *at = piece;
+    if (*at == '.') {
+        item.right = true;
+        at++;
+    }
+    for (; isdigit((unsigned char) *at); at++)
+        if (item.width < 100000)
+            item.width = item.width * 10 + (*at - '0');
+    if (text_starts(at, "all")) {
+        all_add(t, f);
+        return true;
+    }
+    item.column = *at ? column_by_letter(t, *at) : NULL;
+    if (!item.column)
+        return err_set(ret_err, ERR_INVALID, "Invalid %s format specification: %c", t->record, *at ? *at : '%');
+    item.suffix = arena_strdup(a, at + 1);
+    vec_push(&f->item, item);
+    return true;
+}
+
+bool format_parse_short(const struct column_table *t, const char *text, struct arena *a, struct format *ret, struct err *ret_err)
+{
+    *ret = (struct format){0};
+    const char *first = strchr(text, '%');
+    ret->prefix = arena_strndup(a, text, first ? (size_t) (first - text) : strlen(text));
+    for (const char *at = first; at && *at;) {
+        at += strspn(at, "%");
+        size_t len = strcspn(at, "%");
+        if (len && !short_piece(t, arena_strndup(a, at, len), a, ret, ret_err)) {
+            format_done(ret);
+            return false;
+        }
+        at += len;
+    }
+    return true;
+}
+
+/* name[:[.][size][suffix]] */
+static bool long_piece(const struct column_table *t, const char *piece, struct arena *a, struct format *f, struct err *ret_err)
+{
+    const char *colon = strchr(piece, ':');
+    const char *name = colon ? arena_strndup(a, piece, (size_t) (colon - piece)) : piece;
+    struct format_item item = {.column = column_by_name(t, name), .width = LONG_WIDTH, .suffix = ""};
+    if (!item.column)
+        return column_unknown(t, name, ret_err);
+    if (colon) {
+        const char *at = colon + 1;
+        if (*at == '.' && isdigit((unsigned char) at[1])) {
+            item.right = true;
+            at++;
+        }
+        item.width = 0;
+        for (; isdigit((unsigned char) *at); at++)
+            if (item.width < 100000)
+                item.width = item.width * 10 + (*at - '0');
+        item.suffix = at;
+    }
+    vec_push(&f->item, item);
+    return true;
+}
+
+bool format_parse_long(const struct column_table *t, const char *text, struct arena *a, struct format *ret, struct err *ret_err)
+{
+    struct span rest = span_of(text), piece;
+    *ret = (struct format){0};
+    while (span_next(&rest, ',', &piece)) {
+        if (!piece.len)
+            continue;
+        if (!long_piece(t, arena_strndup(a, piece.data, piece.len), a, ret, ret_err)) {
+            format_done(ret);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool format_parse_fields(const struct column_table *t, const char *text, struct arena *a, struct format *f, struct err *ret_err)
+{
+    struct span rest = span_of(text), piece;
+    while (span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        if (!piece.len)
+            continue;
+        const char *word = arena_strndup(a, piece.data, piece.len);
+        const char *percent = strchr(word, '%');
+        const char *name = percent ? arena_strndup(a, word, (size_t) (percent - word)) : word;
+        const struct column *column = column_by_prefix(t, name);
+        int64_t width = 0;
+        if (!column)
+            return column_unknown(t, name, ret_err);
+        width = column->width ? column->width : LONG_WIDTH;
+        if (percent && percent[1] && !text_to_i64(percent + 1, -100000, 100000, &width))
+            return err_set(ret_err, ERR_INVALID, "\"%s\": after %% comes a width, as in %s%%20 or %s%%-20", word, name, name);
+        struct format_item item = {
+            .column = column, .width = (int) (width < 0 ? -width : width), .right = width > 0, .mark_cut = true, .suffix = " "};
+        vec_push(&f->item, item);
+    }
+    return true;
+}
+
+/* ---- what to ask for ---- */
+
+static bool list_has(const struct str *list, struct span name)
+{
+    struct span rest = {str_text(list), list->len}, piece;
+    while (list->len && span_next(&rest, ',', &piece))
+        if (piece.len == name.len && memcmp(piece.data, name.data, name.len) == 0)
+            return true;
+    return false;
+}
+
+static void list_add(struct str *list, const char *names)
+{
+    struct span rest = span_of(names), piece;
+    while (names && span_next(&rest, ',', &piece)) {
+        if (!piece.len || list_has(list, piece))
+            continue;
+        if (list->len)
+            str_addc(list, ',');
+        str_addn(list, piece.data, piece.len);
+    }
+}
+
+const char *format_fields(const struct format *f, const char *always, struct arena *a)
+{
+    struct str list = STR_INIT;
+    list_add(&list, always);
+    for (size_t i = 0; i < f->item.n; i++)
+        list_add(&list, f->item.v[i].column->fields);
+    const char *text = arena_strdup(a, str_text(&list));
+    str_done(&list);
+    return text;
+}
+
+/* ---- printing ---- */
+
+static void pad(struct str *out, size_t count)
+{
+    static const char blanks[] = "                                                                ";
+    for (; count > sizeof blanks - 1; count -= sizeof blanks - 1)
+        str_addn(out, blanks, sizeof blanks - 1);
+    str_addn(out, blanks, count);
+}
+
+/* Columns a UTF-8 text takes, one a character (continuation bytes take none). */
+static size_t width_of(const char *text, size_t len)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < len; i++)
+        width += ((unsigned char) text[i] & 0xc0) != 0x80;
+    return width;
+}
+
+/* Bytes of the first `width` characters. */
+static size_t bytes_of(const char *text, size_t len, size_t width)
+{
+    size_t i = 0;
+    for (; i < len; i++)
+        if (((unsigned char) text[i] & 0xc0) != 0x80 && width-- == 0)
+            break;
+    return i;
+}
+
+void format_cell(const struct format_item *item, const char *text, size_t len, struct str *out)
+{
+    size_t want = (size_t) item->width, width = width_of(text, len);
+    if (!want || width == want) {
+        str_addn(out, text, len);
+    } else if (width > want) {
+        bool mark = item->mark_cut && want > 0;
+        str_addn(out, text, bytes_of(text, len, want - mark));
+        if (mark)
+            str_addc(out, '+');
+    } else {
+        if (item->right)
+            pad(out, want - width);
+        str_addn(out, text, len);
+        if (!item->right)
+            pad(out, want - width);
+    }
+}
+
+void format_print_header(const struct format *f, struct str *out)
+{
+    str_add(out, f->prefix);
+    for (size_t i = 0; i < f->item.n; i++) {
+        const struct column *c = f->item.v[i].column;
+        const char *header = c->header ? c->header : c->name;
+        format_cell(&f->item.v[i], header, strlen(header), out);
+        str_add(out, f->item.v[i].suffix);
+    }
+    str_addc(out, '\n');
+}
+
+void format_print_row(const struct format *f, const struct cell_env *env, const void *record, struct str *out)
+{
+    struct str cell = STR_INIT;
+    str_add(out, f->prefix);
+    for (size_t i = 0; i < f->item.n; i++) {
+        const struct format_item *item = &f->item.v[i];
+        if (item->width) {
+            str_clear(&cell);
+            item->column->print(env, record, &cell);
+            format_cell(item, str_text(&cell), cell.len, out);
+        } else {
+            item->column->print(env, record, out);
+        }
+        str_add(out, item->suffix);
+    }
+    str_addc(out, '\n');
+    str_done(&cell);
+}
+
+void cell_text(const char *text, const char *if_empty, struct str *out)
+{
+    str_add(out, text_empty(text) ? if_empty : text);
+}
+
+void cell_time(const struct cell_env *env, int64_t us, const char *if_zero, struct str *out)
+{
+    if (us)
+        civil_format(us, env->now_us, env->time_format, &civil_local, out);
+    else
+        str_add(out, if_zero);
+}

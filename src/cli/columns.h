@@ -1,0 +1,77 @@
+/* Columns: the single description of everything a listing can show, and the three ways Slurm's users ask for them:
+ *   short   "%.18i %9P text"          squeue -o, sinfo -o
+ *   long    "JobID:10,State:.12,…"    squeue -O, sinfo -O
+ *   fields  "JobID,State%20,user%-8"  sacct --format, sstat, sacctmgr
+ * A format becomes a list of items; a row is printed item by item. */
+#ifndef REMUDA_CLI_COLUMNS_H
+#define REMUDA_CLI_COLUMNS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "model/fields.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a cell may need to know besides its record; fixed for one listing. */
+struct cell_env {
+    int64_t now_us;
+    const char *time_format; /* SLURM_TIME_FORMAT, or NULL */
+    char unit;               /* --units: one of KMGTP, 0 = as it fits */
+    bool noconvert;
+    const void *more;        /* the command's own */
+};
+
+struct column {
+    const char *name;   /* long name, as in -O or --format; letter case of the header line of sacct */
+    char letter;        /* of the short format; 0 = none */
+    const char *header; /* of short and long formats; NULL = name */
+    int width;          /* of the fields format; negative = left-justified; 0 = 20 */
+    const char *fields; /* record fields it reads, comma-separated */
+    void (*print)(const struct cell_env *env, const void *record, struct str *out);
+};
+
+struct column_table {
+    const struct column *column;
+    size_t n;
+    const char *record; /* "job", for messages */
+};
+
+struct format_item {
+    const struct column *column;
+    int width;          /* 0 = whatever is needed */
+    bool right;         /* right-justified */
+    bool mark_cut;      /* a cell cut to its width ends in '+' (sacct) */
+    const char *suffix; /* printed after the cell */
+};
+
+struct format {
+    const char *prefix; /* printed before each row, the header too */
+    VEC(struct format_item) item;
+};
+void format_done(struct format *f);
+
+/* "%[[.]size]type[suffix]…", with the rules of spec/clients.md edges 1 and 2. An unknown letter is an error that names it. */
+bool format_parse_short(const struct column_table *t, const char *text, struct arena *a, struct format *ret, struct err *ret_err);
+/* "name[:[.][size][suffix]],…", edge 3; names in any letter case; a trailing comma is fine. */
+bool format_parse_long(const struct column_table *t, const char *text, struct arena *a, struct format *ret, struct err *ret_err);
+/* "name[%[-]size],…": any letter case, prefixes resolve to the first column of the table that starts so. Adds to *f. */
+bool format_parse_fields(const struct column_table *t, const char *text, struct arena *a, struct format *f, struct err *ret_err);
+
+/* Names of the record fields that the items read, comma-separated, each once; what a query asks for. */
+const char *format_fields(const struct format *f, const char *always, struct arena *a);
+
+void format_print_header(const struct format *f, struct str *out);
+void format_print_row(const struct format *f, const struct cell_env *env, const void *record, struct str *out);
+/* Pads or cuts a text to an item's width; appended. */
+void format_cell(const struct format_item *item, const char *text, size_t len, struct str *out);
+
+/* ---- cells that many columns share ---- */
+
+void cell_text(const char *text, const char *if_empty, struct str *out);
+void cell_time(const struct cell_env *env, int64_t us, const char *if_zero, struct str *out);
+
+#endif

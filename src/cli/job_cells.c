@@ -1,0 +1,148 @@
+/* What several commands say about a job in the same words. */
+#include "cli/columns_job.h"
+#include "model/gres.h"
+#include "model/pattern.h"
+
+int32_t job_nodes(const struct job *j)
+{
+    if (j->alloc_nodes)
+        return j->alloc_nodes;
+    int32_t n = j->spec.req.min_nodes;
+    if (n < 1 && j->spec.req.ntasks > 0 && j->spec.req.ntasks_per_node > 0)
+        n = (j->spec.req.ntasks + j->spec.req.ntasks_per_node - 1) / j->spec.req.ntasks_per_node;
+    return n > 0 ? n : 1;
+}
+
+int32_t job_tasks(const struct job *j)
+{
+    const struct job_request *r = &j->spec.req;
+    if (j->alloc_tasks)
+        return j->alloc_tasks;
+    if (r->ntasks)
+        return r->ntasks;
+    return job_nodes(j) * (r->ntasks_per_node ? r->ntasks_per_node : 1);
+}
+
+int32_t job_cpus(const struct job *j)
+{
+    const struct job_request *r = &j->spec.req;
+    if (j->alloc_cpus)
+        return j->alloc_cpus;
+    int32_t cpus = job_tasks(j) * (r->cpus_per_task ? r->cpus_per_task : 1), nodes = job_nodes(j);
+    return cpus > nodes ? cpus : nodes;
+}
+
+int64_t job_limit_us(const struct job *j)
+{
+    return j->limit_us ? j->limit_us : j->spec.req.time_limit_us;
+}
+
+int64_t job_elapsed_us(const struct job *j, int64_t now_us)
+{
+    if (!j->start_us || j->state == JOB_PENDING)
+        return 0;
+    bool going = j->state == JOB_RUNNING || j->state == JOB_SUSPENDED;
+    int64_t end = going || !j->end_us ? now_us : j->end_us;
+    if (j->state == JOB_SUSPENDED && j->suspend_us)
+        end = j->suspend_us;
+    int64_t elapsed = end - j->start_us - j->suspended_us;
+    return elapsed > 0 ? elapsed : 0;
+}
+
+const char *job_partition(const struct job *j)
+{
+    return j->run_partition ? j->run_partition : j->spec.req.partition;
+}
+
+void job_cell_nodes(const struct job *j, struct str *out)
+{
+    str_add_i64(out, job_nodes(j));
+    if (!j->alloc_nodes && j->spec.req.max_nodes > job_nodes(j)) {
+        str_addc(out, '-');
+        str_add_i64(out, j->spec.req.max_nodes);
+    }
+}
+
+void job_cell_memory(const struct job *j, struct str *out)
+{
+    const struct job_request *r = &j->spec.req;
+    if (r->mem_per_cpu_mib > 0) {
+        size_format_mib(r->mem_per_cpu_mib, 0, out);
+    } else if (r->mem_per_node_mib > 0) {
+        size_format_mib(r->mem_per_node_mib, 0, out);
+    } else if (r->mem_per_gpu_mib > 0) {
+        size_format_mib(r->mem_per_gpu_mib, 0, out);
+    } else if (j->alloc_mem_mib > 0 && j->alloc_nodes > 0) {
+        size_format_mib(j->alloc_mem_mib / j->alloc_nodes, 0, out);
+    } else {
+        str_addc(out, '0');
+    }
+}
+
+void job_cell_path(const struct job *j, const char *pattern, struct str *out)
+{
+    struct pattern_env env = {
+        .job_id = j->id,
+        .array_job_id = j->array_job_id,
+        .array_task_id = j->array_task_id,
+        .step_id = STEP_BATCH,
+        .node = j->batch_host,
+        .user = j->user_name,
+        .job_name = j->spec.name,
+    };
+    if (text_empty(pattern))
+        pattern = j->array_job_id ? "slurm-%A_%a.out" : "slurm-%j.out";
+    if (pattern[0] != '/') {
+        str_add(out, j->spec.work_dir);
+        str_addc(out, '/');
+    }
+    pattern_expand(pattern, &env, out);
+}
+
+/* GPUs asked for in whichever way, for jobs that wait. */
+static int64_t gpus_asked(const struct job *j)
+{
+    const struct job_request *r = &j->spec.req;
+    struct arena *a = arena_new();
+    struct gres_list list;
+    int64_t count = 0;
+    if (r->gpus && gres_parse_gpus(r->gpus, a, &list, NULL))
+        count = gres_count(&list, "gpu");
+    else if (r->gpus_per_node && gres_parse_gpus(r->gpus_per_node, a, &list, NULL))
+        count = gres_count(&list, "gpu") * job_nodes(j);
+    else if (r->gpus_per_task && gres_parse_gpus(r->gpus_per_task, a, &list, NULL))
+        count = gres_count(&list, "gpu") * job_tasks(j);
+    else if (r->gres && gres_parse(r->gres, a, &list, NULL))
+        count = gres_count(&list, "gpu") * job_nodes(j);
+    arena_free(a);
+    return count;
+}
+
+static void gres_held(const struct job *j, struct str *out)
+{
+    struct span rest = span_of(j->alloc_gres), piece;
+    while (j->alloc_gres && span_next(&rest, ',', &piece)) {
+        str_add(out, ",gres/");
+        str_addn(out, piece.data, piece.len);
+    }
+}
+
+void job_cell_tres(const struct job *j, struct str *out)
+{
+    const struct job_request *r = &j->spec.req;
+    int64_t mem = j->alloc_mem_mib;
+    if (!mem && r->mem_per_cpu_mib > 0)
+        mem = r->mem_per_cpu_mib * job_cpus(j);
+    else if (!mem && r->mem_per_node_mib > 0)
+        mem = r->mem_per_node_mib * job_nodes(j);
+    str_addf(out, "cpu=%d", job_cpus(j));
+    if (mem > 0) {
+        str_add(out, ",mem=");
+        size_format_mib(mem, 0, out);
+    }
+    str_addf(out, ",node=%d,billing=%d", job_nodes(j), job_cpus(j));
+    if (j->alloc_nodes)
+        gres_held(j, out);
+    else if (gpus_asked(j))
+        str_addf(out, ",gres/gpu=%lld", (long long) gpus_asked(j));
+}

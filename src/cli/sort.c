@@ -1,0 +1,122 @@
+/* Keys with numbers behind them (ids, priorities, times) are compared as numbers, all others by the text their column shows. */
+#include "cli/sort.h"
+
+#include "base/alloc.h"
+#include "cli/columns_job.h"
+#include "cli/listing.h"
+#include "cli/localtime.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool sort_parse(const struct column_table *t, const char *text, struct sort *ret, struct err *ret_err)
+{
+    *ret = (struct sort){0};
+    bool down = false;
+    for (const char *at = text; *at; at++) {
+        if (*at == ',' || *at == '+' || *at == ' ' || *at == '.' || *at == '#')
+            continue;
+        if (*at == '-') {
+            down = true;
+            continue;
+        }
+        struct sort_key key = {.down = down};
+        for (size_t i = 0; i < t->n && !key.column; i++)
+            if (t->column[i].letter == *at)
+                key.column = &t->column[i];
+        if (!key.column) {
+            sort_done(ret);
+            return err_set(ret_err, ERR_INVALID, "Invalid sort specification: %c", *at);
+        }
+        vec_push(&ret->key, key);
+        down = false;
+    }
+    return true;
+}
+
+void sort_done(struct sort *s)
+{
+    vec_done(&s->key);
+}
+
+const char *sort_fields(const struct sort *s, const char *always, struct arena *a)
+{
+    const char *list = always;
+    for (size_t i = 0; i < s->key.n; i++)
+        list = listing_join(list, s->key.v[i].column->fields, a);
+    return list;
+}
+
+static bool number_of(const struct job *j, char letter, int64_t now, int64_t *ret)
+{
+    switch (letter) {
+    case 'i': case 'A': case 'F': *ret = (int64_t) (j->array_job_id ? j->array_job_id : j->id); return true;
+    case 'p': case 'Q': *ret = (int64_t) j->priority; return true;
+    case 't': case 'T': *ret = j->state; return true;
+    case 'S': *ret = j->start_us ? j->start_us : (j->planned_us ? j->planned_us : INT64_MAX); return true;
+    case 'e': *ret = j->end_us; return true;
+    case 'V': *ret = j->submit_us; return true;
+    case 'M': *ret = job_elapsed_us(j, now); return true;
+    case 'l': *ret = job_limit_us(j); return true;
+    case 'L': *ret = job_limit_us(j) - job_elapsed_us(j, now); return true;
+    case 'D': *ret = job_nodes(j); return true;
+    case 'C': *ret = job_cpus(j); return true;
+    case 'K': *ret = j->array_task_id; return true;
+    case 'U': *ret = j->user_id; return true;
+    case 'y': *ret = j->spec.nice; return true;
+    }
+    return false;
+}
+
+static int text_compare(const struct column *c, const struct job *a, const struct job *b, const struct cell_env *env)
+{
+    struct str ta = STR_INIT, tb = STR_INIT;
+    c->print(env, a, &ta);
+    c->print(env, b, &tb);
+    int order = strcmp(str_text(&ta), str_text(&tb));
+    str_done(&ta);
+    str_done(&tb);
+    return order;
+}
+
+struct compare {
+    const struct sort *sort;
+    struct cell_env env;
+};
+
+struct entry {
+    const struct job *job;
+    size_t place;
+};
+
+static int entry_compare(const void *pa, const void *pb, void *ctx)
+{
+    const struct entry *a = pa, *b = pb;
+    const struct compare *how = ctx;
+    for (size_t i = 0; i < how->sort->key.n; i++) {
+        const struct sort_key *key = &how->sort->key.v[i];
+        int64_t na, nb;
+        int order;
+        if (number_of(a->job, key->column->letter, how->env.now_us, &na) && number_of(b->job, key->column->letter, how->env.now_us, &nb))
+            order = (na > nb) - (na < nb);
+        else
+            order = text_compare(key->column, a->job, b->job, &how->env);
+        if (order)
+            return key->down ? -order : order;
+    }
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+void sort_jobs(const struct sort *s, const struct job **job, size_t n)
+{
+    struct compare how = {s, listing_env()};
+    struct entry *entries = xcalloc(n, sizeof *entries);
+    for (size_t i = 0; i < n; i++)
+        entries[i] = (struct entry){job[i], i};
+    if (s->key.n)
+        qsort_r(entries, n, sizeof *entries, entry_compare, &how);
+    for (size_t i = 0; i < n; i++)
+        job[i] = entries[i].job;
+    free(entries);
+}
