@@ -117,16 +117,29 @@ static bool bracket_expand(struct hostlist *h, struct str *before, const char *o
     return true;
 }
 
+/* May these bytes, which hold no '[', follow `have` bytes in a name? */
+static bool plain_check(size_t have, const char *plain, size_t len, struct err *ret_err)
+{
+    if (have + len > NAME_BYTES_MAX)
+        return err_set(ret_err, ERR_LIMIT, "a host name is longer than %d bytes", NAME_BYTES_MAX);
+    for (size_t i = 0; i < len; i++) {
+        if (plain[i] == ']')
+            return err_set(ret_err, ERR_INVALID, "\"%.*s\": a bracket is closed that was not opened",
+                           (int)len, plain);
+        if ((unsigned char)plain[i] < ' ' || plain[i] == 0x7f)
+            return err_set(ret_err, ERR_INVALID, "\"%.*s\": a host name holds no control characters",
+                           (int)len, plain);
+    }
+    return true;
+}
+
 /* Adds `before` + every expansion of rest. */
 static bool expand(struct hostlist *h, struct str *before, const char *rest, size_t len, struct err *ret_err)
 {
     const char *open = len ? memchr(rest, '[', len) : NULL;
     size_t plain = open ? (size_t)(open - rest) : len;
-    if (plain && memchr(rest, ']', plain))
-        return err_set(ret_err, ERR_INVALID, "\"%.*s\": a bracket is closed that was not opened",
-                       (int)(len < 60 ? len : 60), rest);
-    if (before->len + plain > NAME_BYTES_MAX)
-        return err_set(ret_err, ERR_LIMIT, "a host name is longer than %d bytes", NAME_BYTES_MAX);
+    if (!plain_check(before->len, rest, plain, ret_err))
+        return false;
     size_t keep = before->len;
     bool ok = true;
     str_addn(before, rest, plain);

@@ -59,25 +59,33 @@ static struct idrange single(uint32_t id)
     return (struct idrange){id, id, 1};
 }
 
+/* Too few members for a range of their own: a later one may be the begin of a longer range ("1,3,5-10", not
+ * "1-5:2,6-10"). */
+static bool run_is_short(const struct builder *b)
+{
+    return b->members < 3 || (b->members == 3 && b->run.step > 1);
+}
+
 static void builder_id(struct builder *b, uint32_t id)
 {
-    if (b->members == 0) {
-        b->run = single(id);
-    } else if (b->members == 1) {
-        b->run.step = id - b->run.last;
+    if (b->members >= 2 && id - b->run.last == b->run.step) {
         b->run.last = id;
-    } else if (id - b->run.last == b->run.step) {
-        b->run.last = id;
-    } else if (b->members == 2) {
-        /* Two make no range: the second may be the first of a longer one. */
-        range_push(b->out, single(b->run.first));
-        b->run = (struct idrange){b->run.last, id, id - b->run.last};
-        b->members = 1;
-    } else {
+        b->members++;
+        return;
+    }
+    if (b->members && !run_is_short(b)) {
         range_push(b->out, b->run);
-        b->run = single(id);
         b->members = 0;
     }
+    while (b->members > 1) {
+        range_push(b->out, single(b->run.first));
+        b->run.first += b->run.step;
+        b->members--;
+    }
+    if (b->members == 0)
+        b->run = single(id);
+    else
+        b->run = (struct idrange){b->run.first, id, id - b->run.last};
     b->members++;
 }
 
@@ -306,7 +314,7 @@ static void splice(struct idset *s, size_t begin, size_t end, const struct idset
 /* Rebuilds the neighbourhood of id with it (`present`) or without it. */
 static void change(struct idset *s, uint32_t id, bool present)
 {
-    struct idrange space[16];
+    struct idrange space[32]; /* five pieces go in; each pushes out at most three singles and itself */
     struct idset around = {.range = space, .cap = ARRAY_LEN(space)};
     struct builder b = {.out = &around};
     size_t from = ranges_from(s, id); /* the range before this one is the one that id may be in */

@@ -1,0 +1,199 @@
+#include "unit.h"
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/rng.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char values[4000];
+
+static void test_what_is_put_is_found_and_what_is_deleted_is_not(void **state)
+{
+    struct map_u64 *m = map_u64_new();
+    map_u64_put(m, 0, &values[0]);
+    map_u64_put(m, UINT64_MAX, &values[1]);
+    assert_ptr_equal(map_u64_get(m, 0), &values[0]);
+    assert_ptr_equal(map_u64_get(m, UINT64_MAX), &values[1]);
+    assert_null(map_u64_get(m, 1));
+    assert_int_equal(map_u64_count(m), 2);
+    assert_ptr_equal(map_u64_del(m, 0), &values[0]);
+    assert_null(map_u64_del(m, 0));
+    assert_null(map_u64_get(m, 0));
+    assert_int_equal(map_u64_count(m), 1);
+    map_u64_free(m);
+    map_u64_free(NULL);
+}
+
+static void test_a_text_key_is_copied(void **state)
+{
+    struct map_str *m = map_str_new();
+    char key[] = "gpu1";
+    map_str_put(m, key, &values[0]);
+    key[3] = '2';
+    assert_ptr_equal(map_str_get(m, "gpu1"), &values[0]);
+    assert_null(map_str_get(m, "gpu2"));
+    assert_null(map_str_get(m, "gpu"));
+    assert_null(map_str_get(m, ""));
+    map_str_put(m, "", &values[1]);
+    assert_ptr_equal(map_str_get(m, ""), &values[1]);
+    assert_ptr_equal(map_str_del(m, "gpu1"), &values[0]);
+    assert_null(map_str_del(m, "gpu1"));
+    assert_int_equal(map_str_count(m), 1);
+    map_str_free(m);
+    map_str_free(NULL);
+}
+
+static void test_a_slot_is_a_place_to_read_and_write(void **state)
+{
+    struct map_str *m = map_str_new();
+    const char *kept, *again;
+    assert_null(map_str_slot(m, "a", false, &kept));
+    assert_int_equal(map_str_count(m), 0);
+    void **slot = map_str_slot(m, "a", true, &kept);
+    assert_null(*slot);
+    *slot = &values[7];
+    assert_ptr_equal(map_str_get(m, "a"), &values[7]);
+    assert_ptr_equal(map_str_slot(m, "a", true, &again), slot);
+    assert_ptr_equal(again, kept);
+    map_str_free(m);
+}
+
+/* Writes the keys in the order of a walk as one text. */
+static const char *walk_u64(const struct map_u64 *m)
+{
+    static char text[200];
+    struct map_walk w = {0};
+    size_t at = 0;
+    text[0] = '\0';
+    while (map_u64_next(m, &w))
+        at += (size_t)snprintf(text + at, sizeof text - at, "%d ", (int)w.key);
+    return text;
+}
+
+static void test_a_walk_goes_in_the_order_of_insertion(void **state)
+{
+    struct map_u64 *m = map_u64_new();
+    const int keys[] = {5, 900, 1, 30, 2};
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        map_u64_put(m, (uint64_t)keys[i], &values[i]);
+    assert_string_equal(walk_u64(m), "5 900 1 30 2 ");
+    map_u64_put(m, 900, &values[9]);
+    assert_string_equal(walk_u64(m), "5 900 1 30 2 ");
+    map_u64_del(m, 900);
+    map_u64_put(m, 900, &values[1]);
+    assert_string_equal(walk_u64(m), "5 1 30 2 900 ");
+    map_u64_free(m);
+}
+
+static void test_a_walk_of_texts_gives_keys_and_values(void **state)
+{
+    struct map_str *m = map_str_new();
+    struct map_walk w = {0};
+    map_str_put(m, "z", &values[0]);
+    map_str_put(m, "a", &values[1]);
+    assert_true(map_str_next(m, &w));
+    assert_string_equal(w.text, "z");
+    assert_ptr_equal(w.value, &values[0]);
+    assert_true(map_str_next(m, &w));
+    assert_string_equal(w.text, "a");
+    assert_ptr_equal(w.value, &values[1]);
+    assert_false(map_str_next(m, &w));
+    assert_false(map_str_next(m, &w));
+    map_str_free(m);
+}
+
+static void test_the_current_entry_may_be_deleted_while_walking(void **state)
+{
+    for (unsigned doomed = 0; doomed < 32; doomed++) {
+        struct map_u64 *m = map_u64_new();
+        struct map_walk w = {0};
+        unsigned seen = 0;
+        for (uint64_t key = 0; key < 5; key++)
+            map_u64_put(m, key, &values[key]);
+        while (map_u64_next(m, &w)) {
+            assert_false(seen & 1u << w.key);
+            seen |= 1u << w.key;
+            if (doomed & 1u << w.key)
+                map_u64_del(m, w.key);
+        }
+        assert_int_equal(seen, 31);
+        for (uint64_t key = 0; key < 5; key++)
+            assert_int_equal(map_u64_get(m, key) == NULL, doomed >> key & 1);
+        map_u64_free(m);
+    }
+}
+
+static void test_entries_added_while_walking_are_visited(void **state)
+{
+    struct map_u64 *m = map_u64_new();
+    struct map_walk w = {0};
+    unsigned visits = 0;
+    map_u64_put(m, 1, &values[0]);
+    while (map_u64_next(m, &w)) {
+        visits++;
+        if (w.key < 20)
+            map_u64_put(m, w.key + 1, &values[0]);
+        if (w.key % 2)
+            map_u64_del(m, w.key);
+    }
+    assert_int_equal(visits, 20);
+    assert_string_equal(walk_u64(m), "2 4 6 8 10 12 14 16 18 20 ");
+    map_u64_free(m);
+}
+
+static void test_an_entry_deleted_and_put_back_while_walking_comes_again(void **state)
+{
+    struct map_str *m = map_str_new();
+    struct map_walk w = {0};
+    unsigned visits = 0;
+    map_str_put(m, "only", &values[0]);
+    while (map_str_next(m, &w) && visits < 10) {
+        visits++;
+        map_str_del(m, "only");
+        if (visits < 3)
+            map_str_put(m, "only", &values[visits]);
+    }
+    assert_int_equal(visits, 3);
+    map_str_free(m);
+}
+
+/* A table is compared with an array that says the same, for a long random life. */
+static void test_a_map_equals_an_array_whatever_happens(void **state)
+{
+    struct map_u64 *m = map_u64_new();
+    void *model[500] = {0};
+    size_t count = 0;
+    struct rng r = {1};
+    for (int i = 0; i < 20000; i++) {
+        uint64_t key = rng_below(&r, ARRAY_LEN(model));
+        void *value = rng_chance(&r, 500) ? &values[rng_below(&r, sizeof values)] : NULL;
+        count += (value != NULL) - (model[key] != NULL);
+        if (value)
+            map_u64_put(m, key << 32, value);
+        else
+            assert_ptr_equal(map_u64_del(m, key << 32), model[key]);
+        model[key] = value;
+        assert_int_equal(map_u64_count(m), count);
+    }
+    for (uint64_t key = 0; key < ARRAY_LEN(model); key++)
+        assert_ptr_equal(map_u64_get(m, key << 32), model[key]);
+    map_u64_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_put_is_found_and_what_is_deleted_is_not),
+        cmocka_unit_test(test_a_text_key_is_copied),
+        cmocka_unit_test(test_a_slot_is_a_place_to_read_and_write),
+        cmocka_unit_test(test_a_walk_goes_in_the_order_of_insertion),
+        cmocka_unit_test(test_a_walk_of_texts_gives_keys_and_values),
+        cmocka_unit_test(test_the_current_entry_may_be_deleted_while_walking),
+        cmocka_unit_test(test_entries_added_while_walking_are_visited),
+        cmocka_unit_test(test_an_entry_deleted_and_put_back_while_walking_comes_again),
+        cmocka_unit_test(test_a_map_equals_an_array_whatever_happens),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
