@@ -28,6 +28,8 @@
     15 /* a busy controller is asked so often, with growing pauses, as Slurm's sbatch does                   \
         */
 #define RECONNECT_PAUSE 2 /* seconds, while --wait finds no controller */
+#define COMMAND_SHOWN                                                                                        \
+    8000 /* bytes of script and arguments that scontrol shows; the script gets all of them */
 
 extern char **environ;
 

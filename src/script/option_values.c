@@ -49,7 +49,7 @@ bool value_count(const struct option_row *row, struct span text, const char *val
     if (text.len && strchr("kK", text.data[text.len - 1]))
         factor = 1024;
     else if (text.len && strchr("mM", text.data[text.len - 1]))
-        factor = 1024 * 1024;
+        factor = INT64_C(1024) * 1024;
     if (factor > 1)
         text.len--;
     if (text.len && text.len < sizeof digits) {

@@ -42,9 +42,12 @@ static void help_line(const struct option_row *row, struct str *out)
     else
         str_add(out, "      ");
     option_spell(row, out);
-    do
+    if (out->len - start >= HELP_COLUMN) {
+        str_addc(out, '\n');
+        start = out->len;
+    }
+    while (out->len - start < HELP_COLUMN)
         str_addc(out, ' ');
-    while (out->len - start < HELP_COLUMN);
     str_add(out, row->doc);
     if (row->support == SUPPORT_NO_EFFECT)
         str_add(out, " (no effect)");

@@ -69,7 +69,8 @@ static bool task_tres(struct submit_options *o, const struct option_row *row, st
 {
     char *text = arena_strndup(a, part.data, part.len);
     for (char *c = text; *c; c++)
-        *c = *c == '=' ? ':' : *c;
+        if (*c == '=')
+            *c = ':';
     int64_t n;
     if (text_starts_nocase(text, "cpu:")) {
         if (!value_number(row, text + strlen("cpu:"), 1, LIMIT_CPUS_PER_NODE, &n, e))

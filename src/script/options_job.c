@@ -50,12 +50,14 @@ static SETTER(set_no_requeue)
     return true;
 }
 
-/* -k, --no-kill[=off] */
+/* -k, --no-kill[=off]; SBATCH_NO_KILL may hold what enables a flag. */
 static SETTER(set_no_kill)
 {
-    if (value && !text_is_nocase(value, "off") && !text_is_nocase(value, "no"))
+    bool off = text_is_nocase(value, "off") || text_is_nocase(value, "no");
+    bool on = !value || text_is_nocase(value, "set") || text_is_nocase(value, "yes") || text_is(value, "1");
+    if (!off && !on)
         return value_refuse(row, value, ret_err, "only \"off\" is allowed, attached");
-    o->spec.no_kill = value == NULL;
+    o->spec.no_kill = on;
     return true;
 }
 

@@ -15,7 +15,7 @@ static SETTER(set_exclusive)
     } kinds[] = {{"user", EXCLUSIVE_USER}, {"topo", EXCLUSIVE_TOPO}};
     o->spec.req.oversubscribe = false;
     o->spec.req.exclusive = EXCLUSIVE_NODE;
-    if (!value)
+    if (!value || text_is_nocase(value, "exclusive") || text_is_nocase(value, "yes") || text_is(value, "1"))
         return true;
     if (text_is_nocase(value, "mcs"))
         return err_set(
