@@ -63,8 +63,8 @@ static char *plain(const char *text, size_t len, const char *without)
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];
         if (c < 0x20 || c == 0x7f)
-            str_addc(&s, ' ');
-        else if (!strchr(without, c))
+            c = ' ';
+        if (!strchr(without, c))
             str_addc(&s, (char)c);
     }
     return str_take(&s);

@@ -1,0 +1,219 @@
+/* Files, directories, the log, users, the pid file and becoming a daemon. */
+#include "io_help.h"
+
+#include "io/daemon.h"
+#include "io/log.h"
+#include "io/users.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static const char *in_dir(struct world *w, const char *name)
+{
+    return arena_printf(w->arena, "%s/%s", w->dir, name);
+}
+
+static void a_file_is_replaced_whole(void **state)
+{
+    struct world *w = *state;
+    const char *path = in_dir(w, "f");
+    struct stat st;
+    assert_true(file_write_atomic(path, "one", 3, 0600, NULL));
+    assert_true(file_write_atomic(path, "second", 6, 0640, NULL));
+    assert_string_equal(file_read_text(path, 100, w->arena, NULL), "second");
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    const char **names;
+    size_t n;
+    assert_true(dir_list(w->dir, w->arena, &names, &n, NULL));
+    assert_int_equal(n, 1);
+}
+
+static void errors_name_the_file_and_its_trouble(void **state)
+{
+    struct world *w = *state;
+    struct err err = {0};
+    assert_null(file_read_text(in_dir(w, "none"), 100, w->arena, &err));
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+    assert_non_null(strstr(err.text, "/none"));
+    assert_true(file_write_atomic(in_dir(w, "f"), "12345", 5, 0600, NULL));
+    assert_null(file_read_text(in_dir(w, "f"), 4, w->arena, &err));
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_false(dir_make(in_dir(w, "f/sub"), 0700, &err));
+    assert_false(file_write_atomic(in_dir(w, "no/f"), "", 0, 0600, &err));
+    assert_int_equal(err.code, ERR_NOT_FOUND);
+}
+
+static void directories_are_made_and_removed(void **state)
+{
+    struct world *w = *state;
+    struct stat st;
+    const char *outside = in_dir(w, "outside");
+    assert_true(dir_make(in_dir(w, "a/b//c/"), 0700, NULL));
+    assert_true(dir_make(in_dir(w, "a/b/c"), 0700, NULL));
+    assert_true(file_write_atomic(in_dir(w, "a/b/f"), "x", 1, 0600, NULL));
+    assert_true(file_write_atomic(outside, "x", 1, 0600, NULL));
+    assert_int_equal(symlink(w->dir, in_dir(w, "a/loop")), 0);
+    assert_true(dir_remove(in_dir(w, "a"), NULL));
+    assert_int_equal(stat(in_dir(w, "a"), &st), -1);
+    assert_int_equal(stat(outside, &st), 0);
+    assert_true(dir_remove(in_dir(w, "a"), NULL));
+}
+
+/* ---- log
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+static void the_log_has_one_line_a_message(void **state)
+{
+    struct world *w = *state;
+    const char *path = in_dir(w, "log");
+    struct log *l = log_open(path, LOG_IS_INFO, NULL);
+    log_error(l, "bad: %s", "a\nb\x1b");
+    log_debug(l, "not shown");
+    log_set_level(l, LOG_IS_DEBUG);
+    log_debug(l, "shown");
+    const char *text = file_read_text(path, 1000, w->arena, NULL);
+    assert_non_null(strstr(text, " error: bad: a\\nb\\x1b\n"));
+    assert_null(strstr(text, "not shown"));
+    assert_non_null(strstr(text, " debug: shown\n"));
+    assert_int_equal(rename(path, in_dir(w, "log.1")), 0);
+    log_info(l, "to the old one");
+    assert_true(log_reopen(l, NULL));
+    log_info(l, "to the new one");
+    text = file_read_text(path, 1000, w->arena, NULL);
+    assert_null(strstr(text, "old"));
+    assert_non_null(strstr(text, " to the new one\n"));
+    log_close(l);
+}
+
+/* ---- users
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static void users_are_asked_once_and_cached(void **state)
+{
+    struct world *w = *state;
+    struct users *u = users_new(w->loop, USEC_PER_HOUR);
+    assert_null(users_cached(u, 0, 0));
+    users_ask(u, 0, 0, world_stop, w);
+    loop_run(w->loop);
+    const struct user *root = users_cached(u, 0, 0);
+    assert_string_equal(root->name, "root");
+    assert_string_equal(root->group, "root");
+    assert_true(text_starts(root->groups, "root"));
+    users_ask(u, 999999, 5, world_stop, w);
+    loop_run(w->loop);
+    const struct user *nobody = users_cached(u, 999999, 5);
+    assert_null(nobody->name);
+    assert_int_equal(nobody->gid, 5);
+    users_flush(u);
+    assert_non_null(users_cached(u, 0, 0));
+    users_free(u); /* with lookups under way */
+}
+
+static void never_called(void *ctx)
+{
+    (void)ctx;
+    fail_msg("was taken back");
+}
+
+static void a_question_can_be_taken_back(void **state)
+{
+    struct world *w = *state;
+    struct users *u = users_new(w->loop, USEC_PER_HOUR);
+    int a = 0;
+    users_ask(u, 0, 0, never_called, &a);
+    users_ask(u, 0, 0, world_stop, w);
+    users_cancel(u, 0, 0, &a);
+    loop_run(w->loop);
+    users_free(u);
+}
+
+/* ---- being a daemon
+ * ------------------------------------------------------------------------------------------------- */
+
+/* In a child: is the pid file held by another? */
+static int second_take(const char *path)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        struct pid_file f;
+        struct err err = {0};
+        bool ok = pid_file_take(&f, path, &err);
+        _exit(ok ? 1 : err.code == ERR_EXISTS && strstr(err.text, "runs already as process") ? 0 : 2);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+}
+
+static void the_pid_file_is_a_lock(void **state)
+{
+    struct world *w = *state;
+    const char *path = in_dir(w, "pid");
+    struct pid_file f;
+    assert_true(pid_file_take(&f, path, NULL));
+    assert_int_equal(atoi(file_read_text(in_dir(w, "pid"), 100, w->arena, NULL)), getpid());
+    /* reading it here let go of the lock, as the contract says: take it again */
+    pid_file_drop(&f);
+    assert_true(pid_file_take(&f, path, NULL));
+    assert_int_equal(second_take(path), 0);
+    pid_file_drop(&f);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(second_take(path), 1);
+}
+
+/* Runs daemon(path) in a child that detaches; returns the exit status of the first process. */
+static int first_process(void (*body)(int ready, const char *path), const char *path)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        int ready;
+        if (!daemon_detach(&ready, NULL))
+            _exit(99);
+        body(ready, path);
+        _exit(5);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+}
+
+static void daemon_that_works(int ready, const char *path)
+{
+    char text[64];
+    int n = snprintf(text, sizeof text, "%d %d", (int)getpid(), (int)getsid(0));
+    file_write_atomic(path, text, (size_t)n, 0600, NULL);
+    daemon_ready(ready);
+    _exit(0);
+}
+
+static void daemon_that_fails(int ready, const char *path)
+{
+    (void)ready, (void)path;
+    _exit(3);
+}
+
+static void the_first_process_tells_how_the_start_went(void **state)
+{
+    struct world *w = *state;
+    int pid = 0, sid = 1;
+    assert_int_equal(first_process(daemon_that_works, in_dir(w, "ids")), 0);
+    assert_int_equal(sscanf(file_read_text(in_dir(w, "ids"), 100, w->arena, NULL), "%d %d", &pid, &sid), 2);
+    assert_int_equal(pid, sid);
+    assert_int_equal(first_process(daemon_that_fails, ""), 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_file_is_replaced_whole),         TEST(errors_name_the_file_and_its_trouble),
+        TEST(directories_are_made_and_removed), TEST(the_log_has_one_line_a_message),
+        TEST(users_are_asked_once_and_cached),  TEST(a_question_can_be_taken_back),
+        TEST(the_pid_file_is_a_lock),           TEST(the_first_process_tells_how_the_start_went),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+/* The loop: timers, posts, signals, turns, processes, workers. */
+#include "io_help.h"
+
+#include "io/work.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static void timers_fire_once_and_in_order(void **state)
+{
+    struct world *w = *state;
+    int64_t start = clock_monotonic_us();
+    struct timer *t = timer_new(w->loop, world_stop, w);
+    timer_set(t, 20000);
+    loop_run(w->loop);
+    assert_in_range(clock_monotonic_us() - start, 20000, 5 * USEC_PER_SEC);
+    timer_set_at(t, clock_now_us() + 15000);
+    start = clock_now_us();
+    loop_run(w->loop);
+    assert_in_range(clock_now_us() - start, 14000, 5 * USEC_PER_SEC);
+    timer_set_at(t, 1); /* long ago */
+    loop_run(w->loop);
+    timer_free(t);
+}
+
+static void count_call(void *ctx)
+{
+    ((struct world *)ctx)->calls++;
+}
+
+static void a_stopped_timer_is_silent(void **state)
+{
+    struct world *w = *state;
+    struct timer *never = timer_new(w->loop, count_call, w), *wall = timer_new(w->loop, count_call, w);
+    struct timer *end = timer_new(w->loop, world_stop, w);
+    timer_set(never, 1000);
+    timer_stop(never);
+    timer_set_at(wall, clock_now_us() + 1000);
+    timer_set_at(wall, INT64_MAX);
+    timer_set(end, 20000);
+    loop_run(w->loop);
+    assert_int_equal(w->calls, 0);
+    timer_free(never);
+    timer_free(wall);
+    timer_free(end);
+}
+
+/* ---- posts
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+#define POSTS 1000
+
+struct posting {
+    struct world *world;
+    int next; /* the number expected */
+};
+
+struct posted {
+    struct posting *all;
+    int number;
+};
+
+static void post_came(void *ctx)
+{
+    struct posted *p = ctx;
+    assert_int_equal(p->number, p->all->next++);
+    if (p->number == POSTS - 1)
+        loop_stop(p->all->world->loop);
+    free(p);
+}
+
+static void *poster(void *ctx)
+{
+    struct posting *all = ctx;
+    for (int i = 0; i < POSTS; i++) {
+        struct posted *p = xmalloc(sizeof *p);
+        *p = (struct posted){.all = all, .number = i};
+        loop_post(all->world->loop, post_came, p);
+    }
+    return NULL;
+}
+
+static void posts_of_a_thread_come_in_order(void **state)
+{
+    struct posting all = {.world = *state};
+    pthread_t thread;
+    pthread_create(&thread, NULL, poster, &all);
+    loop_run(all.world->loop);
+    pthread_join(thread, NULL);
+    assert_int_equal(all.next, POSTS);
+}
+
+/* ---- turns
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static void the_turn_runs_after_inputs_and_an_idle_loop_sleeps(void **state)
+{
+    struct world *w = *state;
+    struct timer *end = timer_new(w->loop, world_stop, w);
+    struct rusage before, after;
+    loop_on_turn(w->loop, count_call, w);
+    timer_set(end, 300000);
+    getrusage(RUSAGE_THREAD, &before);
+    loop_run(w->loop);
+    getrusage(RUSAGE_THREAD, &after);
+    assert_in_range(w->calls, 1, 5);
+    assert_in_range(after.ru_nvcsw - before.ru_nvcsw, 0, 5);
+    loop_on_turn(w->loop, NULL, NULL);
+    timer_free(end);
+}
+
+static void signals_come_on_the_loop(void **state)
+{
+    struct world *w = *state;
+    assert_true(loop_on_signal(w->loop, SIGUSR1, world_stop, w, NULL));
+    raise(SIGUSR1);
+    loop_run(w->loop);
+}
+
+/* ---- processes
+ * ------------------------------------------------------------------------------------------------------ */
+
+struct end {
+    struct world *world;
+    int status;
+};
+
+static void process_ended(void *ctx, int status)
+{
+    struct end *e = ctx;
+    e->status = status;
+    loop_stop(e->world->loop);
+}
+
+static void a_child_is_watched_and_reaped(void **state)
+{
+    struct end e = {.world = *state};
+    pid_t child = fork();
+    if (child == 0) {
+        usleep(20000);
+        _exit(7);
+    }
+    assert_non_null(pid_watch_new(e.world->loop, child, process_ended, &e, NULL));
+    loop_run(e.world->loop);
+    assert_true(WIFEXITED(e.status));
+    assert_int_equal(WEXITSTATUS(e.status), 7);
+    assert_int_equal(waitpid(child, NULL, WNOHANG), -1);
+}
+
+static void a_process_that_is_gone_already_is_told(void **state)
+{
+    struct end e = {.world = *state};
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    waitpid(child, NULL, 0);
+    assert_non_null(pid_watch_new(e.world->loop, child, process_ended, &e, NULL));
+    loop_run(e.world->loop);
+    assert_int_equal(e.status, -1);
+}
+
+static void a_watch_can_be_taken_back(void **state)
+{
+    struct end e = {.world = *state, .status = 99};
+    struct timer *end = timer_new(e.world->loop, world_stop, e.world);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    struct pid_watch *watch = pid_watch_new(e.world->loop, child, process_ended, &e, NULL);
+    pid_watch_free(watch);
+    timer_set(end, 20000);
+    loop_run(e.world->loop);
+    assert_int_equal(e.status, 99);
+    waitpid(child, NULL, 0);
+    timer_free(end);
+}
+
+/* ---- work
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+#define WORKS 500
+
+struct works {
+    struct world *world;
+    int ran, done;
+};
+
+static void work_run(void *ctx)
+{
+    ((struct works *)ctx)->ran++; /* one thread only: no race */
+}
+
+static void work_done(void *ctx)
+{
+    struct works *all = ctx;
+    all->done++;
+    if (all->done == WORKS)
+        loop_stop(all->world->loop);
+}
+
+static void a_worker_runs_everything_once(void **state)
+{
+    struct works all = {.world = *state};
+    struct worker *worker = worker_new(all.world->loop, "test");
+    for (int i = 0; i < WORKS; i++)
+        worker_add(worker, work_run, work_done, &all);
+    loop_run(all.world->loop);
+    worker_free(worker);
+    assert_int_equal(all.ran, WORKS);
+    assert_int_equal(all.done, WORKS);
+}
+
+static void a_freed_worker_has_done_everything(void **state)
+{
+    struct works all = {.world = *state};
+    struct worker *worker = worker_new(all.world->loop, "test");
+    for (int i = 0; i < 100; i++)
+        worker_add(worker, work_run, work_done, &all);
+    worker_free(worker);
+    assert_int_equal(all.done, 100);
+}
+
+static void pool_done(void *ctx)
+{
+    struct works *all = ctx;
+    all->done++;
+    loop_stop(all->world->loop);
+}
+
+static void the_pool_runs_work(void **state)
+{
+    struct works all = {.world = *state};
+    work_start(all.world->loop, work_run, pool_done, &all);
+    loop_run(all.world->loop);
+    assert_int_equal(all.ran, 1);
+    assert_int_equal(all.done, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(timers_fire_once_and_in_order),
+        TEST(a_stopped_timer_is_silent),
+        TEST(posts_of_a_thread_come_in_order),
+        TEST(the_turn_runs_after_inputs_and_an_idle_loop_sleeps),
+        TEST(signals_come_on_the_loop),
+        TEST(a_child_is_watched_and_reaped),
+        TEST(a_process_that_is_gone_already_is_told),
+        TEST(a_watch_can_be_taken_back),
+        TEST(a_worker_runs_everything_once),
+        TEST(a_freed_worker_has_done_everything),
+        TEST(the_pool_runs_work),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
