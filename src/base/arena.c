@@ -121,14 +121,18 @@ char *arena_strdup(struct arena *a, const char *text)
 
 char *arena_printf(struct arena *a, const char *format, ...)
 {
+    char small[256];
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    int len = vsnprintf(NULL, 0, format, args);
+    int len = vsnprintf(small, sizeof small, format, args);
     va_end(args);
     CHECK(len >= 0);
     char *text = raw_alloc(a, (size_t)len + 1);
-    vsnprintf(text, (size_t)len + 1, format, again);
+    if ((size_t)len < sizeof small)
+        memcpy(text, small, (size_t)len + 1);
+    else
+        vsnprintf(text, (size_t)len + 1, format, again);
     va_end(again);
     return text;
 }

@@ -62,10 +62,14 @@ void str_addv(struct str *s, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int len = vsnprintf(NULL, 0, format, args);
+    str_reserve(s, 32);
+    size_t room = s->cap - s->len;
+    int len = vsnprintf(s->data + s->len, room, format, args);
     CHECK(len >= 0);
-    str_reserve(s, (size_t)len);
-    vsnprintf(s->data + s->len, (size_t)len + 1, format, again);
+    if ((size_t)len >= room) {
+        str_reserve(s, (size_t)len);
+        vsnprintf(s->data + s->len, (size_t)len + 1, format, again);
+    }
     va_end(again);
     s->len += (size_t)len;
 }
