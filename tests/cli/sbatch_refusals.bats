@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# What sbatch says without a cluster: mistakes in options and scripts are told before anybody is asked.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    export REMUDA_STATE="$BATS_TEST_TMPDIR/no-cluster"
+    printf '#!/bin/bash\ntrue\n' > job.sh
+}
+
+# The command must fail with status 1 and an empty stdout, and say something.
+refused() {
+    local says="$1"
+    shift
+    run --separate-stderr "$@"
+    [ "$status" -eq 1 ]
+    [ -z "$output" ]
+    [[ "$stderr" == *"$says"* ]] || { echo "$stderr"; false; }
+}
+
+@test "no controller: Slurm's line, and how to start one" {
+    refused "Unable to contact slurm controller" sbatch job.sh
+    [[ "$stderr" == *"controller not running in $REMUDA_STATE; start it with: remuda up"* ]]
+}
+
+@test "--version, --usage and --help need no cluster" {
+    run --separate-stderr sbatch --version
+    [ "$status" -eq 0 ] && [ "$output" = "slurm 25.05.0" ] && [ -z "$stderr" ]
+    run sbatch -V
+    [ "$output" = "slurm 25.05.0" ]
+    run sbatch --usage
+    [[ "$output" == "Usage: sbatch "* ]]
+    run sbatch --help
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"-J, --job-name=name"* ]]
+}
+
+@test "a script that is not there, a directory, an unreadable option file" {
+    refused "Unable to open file nofile.sh: No such file or directory" sbatch nofile.sh
+    refused "Unable to open file .: Is a directory" sbatch .
+    refused "Could not open user environment file /nope" sbatch --export-file=/nope job.sh
+    refused "Unable to read the list of nodes /nope" sbatch -F /nope job.sh
+}
+
+@test "what is no script is refused with a hint" {
+    : > empty.sh
+    refused "Batch script is empty!" sbatch empty.sh
+    printf '\n \n' > blank.sh
+    refused "only whitespace" sbatch blank.sh
+    echo 'echo hi' > bare.sh
+    refused "This does not look like a batch script" sbatch bare.sh
+    printf "'''\nJob Script\n'''\n#SBATCH -n1\n" > alvis.sh
+    refused "Python docstring" sbatch alvis.sh
+    printf '#!/bin/sh\r\ntrue\r\n' > dos.sh
+    refused "sed -i 's/\\r\$//' dos.sh" sbatch dos.sh
+    printf '#!/bin/sh\n\0' > nul.sh
+    refused "NULL character" sbatch nul.sh
+    { echo '#!/bin/sh'; head -c 4194304 /dev/zero | tr '\0' '#'; } > big.sh
+    refused "a batch script has at most 4194304" sbatch big.sh
+    refused "Batch script is empty!" sbatch < /dev/null
+}
+
+@test "mistakes in directives name script and line" {
+    printf '#!/bin/sh\n#SBATCH --ndoes=2\n' > typo.sh
+    refused "typo.sh: line 2: unrecognized option '--ndoes'; did you mean '--nodes'?" sbatch typo.sh
+    printf '#!/bin/sh\n\n#SBATCH -t soon\n' > time.sh
+    refused "time.sh: line 3: Invalid --time specification" sbatch time.sh
+    printf '#!/bin/sh\n#SBATCH --comment="x\n' > quote.sh
+    refused "Unmatched" sbatch quote.sh
+    printf '#!/bin/sh\n#PBS -l nodes=1\n' > pbs.sh
+    refused "#PBS directives are not supported yet" sbatch pbs.sh
+    refused "Unable to contact slurm controller" sbatch --ignore-pbs pbs.sh
+}
+
+@test "mistakes on the command line and in the environment" {
+    refused 'Try "sbatch --help"' sbatch --foo job.sh
+    refused "is ambiguous; possibilities: '--ntasks'" sbatch --ntas=2 job.sh
+    refused "requires an argument" sbatch -t
+    refused "Script arguments not permitted with --wrap option" sbatch --wrap=true job.sh
+    refused "mutually exclusive" sbatch --mem=1G --mem-per-cpu=1G job.sh
+    refused "not supported yet: --bb" sbatch --bb=x job.sh
+    refused "environment variable SBATCH_TIMELIMIT" env SBATCH_TIMELIMIT=soon sbatch job.sh
+    refused "NONE and NIL stand alone" sbatch --export=NONE,A=1 job.sh
+}
+
+@test "SLURM_EXIT_ERROR chooses the status" {
+    run env SLURM_EXIT_ERROR=9 sbatch --foo job.sh
+    [ "$status" -eq 9 ]
+}
+
+@test "directives behind the first command are told, here-documents are not" {
+    printf '#!/bin/sh\ntrue\n#SBATCH -n4\n' > late.sh
+    refused "late.sh: line 3: ignored, because it stands after the first command: #SBATCH -n4" sbatch late.sh
+    refused "Unable to contact" sbatch -Q late.sh
+    [[ "$stderr" != *ignored* ]]
+    printf '#!/bin/sh\ncat > x <<EOF\n#SBATCH -n4\nEOF\n' > writes.sh
+    refused "Unable to contact" sbatch writes.sh
+    [[ "$stderr" != *ignored* ]]
+}
