@@ -1,0 +1,161 @@
+#include "agent/held.h"
+
+#include "base/alloc.h"
+#include "base/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAY(state) (1u << HELD_##state)
+
+/* From → where to. FOUND steps begin as STARTING. */
+static const uint32_t moves[HELD_STATE_COUNT] = {
+    [HELD_PROLOG] = MAY(STARTING) | MAY(ENDED) | MAY(OVER),
+    [HELD_STARTING] = MAY(RUNNING) | MAY(ENDED) | MAY(OVER),
+    [HELD_RUNNING] = MAY(CLEANING) | MAY(ENDED) | MAY(OVER),
+    [HELD_CLEANING] = MAY(ENDED),
+    [HELD_ENDED] = MAY(EPILOG) | MAY(OVER),
+    [HELD_EPILOG] = MAY(OVER),
+    [HELD_OVER] = 0,
+};
+
+void held_move(struct held_step *s, enum held_state to)
+{
+    CHECK(moves[s->state] & (1u << to));
+    s->state = to;
+}
+
+void held_init(struct holdings *h)
+{
+    memset(h, 0, sizeof *h);
+    h->by_job = map_u64_new();
+    h->ended = map_u64_new();
+}
+
+static void step_free(struct held_step *s)
+{
+    held_drop_launch(s);
+    free(s->why);
+    free(s);
+}
+
+void held_done(struct holdings *h)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(h->by_job, &w)) {
+        for (struct held_step *s = w.value, *next; s; s = next) {
+            next = s->next_of_job;
+            step_free(s);
+        }
+    }
+    map_u64_free(h->by_job);
+    map_u64_free(h->ended);
+    vec_done(&h->ended_jobs);
+}
+
+struct held_step *held_of_job(const struct holdings *h, uint64_t job_id)
+{
+    return map_u64_get(h->by_job, job_id);
+}
+
+struct held_step *held_find(const struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id)
+{
+    struct held_step *s = held_of_job(h, job_id);
+    while (s && (s->attempt != attempt || s->step_id != step_id))
+        s = s->next_of_job;
+    return s;
+}
+
+struct held_step *held_add(struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id,
+                           enum held_state state)
+{
+    struct held_step *s = xcalloc(1, sizeof *s), *last = held_of_job(h, job_id);
+    *s = (struct held_step){.job_id = job_id, .attempt = attempt, .step_id = step_id, .state = state};
+    while (last && last->next_of_job)
+        last = last->next_of_job;
+    if (last)
+        last->next_of_job = s;
+    else
+        map_u64_put(h->by_job, job_id, s);
+    h->count++;
+    return s;
+}
+
+void held_remove(struct holdings *h, struct held_step *s)
+{
+    struct held_step *first = held_of_job(h, s->job_id);
+    if (first == s && !s->next_of_job) {
+        map_u64_del(h->by_job, s->job_id);
+    } else if (first == s) {
+        map_u64_put(h->by_job, s->job_id, s->next_of_job);
+    } else {
+        while (first->next_of_job != s)
+            first = first->next_of_job;
+        first->next_of_job = s->next_of_job;
+    }
+    h->count--;
+    step_free(s);
+}
+
+bool held_next(const struct holdings *h, struct held_walk *w)
+{
+    if (!w->next) {
+        if (!map_u64_next(h->by_job, &w->at))
+            return false;
+        w->next = w->at.value;
+    }
+    w->step = w->next;
+    w->next = w->step->next_of_job;
+    return true;
+}
+
+bool held_has_others(const struct holdings *h, const struct held_step *s)
+{
+    for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job)
+        if (o != s && o->attempt == s->attempt && o->state < HELD_ENDED)
+            return true;
+    return false;
+}
+
+void held_remember_ended(struct holdings *h, uint64_t job_id, uint32_t attempt)
+{
+    if (held_was_ended(h, job_id, attempt))
+        return;
+    bool known = map_u64_get(h->ended, job_id) != NULL;
+    map_u64_put(h->ended, job_id, (void *)(uintptr_t)attempt);
+    if (known)
+        return;
+    if (h->ended_jobs.n < HELD_ENDED_MAX) {
+        vec_push(&h->ended_jobs, job_id);
+        return;
+    }
+    map_u64_del(h->ended, h->ended_jobs.v[h->ended_at]);
+    h->ended_jobs.v[h->ended_at] = job_id;
+    h->ended_at = (h->ended_at + 1) % HELD_ENDED_MAX;
+}
+
+bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt)
+{
+    uintptr_t highest = (uintptr_t)map_u64_get(h->ended, job_id);
+    return highest != 0 && attempt <= highest;
+}
+
+void held_keep_launch(struct held_step *s, const struct msg_launch *l, bool with_payload)
+{
+    struct msg_launch wanted = *l;
+    struct arena *arena = arena_new();
+    struct msg_launch *copy = arena_alloc(arena, sizeof *copy);
+    if (!with_payload)
+        wanted.script = wanted.env = (struct blob){0};
+    record_copy(message_table[MSG_LAUNCH].fields, copy, &wanted, arena);
+    held_drop_launch(s); /* it may be what was copied */
+    s->arena = arena;
+    s->launch = copy;
+}
+
+void held_drop_launch(struct held_step *s)
+{
+    arena_free(s->arena);
+    s->arena = NULL;
+    s->launch = NULL;
+}

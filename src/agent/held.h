@@ -1,0 +1,92 @@
+/* The steps a node holds, and the table of their states. Private to agent/. */
+#ifndef REMUDA_AGENT_HELD_H
+#define REMUDA_AGENT_HELD_H
+
+#include "agent/note.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "model/message.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* X(state, what it means) */
+#define HELD_STATES(X)                                                                                       \
+    X(PROLOG, "the prolog runs")                                                                             \
+    X(STARTING, "a shepherd was asked for and has said nothing yet")                                         \
+    X(RUNNING, "the shepherd stands over it")                                                                \
+    X(CLEANING, "its own process ended, others are being killed")                                            \
+    X(ENDED, "nothing of it is left; what follows is decided when the settings are known")                   \
+    X(EPILOG, "the epilog runs")                                                                             \
+    X(OVER, "done; waits until its reports are acknowledged")
+
+enum held_state {
+#define X(state, doc) HELD_##state,
+    HELD_STATES(X)
+#undef X
+        HELD_STATE_COUNT
+};
+
+struct held_step {
+    uint64_t job_id;
+    uint32_t attempt;
+    int64_t step_id;
+    enum held_state state;
+    bool doomed;         /* TERMINATE came before its shepherd could be told */
+    bool exit_reported;  /* EXITED (not clean), LOST or FAILED went out */
+    bool release_wanted; /* the controller waits for RELEASED */
+    bool released;       /* RELEASED went out, or was implied by a clean EXITED */
+    int64_t pid;         /* of its shepherd; 0 = not known */
+    struct note end;     /* kind EXITED once its end is known */
+    bool lost;           /* the end is not known and never will be */
+    int64_t kill_wait_us;
+    char *why; /* of the TERMINATE; owned */
+    uint32_t unacknowledged;
+    struct arena *arena; /* launch below lives in it; NULL = none kept */
+    struct msg_launch *launch;
+    struct held_step *next_of_job;
+};
+
+#define HELD_ENDED_MAX 4096u
+
+/* Steps by job, in the order they came. */
+struct holdings {
+    struct map_u64 *by_job; /* job id → first struct held_step of the job */
+    size_t count;
+    struct map_u64 *ended; /* job id → highest attempt that is over here, for the last HELD_ENDED_MAX jobs */
+    VEC(uint64_t) ended_jobs; /* ring of their ids */
+    size_t ended_at;
+};
+
+void held_init(struct holdings *h);
+void held_done(struct holdings *h);
+struct held_step *held_find(const struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id);
+/* First step of the job; the others by next_of_job. */
+struct held_step *held_of_job(const struct holdings *h, uint64_t job_id);
+struct held_step *held_add(struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id,
+                           enum held_state state);
+void held_remove(struct holdings *h, struct held_step *s);
+/* Steps one after another: `struct held_walk w = {0}; while (held_next(h, &w)) w.step`. Steps may be removed
+ * while walking. */
+struct held_walk {
+    struct map_walk at;
+    struct held_step *step, *next;
+};
+bool held_next(const struct holdings *h, struct held_walk *w);
+/* Does another step of that start of the job still have processes here? */
+bool held_has_others(const struct holdings *h, const struct held_step *s);
+
+/* The only function that changes a state; aborts on a move the table does not allow. */
+void held_move(struct held_step *s, enum held_state to);
+
+/* A start of a job that is over here (or was ended before it came) must never begin, however late a repeated
+ * message comes. */
+void held_remember_ended(struct holdings *h, uint64_t job_id, uint32_t attempt);
+bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt);
+
+/* Keeps a copy of what is to be launched; without the script and the environment when only the job itself
+ * will be needed. */
+void held_keep_launch(struct held_step *s, const struct msg_launch *l, bool with_payload);
+void held_drop_launch(struct held_step *s);
+
+#endif

@@ -1,0 +1,108 @@
+#include "agent/report.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void reports_init(struct reports *r, uint64_t first_seq)
+{
+    memset(r, 0, sizeof *r);
+    r->next_seq = first_seq ? first_seq : 1;
+}
+
+void report_free(struct report *p)
+{
+    if (!p)
+        return;
+    free((char *)(uintptr_t)p->msg.detail);
+    free(p->node);
+    free(p);
+}
+
+void reports_done(struct reports *r)
+{
+    for (size_t i = 0; i < r->list.n; i++)
+        report_free(r->list.v[i]);
+    vec_done(&r->list);
+}
+
+/* A step on one node is one task as far as usage goes: most, least and mean are the same figure. */
+static void usage_fill(struct report *p, const struct held_step *s, const struct note *n, const char *node)
+{
+    int64_t cpu_us = n->cpu_user_us + n->cpu_system_us;
+    p->node = xstrdup(node);
+    p->usage = (struct step){
+        .job_id = s->job_id,
+        .attempt = s->attempt,
+        .step_id = s->step_id,
+        .start_us = n->start_us,
+        .suspended_us = n->suspended_us,
+        .cpu_user_us = n->cpu_user_us,
+        .cpu_system_us = n->cpu_system_us,
+        .max_rss_bytes = n->max_rss_bytes,
+        .ave_rss_bytes = n->max_rss_bytes,
+        .max_rss_node = p->node,
+        .max_vm_bytes = n->max_vm_bytes,
+        .ave_vm_bytes = n->max_vm_bytes,
+        .max_pages = n->max_pages,
+        .read_bytes = n->read_bytes,
+        .read_max_bytes = n->read_bytes,
+        .write_bytes = n->write_bytes,
+        .write_max_bytes = n->write_bytes,
+        .min_cpu_us = cpu_us,
+        .ave_cpu_us = cpu_us,
+    };
+    p->msg.usage = (struct record_list){&p->usage, 1};
+}
+
+struct report *report_make(enum report_kind kind, const struct held_step *s, const struct note *n,
+                           const char *node, int64_t now_us)
+{
+    struct report *p = xcalloc(1, sizeof *p);
+    p->msg.kind = kind;
+    p->msg.job_id = s->job_id;
+    p->msg.attempt = s->attempt;
+    p->msg.step_id = s->step_id;
+    p->msg.at_us = n && n->at_us ? n->at_us : now_us;
+    switch (kind) {
+    case REPORT_EXITED:
+        p->msg.exit_status = (int32_t)n->status;
+        p->msg.oom = n->oom;
+        usage_fill(p, s, n, node);
+        p->usage.end_us = p->msg.at_us;
+        p->usage.exit_status = p->msg.exit_status;
+        p->usage.oom = p->msg.oom;
+        break;
+    case REPORT_USAGE:
+        usage_fill(p, s, n, node);
+        break;
+    case REPORT_FAILED:
+        p->msg.retry = n->retry;
+        p->msg.detail = xstrdup(n->detail);
+        break;
+    case REPORT_STARTED:
+    case REPORT_RELEASED:
+    case REPORT_LOST:
+        break;
+    }
+    return p;
+}
+
+void reports_add(struct reports *r, struct report *p)
+{
+    p->msg.seq = r->next_seq++;
+    vec_push(&r->list, p);
+}
+
+struct report *reports_take(struct reports *r, uint64_t seq)
+{
+    for (size_t i = 0; i < r->list.n; i++) {
+        struct report *p = r->list.v[i];
+        if (p->msg.seq == seq) {
+            vec_remove(&r->list, i);
+            return p;
+        }
+    }
+    return NULL;
+}
