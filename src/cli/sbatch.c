@@ -14,6 +14,7 @@
 #include "cli/submit_host.h"
 #include "cli/submit_script.h"
 #include "model/limits.h"
+#include "model/script_args.h"
 #include "script/script.h"
 
 #include <errno.h>
@@ -215,21 +216,11 @@ static const char *joined_words(struct submission *s, const char *first, char *c
     return text;
 }
 
-/* Each ended by a newline; newlines and backslashes inside are escaped. */
 static const char *script_args(struct submission *s, char *const *words)
 {
     struct str out = STR_INIT;
-    for (; *words; words++) {
-        for (const char *c = *words; *c; c++) {
-            if (*c == '\n')
-                str_add(&out, "\\n");
-            else if (*c == '\\')
-                str_add(&out, "\\\\");
-            else
-                str_addc(&out, *c);
-        }
-        str_addc(&out, '\n');
-    }
+    for (; *words; words++)
+        script_args_add(&out, *words);
     const char *text = out.len ? arena_strdup(s->a, str_text(&out)) : NULL;
     str_done(&out);
     return text;

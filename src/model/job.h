@@ -113,7 +113,7 @@ enum mail_type {
     X(TEXT, profile, 0, "--profile, as asked")                                                                           \
     X(TEXT, container, 0, "--container, as asked")                                                                       \
     X(TEXT, export_env, 0, "--export as asked: ALL, NONE, NIL or a list")                                                \
-    X(TEXT, script_args, 0, "arguments of the script, each ended by a newline; \\\\ and \\n stand for a backslash and a newline") \
+    X(TEXT, script_args, 0, "arguments of the script (model/script_args.h)")                                             \
     X(TEXT, no_effect, 0, "options accepted without effect, with the reasons; the controller puts it into system_comment")
 
 /* What became of it. */
