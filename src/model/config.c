@@ -1,54 +1,53 @@
-/* slurm.conf's grammar. A line (with its continuations) is a list of Key=Value words; its first key says what it is: NodeName and PartitionName start a record, any
- * other line sets cluster-wide settings. NodeName=DEFAULT and PartitionName=DEFAULT lines change the record that later lines start from. */
-#include "model/config_keys.h"
-
+/* The reader of slurm.conf's grammar.
+ *
+ * A line that ends with a backslash goes on in the next. What is left after an unquoted '#' was cut off is a
+ * list of Key=Value words. The first key says what the line is: one that describes nodes or partitions
+ * (config_lines.c), or any number of cluster-wide settings. `Include FILE` reads another file in its place.
+ *
+ * Lines are taken one by one and in order, so that DEFAULT lines hold for what comes after them, and a
+ * setting that is given twice holds as given last. What may refer to nodes described later (partitions,
+ * NodeSet, DownNodes) is resolved after the last line. An unknown key must never be lost silently, and must
+ * not keep a cluster from starting either: it gives a warning. A value that makes no sense is an error. */
 #include "base/alloc.h"
-#include "base/hostlist.h"
-#include "base/map.h"
 #include "base/str.h"
-#include "base/vec.h"
+#include "model/config_parser.h"
 #include "model/limits.h"
-#include "model/settings.h"
 #include "model/settings_value.h"
 
 #include <string.h>
 
-struct word {
-    const char *key, *value;
-};
+/* How the table of settings marks the keys that are there for Slurm's sake only. */
+static const char compat_mark[] = "kept for compatibility";
 
-struct parser {
-    struct arena *a;
-    struct config *config;
-    config_reader reader;
-    void *reader_ctx;
-    const char *file;
-    int line;
-    unsigned depth;
-    struct node default_node;
-    struct partition default_part;
-    struct map_str *seen_node, *seen_part;
-    VEC(struct node) node;
-    VEC(struct partition) part;
-    VEC(const char *) warning;
-    VEC(struct word) word; /* of the line at hand */
-};
+typedef VEC(struct word) word_vec;
 
-static bool at_error(const struct parser *p, const char *key, struct err *ret_err)
+/* ---- what the reader is told ---- */
+
+void config_warn(struct parser *p, const char *format, ...)
 {
-    return err_prefix(ret_err, "%s:%d: %s", p->file, p->line, key);
+    struct str text = STR_INIT;
+    va_list args;
+    va_start(args, format);
+    str_addf(&text, "%s:%d: ", p->at.file, p->at.line);
+    str_addv(&text, format, args);
+    va_end(args);
+    vec_push(&p->warning, arena_strdup(p->a, str_text(&text)));
+    str_done(&text);
 }
 
-static void warn_unknown(struct parser *p, const char *key, const char *const *names, size_t n, const char *where)
+void config_warn_unknown(struct parser *p, const char *key, const char *where, const char *const *names,
+                         size_t n)
 {
     const char *near = text_nearest(key, names, n);
-    const char *hint = near ? arena_printf(p->a, "; did you mean %s?", near) : "";
-    vec_push(&p->warning, arena_printf(p->a, "%s:%d: unknown key \"%s\"%s is ignored%s", p->file, p->line, key, where, hint));
+    if (near)
+        config_warn(p, "unknown key \"%.100s\"%s; did you mean %s?", key, where, near);
+    else
+        config_warn(p, "unknown key \"%.100s\"%s; it has no effect", key, where);
 }
 
-static void warn_idle(struct parser *p, const char *key)
+bool config_error_at(const struct place *at, const char *what, struct err *ret_err)
 {
-    vec_push(&p->warning, arena_printf(p->a, "%s:%d: %s is a key of Slurm's that has no effect in Remuda", p->file, p->line, key));
+    return err_prefix(ret_err, "%s:%d: %s", at->file, at->line, what);
 }
 
 /* ---- words ---- */
@@ -58,206 +57,51 @@ static bool blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Value up to a blank; quotes keep blanks and are dropped. */
-static const char *value_take(struct parser *p, const char **at)
+static const char *blanks_skip(const char *at)
+{
+    while (blank(*at))
+        at++;
+    return at;
+}
+
+/* A value ends at a blank; quotes keep blanks and are dropped; \# is a plain '#'. */
+static bool value_take(struct parser *p, const char **at, const char **ret, struct err *ret_err)
 {
     struct str value = STR_INIT;
-    char quote = 0;
+    bool quoted = false;
     const char *c = *at;
-    for (; *c && (quote || !blank(*c)); c++) {
-        if (quote ? *c == quote : (*c == '"' || *c == '\''))
-            quote = quote ? 0 : *c;
-        else
+    for (; *c && (quoted || !blank(*c)); c++) {
+        if (*c == '"')
+            quoted = !quoted;
+        else if (*c != '\\' || c[1] != '#')
             str_addc(&value, *c);
     }
     *at = c;
-    const char *text = arena_strdup(p->a, str_text(&value));
+    *ret = arena_strdup(p->a, str_text(&value));
     str_done(&value);
-    return text;
+    return !quoted || err_set(ret_err, ERR_INVALID, "a quotation mark is not closed");
 }
 
-static bool words_read(struct parser *p, const char *text, struct err *ret_err)
+static bool word_take(struct parser *p, const char **at, struct word *ret, struct err *ret_err)
 {
-    vec_clear(&p->word);
-    for (const char *at = text;;) {
-        while (blank(*at))
-            at++;
-        if (!*at)
-            return true;
-        size_t len = strcspn(at, "= \t\r");
-        struct word w = {.key = arena_strndup(p->a, at, len)};
-        at += len;
-        while (blank(*at))
-            at++;
-        if (*at != '=' && text_is_nocase(w.key, "Include")) {
-            w.value = value_take(p, &at);
-        } else if (*at != '=' || !len) {
-            err_set(ret_err, ERR_INVALID, "Key=Value is expected, not \"%.60s\"", w.key);
-            return err_prefix(ret_err, "%s:%d", p->file, p->line);
-        } else {
-            at++;
-            while (blank(*at))
-                at++;
-            w.value = value_take(p, &at);
-        }
-        vec_push(&p->word, w);
-    }
+    size_t len = strcspn(*at, "= \t\r");
+    ret->key = arena_strndup(p->a, *at, len);
+    const char *after = blanks_skip(*at + len);
+    if (*after == '=' && len)
+        after = blanks_skip(after + 1);
+    else if (!text_is_nocase(ret->key, "Include"))
+        return err_set(ret_err, ERR_INVALID, "Key=Value is expected, not \"%.60s\"", *at);
+    *at = after;
+    return value_take(p, at, &ret->value, ret_err);
 }
 
-/* ---- nodes ---- */
-
-static const struct node_key *node_key_find(const char *key)
+static bool words_take(struct parser *p, const char *text, word_vec *words, struct err *ret_err)
 {
-    for (size_t i = 0; i < node_key_count; i++)
-        if (text_is_nocase(node_keys[i].key, key))
-            return &node_keys[i];
-    return NULL;
-}
-
-static bool node_words(struct parser *p, struct node *n, struct err *ret_err)
-{
-    for (size_t i = 1; i < p->word.n; i++) {
-        struct word w = p->word.v[i];
-        const struct node_key *k = node_key_find(w.key);
-        if (!k) {
-            const char *names[64];
-            for (size_t j = 0; j < node_key_count; j++)
-                names[j] = node_keys[j].key;
-            warn_unknown(p, w.key, names, node_key_count, " of a NodeName line");
-        } else if (!k->set) {
-            warn_idle(p, k->key);
-        } else if (!k->set(n, w.value, p->a, ret_err)) {
-            return at_error(p, k->key, ret_err);
-        }
-    }
-    return true;
-}
-
-/* What was not said follows from what was: CPUs from sockets × cores × threads, or one socket with that many cores. */
-static bool node_complete(struct node *n, struct err *ret_err)
-{
-    if (!n->threads_per_core)
-        n->threads_per_core = 1;
-    if (!n->boards)
-        n->boards = 1;
-    int64_t shape = (int64_t) n->sockets * n->cores_per_socket * n->threads_per_core;
-    if (!n->cpus && !n->sockets && !n->cores_per_socket)
-        n->cpus = 1;
-    if (n->cpus && !shape) {
-        int32_t sockets = n->sockets ? n->sockets : 1;
-        int32_t per = n->cores_per_socket ? n->cores_per_socket : n->cpus / sockets / n->threads_per_core;
-        n->cores_per_socket = per ? per : 1;
-        n->sockets = n->sockets ? n->sockets : n->cpus / n->cores_per_socket / n->threads_per_core;
-        if (!n->sockets)
-            n->sockets = 1;
-    }
-    if (!n->sockets)
-        n->sockets = 1;
-    if (!n->cores_per_socket)
-        n->cores_per_socket = 1;
-    shape = (int64_t) n->sockets * n->cores_per_socket * n->threads_per_core;
-    if (!n->cpus)
-        n->cpus = (int32_t) (shape < LIMIT_CPUS_PER_NODE ? shape : LIMIT_CPUS_PER_NODE);
-    if (n->cpus != shape && n->cpus != shape / n->threads_per_core && (int64_t) n->cpus > shape)
-        return err_set(ret_err, ERR_INVALID, "%s: CPUs=%d is more than Sockets × CoresPerSocket × ThreadsPerCore = %lld", n->name, n->cpus, (long long) shape);
-    if (!n->memory_mib)
-        n->memory_mib = 1;
-    if (!n->weight)
-        n->weight = 1;
-    return true;
-}
-
-/* NodeAddr and NodeHostname may be ranges beside the names: the i-th for the i-th. */
-static const char *ith_of(const char *text, size_t i, size_t n, struct arena *a)
-{
-    struct hostlist list = HOSTLIST_INIT;
-    const char *result = text;
-    if (text && hostlist_parse(&list, text, NULL) && list.n == n && n > 1)
-        result = arena_strdup(a, list.name[i]);
-    hostlist_done(&list);
-    return result;
-}
-
-static bool node_add(struct parser *p, const struct node *like, const struct hostlist *names, size_t i, struct err *ret_err)
-{
-    struct node n = *like;
-    n.name = arena_strdup(p->a, names->name[i]);
-    n.addr = ith_of(like->addr, i, names->n, p->a);
-    n.hostname = ith_of(like->hostname, i, names->n, p->a);
-    if (strlen(n.name) >= LIMIT_NAME_BYTES || p->node.n >= LIMIT_NODES)
-        return err_set(ret_err, ERR_LIMIT, "at most %u nodes with names shorter than %u bytes", LIMIT_NODES, LIMIT_NAME_BYTES);
-    if (map_str_get(p->seen_node, n.name))
-        return err_set(ret_err, ERR_INVALID, "node %s is described twice", n.name);
-    if (!node_complete(&n, ret_err))
-        return false;
-    map_str_put(p->seen_node, n.name, p);
-    vec_push(&p->node, n);
-    return true;
-}
-
-static bool node_line(struct parser *p, struct err *ret_err)
-{
-    const char *value = p->word.v[0].value;
-    bool is_default = text_is_nocase(value, "DEFAULT");
-    struct node n = p->default_node;
-    struct hostlist names = HOSTLIST_INIT;
-    if (!node_words(p, &n, ret_err))
-        return false;
-    if (is_default) {
-        p->default_node = n;
-        return true;
-    }
-    bool ok = hostlist_parse(&names, value, ret_err) && (names.n || err_set(ret_err, ERR_INVALID, "a name is missing"));
-    for (size_t i = 0; ok && i < names.n; i++)
-        ok = node_add(p, &n, &names, i, ret_err);
-    hostlist_done(&names);
-    return ok || at_error(p, "NodeName", ret_err);
-}
-
-/* ---- partitions ---- */
-
-static bool part_words(struct parser *p, struct partition *part, struct err *ret_err)
-{
-    for (size_t i = 1; i < p->word.n; i++) {
-        struct word w = p->word.v[i];
-        const struct partition_key *k = NULL;
-        for (size_t j = 0; j < partition_key_count && !k; j++)
-            if (text_is_nocase(partition_keys[j].key, w.key))
-                k = &partition_keys[j];
-        if (!k) {
-            const char *names[64];
-            for (size_t j = 0; j < partition_key_count; j++)
-                names[j] = partition_keys[j].key;
-            warn_unknown(p, w.key, names, partition_key_count, " of a PartitionName line");
-        } else if (!k->set) {
-            warn_idle(p, k->key);
-        } else if (!k->set(part, w.value, p->a, ret_err)) {
-            return at_error(p, k->key, ret_err);
-        }
-    }
-    return true;
-}
-
-static bool part_line(struct parser *p, struct err *ret_err)
-{
-    const char *value = p->word.v[0].value;
-    struct partition part = p->default_part;
-    if (!part_words(p, &part, ret_err))
-        return false;
-    if (text_is_nocase(value, "DEFAULT")) {
-        p->default_part = part;
-        return true;
-    }
-    struct span rest = span_of(value), piece;
-    while (span_next(&rest, ',', &piece)) {
-        piece = span_trim(piece);
-        part.name = arena_strndup(p->a, piece.data, piece.len);
-        if (!piece.len || piece.len >= LIMIT_NAME_BYTES || p->part.n >= LIMIT_PARTITIONS || map_str_get(p->seen_part, part.name)) {
-            err_set(ret_err, ERR_INVALID, "\"%s\" is no name, is described twice, or exceeds the limit of %u partitions", part.name, LIMIT_PARTITIONS);
-            return at_error(p, "PartitionName", ret_err);
-        }
-        map_str_put(p->seen_part, part.name, p);
-        vec_push(&p->part, part);
+    for (const char *at = blanks_skip(text); *at; at = blanks_skip(at)) {
+        struct word w;
+        if (!word_take(p, &at, &w, ret_err))
+            return err_prefix(ret_err, "%s:%d", p->at.file, p->at.line);
+        vec_push(words, w);
     }
     return true;
 }
@@ -272,157 +116,149 @@ static const struct setting *setting_find(const char *key)
     return NULL;
 }
 
-static bool idle_key(const char *key)
+static const char *idle_key_find(const char *key)
 {
     for (size_t i = 0; i < idle_key_count; i++)
         if (text_is_nocase(idle_keys[i], key))
-            return true;
-    return false;
+            return idle_keys[i];
+    return NULL;
 }
 
-static void warn_setting(struct parser *p, const char *key)
+static void warn_unknown_setting(struct parser *p, const char *key)
 {
     VEC(const char *) names = {0};
     for (size_t i = 0; i < setting_count; i++)
         vec_push(&names, setting_table[i].key);
-    vec_push(&names, "NodeName");
-    vec_push(&names, "PartitionName");
-    vec_push(&names, "Include");
-    warn_unknown(p, key, names.v, names.n, "");
+    static const char *const starts[] = {"NodeName", "PartitionName", "NodeSet", "DownNodes", "Include"};
+    for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+        vec_push(&names, starts[i]);
+    for (size_t i = 0; i < idle_key_count; i++)
+        vec_push(&names, idle_keys[i]);
+    config_warn_unknown(p, key, "", names.v, names.n);
     vec_done(&names);
 }
 
-static bool file_parse(struct parser *p, const char *text, const char *file, struct err *ret_err);
-
-static bool include(struct parser *p, const char *path, struct err *ret_err)
+static void warn_compat(struct parser *p, const struct setting *k)
 {
-    const char *file = p->file;
-    int line = p->line;
-    if (p->depth >= LIMIT_CONFIG_INCLUDE_DEPTH) {
-        err_set(ret_err, ERR_LIMIT, "files include each other more than %u deep", LIMIT_CONFIG_INCLUDE_DEPTH);
-        return at_error(p, "Include", ret_err);
-    }
-    const char *text = p->reader ? p->reader(p->reader_ctx, path, p->a, ret_err) : NULL;
-    if (!text) {
-        if (!p->reader)
-            err_set(ret_err, ERR_UNSUPPORTED, "Include is not possible here");
-        return at_error(p, "Include", ret_err);
-    }
-    p->depth++;
-    bool ok = file_parse(p, text, path, ret_err);
-    p->depth--;
-    p->file = file;
-    p->line = line;
-    return ok;
+    if (text_starts(k->doc, compat_mark))
+        config_warn(p, "%s has no effect in Remuda; it is %s", k->key, k->doc);
 }
 
-static bool setting_line(struct parser *p, struct err *ret_err)
+static bool setting_take(struct parser *p, const struct word *w, struct err *ret_err)
 {
-    for (size_t i = 0; i < p->word.n; i++) {
-        struct word w = p->word.v[i];
-        const struct setting *k = setting_find(w.key);
-        if (k) {
-            if (!setting_set(k, &p->config->settings, w.value, ret_err))
-                return at_error(p, k->key, ret_err);
-        } else if (text_is_nocase(w.key, "Include")) {
-            if (!include(p, w.value, ret_err))
-                return false;
-        } else if (idle_key(w.key)) {
-            warn_idle(p, w.key);
-        } else {
-            warn_setting(p, w.key);
-        }
+    const struct setting *k = setting_find(w->key);
+    const char *idle = k ? NULL : idle_key_find(w->key);
+    if (k) {
+        if (!setting_set(k, p->settings, w->value, ret_err))
+            return config_error_at(&p->at, k->key, ret_err);
+        warn_compat(p, k);
+    } else if (idle) {
+        config_warn(p, "%s is known to Slurm but has no effect in Remuda", idle);
+    } else {
+        warn_unknown_setting(p, w->key);
     }
     return true;
 }
 
 /* ---- files ---- */
 
-static bool line_parse(struct parser *p, const char *line, struct err *ret_err)
+static bool file_parse(struct parser *p, const char *text, const char *file, struct err *ret_err);
+
+static bool include_take(struct parser *p, const char *path, struct err *ret_err)
 {
-    if (!words_read(p, line, ret_err))
-        return false;
-    if (!p->word.n)
-        return true;
-    if (text_is_nocase(p->word.v[0].key, "NodeName"))
-        return node_line(p, ret_err);
-    if (text_is_nocase(p->word.v[0].key, "PartitionName"))
-        return part_line(p, ret_err);
-    return setting_line(p, ret_err);
+    struct place at = p->at;
+    if (text_empty(path)) {
+        err_set(ret_err, ERR_INVALID, "the name of a file is missing");
+        return config_error_at(&at, "Include", ret_err);
+    }
+    if (p->depth == LIMIT_CONFIG_INCLUDE_DEPTH) {
+        err_set(ret_err, ERR_LIMIT, "files include each other more than %u deep", LIMIT_CONFIG_INCLUDE_DEPTH);
+        return config_error_at(&at, "Include", ret_err);
+    }
+    if (!p->reader)
+        err_set(ret_err, ERR_UNSUPPORTED, "other files cannot be read here");
+    const char *text = p->reader ? p->reader(p->reader_ctx, path, p->a, ret_err) : NULL;
+    if (!text)
+        return config_error_at(&at, "Include", ret_err);
+    p->depth++;
+    bool ok = file_parse(p, text, path, ret_err);
+    p->depth--;
+    p->at = at;
+    return ok;
 }
 
-/* Cuts a comment off: an unquoted '#', unless a backslash stands before it. */
-static void comment_cut(struct str *line, size_t from)
+static bool line_take(struct parser *p, const struct line *line, struct err *ret_err)
 {
-    char quote = 0;
-    for (size_t i = from; i < line->len; i++) {
-        char c = line->data[i];
-        if (quote)
-            quote = c == quote ? 0 : quote;
-        else if (c == '"' || c == '\'')
-            quote = c;
-        else if (c == '#' && (i == 0 || line->data[i - 1] != '\\')) {
+    bool taken, ok = config_line_take(p, line, &taken, ret_err);
+    for (size_t i = 0; ok && !taken && i < line->n; i++) {
+        const struct word *w = &line->word[i];
+        if (text_is_nocase(w->key, "Include"))
+            ok = include_take(p, w->value, ret_err);
+        else
+            ok = setting_take(p, w, ret_err);
+    }
+    return ok;
+}
+
+/* Cuts a comment off: a '#' outside quotes, unless a backslash stands before it. */
+static void comment_cut(struct str *line)
+{
+    bool quoted = false;
+    for (size_t i = 0; i < line->len; i++) {
+        if (line->data[i] == '"') {
+            quoted = !quoted;
+        } else if (line->data[i] == '#' && !quoted && (i == 0 || line->data[i - 1] != '\\')) {
             str_cut(line, i);
             return;
         }
     }
 }
 
+static bool line_parse(struct parser *p, struct str *text, struct err *ret_err)
+{
+    word_vec words = {0};
+    comment_cut(text);
+    bool ok = words_take(p, str_text(text), &words, ret_err);
+    if (ok && words.n)
+        ok = line_take(p, &(struct line){words.v, words.n}, ret_err);
+    vec_done(&words);
+    return ok;
+}
+
+/* Adds one line of the file; true if the next one belongs to it. */
+static bool line_join(struct str *line, struct span piece)
+{
+    while (piece.len && blank(piece.data[piece.len - 1]))
+        piece.len--;
+    bool more = piece.len && piece.data[piece.len - 1] == '\\';
+    str_addn(line, piece.data, more ? piece.len - 1 : piece.len);
+    if (more)
+        str_addc(line, ' ');
+    return more;
+}
+
 static bool file_parse(struct parser *p, const char *text, const char *file, struct err *ret_err)
 {
     struct span rest = span_of(text), piece;
     struct str line = STR_INIT;
-    bool ok = true;
-    int number = 0;
-    if (strlen(text) > LIMIT_CONFIG_BYTES)
-        return err_set(ret_err, ERR_LIMIT, "%s is larger than %u bytes", file, LIMIT_CONFIG_BYTES);
-    p->file = file;
-    while (ok && span_next(&rest, '\n', &piece)) {
-        size_t from = line.len;
-        number++;
-        if (!from)
-            p->line = number;
-        str_addn(&line, piece.data, piece.len);
-        comment_cut(&line, from);
-        while (line.len && blank(line.data[line.len - 1]))
-            str_cut(&line, line.len - 1);
-        if (line.len && line.data[line.len - 1] == '\\' && rest.data) {
-            line.data[line.len - 1] = ' ';
+    bool ok = true, more = false;
+    if (rest.len > LIMIT_CONFIG_BYTES)
+        return err_set(ret_err, ERR_LIMIT, "%s: the configuration is larger than %u bytes", file,
+                       LIMIT_CONFIG_BYTES);
+    for (int number = 1; ok && span_next(&rest, '\n', &piece); number++) {
+        if (!more)
+            p->at = (struct place){file, number};
+        more = line_join(&line, piece) && rest.data;
+        if (more)
             continue;
-        }
-        ok = line_parse(p, str_text(&line), ret_err);
+        ok = line_parse(p, &line, ret_err);
         str_clear(&line);
     }
     str_done(&line);
     return ok;
 }
 
-/* Node lists of partitions become explicit: ALL is every node, unknown names are errors. */
-static bool parts_finish(struct parser *p, struct err *ret_err)
-{
-    for (size_t i = 0; i < p->part.n; i++) {
-        struct partition *part = &p->part.v[i];
-        struct hostlist names = HOSTLIST_INIT;
-        struct str folded = STR_INIT;
-        bool ok = true;
-        if (text_is_nocase(part->nodes, "ALL")) {
-            for (size_t n = 0; n < p->node.n; n++)
-                hostlist_add(&names, p->node.v[n].name);
-        } else {
-            ok = hostlist_parse(&names, part->nodes ? part->nodes : "", ret_err);
-        }
-        for (size_t n = 0; ok && n < names.n; n++)
-            if (!map_str_get(p->seen_node, names.name[n]))
-                ok = err_set(ret_err, ERR_INVALID, "%s: PartitionName=%s names the node %s, which no NodeName line describes", p->file, part->name, names.name[n]);
-        hostlist_fold(&names, &folded);
-        part->nodes = arena_strdup(p->a, str_text(&folded));
-        str_done(&folded);
-        hostlist_done(&names);
-        if (!ok)
-            return false;
-    }
-    return true;
-}
+/* ---- the whole ---- */
 
 static void result_fill(struct parser *p, struct config *ret)
 {
@@ -434,26 +270,40 @@ static void result_fill(struct parser *p, struct config *ret)
     ret->nwarnings = p->warning.n;
 }
 
-bool config_parse(const char *text, const char *file, config_reader reader, void *ctx, struct config *ret, struct err *ret_err)
+static void parser_done(struct parser *p)
+{
+    map_str_free(p->node_number);
+    map_str_free(p->part_seen);
+    vec_done(&p->node);
+    vec_done(&p->part);
+    vec_done(&p->part_at);
+    vec_done(&p->set);
+    vec_done(&p->down);
+    vec_done(&p->warning);
+}
+
+bool config_parse(const char *text, const char *file, config_reader reader, void *ctx, struct config *ret,
+                  struct err *ret_err)
 {
     struct config config = {.arena = arena_new()};
-    struct parser p = {.a = config.arena, .config = &config, .reader = reader, .reader_ctx = ctx, .seen_node = map_str_new(), .seen_part = map_str_new()};
+    struct parser p = {
+        .a = config.arena,
+        .settings = &config.settings,
+        .reader = reader,
+        .reader_ctx = ctx,
+        .default_part = {.priority_tier = 1, .priority_job_factor = 1},
+        .node_number = map_str_new(),
+        .part_seen = map_str_new(),
+    };
     settings_default(&config.settings);
-    p.default_part.priority_tier = 1;
-    p.default_part.priority_job_factor = 1;
-    bool ok = file_parse(&p, text, arena_strdup(p.a, file), ret_err) && parts_finish(&p, ret_err);
+    bool ok = file_parse(&p, text, arena_strdup(p.a, file), ret_err) && config_lines_finish(&p, ret_err);
     if (ok) {
         result_fill(&p, &config);
         *ret = config;
     } else {
         arena_free(config.arena);
     }
-    map_str_free(p.seen_node);
-    map_str_free(p.seen_part);
-    vec_done(&p.node);
-    vec_done(&p.part);
-    vec_done(&p.warning);
-    vec_done(&p.word);
+    parser_done(&p);
     return ok;
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "base/hostlist.h"
 #include "base/str.h"
 #include "model/gres.h"
 #include "model/limits.h"
@@ -10,14 +9,30 @@
 
 #include <string.h>
 
+#define PRIORITY_MAX 65533
+
 /* ---- values ---- */
+
+static bool text(const char *value, const char **ret)
+{
+    *ret = text_empty(value) ? NULL : value;
+    return true;
+}
+
+static bool enum_set(const struct enum_names *names, const char *allowed, const char *value, int32_t *ret,
+                     struct err *ret_err)
+{
+    return enum_value(names, value, ret) ||
+           err_set(ret_err, ERR_INVALID, "%s is expected, not \"%.60s\"", allowed, value);
+}
 
 static bool number(const char *value, int64_t min, int64_t max, int32_t *ret, struct err *ret_err)
 {
     int64_t n;
     if (!text_to_i64(value, min, max, &n))
-        return err_set(ret_err, ERR_INVALID, "a number from %lld to %lld is expected, not \"%.60s\"", (long long) min, (long long) max, value);
-    *ret = (int32_t) n;
+        return err_set(ret_err, ERR_INVALID, "a number from %lld to %lld is expected, not \"%.60s\"",
+                       (long long)min, (long long)max, value);
+    *ret = (int32_t)n;
     return true;
 }
 
@@ -44,15 +59,6 @@ static bool limit_time(const char *value, int64_t *ret, struct err *ret_err)
     return true;
 }
 
-static bool limit_mib(const char *value, int64_t *ret, struct err *ret_err)
-{
-    if (text_is_nocase(value, "UNLIMITED")) {
-        *ret = 0;
-        return true;
-    }
-    return size_parse_mib(value, ret, ret_err);
-}
-
 static bool list_text(const char *value, const char **ret)
 {
     *ret = text_is_nocase(value, "ALL") || text_empty(value) ? NULL : value;
@@ -61,99 +67,86 @@ static bool list_text(const char *value, const char **ret)
 
 /* ---- nodes ---- */
 
-#define NODE_KEY(name) static bool node_##name(struct node *n, const char *value, struct arena *a, struct err *ret_err)
-#define NODE_TEXT(name, member)  \
-    NODE_KEY(name)               \
-    {                            \
-        (void) a;                \
-        (void) ret_err;          \
-        n->member = value;       \
-        return true;             \
-    }
-#define NODE_NUMBER(name, member, min, max)                   \
-    NODE_KEY(name)                                            \
-    {                                                         \
-        (void) a;                                             \
-        return number(value, min, max, &n->member, ret_err);  \
-    }
-#define NODE_MIB(name, member)                                \
-    NODE_KEY(name)                                            \
-    {                                                         \
-        (void) a;                                             \
-        return size_parse_mib(value, &n->member, ret_err);    \
+#define NODE_KEY(name)                                                                                       \
+    static bool node_##name(void *record, const char *value, struct arena *a, struct err *ret_err)
+#define NODE_AS(name, call)                                                                                  \
+    NODE_KEY(name)                                                                                           \
+    {                                                                                                        \
+        struct node_draft *d = record;                                                                       \
+        return call;                                                                                         \
     }
 
-NODE_TEXT(addr, addr)
-NODE_TEXT(hostname, hostname)
-NODE_TEXT(features, features)
-NODE_TEXT(arch, arch)
-NODE_NUMBER(cpus, cpus, 1, LIMIT_CPUS_PER_NODE)
-NODE_NUMBER(boards, boards, 1, 1024)
-NODE_NUMBER(sockets, sockets, 1, 1024)
-NODE_NUMBER(cores, cores_per_socket, 1, 4096)
-NODE_NUMBER(threads, threads_per_core, 1, 64)
-NODE_NUMBER(core_spec, core_spec, 0, LIMIT_CPUS_PER_NODE)
-NODE_NUMBER(weight, weight, 0, INT32_MAX)
-NODE_MIB(memory, memory_mib)
-NODE_MIB(memory_spec, memory_spec_mib)
-NODE_MIB(tmp_disk, tmp_disk_mib)
+NODE_AS(addr, text(value, &d->node.addr))
+NODE_AS(hostname, text(value, &d->node.hostname))
+NODE_AS(features, text(value, &d->node.features))
+NODE_AS(arch, text(value, &d->node.arch))
+NODE_AS(reason, text(value, &d->node.reason))
+NODE_AS(cpus, number(value, 1, LIMIT_CPUS_PER_NODE, &d->node.cpus, ret_err))
+NODE_AS(boards, number(value, 1, 1024, &d->node.boards, ret_err))
+NODE_AS(sockets, number(value, 1, LIMIT_CPUS_PER_NODE, &d->node.sockets, ret_err))
+NODE_AS(board_sockets, number(value, 1, 1024, &d->sockets_per_board, ret_err))
+NODE_AS(cores, number(value, 1, LIMIT_CPUS_PER_NODE, &d->node.cores_per_socket, ret_err))
+NODE_AS(threads, number(value, 1, 64, &d->node.threads_per_core, ret_err))
+NODE_AS(core_spec, number(value, 0, LIMIT_CPUS_PER_NODE, &d->node.core_spec, ret_err))
+NODE_AS(weight, number(value, 0, INT32_MAX, &d->node.weight, ret_err))
+NODE_AS(memory, size_parse_mib(value, &d->node.memory_mib, ret_err))
+NODE_AS(memory_spec, size_parse_mib(value, &d->node.memory_spec_mib, ret_err))
+NODE_AS(tmp_disk, size_parse_mib(value, &d->node.tmp_disk_mib, ret_err))
+NODE_AS(is_virtual, setting_parse_bool(value, &d->node.is_virtual, ret_err))
+NODE_AS(state, node_state_set(&d->node, value, ret_err))
 
 NODE_KEY(gres)
 {
+    struct node_draft *d = record;
     struct gres_list list;
+    struct str folded = STR_INIT;
     if (!gres_parse(value, a, &list, ret_err))
         return false;
-    n->gres = text_is_nocase(value, "none") || text_empty(value) ? NULL : value;
+    gres_format(&list, &folded);
+    d->node.gres = list.n ? arena_strdup(a, str_text(&folded)) : NULL;
+    str_done(&folded);
     return true;
 }
 
 NODE_KEY(devices)
 {
+    struct node_draft *d = record;
     struct device_list list;
-    n->devices = value;
+    d->node.devices = text_empty(value) ? NULL : value;
     return devices_parse(value, a, &list, ret_err);
 }
 
-NODE_KEY(is_virtual)
+bool node_state_set(struct node *n, const char *value, struct err *ret_err)
 {
-    (void) a;
-    return setting_parse_bool(value, &n->is_virtual, ret_err);
+    static const struct {
+        const char *word;
+        enum node_state state;
+        bool drain, fail;
+    } words[] = {
+        {"UNKNOWN", NODE_UNKNOWN, false, false}, {"IDLE", NODE_UNKNOWN, false, false},
+        {"CLOUD", NODE_UNKNOWN, false, false},   {"DOWN", NODE_DOWN, false, false},
+        {"FUTURE", NODE_FUTURE, false, false},   {"DRAIN", NODE_UNKNOWN, true, false},
+        {"FAIL", NODE_UNKNOWN, false, true},     {"FAILING", NODE_UNKNOWN, false, true},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (text_is_nocase(words[i].word, value)) {
+            n->state = words[i].state;
+            n->drain = words[i].drain;
+            n->fail = words[i].fail;
+            return true;
+        }
+    return err_set(ret_err, ERR_INVALID, "UNKNOWN, DOWN, DRAIN, FAIL or FUTURE is expected, not \"%.60s\"",
+                   value);
 }
 
-NODE_KEY(reason)
-{
-    (void) a;
-    (void) ret_err;
-    n->reason = value;
-    return true;
-}
-
-NODE_KEY(state)
-{
-    (void) a;
-    if (text_is_nocase(value, "UNKNOWN") || text_is_nocase(value, "IDLE") || text_is_nocase(value, "CLOUD"))
-        n->state = NODE_UNKNOWN;
-    else if (text_is_nocase(value, "DOWN"))
-        n->state = NODE_DOWN;
-    else if (text_is_nocase(value, "DRAIN"))
-        n->drain = true;
-    else if (text_is_nocase(value, "FAIL") || text_is_nocase(value, "FAILING"))
-        n->fail = true;
-    else if (text_is_nocase(value, "FUTURE"))
-        n->state = NODE_FUTURE;
-    else
-        return err_set(ret_err, ERR_INVALID, "UNKNOWN, DOWN, DRAIN, FAIL or FUTURE is expected, not \"%.60s\"", value);
-    return true;
-}
-
-const struct node_key node_keys[] = {
+static const struct line_key node_rows[] = {
     {"NodeAddr", node_addr},
     {"NodeHostname", node_hostname},
     {"CPUs", node_cpus},
     {"Procs", node_cpus},
     {"Boards", node_boards},
     {"Sockets", node_sockets},
-    {"SocketsPerBoard", node_sockets},
+    {"SocketsPerBoard", node_board_sockets},
     {"CoresPerSocket", node_cores},
     {"ThreadsPerCore", node_threads},
     {"CoreSpecCount", node_core_spec},
@@ -172,31 +165,36 @@ const struct node_key node_keys[] = {
     {"BcastAddr", NULL},
     {"CpuBind", NULL},
     {"CpuSpecList", NULL},
+    {"Parameters", NULL},
     {"Port", NULL},
+    {"RestrictedCoresPerGPU", NULL},
+    {"Topology", NULL},
 };
-const size_t node_key_count = ARRAY_LEN(node_keys);
+const struct line_keys node_keys = {node_rows, ARRAY_LEN(node_rows)};
 
 /* ---- partitions ---- */
 
-#define PART_KEY(name) static bool part_##name(struct partition *p, const char *value, struct arena *a, struct err *ret_err)
-#define PART_AS(name, call)  \
-    PART_KEY(name)           \
-    {                        \
-        (void) a;            \
-        (void) ret_err;      \
-        return call;         \
+#define PART_KEY(name)                                                                                       \
+    static bool part_##name(void *record, const char *value, struct arena *a, struct err *ret_err)
+#define PART_AS(name, call)                                                                                  \
+    PART_KEY(name)                                                                                           \
+    {                                                                                                        \
+        struct partition *p = record;                                                                        \
+        return call;                                                                                         \
     }
 
+PART_AS(nodes, text(value, &p->nodes))
+PART_AS(state, enum_set(&part_state_names, "UP, DOWN, DRAIN or INACTIVE", value, &p->state, ret_err))
 PART_AS(max_time, limit_time(value, &p->max_time_us, ret_err))
 PART_AS(default_time, limit_time(value, &p->default_time_us, ret_err))
 PART_AS(min_nodes, number(value, 0, LIMIT_NODES, &p->min_nodes, ret_err))
 PART_AS(max_nodes, limit_number(value, &p->max_nodes, ret_err))
 PART_AS(max_cpus, limit_number(value, &p->max_cpus_per_node, ret_err))
-PART_AS(max_mem_node, limit_mib(value, &p->max_mem_per_node_mib, ret_err))
-PART_AS(max_mem_cpu, limit_mib(value, &p->max_mem_per_cpu_mib, ret_err))
-PART_AS(def_mem_node, limit_mib(value, &p->def_mem_per_node_mib, ret_err))
-PART_AS(def_mem_cpu, limit_mib(value, &p->def_mem_per_cpu_mib, ret_err))
-PART_AS(def_mem_gpu, limit_mib(value, &p->def_mem_per_gpu_mib, ret_err))
+PART_AS(max_mem_node, setting_parse_mib(value, &p->max_mem_per_node_mib, ret_err))
+PART_AS(max_mem_cpu, setting_parse_mib(value, &p->max_mem_per_cpu_mib, ret_err))
+PART_AS(def_mem_node, setting_parse_mib(value, &p->def_mem_per_node_mib, ret_err))
+PART_AS(def_mem_cpu, setting_parse_mib(value, &p->def_mem_per_cpu_mib, ret_err))
+PART_AS(def_mem_gpu, setting_parse_mib(value, &p->def_mem_per_gpu_mib, ret_err))
 PART_AS(def_cpu_gpu, number(value, 0, LIMIT_CPUS_PER_NODE, &p->def_cpu_per_gpu, ret_err))
 PART_AS(allow_groups, list_text(value, &p->allow_groups))
 PART_AS(allow_accounts, list_text(value, &p->allow_accounts))
@@ -207,8 +205,8 @@ PART_AS(alloc_nodes, list_text(value, &p->alloc_nodes))
 PART_AS(qos, list_text(value, &p->qos))
 PART_AS(alternate, list_text(value, &p->alternate))
 PART_AS(windows, list_text(value, &p->time_windows))
-PART_AS(tier, number(value, 0, 65533, &p->priority_tier, ret_err))
-PART_AS(factor, number(value, 0, 65533, &p->priority_job_factor, ret_err))
+PART_AS(tier, number(value, 0, PRIORITY_MAX, &p->priority_tier, ret_err))
+PART_AS(factor, number(value, 0, PRIORITY_MAX, &p->priority_job_factor, ret_err))
 PART_AS(grace, setting_parse_span(value, "sec", &p->grace_time_us, ret_err))
 PART_AS(is_default, setting_parse_bool(value, &p->is_default, ret_err))
 PART_AS(exclusive_user, setting_parse_bool(value, &p->exclusive_user, ret_err))
@@ -218,60 +216,79 @@ PART_AS(req_resv, setting_parse_bool(value, &p->req_resv, ret_err))
 PART_AS(lln, setting_parse_bool(value, &p->lln, ret_err))
 PART_AS(disable_root, setting_parse_bool(value, &p->disable_root, ret_err))
 
-PART_KEY(nodes)
-{
-    (void) a;
-    struct hostlist names = HOSTLIST_INIT;
-    bool ok = text_is_nocase(value, "ALL") || hostlist_parse(&names, value, ret_err);
-    hostlist_done(&names);
-    p->nodes = value;
-    return ok;
-}
-
 PART_KEY(over_time)
 {
-    (void) a;
-    if (text_is_nocase(value, "UNLIMITED")) {
-        p->over_time_limit_us = TIME_UNLIMITED;
-        return true;
-    }
+    struct partition *p = record;
     return setting_parse_span(value, "min", &p->over_time_limit_us, ret_err);
 }
 
+/* The key of old releases for both. */
 PART_KEY(priority)
 {
-    (void) a;
-    return number(value, 0, 65533, &p->priority_tier, ret_err) && number(value, 0, 65533, &p->priority_job_factor, ret_err);
+    struct partition *p = record;
+    if (!number(value, 0, PRIORITY_MAX, &p->priority_tier, ret_err))
+        return false;
+    p->priority_job_factor = p->priority_tier;
+    return true;
 }
 
-PART_KEY(state)
+/* DefCpuPerGPU=4,DefMemPerGPU=8000 */
+PART_KEY(job_defaults)
 {
-    (void) a;
-    return enum_value(&part_state_names, value, &p->state) ||
-           err_set(ret_err, ERR_INVALID, "UP, DOWN, DRAIN or INACTIVE is expected, not \"%.60s\"", value);
+    struct span rest = span_of(value), piece;
+    bool ok = true;
+    while (ok && span_next(&rest, ',', &piece)) {
+        char *key = arena_strndup(a, piece.data, piece.len), *equals = strchr(key, '=');
+        if (equals)
+            *equals++ = '\0';
+        if (equals && text_is_nocase(key, "DefCpuPerGPU"))
+            ok = part_def_cpu_gpu(record, equals, a, ret_err);
+        else if (equals && text_is_nocase(key, "DefMemPerGPU"))
+            ok = part_def_mem_gpu(record, equals, a, ret_err);
+        else
+            ok = err_set(ret_err, ERR_INVALID,
+                         "DefCpuPerGPU=count and DefMemPerGPU=size are expected, not \"%.60s\"", value);
+    }
+    return ok;
 }
 
+/* GANG beside another mode says how suspended jobs are woken: SUSPEND,GANG is SUSPEND. PRIORITY and WITHIN
+ * choose among candidates, not how they give way. */
 PART_KEY(preempt)
 {
-    (void) a;
-    return enum_value(&preempt_mode_names, value, &p->preempt_mode) ||
-           err_set(ret_err, ERR_INVALID, "OFF, CANCEL, REQUEUE, SUSPEND or GANG is expected, not \"%.60s\"", value);
+    struct partition *p = record;
+    struct span rest = span_of(value), piece;
+    int32_t mode = PREEMPT_OFF, one;
+    while (span_next(&rest, ',', &piece)) {
+        const char *word = arena_strndup(a, piece.data, piece.len);
+        if (text_is_nocase(word, "PRIORITY") || text_is_nocase(word, "WITHIN"))
+            continue;
+        if (!enum_set(&preempt_mode_names, "OFF, CANCEL, REQUEUE, SUSPEND or GANG", word, &one, ret_err))
+            return false;
+        if (mode == PREEMPT_OFF || mode == PREEMPT_GANG)
+            mode = one;
+    }
+    p->preempt_mode = mode;
+    return true;
 }
 
 /* NO, EXCLUSIVE, YES[:n], FORCE[:n] */
 PART_KEY(share)
 {
+    struct partition *p = record;
     const char *colon = strchr(value, ':');
-    const char *word = colon ? arena_strndup(a, value, (size_t) (colon - value)) : value;
+    const char *word = colon ? arena_strndup(a, value, (size_t)(colon - value)) : value;
     p->share_count = 4;
-    if (!enum_value(&part_share_names, word, &p->share) || (colon && !number(colon + 1, 1, 32767, &p->share_count, NULL)))
-        return err_set(ret_err, ERR_INVALID, "NO, EXCLUSIVE, YES[:count] or FORCE[:count] is expected, not \"%.60s\"", value);
+    if (!enum_value(&part_share_names, word, &p->share) ||
+        (colon && !number(colon + 1, 1, 32767, &p->share_count, NULL)))
+        return err_set(ret_err, ERR_INVALID,
+                       "NO, EXCLUSIVE, YES[:count] or FORCE[:count] is expected, not \"%.60s\"", value);
     if (p->share == SHARE_NO || p->share == SHARE_EXCLUSIVE)
         p->share_count = 0;
     return true;
 }
 
-const struct partition_key partition_keys[] = {
+static const struct line_key partition_rows[] = {
     {"Nodes", part_nodes},
     {"Default", part_is_default},
     {"State", part_state},
@@ -310,6 +327,8 @@ const struct partition_key partition_keys[] = {
     {"LLN", part_lln},
     {"DisableRootJobs", part_disable_root},
     {"CpuBind", NULL},
+    {"ExclusiveTopo", NULL},
+    {"JobDefaults", part_job_defaults},
     {"MaxCPUsPerSocket", NULL},
     {"PowerDownOnIdle", NULL},
     {"ResumeTimeout", NULL},
@@ -319,166 +338,4 @@ const struct partition_key partition_keys[] = {
     {"TRESBillingWeights", NULL},
     {"Topology", NULL},
 };
-const size_t partition_key_count = ARRAY_LEN(partition_keys);
-
-const char *const idle_keys[] = {
-    "AccountingStorageBackupHost",
-    "AccountingStorageEnforce",
-    "AccountingStorageExternalHost",
-    "AccountingStorageHost",
-    "AccountingStorageParameters",
-    "AccountingStoragePass",
-    "AccountingStoragePort",
-    "AccountingStorageTRES",
-    "AccountingStorageUser",
-    "AccountingStoreFlags",
-    "AcctGatherEnergyType",
-    "AcctGatherFilesystemType",
-    "AcctGatherInterconnectType",
-    "AcctGatherProfileType",
-    "AllowSpecResourcesUsage",
-    "AllowUsers",
-    "AuthAltParameters",
-    "AuthAltTypes",
-    "AuthInfo",
-    "AuthType",
-    "BackupAddr",
-    "BackupController",
-    "BatchStartTimeout",
-    "BcastExclude",
-    "BcastParameters",
-    "BurstBufferType",
-    "CliFilterPlugins",
-    "CommunicationParameters",
-    "CompleteWait",
-    "ControlAddr",
-    "ControlMachine",
-    "CoreSpecPlugin",
-    "CpuFreqDef",
-    "CpuFreqGovernors",
-    "CredType",
-    "DataParserParameters",
-    "DebugFlags",
-    "DenyGroups",
-    "DenyUsers",
-    "DependencyParameters",
-    "DownNodes",
-    "EioTimeout",
-    "EpilogMsgTime",
-    "EpilogSlurmctld",
-    "ExtSensorsFreq",
-    "ExtSensorsType",
-    "FairShareDampeningFactor",
-    "FederationParameters",
-    "FrontendAddr",
-    "FrontendName",
-    "GetEnvTimeout",
-    "GroupUpdateForce",
-    "GroupUpdateTime",
-    "HashPlugin",
-    "HealthCheckInterval",
-    "HealthCheckNodeState",
-    "HealthCheckProgram",
-    "InteractiveStepOptions",
-    "JobAcctGatherParams",
-    "JobCompHost",
-    "JobCompLoc",
-    "JobCompParams",
-    "JobCompPass",
-    "JobCompPort",
-    "JobCompType",
-    "JobCompUser",
-    "JobContainerType",
-    "JobFileAppend",
-    "JobSubmitPlugins",
-    "KillOnBadExit",
-    "LaunchParameters",
-    "LaunchType",
-    "LogTimeFormat",
-    "MCSParameters",
-    "MCSPlugin",
-    "MaxDBDMsgs",
-    "MaxJobId",
-    "MaxNodeCount",
-    "MaxStepCount",
-    "MaxTasksPerNode",
-    "MessageTimeout",
-    "MpiParams",
-    "NodeFeaturesPlugins",
-    "NodeSet",
-    "PlugStackConfig",
-    "PluginDir",
-    "PowerParameters",
-    "PowerPlugin",
-    "PrEpParameters",
-    "PrEpPlugins",
-    "PreemptExemptTime",
-    "PriorityCalcPeriod",
-    "PriorityFavorSmall",
-    "PriorityParameters",
-    "PrioritySiteFactorParameters",
-    "PrioritySiteFactorPlugin",
-    "PriorityUsageResetPeriod",
-    "PriorityWeightAssoc",
-    "PrivateData",
-    "PrologFlags",
-    "PrologSlurmctld",
-    "PropagatePrioProcess",
-    "RebootProgram",
-    "ReconfigFlags",
-    "RequeueExit",
-    "RequeueExitHold",
-    "ResumeFailProgram",
-    "ResumeProgram",
-    "ResumeRate",
-    "ResvEpilog",
-    "ResvOverRun",
-    "ResvProlog",
-    "RoutePlugin",
-    "SchedulerRootFilter",
-    "ScronParameters",
-    "SlurmSchedLogFile",
-    "SlurmSchedLogLevel",
-    "SlurmctldAddr",
-    "SlurmctldDebug",
-    "SlurmctldLogFile",
-    "SlurmctldParameters",
-    "SlurmctldPidFile",
-    "SlurmctldPlugstack",
-    "SlurmctldPort",
-    "SlurmctldPrimaryOffProg",
-    "SlurmctldPrimaryOnProg",
-    "SlurmctldSyslogDebug",
-    "SlurmctldTimeout",
-    "SlurmdDebug",
-    "SlurmdLogFile",
-    "SlurmdParameters",
-    "SlurmdPidFile",
-    "SlurmdPort",
-    "SlurmdSpoolDir",
-    "SlurmdSyslogDebug",
-    "SlurmdUser",
-    "SrunEpilog",
-    "SrunPortRange",
-    "SrunProlog",
-    "SuspendExcNodes",
-    "SuspendExcParts",
-    "SuspendProgram",
-    "SuspendRate",
-    "SwitchParameters",
-    "SwitchType",
-    "TCPTimeout",
-    "TaskEpilog",
-    "TaskPluginParam",
-    "TaskProlog",
-    "TmpFS",
-    "TopologyParam",
-    "TopologyPlugin",
-    "TrackWCKey",
-    "TreeWidth",
-    "UnkillableStepProgram",
-    "UsePAM",
-    "VSizeFactor",
-    "WaitTime",
-};
-const size_t idle_key_count = ARRAY_LEN(idle_keys);
+const struct line_keys partition_keys = {partition_rows, ARRAY_LEN(partition_rows)};

@@ -1,4 +1,5 @@
-/* Private to the configuration parser: the keys of NodeName= and PartitionName= lines, and Slurm's keys that have no effect here. */
+/* Private to the configuration parser: the keys of NodeName= and PartitionName= lines, and Slurm's keys that
+ * have no effect here. */
 #ifndef REMUDA_MODEL_CONFIG_KEYS_H
 #define REMUDA_MODEL_CONFIG_KEYS_H
 
@@ -9,21 +10,30 @@
 
 #include <stdbool.h>
 
-struct node_key {
-    const char *key;
-    bool (*set)(struct node *n, const char *value, struct arena *a, struct err *ret_err); /* NULL: known to Slurm, no effect here */
+/* A NodeName line while it is read: what it says, before node_complete fills in what follows from it. */
+struct node_draft {
+    struct node node;
+    int32_t sockets_per_board;
 };
-extern const struct node_key node_keys[];
-extern const size_t node_key_count;
 
-struct partition_key {
+/* Reads one value into the record (a struct node_draft or a struct partition). Texts are kept, not copied:
+ * they live in the arena. */
+typedef bool (*key_set)(void *record, const char *value, struct arena *a, struct err *ret_err);
+
+struct line_key {
     const char *key;
-    bool (*set)(struct partition *p, const char *value, struct arena *a, struct err *ret_err);
+    key_set set; /* NULL: known to Slurm, no effect here */
 };
-extern const struct partition_key partition_keys[];
-extern const size_t partition_key_count;
+struct line_keys {
+    const struct line_key *key;
+    size_t n;
+};
+extern const struct line_keys node_keys, partition_keys;
 
-/* Slurm's cluster-wide keys that Remuda knows and has no use for. */
+/* State= of NodeName and DownNodes lines. */
+bool node_state_set(struct node *n, const char *value, struct err *ret_err);
+
+/* Slurm's cluster-wide keys, of any release, that have no effect in Remuda. */
 extern const char *const idle_keys[];
 extern const size_t idle_key_count;
 

@@ -6,6 +6,7 @@
 #include "model/settings_value.h"
 
 #include <string.h>
+#include <strings.h>
 
 const struct setting setting_table[] = {
 #define X(type, member, key, standard, unit, doc)                                                            \
@@ -20,20 +21,23 @@ static void *at(const struct setting *k, const struct settings *s)
     return (char *)(uintptr_t)s + k->offset;
 }
 
-static bool bool_parse(const char *text, bool *ret)
-{
-    bool yes = text_is_nocase(text, "YES") || text_is_nocase(text, "TRUE") || text_is(text, "1") ||
-               text_is_nocase(text, "ON");
-    bool no = text_is_nocase(text, "NO") || text_is_nocase(text, "FALSE") || text_is(text, "0") ||
-              text_is_nocase(text, "OFF");
-    *ret = yes;
-    return yes || no;
-}
-
 bool setting_parse_bool(const char *text, bool *ret, struct err *ret_err)
 {
-    return bool_parse(text, ret) ||
-           err_set(ret_err, ERR_INVALID, "YES or NO is expected, not \"%.60s\"", text);
+    static const char *const yes[] = {"YES", "TRUE", "ON", "1"}, *const no[] = {"NO", "FALSE", "OFF", "0"};
+    for (size_t i = 0; i < ARRAY_LEN(yes); i++)
+        if (text_is_nocase(text, yes[i]) || text_is_nocase(text, no[i])) {
+            *ret = text_is_nocase(text, yes[i]);
+            return true;
+        }
+    return err_set(ret_err, ERR_INVALID, "YES or NO is expected, not \"%.60s\"", text);
+}
+
+bool setting_parse_mib(const char *text, int64_t *ret, struct err *ret_err)
+{
+    if (!text_is_nocase(text, "UNLIMITED") && !text_is_nocase(text, "INFINITE"))
+        return size_parse_mib(text, ret, ret_err);
+    *ret = 0;
+    return true;
 }
 
 bool setting_parse_policy(const char *text, int32_t *ret, struct err *ret_err)
@@ -66,28 +70,139 @@ bool setting_parse_span(const char *text, const char *unit, int64_t *ret_us, str
     return duration_parse(text, ret_us, ret_err);
 }
 
+/* ---- what a key accepts beyond its type ---- */
+
+/* Numbers have no sign unless a row here says otherwise. */
+static const struct {
+    const char *key;
+    int64_t min, max;
+} ranges[] = {
+    {"FirstJobId", 1, INT32_MAX},
+    {"MaxJobCount", 1, INT32_MAX},
+    {"MaxArraySize", 1, INT64_C(2147483648)}, /* indexes are below it: LIMIT_ARRAY_INDEX plus 1 */
+};
+
+/* Keys whose texts are words of a closed set. */
+static const struct {
+    const char *key;
+    const char *words; /* comma-separated */
+    bool several;      /* a comma-separated list of them is fine */
+} word_sets[] = {
+    {"PriorityType", "priority/multifactor,priority/basic", false},
+    {"PreemptType", "preempt/none,preempt/partition_prio,preempt/qos", false},
+    {"PreemptMode", "OFF,CANCEL,REQUEUE,SUSPEND,GANG,PRIORITY,WITHIN", true},
+};
+
+/* Values that Slurm writes in its own way. */
+static const struct {
+    const char *key, *slurm, *ours;
+} spellings[] = {
+    {"ReturnToService", "2", "YES"},
+};
+
+static bool number_parse(const char *key, const char *text, int64_t max, int64_t *ret, struct err *ret_err)
+{
+    int64_t min = 0;
+    for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+        if (text_is(ranges[i].key, key)) {
+            min = ranges[i].min;
+            max = ranges[i].max;
+        }
+    return text_to_i64(text, min, max, ret) ||
+           err_set(ret_err, ERR_INVALID, "a number from %lld to %lld is expected, not \"%.60s\"",
+                   (long long)min, (long long)max, text);
+}
+
+static bool word_in(struct span word, const char *words)
+{
+    struct span rest = span_of(words), one;
+    while (span_next(&rest, ',', &one))
+        if (one.len == word.len && strncasecmp(one.data, word.data, one.len) == 0)
+            return true;
+    return false;
+}
+
+static bool words_check(const char *key, const char *text, struct err *ret_err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(word_sets); i++) {
+        if (!text_is(word_sets[i].key, key))
+            continue;
+        struct span rest = span_of(text), word;
+        bool ok = true;
+        size_t n = 0;
+        for (; ok && span_next(&rest, ',', &word); n++)
+            ok = word_in(span_trim(word), word_sets[i].words);
+        if (!ok || (n > 1 && !word_sets[i].several))
+            return err_set(ret_err, ERR_INVALID, "%s of %s is expected, not \"%.60s\"",
+                           word_sets[i].several ? "a list" : "one", word_sets[i].words, text);
+    }
+    return true;
+}
+
+/* JobAcctGatherFrequency may be a list, "task=30,energy=60": the number without a name or the task's counts.
+ */
+static bool frequency_parse(const char *text, int64_t *ret_us, struct err *ret_err)
+{
+    struct span rest = span_of(text), piece;
+    while (span_next(&rest, ',', &piece)) {
+        char one[32] = "";
+        memcpy(one, piece.data, piece.len < sizeof one ? piece.len : sizeof one - 1);
+        const char *equals = strchr(one, '=');
+        const char *value = equals ? equals + 1 : one;
+        if (equals && !text_starts_nocase(one, "task="))
+            continue;
+        if (!setting_parse_span(value, "sec", ret_us, ret_err))
+            return false;
+    }
+    return true;
+}
+
+/* Intervals that must not be nothing. */
+static bool interval_parse(const struct setting *k, const char *text, int64_t *ret_us, struct err *ret_err)
+{
+    int64_t us;
+    if (!setting_parse_span(text, k->unit, &us, ret_err))
+        return false;
+    if (us < USEC_PER_SEC && text_is(k->key, "HeartbeatInterval"))
+        return err_set(ret_err, ERR_INVALID, "a second or more is expected, not \"%.60s\"", text);
+    *ret_us = us;
+    return true;
+}
+
+static const char *spelling(const char *key, const char *text)
+{
+    for (size_t i = 0; i < ARRAY_LEN(spellings); i++)
+        if (text_is(spellings[i].key, key) && text_is_nocase(spellings[i].slurm, text))
+            return spellings[i].ours;
+    return text;
+}
+
 bool setting_set(const struct setting *k, struct settings *s, const char *text, struct err *ret_err)
 {
     int64_t number;
     void *to = at(k, s);
+    text = spelling(k->key, text);
     switch (k->type) {
     case SETTING_TEXT:
+        if (!words_check(k->key, text, ret_err))
+            return false;
         *(const char **)to = text;
         return true;
     case SETTING_I32:
-        if (!text_to_i64(text, INT32_MIN, INT32_MAX, &number))
-            return err_set(ret_err, ERR_INVALID, "a number is expected, not \"%.60s\"", text);
+        if (!number_parse(k->key, text, INT32_MAX, &number, ret_err))
+            return false;
         *(int32_t *)to = (int32_t)number;
         return true;
     case SETTING_I64:
-        return text_to_i64(text, INT64_MIN, INT64_MAX, to) ||
-               err_set(ret_err, ERR_INVALID, "a number is expected, not \"%.60s\"", text);
+        return number_parse(k->key, text, INT64_MAX, to, ret_err);
     case SETTING_BOOL:
         return setting_parse_bool(text, to, ret_err);
     case SETTING_SPAN:
-        return setting_parse_span(text, k->unit, to, ret_err);
+        if (text_is(k->key, "JobAcctGatherFrequency"))
+            return frequency_parse(text, to, ret_err);
+        return interval_parse(k, text, to, ret_err);
     case SETTING_MIB:
-        return size_parse_mib(text, to, ret_err);
+        return setting_parse_mib(text, to, ret_err);
     case SETTING_POLICY:
         return setting_parse_policy(text, to, ret_err);
     }
