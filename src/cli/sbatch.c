@@ -182,7 +182,6 @@ static bool component_gather(struct submission *s, size_t i, struct str *warning
 static bool options_gather(struct submission *s, const struct submit_options *first, struct err *e)
 {
     struct str script_warnings = STR_INIT, warnings = STR_INIT;
-    bool ignore_pbs = first->ignore_pbs || getenv("SBATCH_IGNORE_PBS");
     s->comp = xcalloc(COMPONENTS_MAX, sizeof *s->comp);
     bool ok = script_parse(s->script.text, s->script.len, s->comp, COMPONENTS_MAX, &s->ncomp, ignore_pbs,
                            &s->env, s->a, &script_warnings, e) ||
@@ -247,6 +246,8 @@ static void spec_complete(struct submission *s, struct submit_options *o)
     j->umask_plus1 = submit_umask() + 1;
     if (submit_env_wants_login(j->export_env))
         j->get_user_env = true;
+    else if (text_is_nocase(j->export_env, "NIL"))
+        j->get_user_env = false;
 }
 
 static bool export_file_read(struct submission *s, const char *name, struct span *ret, struct err *e)
@@ -435,11 +436,12 @@ static void verbose_print(const struct submission *s)
     }
 }
 
-static int submission_run(struct submission *s, const struct submit_options *first)
+static int submission_run(struct submission *s, struct submit_options *first)
 {
     struct err e = {0};
     s->cwd = submit_cwd(s->a, &e);
-    if (!s->cwd || !script_load(s, first, &e) || !options_gather(s, first, &e))
+    if (!s->cwd || !options_parse_env(first, CMD_SBATCH, getenv, &s->env, s->a, &e) ||
+        !script_load(s, first, &e) || !options_gather(s, first, &e))
         return fail(&e);
     s->state_dir = state_dir_find(NULL, s->a);
     if (s->comp[0].verbose)

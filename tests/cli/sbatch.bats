@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# sbatch with a real cluster: what a job gets is what was asked, from wherever it was asked.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export REMUDA_STATE="$BATS_FILE_TMPDIR/state"
+    remuda up --nodes 2 --cpus 2 --mem 2000 --name sbatchtest
+}
+
+teardown_file() {
+    scancel -u "$(id -un)" || true
+    remuda down
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+}
+
+# Writes job.sh: the directives given, then a body that shows what it got.
+script() {
+    { echo '#!/bin/bash'; printf '#SBATCH %s\n' "$@"; cat; } > job.sh
+}
+
+# A job's field as scontrol shows it.
+field() {
+    scontrol show job "$1" -o | tr ' ' '\n' | sed -n "s/^$2=//p"
+}
+
+@test "Submitted batch job N, output in slurm-N.out, nothing on stderr" {
+    script "-n 1" <<< 'echo "hello from $SLURM_JOB_ID in $PWD"'
+    run --separate-stderr sbatch -W job.sh
+    [ "$status" -eq 0 ] && [ -z "$stderr" ]
+    [[ "$output" =~ ^Submitted\ batch\ job\ ([0-9]+)$ ]]
+    [ "$(cat "slurm-${BASH_REMATCH[1]}.out")" = "hello from ${BASH_REMATCH[1]} in $PWD" ]
+}
+
+@test "arguments of the script arrive as they were typed" {
+    script "-o out" <<< 'printf "[%s]" "$@"'
+    sbatch -W job.sh 'two words' '' 'a\nb' $'line\nbreak' '*'
+    [ "$(cat out)" = "[two words][][a\\nb][line
+break][*]" ]
+}
+
+@test "script on standard input, --wrap, --parsable, -M" {
+    run sbatch --parsable -W -o in.out <<< $'#!/bin/sh\necho "$SLURM_JOB_NAME"'
+    [[ "$output" =~ ^[0-9]+$ ]]
+    [ "$(cat in.out)" = sbatch ]
+    run sbatch -M sbatchtest --parsable -W -o wrap.out --wrap='echo "$SLURM_JOB_NAME"; echo done'
+    [[ "$output" =~ ^[0-9]+\;sbatchtest$ ]]
+    [ "$(cat wrap.out)" = "wrap
+done" ]
+    run sbatch -M elsewhere --wrap=true
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"can't be reached now, or it is an invalid entry for --cluster"* ]]
+}
+
+@test "command line beats environment beats script" {
+    script "-J script" "--comment=script" "-o out" "--time=3" <<< 'true'
+    id=$(SBATCH_JOB_NAME=env SBATCH_TIMELIMIT=4 sbatch --parsable -H --time=5 job.sh)
+    [ "$(field "$id" JobName)" = env ]
+    [ "$(field "$id" TimeLimit)" = 00:05:00 ]
+    [ "$(field "$id" Comment)" = script ]
+    [ "$(field "$id" JobState)" = PENDING ]
+    scancel "$id"
+}
+
+@test "--export in every form" {
+    export KEEP=kept OTHER=other
+    script "-o out" <<< 'echo "$KEEP|$OTHER|$MADE|$SLURM_SUBMIT_DIR"'
+    sbatch -W job.sh
+    [ "$(cat out)" = "kept|other||$PWD" ]
+    sbatch -W --export=NIL job.sh
+    [ "$(cat out)" = "|||$PWD" ]
+    sbatch -W --export="KEEP,MADE=a 'b' c" job.sh
+    [ "$(cat out)" = "kept||a 'b' c|$PWD" ]
+    sbatch -W --export="ALL,KEEP=new,MADE='x,y'" job.sh
+    [ "$(cat out)" = "new|other|x,y|$PWD" ]
+}
+
+@test "--wait gives the job's exit code, of an array the highest" {
+    run sbatch -W --wrap='exit 3'
+    [ "$status" -eq 3 ]
+    run sbatch -W -a 1-3 --wrap='exit $SLURM_ARRAY_TASK_ID'
+    [ "$status" -eq 3 ]
+    run sbatch -W --wrap='kill -USR1 $$'
+    [ "$status" -eq 1 ]
+}
+
+@test "--test-only says when and where, and submits nothing" {
+    before=$(squeue -h -t all | wc -l)
+    run --separate-stderr sbatch --test-only -n 2 --wrap=true
+    [ "$status" -eq 0 ] && [ -z "$output" ]
+    [[ "$stderr" =~ Job\ [0-9]+\ to\ start\ at\ [0-9T:-]+\ using\ [0-9]+\ processors\ on\ nodes\ .+\ in\ partition ]]
+    [ "$(squeue -h -t all | wc -l)" -eq "$before" ]
+}
+
+@test "a refusal: Slurm's line, then the sentence, status 1" {
+    run --separate-stderr sbatch -p nowhere --wrap=true
+    [ "$status" -eq 1 ] && [ -z "$output" ]
+    [[ "${stderr_lines[0]}" == "sbatch: error: Batch job submission failed: Invalid partition name specified" ]]
+    [[ "${stderr_lines[1]}" == *nowhere* ]]
+}
+
+@test "the script is taken at submission" {
+    script "-o out" "--begin=now+2" <<< 'echo first'
+    sbatch -W job.sh &
+    waiter=$!
+    sleep 1
+    echo 'broken' > job.sh
+    rm job.sh
+    wait "$waiter"
+    [ "$(cat out)" = first ]
+}
+
+@test "a job submitted from a job is not taken for its element" {
+    script "-o inner.out" <<< 'echo "${SLURM_ARRAY_TASK_ID-none} ${SLURM_JOB_NAME}"'
+    mv job.sh inner.sh
+    sbatch -W -a 5 -o outer.out --wrap="sbatch -W -J inner $PWD/inner.sh"
+    [ "$(cat inner.out)" = "none inner" ]
+}
+
+@test "what has no effect is said in SystemComment" {
+    id=$(sbatch --parsable -H --gres-flags=enforce-binding --wrap=true)
+    scontrol show job "$id" | grep -q 'SystemComment=.*--gres-flags'
+    scancel "$id"
+}
+
+@test "--chdir, umask and soft limits" {
+    mkdir there
+    (umask 027; ulimit -S -c 0; ulimit -S -n 300; sbatch -W -D there -o out --wrap='pwd; umask; ulimit -n')
+    [ "$(cat there/out)" = "$PWD/there
+0027
+300" ]
+}
