@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define DAY_SEC 86400
+#define DAY_SEC INT64_C(86400)
 #define SEC_MAX INT64_C(253402300799) /* 9999-12-31T23:59:59 */
 
 static int days_in_month(int year, int month)

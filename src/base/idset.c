@@ -320,6 +320,7 @@ static void change(struct idset *s, uint32_t id, bool present)
     size_t from = ranges_from(s, id); /* the range before this one is the one that id may be in */
     size_t begin = from > 2 ? from - 2 : 0;
     size_t end = from + 1 < s->n ? from + 1 : s->n;
+    CHECK(s->range || end == 0);
     for (size_t i = begin; i + 1 < from; i++)
         builder_range(&b, s->range[i]);
     struct idrange *r = from ? &s->range[from - 1] : NULL;

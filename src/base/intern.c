@@ -1,4 +1,5 @@
-/* A map from each text to its number of users; the map's own copy of the key is the interned text. */
+/* A map from each text to its number of users; the map's own copy of the key is the interned text. The count
+ * lies in the bytes of the map's value, which are zero for a new key. */
 #include "base/intern.h"
 
 #include "base/alloc.h"
@@ -6,10 +7,21 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct intern {
     struct map_str *users;
 };
+
+/* Changes the number of users by `by`; returns the new one. */
+static uintptr_t users_change(void **slot, int by)
+{
+    uintptr_t users;
+    memcpy(&users, slot, sizeof users);
+    users += (uintptr_t)by;
+    memcpy(slot, &users, sizeof users);
+    return users;
+}
 
 struct intern *intern_new(void)
 {
@@ -31,8 +43,7 @@ const char *intern_take(struct intern *pool, const char *text)
     if (!text)
         return NULL;
     const char *kept;
-    void **users = map_str_slot(pool->users, text, true, &kept);
-    *users = (void *)((uintptr_t)*users + 1);
+    users_change(map_str_slot(pool->users, text, true, &kept), 1);
     return kept;
 }
 
@@ -41,10 +52,9 @@ void intern_drop(struct intern *pool, const char *text)
     if (!text)
         return;
     const char *kept = NULL;
-    void **users = map_str_slot(pool->users, text, false, &kept);
-    CHECK(users && kept == text);
-    *users = (void *)((uintptr_t)*users - 1);
-    if (!*users)
+    void **slot = map_str_slot(pool->users, text, false, &kept);
+    CHECK(slot && kept == text);
+    if (users_change(slot, -1) == 0)
         map_str_del(pool->users, text);
 }
 

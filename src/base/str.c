@@ -265,14 +265,14 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
 {
     const char *best = NULL;
     size_t len = strlen(word);
-    unsigned best_distance = 0;
+    size_t best_distance = 0;
     if (len == 0 || len > NEAREST_MAX)
         return NULL;
     for (size_t i = 0; i < count; i++) {
         size_t other = candidates[i] ? strlen(candidates[i]) : 0;
         if (other == 0 || other > NEAREST_MAX)
             continue;
-        unsigned distance = edit_distance(word, len, candidates[i], other);
+        size_t distance = edit_distance(word, len, candidates[i], other);
         size_t longer = len > other ? len : other;
         if (distance * 3 <= longer && (!best || distance < best_distance)) {
             best = candidates[i];

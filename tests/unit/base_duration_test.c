@@ -5,6 +5,10 @@
 
 #include <string.h>
 
+#define MIN  INT64_C(60)
+#define HOUR INT64_C(3600)
+#define DAY  INT64_C(86400)
+
 static void test_a_time_limit_in_all_of_its_spellings(void **state)
 {
     static const struct {
@@ -12,19 +16,19 @@ static void test_a_time_limit_in_all_of_its_spellings(void **state)
         int64_t sec;
     } cases[] = {
         {"0", 0},
-        {"30", 30 * 60},    /* minutes */
-        {"24:00", 24 * 60}, /* minutes:seconds, not hours (LSF reads it so) */
+        {"30", 30 * MIN},    /* minutes */
+        {"24:00", 24 * MIN}, /* minutes:seconds, not hours (LSF reads it so) */
         {"0:30", 30},
-        {"90:90", 90 * 60 + 90},
-        {"00:15:00", 15 * 60}, /* hours:minutes:seconds */
-        {"1:30:00", 90 * 60},
-        {"100:00:00", 100 * 3600},
-        {"1-0", 86400}, /* days-hours */
-        {"2-12", 2 * 86400 + 12 * 3600},
-        {"1-02:03", 86400 + 2 * 3600 + 3 * 60},
-        {"1-02:03:04", 86400 + 2 * 3600 + 3 * 60 + 4},
+        {"90:90", 90 * MIN + 90},
+        {"00:15:00", 15 * MIN}, /* hours:minutes:seconds */
+        {"1:30:00", 90 * MIN},
+        {"100:00:00", 100 * HOUR},
+        {"1-0", DAY}, /* days-hours */
+        {"2-12", 2 * DAY + 12 * HOUR},
+        {"1-02:03", DAY + 2 * HOUR + 3 * MIN},
+        {"1-02:03:04", DAY + 2 * HOUR + 3 * MIN + 4},
         {"0-0:0:1", 1},
-        {"4294967295", INT64_C(4294967295) * 60},
+        {"4294967295", 4294967295 * MIN},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         int64_t us = -1;
@@ -200,7 +204,7 @@ static void test_bytes_are_written_as_sacct_writes_them(void **state)
     assert_string_equal(bytes_text(1 << 20, 'K'), "1024K");
     assert_string_equal(bytes_text(1 << 20, 0), "1M");
     assert_string_equal(bytes_text(INT64_C(3) << 29, 0), "1.50G");
-    assert_string_equal(bytes_text(4752 * 1024, 0), "4752K");
+    assert_string_equal(bytes_text(INT64_C(4752) * 1024, 0), "4752K");
     assert_string_equal(bytes_text(1234567, 0), "1205.63K");
     assert_string_equal(bytes_text(500, 0), "0.49K");
     assert_string_equal(bytes_text(INT64_MAX, 'P'), "8192.00P");

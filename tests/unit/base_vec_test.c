@@ -18,8 +18,8 @@ static void test_a_vector_keeps_what_is_pushed_in_order(void **state)
 static void test_removing_keeps_the_order_at_either_end_too(void **state)
 {
     VEC(char) letters = {0};
-    for (char c = 'a'; c <= 'f'; c++)
-        vec_push(&letters, c);
+    for (const char *c = "abcdef"; *c; c++)
+        vec_push(&letters, *c);
     vec_remove(&letters, 0);
     vec_remove(&letters, 2);
     vec_remove(&letters, letters.n - 1);
