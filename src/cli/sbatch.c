@@ -183,8 +183,8 @@ static bool options_gather(struct submission *s, const struct submit_options *fi
 {
     struct str script_warnings = STR_INIT, warnings = STR_INIT;
     s->comp = xcalloc(COMPONENTS_MAX, sizeof *s->comp);
-    bool ok = script_parse(s->script.text, s->script.len, s->comp, COMPONENTS_MAX, &s->ncomp, ignore_pbs,
-                           &s->env, s->a, &script_warnings, e) ||
+    bool ok = script_parse(s->script.text, s->script.len, s->comp, COMPONENTS_MAX, &s->ncomp,
+                           first->ignore_pbs, &s->env, s->a, &script_warnings, e) ||
               err_prefix(e, "%s", s->script.name);
     if (ok && s->nwords > s->ncomp)
         s->ncomp = s->nwords;
