@@ -1,0 +1,624 @@
+/* Times of sacct that are not there yet are "Unknown", other missing values are empty. Usage belongs to steps; the job's own line shows what Slurm sums up there. */
+#include "cli/columns_acct.h"
+
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "cli/columns_job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CELL(name)                                                                                       \
+    static void name##_print(const struct cell_env *env, const struct acct_row *row, struct str *out);   \
+    static void cell_##name(const struct cell_env *env, const void *record, struct str *out)             \
+    {                                                                                                    \
+        name##_print(env, record, out);                                                                  \
+    }                                                                                                    \
+    static void name##_print(const struct cell_env *env, const struct acct_row *row, struct str *out)
+/* Of the job, on its steps' lines too. */
+#define JOB_TEXT(name, expression)              \
+    CELL(name)                                  \
+    {                                           \
+        const struct job *j = row->job;         \
+        (void) env;                             \
+        cell_text(expression, "", out);         \
+    }
+/* Of the job; empty on the lines of its steps. */
+#define OWN_TEXT(name, expression)                             \
+    CELL(name)                                                 \
+    {                                                          \
+        const struct job *j = row->job;                        \
+        (void) env;                                            \
+        cell_text(row->step ? "" : (expression), "", out);     \
+    }
+#define OWN_NUMBER(name, expression)                           \
+    CELL(name)                                                 \
+    {                                                          \
+        const struct job *j = row->job;                        \
+        (void) env;                                            \
+        if (!row->step)                                        \
+            str_add_i64(out, (int64_t) (expression));          \
+    }
+/* Of a step; empty on the job's line. */
+#define STEP_BYTES(name, member)                                            \
+    CELL(name)                                                              \
+    {                                                                       \
+        if (row->step)                                                      \
+            bytes_add(env, row->step->member, out);                         \
+    }
+#define STEP_NUMBER(name, member)                      \
+    CELL(name)                                         \
+    {                                                  \
+        (void) env;                                    \
+        if (row->step)                                 \
+            str_add_i64(out, row->step->member);       \
+    }
+#define STEP_TEXT(name, expression)                    \
+    CELL(name)                                         \
+    {                                                  \
+        const struct step *s = row->step;              \
+        (void) env;                                    \
+        if (s)                                         \
+            str_add(out, expression);                  \
+    }
+#define STEP_CPU(name, member)                         \
+    CELL(name)                                         \
+    {                                                  \
+        (void) env;                                    \
+        if (row->step)                                 \
+            cpu_add(row->step->member, out);           \
+    }
+
+static void bytes_add(const struct cell_env *env, int64_t bytes, struct str *out)
+{
+    if (env->noconvert && !env->unit)
+        str_add_i64(out, bytes);
+    else
+        size_format_bytes(bytes, env->unit, out);
+}
+
+static void mib_add(const struct cell_env *env, int64_t mib, struct str *out)
+{
+    if (env->noconvert && !env->unit)
+        str_addf(out, "%lldM", (long long) mib);
+    else
+        size_format_mib(mib, env->unit, out);
+}
+
+/* CPU time: [D-]HH:MM:SS from an hour on, below it MM:SS.mmm. */
+static void cpu_add(int64_t us, struct str *out)
+{
+    if (us >= USEC_PER_HOUR)
+        duration_format(us, out);
+    else
+        str_addf(out, "%02d:%02d.%03d", (int) (us / USEC_PER_MIN), (int) (us / USEC_PER_SEC % 60), (int) (us / 1000 % 1000));
+}
+
+static int64_t clip(int64_t us, int64_t low, int64_t high)
+{
+    if (!us)
+        return 0;
+    return low && us < low ? low : high && us > high ? high : us;
+}
+
+static int64_t truncated(const struct cell_env *env, int64_t us)
+{
+    const struct acct_env *more = env->more;
+    return more ? clip(us, more->from_us, more->to_us) : us;
+}
+
+static int64_t start_of(const struct acct_row *row)
+{
+    return row->step ? row->step->start_us : row->job->start_us;
+}
+
+/* 0 while it goes on. */
+static int64_t end_of(const struct acct_row *row)
+{
+    if (row->step)
+        return row->step->end_us;
+    bool over = job_state_over(row->job->state) || row->job->state == JOB_COMPLETING;
+    return over ? row->job->end_us : 0;
+}
+
+int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row)
+{
+    int64_t start = truncated(env, start_of(row)), end = truncated(env, end_of(row) ? end_of(row) : env->now_us);
+    int64_t suspended = row->step ? row->step->suspended_us : row->job->suspended_us;
+    int64_t elapsed = start ? end - start - suspended : 0;
+    return elapsed > 0 ? elapsed : 0;
+}
+
+enum job_state acct_state(const struct acct_row *row)
+{
+    if (row->step)
+        return (enum job_state) row->step->state;
+    bool ending = row->job->state == JOB_COMPLETING;
+    return (enum job_state) (ending ? row->job->end_state : row->job->state);
+}
+
+static int32_t cpus_of(const struct acct_row *row)
+{
+    if (row->step)
+        return row->step->cpus;
+    return row->job->alloc_cpus;
+}
+
+/* ---- cells ------------------------------------------------------------------------------------------------------------ */
+
+JOB_TEXT(account, j->spec.req.account)
+OWN_TEXT(admin_comment, j->admin_comment)
+OWN_TEXT(comment, j->spec.comment)
+OWN_TEXT(constraints, j->spec.req.constraint)
+OWN_TEXT(container, j->spec.container)
+OWN_TEXT(extra, j->spec.extra)
+OWN_NUMBER(gid, j->group_id)
+OWN_TEXT(group, j->group_name)
+OWN_TEXT(licenses, j->spec.req.licenses)
+OWN_TEXT(partition, job_partition(j))
+OWN_NUMBER(priority, j->priority)
+OWN_TEXT(qos, j->spec.req.qos)
+OWN_TEXT(reason, enum_name(&job_reason_names, j->reason))
+OWN_NUMBER(req_cpus, job_cpus(j))
+OWN_NUMBER(req_nodes, job_nodes(j))
+OWN_TEXT(reservation, j->spec.req.reservation)
+OWN_NUMBER(restarts, j->restarts)
+OWN_TEXT(submit_line, j->spec.submit_line)
+OWN_TEXT(system_comment, j->system_comment)
+OWN_NUMBER(uid, j->user_id)
+OWN_TEXT(user, j->user_name)
+OWN_TEXT(wckey, j->spec.wckey)
+OWN_TEXT(work_dir, j->spec.work_dir)
+STEP_BYTES(ave_read, read_bytes)
+STEP_BYTES(ave_write, write_bytes)
+STEP_BYTES(ave_rss, ave_rss_bytes)
+STEP_BYTES(ave_vm, ave_vm_bytes)
+STEP_BYTES(max_read, read_max_bytes)
+STEP_BYTES(max_write, write_max_bytes)
+STEP_BYTES(max_rss, max_rss_bytes)
+STEP_BYTES(max_vm, max_vm_bytes)
+STEP_NUMBER(max_pages, max_pages)
+STEP_NUMBER(max_task, max_rss_task)
+STEP_NUMBER(ntasks, ntasks)
+STEP_TEXT(max_node, s->max_rss_node ? s->max_rss_node : (s->nodes ? s->nodes : ""))
+STEP_TEXT(layout, s->step_id >= 0 ? "Block" : "Unknown")
+STEP_CPU(ave_cpu, ave_cpu_us)
+STEP_CPU(min_cpu, min_cpu_us)
+
+CELL(alloc_cpus)
+{
+    (void) env;
+    str_add_i64(out, cpus_of(row));
+}
+
+CELL(alloc_nodes)
+{
+    (void) env;
+    str_add_i64(out, row->step ? row->step->node_count : row->job->alloc_nodes);
+}
+
+CELL(alloc_tres)
+{
+    (void) env;
+    if (!row->step && row->job->alloc_nodes) {
+        job_cell_tres(row->job, out);
+    } else if (row->step) {
+        const struct step *s = row->step;
+        str_addf(out, "cpu=%d", s->cpus);
+        if (row->job->alloc_mem_mib && s->node_count == row->job->alloc_nodes) {
+            str_add(out, ",mem=");
+            size_format_mib(row->job->alloc_mem_mib, 0, out);
+        }
+        str_addf(out, ",node=%d", s->node_count);
+        if (!text_empty(s->gres))
+            str_addf(out, ",gres/%s", s->gres);
+    }
+}
+
+CELL(req_tres)
+{
+    (void) env;
+    if (row->step)
+        return;
+    struct job asked = *row->job; /* what was asked, not what was given */
+    asked.alloc_nodes = asked.alloc_cpus = asked.alloc_tasks = 0;
+    asked.alloc_gres = NULL;
+    job_cell_tres(&asked, out);
+}
+
+CELL(cluster)
+{
+    const struct acct_env *more = env->more;
+    cell_text(more ? more->cluster : "", "", out);
+}
+
+CELL(cpu_time)
+{
+    duration_format(acct_elapsed_us(env, row) / USEC_PER_SEC * USEC_PER_SEC * cpus_of(row), out);
+}
+
+CELL(cpu_time_raw)
+{
+    str_add_i64(out, acct_elapsed_us(env, row) / USEC_PER_SEC * cpus_of(row));
+}
+
+CELL(db_index)
+{
+    (void) env;
+    if (!row->step)
+        str_add_u64(out, row->job->id);
+}
+
+static void exit_add(int32_t status, struct str *out)
+{
+    str_addf(out, "%d:%d", status_code(status), status_signal(status));
+}
+
+CELL(derived_exit)
+{
+    (void) env;
+    if (!row->step)
+        exit_add(row->job->derived_exit_status, out);
+}
+
+CELL(exit_code)
+{
+    (void) env;
+    exit_add(row->step ? row->step->exit_status : row->job->exit_status, out);
+}
+
+CELL(elapsed)
+{
+    duration_format(acct_elapsed_us(env, row), out);
+}
+
+CELL(elapsed_raw)
+{
+    str_add_i64(out, acct_elapsed_us(env, row) / USEC_PER_SEC);
+}
+
+CELL(eligible)
+{
+    cell_time(env, row->step ? row->step->start_us : row->job->eligible_us, "Unknown", out);
+}
+
+CELL(submit)
+{
+    cell_time(env, row->step ? row->step->start_us : row->job->submit_us, "Unknown", out);
+}
+
+CELL(start)
+{
+    cell_time(env, truncated(env, start_of(row)), "Unknown", out);
+}
+
+CELL(end)
+{
+    cell_time(env, truncated(env, end_of(row)), "Unknown", out);
+}
+
+CELL(flags)
+{
+    (void) env;
+    if (!row->step)
+        str_add(out, row->job->start_us ? "SchedMain" : "");
+}
+
+CELL(job_id)
+{
+    (void) env;
+    job_label(row->job, out);
+    if (row->step) {
+        str_addc(out, '.');
+        step_label(row->step->step_id, out);
+    }
+}
+
+CELL(job_id_raw)
+{
+    (void) env;
+    str_add_u64(out, row->job->id);
+    if (row->step) {
+        str_addc(out, '.');
+        step_label(row->step->step_id, out);
+    }
+}
+
+CELL(job_name)
+{
+    (void) env;
+    cell_text(row->step ? row->step->step_name : row->job->spec.name, "", out);
+}
+
+CELL(node_list)
+{
+    (void) env;
+    cell_text(row->step ? row->step->nodes : row->job->nodes, "None assigned", out);
+}
+
+static int64_t planned_us(const struct cell_env *env, const struct job *j)
+{
+    int64_t until = j->start_us ? j->start_us : job_state_over(j->state) ? j->end_us : env->now_us;
+    int64_t from = j->eligible_us ? j->eligible_us : j->submit_us;
+    return until > from ? until - from : 0;
+}
+
+CELL(planned)
+{
+    if (!row->step)
+        duration_format(planned_us(env, row->job), out);
+}
+
+CELL(planned_cpu)
+{
+    if (!row->step)
+        duration_format(planned_us(env, row->job) / USEC_PER_SEC * USEC_PER_SEC * job_cpus(row->job), out);
+}
+
+CELL(planned_cpu_raw)
+{
+    if (!row->step)
+        str_add_i64(out, planned_us(env, row->job) / USEC_PER_SEC * job_cpus(row->job));
+}
+
+CELL(req_mem)
+{
+    const struct job_request *r = &row->job->spec.req;
+    const struct job *j = row->job;
+    if (row->step)
+        return;
+    if (r->mem_per_cpu_mib > 0)
+        mib_add(env, r->mem_per_cpu_mib * job_cpus(j), out);
+    else if (r->mem_per_node_mib > 0)
+        mib_add(env, r->mem_per_node_mib * job_nodes(j), out);
+    else
+        mib_add(env, j->alloc_mem_mib, out);
+}
+
+/* "CANCELLED by UID" when somebody did it. */
+CELL(state)
+{
+    (void) env;
+    str_add(out, enum_name(&job_state_names, acct_state(row)));
+    if (!row->step && acct_state(row) == JOB_CANCELLED && row->job->killed_by_uid_plus1)
+        str_addf(out, " by %u", row->job->killed_by_uid_plus1 - 1);
+}
+
+CELL(std_err)
+{
+    (void) env;
+    if (!row->step && row->job->spec.batch)
+        cell_text(text_empty(row->job->spec.std_err) ? row->job->spec.std_out : row->job->spec.std_err, "slurm-%j.out", out);
+}
+
+CELL(std_in)
+{
+    (void) env;
+    if (!row->step && row->job->spec.batch)
+        cell_text(row->job->spec.std_in, "/dev/null", out);
+}
+
+CELL(std_out)
+{
+    (void) env;
+    if (!row->step && row->job->spec.batch)
+        job_cell_path(row->job, row->job->spec.std_out, out);
+}
+
+CELL(suspended)
+{
+    (void) env;
+    duration_format(row->step ? row->step->suspended_us : row->job->suspended_us, out);
+}
+
+CELL(system_cpu)
+{
+    (void) env;
+    cpu_add(row->step ? row->step->cpu_system_us : row->job->cpu_system_us, out);
+}
+
+CELL(user_cpu)
+{
+    (void) env;
+    cpu_add(row->step ? row->step->cpu_user_us : row->job->cpu_user_us, out);
+}
+
+CELL(total_cpu)
+{
+    (void) env;
+    cpu_add(row->step ? row->step->cpu_user_us + row->step->cpu_system_us : row->job->cpu_user_us + row->job->cpu_system_us, out);
+}
+
+CELL(time_limit)
+{
+    (void) env;
+    int64_t limit = job_limit_us(row->job);
+    if (!row->step)
+        duration_format(limit ? limit : TIME_UNLIMITED, out);
+}
+
+CELL(time_limit_raw)
+{
+    (void) env;
+    int64_t limit = job_limit_us(row->job);
+    if (row->step)
+        return;
+    if (!limit || limit == TIME_UNLIMITED)
+        str_add(out, "UNLIMITED");
+    else
+        str_add_i64(out, limit / USEC_PER_MIN);
+}
+
+/* "cpu=00:00:04,mem=12K,…" of a step. */
+CELL(usage_in)
+{
+    (void) env;
+    const struct step *s = row->step;
+    if (!s)
+        return;
+    str_add(out, "cpu=");
+    duration_format(s->cpu_user_us + s->cpu_system_us, out);
+    str_addf(out, ",fs/disk=%lld,mem=", (long long) s->read_max_bytes);
+    size_format_bytes(s->max_rss_bytes, 0, out);
+    str_addf(out, ",pages=%lld,vmem=", (long long) s->max_pages);
+    size_format_bytes(s->max_vm_bytes, 0, out);
+}
+
+CELL(usage_out)
+{
+    (void) env;
+    if (row->step)
+        str_addf(out, "fs/disk=%lld", (long long) row->step->write_max_bytes);
+}
+
+CELL(gres)
+{
+    (void) env;
+    cell_text(row->step ? row->step->gres : row->job->alloc_gres, "", out);
+}
+
+CELL(req_gres)
+{
+    (void) env;
+    cell_text(row->step ? "" : row->job->spec.req.gres, "", out);
+}
+
+CELL(zero)
+{
+    (void) env;
+    (void) row;
+    str_addc(out, '0');
+}
+
+CELL(empty)
+{
+    (void) env;
+    (void) row;
+    (void) out;
+}
+
+static const struct column columns[] = {
+    {"Account", 0, NULL, 10, "", cell_account},
+    {"AdminComment", 0, NULL, 19, "", cell_admin_comment},
+    {"AllocCPUS", 0, NULL, 10, "", cell_alloc_cpus},
+    {"AllocNodes", 0, NULL, 10, "", cell_alloc_nodes},
+    {"AllocTRES", 0, NULL, 10, "", cell_alloc_tres},
+    {"AssocID", 0, NULL, 7, "", cell_zero},
+    {"AveCPU", 0, NULL, 10, "", cell_ave_cpu},
+    {"AveCPUFreq", 0, NULL, 10, "", cell_empty},
+    {"AveDiskRead", 0, NULL, 14, "", cell_ave_read},
+    {"AveDiskWrite", 0, NULL, 14, "", cell_ave_write},
+    {"AvePages", 0, NULL, 10, "", cell_max_pages},
+    {"AveRSS", 0, NULL, 10, "", cell_ave_rss},
+    {"AveVMSize", 0, NULL, 10, "", cell_ave_vm},
+    {"BlockID", 0, NULL, 16, "", cell_empty},
+    {"Cluster", 0, NULL, 10, "", cell_cluster},
+    {"Comment", 0, NULL, 14, "", cell_comment},
+    {"Constraints", 0, NULL, 20, "", cell_constraints},
+    {"ConsumedEnergy", 0, NULL, 14, "", cell_empty},
+    {"ConsumedEnergyRaw", 0, NULL, 17, "", cell_empty},
+    {"Container", 0, NULL, 20, "", cell_container},
+    {"CPUTime", 0, NULL, 10, "", cell_cpu_time},
+    {"CPUTimeRAW", 0, NULL, 10, "", cell_cpu_time_raw},
+    {"DBIndex", 0, NULL, 12, "", cell_db_index},
+    {"DerivedExitCode", 0, NULL, 15, "", cell_derived_exit},
+    {"Elapsed", 0, NULL, 10, "", cell_elapsed},
+    {"ElapsedRaw", 0, NULL, 10, "", cell_elapsed_raw},
+    {"Eligible", 0, NULL, 19, "", cell_eligible},
+    {"End", 0, NULL, 19, "", cell_end},
+    {"ExitCode", 0, NULL, 8, "", cell_exit_code},
+    {"Extra", 0, NULL, 20, "", cell_extra},
+    {"FailedNode", 0, NULL, 15, "", cell_empty},
+    {"Flags", 0, NULL, 20, "", cell_flags},
+    {"GID", 0, NULL, 6, "", cell_gid},
+    {"Group", 0, NULL, 9, "", cell_group},
+    {"JobID", 0, NULL, -12, "", cell_job_id},
+    {"JobIDRaw", 0, NULL, -12, "", cell_job_id_raw},
+    {"JobName", 0, NULL, 10, "", cell_job_name},
+    {"Layout", 0, NULL, 9, "", cell_layout},
+    {"Licenses", 0, NULL, 20, "", cell_licenses},
+    {"MaxDiskRead", 0, NULL, 12, "", cell_max_read},
+    {"MaxDiskReadNode", 0, NULL, 15, "", cell_max_node},
+    {"MaxDiskReadTask", 0, NULL, 15, "", cell_max_task},
+    {"MaxDiskWrite", 0, NULL, 12, "", cell_max_write},
+    {"MaxDiskWriteNode", 0, NULL, 16, "", cell_max_node},
+    {"MaxDiskWriteTask", 0, NULL, 16, "", cell_max_task},
+    {"MaxPages", 0, NULL, 8, "", cell_max_pages},
+    {"MaxPagesNode", 0, NULL, 12, "", cell_max_node},
+    {"MaxPagesTask", 0, NULL, 14, "", cell_max_task},
+    {"MaxRSS", 0, NULL, 10, "", cell_max_rss},
+    {"MaxRSSNode", 0, NULL, 10, "", cell_max_node},
+    {"MaxRSSTask", 0, NULL, 10, "", cell_max_task},
+    {"MaxVMSize", 0, NULL, 10, "", cell_max_vm},
+    {"MaxVMSizeNode", 0, NULL, 14, "", cell_max_node},
+    {"MaxVMSizeTask", 0, NULL, 14, "", cell_max_task},
+    {"McsLabel", 0, NULL, 9, "", cell_empty},
+    {"MinCPU", 0, NULL, 10, "", cell_min_cpu},
+    {"MinCPUNode", 0, NULL, 10, "", cell_max_node},
+    {"MinCPUTask", 0, NULL, 10, "", cell_max_task},
+    {"NCPUS", 0, NULL, 10, "", cell_alloc_cpus},
+    {"NNodes", 0, NULL, 8, "", cell_alloc_nodes},
+    {"NodeList", 0, NULL, 15, "", cell_node_list},
+    {"NTasks", 0, NULL, 8, "", cell_ntasks},
+    {"Partition", 0, NULL, 10, "", cell_partition},
+    {"Planned", 0, NULL, 10, "", cell_planned},
+    {"PlannedCPU", 0, NULL, 10, "", cell_planned_cpu},
+    {"PlannedCPURAW", 0, NULL, 13, "", cell_planned_cpu_raw},
+    {"Priority", 0, NULL, 10, "", cell_priority},
+    {"QOS", 0, NULL, 10, "", cell_qos},
+    {"QOSRAW", 0, NULL, 10, "", cell_empty},
+    {"QOSREQ", 0, NULL, 10, "", cell_qos},
+    {"Reason", 0, NULL, 22, "", cell_reason},
+    {"ReqCPUFreq", 0, NULL, 10, "", cell_empty},
+    {"ReqCPUFreqGov", 0, NULL, 13, "", cell_empty},
+    {"ReqCPUFreqMax", 0, NULL, 13, "", cell_empty},
+    {"ReqCPUFreqMin", 0, NULL, 13, "", cell_empty},
+    {"ReqCPUS", 0, NULL, 8, "", cell_req_cpus},
+    {"ReqMem", 0, NULL, 10, "", cell_req_mem},
+    {"ReqNodes", 0, NULL, 8, "", cell_req_nodes},
+    {"ReqTRES", 0, NULL, 10, "", cell_req_tres},
+    {"Reservation", 0, NULL, 20, "", cell_reservation},
+    {"ReservationId", 0, NULL, 17, "", cell_empty},
+    {"Restarts", 0, NULL, 8, "", cell_restarts},
+    {"SLUID", 0, NULL, 15, "", cell_db_index},
+    {"Start", 0, NULL, 19, "", cell_start},
+    {"State", 0, NULL, 10, "", cell_state},
+    {"StdErr", 0, NULL, 20, "", cell_std_err},
+    {"StdIn", 0, NULL, 20, "", cell_std_in},
+    {"StdOut", 0, NULL, 20, "", cell_std_out},
+    {"Submit", 0, NULL, 19, "", cell_submit},
+    {"SubmitLine", 0, NULL, 20, "", cell_submit_line},
+    {"Suspended", 0, NULL, 10, "", cell_suspended},
+    {"SystemCPU", 0, NULL, 10, "", cell_system_cpu},
+    {"SystemComment", 0, NULL, 14, "", cell_system_comment},
+    {"Timelimit", 0, NULL, 10, "", cell_time_limit},
+    {"TimelimitRaw", 0, NULL, 12, "", cell_time_limit_raw},
+    {"TotalCPU", 0, NULL, 10, "", cell_total_cpu},
+    {"TRESUsageInAve", 0, NULL, 14, "", cell_usage_in},
+    {"TRESUsageInMax", 0, NULL, 14, "", cell_usage_in},
+    {"TRESUsageInMaxNode", 0, NULL, 18, "", cell_max_node},
+    {"TRESUsageInMaxTask", 0, NULL, 18, "", cell_max_task},
+    {"TRESUsageInMin", 0, NULL, 14, "", cell_usage_in},
+    {"TRESUsageInMinNode", 0, NULL, 18, "", cell_max_node},
+    {"TRESUsageInMinTask", 0, NULL, 18, "", cell_max_task},
+    {"TRESUsageInTot", 0, NULL, 14, "", cell_usage_in},
+    {"TRESUsageOutAve", 0, NULL, 15, "", cell_usage_out},
+    {"TRESUsageOutMax", 0, NULL, 15, "", cell_usage_out},
+    {"TRESUsageOutMaxNode", 0, NULL, 19, "", cell_max_node},
+    {"TRESUsageOutMaxTask", 0, NULL, 19, "", cell_max_task},
+    {"TRESUsageOutMin", 0, NULL, 15, "", cell_usage_out},
+    {"TRESUsageOutMinNode", 0, NULL, 19, "", cell_max_node},
+    {"TRESUsageOutMinTask", 0, NULL, 19, "", cell_max_task},
+    {"TRESUsageOutTot", 0, NULL, 15, "", cell_usage_out},
+    {"UID", 0, NULL, 6, "", cell_uid},
+    {"User", 0, NULL, 9, "", cell_user},
+    {"UserCPU", 0, NULL, 10, "", cell_user_cpu},
+    {"WCKey", 0, NULL, 10, "", cell_wckey},
+    {"WCKeyID", 0, NULL, 8, "", cell_empty},
+    {"WorkDir", 0, NULL, 20, "", cell_work_dir},
+    /* Gone from Slurm 22.05 on; exporters still ask for them (spec/clients.md). */
+    {"AllocGRES", 0, NULL, 12, "", cell_gres},
+    {"ReqGRES", 0, NULL, 12, "", cell_req_gres},
+};
+const struct column_table acct_columns = {columns, ARRAY_LEN(columns), "accounting"};
+const size_t acct_columns_listed = ARRAY_LEN(columns) - 2;
