@@ -17,8 +17,7 @@ const char *submit_cwd(struct arena *a, struct err *ret_err)
 {
     char *cwd = get_current_dir_name();
     if (!cwd) {
-        err_set(ret_err, ERR_NOT_FOUND,
-                "the current directory cannot be named (%s); submit from another, or give --chdir",
+        err_set(ret_err, ERR_NOT_FOUND, "the current directory cannot be named (%s); submit from another",
                 strerror(errno));
         return NULL;
     }

@@ -22,7 +22,10 @@ size_t script_args_unpack(const char *text, struct str *out)
             n++;
         } else if (*text == '\\' && text[1]) {
             text++;
-            str_addc(out, *text == 'n' ? '\n' : *text);
+            if (*text == 'n')
+                str_addc(out, '\n');
+            else
+                str_addc(out, *text);
         } else {
             str_addc(out, *text);
         }

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "model/gres.h"
 #include "model/limits.h"
+#include "script/option_values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,12 +79,25 @@ static bool memory_judge(struct finishing *f, struct err *e)
     return true;
 }
 
-static bool cpus_judge(struct finishing *f, struct err *e)
+/* --hint says in a word what these say in numbers: the numbers count, unless the hint comes from a stronger
+ * source. */
+static void hint_judge(struct finishing *f)
 {
     struct job_request *q = f->q;
-    return i32_rivals(f, "cpus-per-task", &q->cpus_per_task, "cpus-per-gpu", &q->cpus_per_gpu, e) &&
-           i32_rivals(f, "hint", &q->hint, "ntasks-per-core", &q->ntasks_per_core, e) &&
-           i32_rivals(f, "hint", &q->hint, "threads-per-core", &q->threads_per_core, e);
+    enum option_source hint = source_of(f, "hint"), numbers = source_of(f, "threads-per-core");
+    enum option_source others[] = {source_of(f, "ntasks-per-core"), source_of(f, "extra-node-info")};
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
+        numbers = others[i] > numbers ? others[i] : numbers;
+    if (hint == FROM_DEFAULT || numbers == FROM_DEFAULT)
+        return;
+    if (hint > numbers) {
+        q->threads_per_core = q->ntasks_per_core = 0;
+        if (source_of(f, "extra-node-info") != FROM_DEFAULT)
+            q->sockets_per_node = q->cores_per_socket = 0;
+    } else {
+        q->hint = HINT_UNSET;
+        note_no_effect(f->o, f->a, "--hint", "--threads-per-core, --ntasks-per-core or -B says it already");
+    }
 }
 
 /* ---- GPUs
@@ -256,7 +270,11 @@ bool options_finish(struct submit_options *o, unsigned command, struct arena *a,
                     struct err *ret_err)
 {
     struct finishing f = {o, &o->spec.req, command, a, warnings};
+    hint_judge(&f);
     o->spec.no_effect = o->no_effect;
-    return memory_judge(&f, ret_err) && cpus_judge(&f, ret_err) && gpus_per_node_merge(&f, ret_err) &&
-           gpus_derive(&f, ret_err) && tasks_derive(&f, ret_err) && times_check(&f, ret_err);
+    return memory_judge(&f, ret_err) &&
+           i32_rivals(&f, "cpus-per-task", &f.q->cpus_per_task, "cpus-per-gpu", &f.q->cpus_per_gpu,
+                      ret_err) &&
+           gpus_per_node_merge(&f, ret_err) && gpus_derive(&f, ret_err) && tasks_derive(&f, ret_err) &&
+           times_check(&f, ret_err);
 }

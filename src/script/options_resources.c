@@ -18,9 +18,9 @@ static SETTER(set_nodes)
                        value);
     struct span rest = span_of(value), part;
     int64_t min = 0, max = 0;
-    if (!span_next(&rest, '-', &part) ||
-        !value_count(row, span_trim(part), value, LIMIT_NODES, &min, ret_err))
-        return value_refuse(row, value, ret_err, "MIN or MIN-MAX is allowed: --nodes=2-4");
+    span_next(&rest, '-', &part);
+    if (!value_count(row, span_trim(part), value, LIMIT_NODES, &min, ret_err))
+        return false;
     max = min;
     if (strchr(value, '-') && !value_count(row, span_trim(rest), value, LIMIT_NODES, &max, ret_err))
         return false;
@@ -53,8 +53,9 @@ static bool info_part(const struct option_row *row, struct span part, const char
         return true;
     struct span rest = part, low;
     int64_t n;
-    if (!span_next(&rest, '-', &low) || !value_count(row, low, value, LIMIT_CPUS_PER_NODE, &n, e))
-        return value_refuse(row, value, e, "sockets[:cores[:threads]] is allowed");
+    span_next(&rest, '-', &low);
+    if (!value_count(row, low, value, LIMIT_CPUS_PER_NODE, &n, e))
+        return false;
     *ret = (int32_t)n;
     return true;
 }

@@ -286,7 +286,10 @@ static void hints_and_layouts(void **state)
     struct world *w = *state;
     assert_int_equal(taken(w, "--hint=nomultithread")->req.hint, HINT_NOMULTITHREAD);
     refused(w, "--hint=lucky", "compute_bound");
-    refused(w, "--hint=nomultithread --threads-per-core=1", "mutually exclusive");
+    assert_int_equal(taken(w, "--hint=nomultithread --threads-per-core=1")->req.hint, HINT_UNSET);
+    assert_non_null(strstr(w->comp[0].spec.no_effect, "--hint: "));
+    assert_int_equal(w->comp[0].spec.req.threads_per_core, 1);
+    refused(w, "--cpus-per-task=2 --cpus-per-gpu=2", "mutually exclusive");
     assert_string_equal(taken(w, "-m block:cyclic,Pack")->req.distribution, "block:cyclic,Pack");
     assert_string_equal(taken(w, "-m plane=4")->req.distribution, "plane=4");
     refused(w, "-m plane=x", "Invalid --distribution specification");
