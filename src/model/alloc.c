@@ -116,7 +116,7 @@ static bool node_parse(struct span text, struct arena *a, struct alloc_node *ret
     ret->ngres = gres.n;
     ret->gres = arena_dup(a, gres.v, gres.n * sizeof gres.v[0]);
     vec_done(&gres);
-    return ok && ret->node;
+    return ok && ret->node && !strchr(ret->node, '=');
 }
 
 bool alloc_parse(const char *text, struct arena *a, struct alloc *ret, struct err *ret_err)

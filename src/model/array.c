@@ -11,12 +11,12 @@
 bool array_parse(const char *text, uint32_t max_index, struct idset *ret_ids, uint32_t *ret_limit,
                  struct err *ret_err)
 {
-    const char *percent = strchr(text, '%');
+    const char *percent = text ? strchr(text, '%') : NULL;
     uint64_t limit = 0;
     if (percent && (!text_to_u64(percent + 1, UINT32_MAX, &limit) || limit == 0))
         return err_set(ret_err, ERR_INVALID,
                        "\"%.60s\": after %% comes how many elements may run at once, at least 1", text);
-    char *indexes = xstrndup(text, percent ? (size_t)(percent - text) : strlen(text));
+    char *indexes = xstrndup(text ? text : "", percent ? (size_t)(percent - text) : SIZE_MAX);
     bool ok = idset_parse(ret_ids, indexes, max_index, ret_err);
     free(indexes);
     if (ok)

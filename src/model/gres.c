@@ -11,58 +11,100 @@
 
 typedef VEC(struct gres_item) item_vec;
 
-static void item_add(item_vec *items, const struct gres_item *item)
+static bool item_add(item_vec *items, const struct gres_item *item, struct err *ret_err)
 {
     for (size_t i = 0; i < items->n; i++) {
         struct gres_item *other = &items->v[i];
-        if (text_is(other->kind, item->kind) && text_is_nocase(other->type, item->type)) {
-            other->count += item->count;
-            return;
-        }
+        if (!text_is(other->kind, item->kind) || !text_is_nocase(other->type, item->type))
+            continue;
+        if (!__builtin_add_overflow(other->count, item->count, &other->count))
+            return true;
+        return err_set(ret_err, ERR_LIMIT, "the counts of %.60s add up to more than a 63-bit number",
+                       item->kind);
     }
     vec_push(items, *item);
+    return true;
 }
 
+static bool letter_or_digit(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* Types may be alternatives: "a100|a40". */
 static bool name_ok(const char *name)
 {
-    return *name && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.|/+") ==
-                        strlen(name);
+    size_t len = strlen(name), i = 0;
+    while (i < len && (letter_or_digit(name[i]) || (i && strchr("_-.|/+", name[i]))))
+        i++;
+    return len && i == len;
 }
 
-static bool is_count(const char *text, int64_t *ret)
+/* The parts of "kind:type:count" between colons; more than `max` are an error. */
+static bool parts_split(char *text, size_t max, char **ret_part, size_t *ret_n, struct err *ret_err)
 {
-    return *text >= '0' && *text <= '9' && count_parse(text, ret, NULL);
+    *ret_n = 0;
+    for (char *at = text; at;) {
+        if (*ret_n == max)
+            return err_set(ret_err, ERR_INVALID, "\"%.60s\" has too many parts: " GRES_HELP, text);
+        char *colon = strchr(at, ':');
+        ret_part[(*ret_n)++] = at;
+        if (colon)
+            *colon++ = '\0';
+        at = colon;
+    }
+    return true;
 }
 
-/* "kind", "kind:count", "kind:type", "kind:type:count"; with a given kind (--gpus): "count", "type",
- * "type:count". */
+/* "kind", "kind:count", "kind:type", "kind:type:count"; with a given kind (--gpus): "count", "type", "type:count". A
+ * type may look like a count ("gpu:1g:2"): before a count it is a type. */
 static bool item_parse(char *text, const char *kind, struct gres_item *ret, struct err *ret_err)
 {
-    char *part[3] = {text, NULL, NULL};
-    size_t n = 1;
+    char *part[3];
+    size_t n, at = kind ? 0 : 1;
     *ret = (struct gres_item){.kind = kind, .count = 1};
-    for (char *at = text; (at = strchr(at, ':')); n++) {
-        if (n == 3)
-            return err_set(ret_err, ERR_INVALID, "\"%s\" has too many parts: " GRES_HELP, text);
-        *at++ = '\0';
-        part[n] = at;
-    }
-    size_t next = 0;
-    if (!kind) {
-        if (!name_ok(part[0]))
-            return err_set(ret_err, ERR_INVALID, "\"%s\" is no kind of resource: " GRES_HELP, part[0]);
-        ret->kind = part[next++];
-    }
-    if (next < n && !is_count(part[next], &ret->count))
-        ret->type = part[next++];
-    else if (next < n)
-        return next + 1 == n ||
-               err_set(ret_err, ERR_INVALID, "after the count %s nothing may follow: " GRES_HELP, part[next]);
+    if (!parts_split(text, at + 2, part, &n, ret_err))
+        return false;
+    if (!kind && !name_ok(part[0]))
+        return err_set(ret_err, ERR_INVALID, "\"%.60s\" is no kind of resource: " GRES_HELP, part[0]);
+    if (!kind)
+        ret->kind = part[0];
+    if (n == at + 1 && count_parse(part[at], &ret->count, NULL))
+        return true;
+    if (n > at)
+        ret->type = part[at];
     if (ret->type && !name_ok(ret->type))
-        return err_set(ret_err, ERR_INVALID, "\"%s\" is no type of resource: " GRES_HELP, ret->type);
-    if (next < n && !is_count(part[next++], &ret->count))
-        return err_set(ret_err, ERR_INVALID, "\"%s\" is no count: " GRES_HELP, part[next - 1]);
-    return next == n || err_set(ret_err, ERR_INVALID, "after the count nothing may follow: " GRES_HELP);
+        return err_set(ret_err, ERR_INVALID, "\"%.60s\" is no type or count of a resource: " GRES_HELP,
+                       ret->type);
+    return n < at + 2 || count_parse(part[at + 1], &ret->count, ret_err);
+}
+
+/* scontrol shows more in parentheses, "gpu:v100:2(S:0-1)", "gpu:2(IDX:0,2)": commas in there separate nothing, and all of it
+ * is left out. */
+static bool piece_next(struct span *rest, struct span *ret)
+{
+    if (!rest->data)
+        return false;
+    size_t depth = 0, end = 0, len = rest->len;
+    for (; end < rest->len && (depth || rest->data[end] != ','); end++) {
+        if (rest->data[end] == '(') {
+            len = len < end ? len : end;
+            depth++;
+        } else if (rest->data[end] == ')' && depth) {
+            depth--;
+        }
+    }
+    *ret = span_trim((struct span){rest->data, len < end ? len : end});
+    *rest = end < rest->len ? (struct span){rest->data + end + 1, rest->len - end - 1} : (struct span){0};
+    return true;
+}
+
+/* "gres:gpu:2" and "gres/gpu:2" are accepted for "gpu:2". */
+static struct span prefix_drop(struct span piece)
+{
+    bool has = piece.len > 5 && strncasecmp(piece.data, "gres", 4) == 0 &&
+               (piece.data[4] == ':' || piece.data[4] == '/');
+    return has ? (struct span){piece.data + 5, piece.len - 5} : piece;
 }
 
 static bool list_parse(const char *text, const char *kind, struct arena *a, struct gres_list *ret,
@@ -71,21 +113,14 @@ static bool list_parse(const char *text, const char *kind, struct arena *a, stru
     struct span rest = span_of(text), piece;
     item_vec items = {0};
     bool ok = true;
-    while (ok && text && span_next(&rest, ',', &piece)) {
-        piece = span_trim(piece);
-        if (!kind && piece.len > 5 &&
-            (strncasecmp(piece.data, "gres:", 5) == 0 || strncasecmp(piece.data, "gres/", 5) == 0))
-            piece = (struct span){piece.data + 5, piece.len - 5};
+    while (ok && piece_next(&rest, &piece)) {
         struct gres_item item;
+        if (!kind)
+            piece = prefix_drop(piece);
         if (!piece.len || span_is_nocase(piece, "none"))
             continue;
-        /* scontrol shows the sockets of a device in parentheses: gpu:v100:2(S:0-1) */
-        const char *paren = memchr(piece.data, '(', piece.len);
-        if (paren)
-            piece.len = (size_t)(paren - piece.data);
-        ok = item_parse(arena_strndup(a, piece.data, piece.len), kind, &item, ret_err);
-        if (ok && item.count > 0)
-            item_add(&items, &item);
+        ok = item_parse(arena_strndup(a, piece.data, piece.len), kind, &item, ret_err) &&
+             (!item.count || item_add(&items, &item, ret_err));
     }
     if (ok) {
         ret->n = items.n;
