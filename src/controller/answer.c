@@ -17,6 +17,8 @@
 struct answer {
     char *dir;
     uint64_t seq;
+    const struct fields *t; /* NULL = no rows */
+    char *wanted;
     struct rows_writer *writer;
     struct str buf;    /* made and not in the file: its end */
     struct str window; /* of what is being given */
@@ -33,8 +35,8 @@ struct answer *answer_new(const char *dir, uint64_t seq, const struct fields *t,
     a->dir = xstrdup(dir);
     a->seq = seq;
     a->fd = -1;
-    if (t)
-        a->writer = rows_writer_new(t, wanted, seq, &a->buf);
+    a->t = t;
+    a->wanted = xstrdup(wanted);
     return a;
 }
 
@@ -49,6 +51,7 @@ void answer_free(struct answer *a)
     str_done(&a->buf);
     str_done(&a->window);
     free(a->dir);
+    free(a->wanted);
     free(a);
 }
 
@@ -89,14 +92,25 @@ static void answer_spill(struct answer *a)
     str_cut(&a->buf, a->buf.len - done);
 }
 
+/* The writer's last frame is open until it ends. */
+static void writer_end(struct answer *a)
+{
+    if (a->writer)
+        rows_writer_end(a->writer);
+    a->writer = NULL;
+}
+
 void answer_row(struct answer *a, const void *record)
 {
     if (a->too_large)
         return;
+    if (!a->writer)
+        a->writer = rows_writer_new(a->t, a->wanted, a->seq, &a->buf);
     rows_writer_add(a->writer, record);
     a->rows++;
     if (a->buf.len < ANSWER_MEMORY_BYTES)
         return;
+    writer_end(a);
     answer_spill(a);
     a->too_large = a->buf.len > ANSWER_BYTES_MAX;
 }
@@ -108,9 +122,7 @@ void answer_row_callback(void *answer, const void *record)
 
 void answer_end(struct answer *a, enum refusal refusal, const char *detail)
 {
-    if (a->writer)
-        rows_writer_end(a->writer);
-    a->writer = NULL;
+    writer_end(a);
     struct msg_done done = {.refusal = (int32_t)refusal, .detail = detail, .count = a->rows};
     if (a->too_large) {
         done.refusal = REFUSE_BUSY;

@@ -283,6 +283,7 @@ static bool controller_run(struct controller *c, const struct options *o, int re
     if (!c->log)
         return false;
     descriptors_raise();
+    signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a failed write, as a full disk is */
     bool ok = controller_start(c, ret_err);
     if (ok) {
         log_info(c->log, "controller of cluster %s, Remuda " REMUDA_VERSION ", process %d, state in %s",

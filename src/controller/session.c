@@ -218,6 +218,16 @@ static void message_step(struct session *s, const struct message *m, const struc
         &(struct event){.kind = EV_MESSAGE, .now_us = clock_now_us(), .conn = s->id, .peer = peer, .msg = m});
 }
 
+static void store_refuse(struct session *s, uint64_t seq)
+{
+    const char *why;
+    turns_store_away(s->owner->c->turns, &why);
+    refuse(s, seq, REFUSE_STORE,
+           arena_printf(s->owner->arena,
+                        "the store is away: %s. Nothing was changed; running jobs go on; try again later",
+                        why));
+}
+
 static void message_take(struct session *s, const struct message *m)
 {
     struct controller *c = s->owner->c;
@@ -232,10 +242,9 @@ static void message_take(struct session *s, const struct message *m)
         s->querying = true;
         gate(s);
         query_run(c, s->id, m->seq, m->body, &peer);
-    } else if (!is_reading(m) && !turns_admit(c->turns)) {
+    } else if (!is_reading(m) && !turns_admit(c->turns, who == WHO_NODE)) {
         if (who != WHO_NODE) /* nodes repeat their reports */
-            refuse(s, m->seq, REFUSE_STORE,
-                   "the store is away and too many requests wait for it already; try again later");
+            store_refuse(s, m->seq);
     } else if (config_is_good(s, m->seq, &peer, m)) {
         message_step(s, m, &peer);
     }

@@ -21,9 +21,7 @@
 #include "controller/session.h"
 #include "io/clock.h"
 #include "io/work.h"
-#include "model/limits.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #define RETRY_US         USEC_PER_SEC
@@ -48,12 +46,14 @@ struct turns {
     struct timer *wake, *retry;
     bool away;
     struct err away_why;
-    uint64_t admitted; /* changing requests since the store went away */
+    struct timer *grace;
+    bool refusing; /* away for longer than the grace */
 };
 
 static void turns_run(void *ctx);
 static void wake_due(void *ctx);
 static void retry_due(void *ctx);
+static void grace_over(void *ctx);
 
 struct turns *turns_new(struct controller *c, struct store *store, uint64_t epoch, uint64_t last_seq)
 {
@@ -65,6 +65,7 @@ struct turns *turns_new(struct controller *c, struct store *store, uint64_t epoc
     t->writer = worker_new(c->loop, "writer");
     t->wake = timer_new(c->loop, wake_due, t);
     t->retry = timer_new(c->loop, retry_due, t);
+    t->grace = timer_new(c->loop, grace_over, t);
     effects_init(&t->a.fx);
     effects_init(&t->b.fx);
     t->open = &t->a;
@@ -87,6 +88,7 @@ void turns_free(struct turns *t)
     worker_free(t->writer);
     timer_free(t->wake);
     timer_free(t->retry);
+    timer_free(t->grace);
     turn_done(&t->a);
     turn_done(&t->b);
     store_close(t->store);
@@ -110,14 +112,13 @@ bool turns_store_away(const struct turns *t, const char **why)
     return t->away;
 }
 
-bool turns_admit(struct turns *t)
+bool turns_admit(struct turns *t, bool from_node)
 {
     if (!t->away)
         return true;
-    if (t->admitted >= LIMIT_PENDING_REQUESTS || arena_used(t->open->fx.arena) > AWAY_ARENA_BYTES)
+    if (arena_used(t->open->fx.arena) > AWAY_ARENA_BYTES)
         return false;
-    t->admitted++;
-    return true;
+    return from_node || !t->refusing;
 }
 
 bool turns_idle(const struct turns *t)
@@ -211,7 +212,7 @@ static void store_went(struct turns *t, const struct err *why)
         return;
     t->away = true;
     t->away_why = *why;
-    t->admitted = 0;
+    timer_set(t->grace, AWAY_GRACE_US);
     log_error(t->c->log, "the store is away: %s; changes wait, running jobs go on, tried again every second",
               why->text);
     turns_step(t, &(struct event){.kind = EV_STORE_AWAY, .now_us = clock_now_us(), .text = t->away_why.text});
@@ -221,7 +222,8 @@ static void store_came(struct turns *t)
 {
     if (!t->away)
         return;
-    t->away = false;
+    t->away = t->refusing = false;
+    timer_stop(t->grace);
     log_info(t->c->log, "the store is back");
     turns_step(t, &(struct event){.kind = EV_STORE_BACK, .now_us = clock_now_us()});
 }
@@ -242,6 +244,36 @@ static void commit_done(void *ctx)
         store_went(t, &turn->err);
         timer_set(t->retry, RETRY_US);
     }
+}
+
+/* Those who wait for their answers are told what happened; what they asked takes effect when the store is back. */
+static void waiting_tell(struct turns *t, struct turn *turn)
+{
+    struct arena *a = arena_new();
+    const char *detail = arena_printf(
+        a,
+        "the request was understood but cannot be written: %s. It takes effect if the store comes back "
+        "before the controller ends; look before you repeat it",
+        t->away_why.text);
+    struct msg_done done = {.refusal = REFUSE_STORE, .detail = detail};
+    for (size_t i = 0; i < turn->fx.n; i++) {
+        struct effect *e = &turn->fx.v[i];
+        if (e->kind != FX_REPLY)
+            continue;
+        struct message m = {.kind = MSG_DONE, .seq = e->msg.seq, .body = &done};
+        session_send(t->c->sessions, e->conn, &m, 0);
+        e->conn = 0; /* answered */
+    }
+    arena_free(a);
+}
+
+static void grace_over(void *ctx)
+{
+    struct turns *t = ctx;
+    t->refusing = true;
+    if (t->sent)
+        waiting_tell(t, t->sent);
+    waiting_tell(t, t->open);
 }
 
 static void turn_write(struct turns *t)

@@ -19,8 +19,8 @@ void turns_step(struct turns *t, const struct event *ev);
 
 /* True while the store is away; `why` (may be NULL) gets the reason. */
 bool turns_store_away(const struct turns *t, const char **why);
-/* A request that changes something wants in: false if too many wait for a store that is away. */
-bool turns_admit(struct turns *t);
+/* May a request that changes something be stepped? Not while the store has been away for some seconds, or too much waits for it. */
+bool turns_admit(struct turns *t, bool from_node);
 /* Nothing waits to be committed or let out. */
 bool turns_idle(const struct turns *t);
 uint64_t turns_count(const struct turns *t);

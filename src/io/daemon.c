@@ -9,7 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define LOCK_TRIES 50 /* half a second */
 
 /* In the first process: until the child is ready (a byte comes) or has ended (end of file). */
 static _Noreturn void parent_wait(int ready, pid_t child)
@@ -83,6 +86,18 @@ static bool is_still_there(int fd, const char *path)
            ours.st_dev == there.st_dev;
 }
 
+/* A daemon that was just killed holds its lock until the kernel has cleaned up after it: wait a moment for that. */
+static bool lock_try(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (fcntl(fd, F_SETLK, &lock) == 0)
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    return false;
+}
+
 static int lock_take(const char *path, struct err *ret_err)
 {
     for (;;) {
@@ -92,8 +107,7 @@ static int lock_take(const char *path, struct err *ret_err)
                     strerror(errno));
             return -1;
         }
-        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-        if (fcntl(fd, F_SETLK, &lock) != 0) {
+        if (!lock_try(fd)) {
             err_set(ret_err, ERR_EXISTS, "%s: runs already as process %d", path, (int)lock_holder(fd));
             close(fd);
             return -1;
@@ -112,7 +126,7 @@ bool pid_file_take(struct pid_file *f, const char *path, struct err *ret_err)
         return false;
     char text[32];
     int n = snprintf(text, sizeof text, "%d\n", (int)getpid());
-    if (ftruncate(f->fd, 0) != 0 || pwrite(f->fd, text, (size_t)n, 0) != n) {
+    if (fchmod(f->fd, 0644) != 0 || ftruncate(f->fd, 0) != 0 || pwrite(f->fd, text, (size_t)n, 0) != n) {
         err_set(ret_err, ERR_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
         close(f->fd);
         return false;

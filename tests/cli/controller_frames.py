@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Speaks frames (src/wire/frame.h) to a controller, for the tests in controller*.bats: good requests, bad bytes, many connections, slow readers.
+
+Usage: controller_frames.py STATE_DIR COMMAND [ARGUMENT…]. Prints one line for each answer, as the tests compare them.
+"""
+import json
+import socket
+import struct
+import sys
+import time
+
+
+class Connection:
+    def __init__(self, state, timeout=30):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(timeout)
+        self.socket.connect(f"{state}/controller.sock")
+        self.seq = 0
+        self.data = b""
+
+    def send(self, kind, raw=b"", **fields):
+        self.seq += 1
+        text = json.dumps({"type": kind, "seq": self.seq, **fields}).encode()
+        self.socket.sendall(struct.pack(">II", len(text), len(raw)) + text + raw)
+        return self.seq
+
+    def submit(self, script=b"#!/bin/sh\ntrue\n", env=b"A=1\0", **spec):
+        spec = {"name": "test", "batch": True, "work_dir": "/tmp", **spec}
+        return self.send("submit", script + env, specs=[spec], script={"bytes": len(script)}, env={"bytes": len(env)})
+
+    def take(self, n):
+        while len(self.data) < n:
+            piece = self.socket.recv(1 << 16)
+            if not piece:
+                return None
+            self.data += piece
+        taken, self.data = self.data[:n], self.data[n:]
+        return taken
+
+    def receive(self):
+        """The next message, or None when the connection is at its end."""
+        head = self.take(8)
+        if head is None:
+            return None
+        text, raw = struct.unpack(">II", head)
+        message = json.loads(self.take(text))
+        message["raw"] = self.take(raw) if raw else b""
+        return message
+
+    def rest(self):
+        """Everything up to the end of the connection."""
+        answers = []
+        while (m := self.receive()) is not None:
+            answers.append(m)
+        return answers
+
+    def query(self, **fields):
+        self.send("query", **fields)
+        rows = []
+        while (m := self.receive())["type"] == "rows":
+            rows += [dict(zip(m["fields"], row)) for row in m["rows"]]
+        return rows, m
+
+
+def show(m):
+    if m is None:
+        return "closed"
+    if m["type"] == "done":
+        return f"done {m.get('refusal', 'NONE')} {m.get('detail', '')}".strip()
+    if m["type"] == "submitted":
+        return f"submitted {m['job_id']}"
+    return m["type"]
+
+
+# ---- commands ----------------------------------------------------------------------------------------------------------
+
+
+def ping(c):
+    c.send("daemon", action="PING")
+    print(show(c.receive()))
+
+
+def submit(c, count="1", *spec):
+    more = dict(pair.split("=", 1) for pair in spec)
+    for _ in range(int(count)):
+        c.submit(**more)
+    for _ in range(int(count)):
+        print(show(c.receive()))
+
+
+def blast(c, count, window="1000"):
+    """So many submissions over one connection; prints how many a second were answered."""
+    start, sent, answered = time.monotonic(), 0, 0
+    while answered < int(count):
+        while sent < int(count) and sent - answered < int(window):
+            c.submit()
+            sent += 1
+        m = c.receive()
+        assert m["type"] == "submitted", m
+        answered += 1
+    print(int(answered / (time.monotonic() - start)))
+
+
+def jobs(c, fields="id"):
+    rows, done = c.query(what="JOBS", fields=fields, states="all")
+    print(f"{len(rows)} rows, {show(done)}")
+
+
+def query(c, what, *filters):
+    rows, done = c.query(what=what, **dict(pair.split("=", 1) for pair in filters))
+    for row in rows:
+        print(" ".join(f"{k}={v}" for k, v in row.items() if v not in (None, 0, False)))
+    print(show(done))
+
+
+def garbage(c, text):
+    c.socket.sendall(text.encode().decode("unicode_escape").encode("latin-1"))
+    for m in c.rest():
+        print(show(m))
+    print("closed")
+
+
+def message(c, text):
+    """Any JSON as one frame."""
+    data = text.encode()
+    c.socket.sendall(struct.pack(">II", len(data), 0) + data)
+    c.socket.settimeout(5)
+    print(show(c.receive()))
+
+
+def script(c, job):
+    c.send("get_script", job_id=int(job))
+    m = c.receive()
+    print(m["raw"].decode() if m["type"] == "script" else show(m), end="")
+
+
+def slow(c, count):
+    """Asks for all jobs, reads nothing for a while, then everything; other requests on other connections are not held up meanwhile."""
+    c.send("query", what="JOBS", states="all")
+    other = Connection(sys.argv[1])
+    worst = 0
+    for _ in range(int(count)):
+        start = time.monotonic()
+        other.send("daemon", action="PING")
+        other.receive()
+        worst = max(worst, time.monotonic() - start)
+        time.sleep(0.02)
+    rows = 0
+    while (m := c.receive())["type"] == "rows":
+        rows += len(m["rows"])
+    print(f"{rows} rows, worst wait {int(worst * 1000)} ms")
+
+
+def many(c, count):
+    """Opens so many connections and says how many are served."""
+    all_of_them, served, refused = [], 0, {}
+    for _ in range(int(count)):
+        one = Connection(sys.argv[1])
+        all_of_them.append(one)
+        one.send("daemon", action="PING")
+    for one in all_of_them:
+        try:
+            m = one.receive()
+        except OSError:
+            m = None
+        if m and m.get("refusal", "NONE") == "NONE":
+            served += 1
+        else:
+            refused[show(m)] = refused.get(show(m), 0) + 1
+    print(f"{served} served")
+    for why, n in refused.items():
+        print(f"{n} {why}")
+
+
+def main():
+    command = {f.__name__: f for f in (ping, submit, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
+    command(Connection(sys.argv[1]), *sys.argv[3:])
+
+
+if __name__ == "__main__":
+    main()
