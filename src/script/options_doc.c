@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "script/option_values.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define HELP_COLUMN 30
@@ -116,16 +117,18 @@ static void spelling_cell(const struct option_row *row, struct str *out)
 
 static void variables_cell(const struct option_row *row, struct str *out)
 {
-    bool first = true;
+    struct str cell = STR_INIT;
     for (size_t i = 0; i < ARRAY_LEN(row->env); i++) {
         struct span rest = span_of(row->env[i]), name;
         while (span_next(&rest, ' ', &name)) {
-            if (!first)
-                str_add(out, ", ");
-            str_addf(out, "`%.*s`", (int)name.len, name.data);
-            first = false;
+            char quoted[80];
+            snprintf(quoted, sizeof quoted, "`%.*s`", (int)name.len, name.data);
+            if (!strstr(str_text(&cell), quoted))
+                str_addf(&cell, "%s%s", cell.len ? ", " : "", quoted);
         }
     }
+    str_add(out, str_text(&cell));
+    str_done(&cell);
 }
 
 static void matrix_row(const struct option_row *row, struct str *out)
@@ -151,17 +154,20 @@ void options_write_markdown(struct str *out)
     const struct option_row *rows;
     const char *title;
     size_t n;
-    str_add(out, "# Options of sbatch, salloc and srun\n\n"
-                 "Made from the option table by `remuda docs`. Every option of Slurm 25.05 is here. *yes*: "
-                 "it does what Slurm's manual says.\n"
-                 "*no effect*: it is accepted, nothing comes of it, and the job's SystemComment says so. "
-                 "*refused*: the command ends with an error\n"
-                 "that gives the reason. An empty cell: the command has no such option.\n\n"
-                 "A command line beats the environment, and that beats the script; of an option given twice "
-                 "the last counts.\n");
+    str_add(out,
+            "# Options of sbatch, salloc and srun\n\n"
+            "Made from the option table by `remuda docs`. Every option of Slurm 25.05 is here. *yes*: "
+            "it does what Slurm's manual says.\n"
+            "*no effect*: it is accepted, nothing comes of it, and the job's SystemComment says so. "
+            "*refused*: the command ends with an error\n"
+            "that gives the reason. An empty cell: the command has no such option.\n\n"
+            "A command line beats the environment, and that beats the script; of an option given twice "
+            "the last counts.\n"
+            "salloc and srun come with job steps; their columns say what they will do with an option.\n");
     for (size_t t = 0; (title = option_theme(t, &rows, &n)); t++) {
         str_addf(out,
-                 "\n## %s\n\n| option | sbatch | salloc | srun | variables | |\n|---|---|---|---|---|---|\n",
+                 "\n## %s\n\n| option | sbatch | salloc | srun | variables | meaning "
+                 "|\n|---|---|---|---|---|---|\n",
                  title);
         for (size_t i = 0; i < n; i++)
             matrix_row(&rows[i], out);
