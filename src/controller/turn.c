@@ -27,6 +27,7 @@
 #define RETRY_US         USEC_PER_SEC
 #define KEEP_ARENA_BYTES (1u << 20)   /* a turn that used more gives its memory back */
 #define AWAY_ARENA_BYTES (256u << 20) /* effects that may wait while the store is away */
+#define AWAY_GRACE_US    (5 * USEC_PER_SEC)
 
 struct turn {
     struct effects fx;
