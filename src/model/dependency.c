@@ -137,9 +137,9 @@ bool dependency_parse(const char *text, struct arena *a, struct dependency_list 
         return err_set(ret_err, ERR_INVALID,
                        "a dependency has either ',' (all must hold) or '?' (any one suffices), not both");
     /* `scontrol update Dependency=0` takes them away. */
-    if (span_is(rest, "0"))
-        rest.len = 0;
-    while (ok && rest.len && span_next(&rest, any ? '?' : ',', &piece))
+    if (!rest.len || span_is(rest, "0"))
+        rest = (struct span){0};
+    while (ok && span_next(&rest, any ? '?' : ',', &piece))
         ok = piece_parse(span_trim(piece), &list, ret_err);
     if (ok)
         *ret = (struct dependency_list){arena_dup(a, list.v, list.n * sizeof list.v[0]), list.n, any};

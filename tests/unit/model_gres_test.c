@@ -1,0 +1,175 @@
+#include "unit.h"
+
+#include "base/alloc.h"
+#include "model/gres.h"
+
+#include <string.h>
+
+static struct arena *arena;
+
+static int setup(void **state)
+{
+    arena = arena_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_free(arena);
+    return 0;
+}
+
+typedef bool (*parser)(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err);
+
+/* What `text` is read as, written in the full form; the error's sentence if it is refused. */
+static const char *with(parser parse, const char *text)
+{
+    struct gres_list list = {0};
+    struct err e = {0};
+    struct str out = STR_INIT;
+    if (parse(text, arena, &list, &e))
+        gres_format(&list, &out);
+    else
+        str_addf(&out, "refused: %s", e.text);
+    const char *result = arena_strdup(arena, str_text(&out));
+    str_done(&out);
+    return result;
+}
+
+static const char *gres(const char *text)
+{
+    return with(gres_parse, text);
+}
+
+static const char *gpus(const char *text)
+{
+    return with(gres_parse_gpus, text);
+}
+
+static void test_kind_type_and_count(void **state)
+{
+    assert_string_equal(gres("gpu"), "gpu:1");
+    assert_string_equal(gres("gpu:2"), "gpu:2");
+    assert_string_equal(gres("gpu:v100"), "gpu:v100:1");
+    assert_string_equal(gres("gpu:v100:2"), "gpu:v100:2");
+    assert_string_equal(gres("gpu:v100:2,gpu:a100:1,nic"), "gpu:v100:2,gpu:a100:1,nic:1");
+    assert_string_equal(gres("shards:2K"), "shards:2048");
+}
+
+static void test_a_type_may_look_like_a_number_when_a_count_follows(void **state)
+{
+    assert_string_equal(gres("gpu:1g:2"), "gpu:1g:2");
+    assert_string_equal(gres("gpu:1080ti"), "gpu:1080ti:1");
+    assert_string_equal(gres("gpu:1080:2"), "gpu:1080:2");
+}
+
+static void test_equal_kind_and_type_add_up(void **state)
+{
+    assert_string_equal(gres("gpu:1,gpu:2"), "gpu:3");
+    assert_string_equal(gres("gpu:v100:1,gpu:V100:2"), "gpu:v100:3");
+    assert_string_equal(gres("gpu:1,gpu:v100:2"), "gpu:1,gpu:v100:2");
+}
+
+static void test_none_and_zero_are_nothing(void **state)
+{
+    assert_string_equal(gres("none"), "");
+    assert_string_equal(gres(""), "");
+    assert_string_equal(gres(NULL), "");
+    assert_string_equal(gres("gpu:0"), "");
+}
+
+static void test_other_spellings_of_the_same(void **state)
+{
+    assert_string_equal(gres("gres:gpu:2"), "gpu:2");
+    assert_string_equal(gres("gres/gpu:2"), "gpu:2");
+    assert_string_equal(gres("gpu:v100:2(S:0-1)"), "gpu:v100:2");
+    assert_string_equal(gres("gpu:2(IDX:0,2),nic:1"), "gpu:2,nic:1");
+}
+
+static void test_gpus_have_a_kind_already(void **state)
+{
+    assert_string_equal(gpus("3"), "gpu:3");
+    assert_string_equal(gpus("v100"), "gpu:v100:1");
+    assert_string_equal(gpus("v100:2,a100:1"), "gpu:v100:2,gpu:a100:1");
+    assert_true(text_starts(gpus("gpu:v100:2"), "refused"));
+}
+
+static void test_what_is_wrong_is_refused_with_the_grammar(void **state)
+{
+    static const char *const wrong[] = {"gpu:",   ":2",     "gpu:v100:",   "gpu:v100:x", "gpu:a:b:c",
+                                        "gpu:-1", "g pu:1", "gpu:v100:-2", "gpu:2:3:4"};
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
+        if (!text_starts(gres(wrong[i]), "refused"))
+            fail_msg("\"%s\" was read as %s", wrong[i], gres(wrong[i]));
+    assert_non_null(strstr(gres("gpu:a:b:c"), "gpu:v100:2"));
+    assert_true(text_starts(gres("gpu:9223372036854775807,gpu:1"), "refused"));
+}
+
+static void test_counting_all_types(void **state)
+{
+    struct gres_list list;
+    assert_true(gres_parse("gpu:v100:2,gpu:a100:1,nic", arena, &list, NULL));
+    assert_int_equal(gres_count(&list, "gpu"), 3);
+    assert_int_equal(gres_count(&list, "nic"), 1);
+    assert_int_equal(gres_count(&list, "fpga"), 0);
+}
+
+static void test_types_match_without_letter_case_and_with_alternatives(void **state)
+{
+    assert_true(gres_type_matches(NULL, "v100"));
+    assert_true(gres_type_matches(NULL, NULL));
+    assert_true(gres_type_matches("V100", "v100"));
+    assert_true(gres_type_matches("a100|a40", "A40"));
+    assert_false(gres_type_matches("a100|a40", "a4"));
+    assert_false(gres_type_matches("v100", NULL));
+}
+
+static void test_devices_are_written_as_they_are_read(void **state)
+{
+    static const char text[] = "gpu:v100:0:16384:0-7:GPU-uuid;gpu::1:::0000:3b:00.0";
+    struct device_list list = {0};
+    struct str out = STR_INIT;
+    assert_true(devices_parse(text, arena, &list, NULL));
+    assert_int_equal(list.n, 2);
+    assert_string_equal(list.v[0].type, "v100");
+    assert_int_equal(list.v[0].mem_mib, 16384);
+    assert_string_equal(list.v[0].cpus, "0-7");
+    assert_null(list.v[1].type);
+    assert_null(list.v[1].cpus);
+    assert_int_equal(list.v[1].index, 1);
+    assert_string_equal(list.v[1].uuid, "0000:3b:00.0");
+    devices_format(&list, &out);
+    assert_string_equal(str_text(&out), text);
+    str_done(&out);
+}
+
+static void test_a_device_needs_kind_and_index(void **state)
+{
+    static const char *const wrong[] = {"gpu",     "gpu:v100",        "gpu:v100:x",
+                                        ":v100:0", "gpu:v100:0:much", "gpu:v100:-1"};
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        struct device_list list = {0};
+        struct err e = {0};
+        if (devices_parse(wrong[i], arena, &list, &e))
+            fail_msg("\"%s\" was accepted", wrong[i]);
+        assert_true(e.text[0] && list.n == 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kind_type_and_count),
+        cmocka_unit_test(test_a_type_may_look_like_a_number_when_a_count_follows),
+        cmocka_unit_test(test_equal_kind_and_type_add_up),
+        cmocka_unit_test(test_none_and_zero_are_nothing),
+        cmocka_unit_test(test_other_spellings_of_the_same),
+        cmocka_unit_test(test_gpus_have_a_kind_already),
+        cmocka_unit_test(test_what_is_wrong_is_refused_with_the_grammar),
+        cmocka_unit_test(test_counting_all_types),
+        cmocka_unit_test(test_types_match_without_letter_case_and_with_alternatives),
+        cmocka_unit_test(test_devices_are_written_as_they_are_read),
+        cmocka_unit_test(test_a_device_needs_kind_and_index),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
