@@ -217,8 +217,10 @@ void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx)
     struct waiter *w = xcalloc(1, sizeof *w);
     w->found = found;
     w->ctx = ctx;
-    w->next = e->waiters;
-    e->waiters = w;
+    struct waiter **last = &e->waiters;
+    while (*last)
+        last = &(*last)->next;
+    *last = w;
     entry_ask(u, e);
 }
 

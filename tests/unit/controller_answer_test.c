@@ -1,0 +1,145 @@
+/* Answers to queries, small in memory and large through a file, come back whole, in order, in whole frames. */
+#include "io_help.h"
+
+#include "controller/answer.h"
+#include "wire/frame.h"
+
+struct reading {
+    struct arena *arena;
+    uint64_t rows, next_id, count;
+    int dones;
+    int32_t refusal;
+};
+
+static void row_read(void *ctx, const void *record)
+{
+    struct reading *r = ctx;
+    const struct job *j = record;
+    assert_int_equal(j->id, r->next_id++);
+    r->rows++;
+}
+
+static void frame_read(struct reading *r, const struct frame *f)
+{
+    struct message m;
+    if (wire_is_rows(f)) {
+        assert_true(rows_decode(f, &job_fields, r->arena, row_read, r, NULL));
+        return;
+    }
+    assert_true(wire_decode(f, r->arena, &m, NULL));
+    assert_int_equal(m.seq, 9);
+    const struct msg_done *done = m.body;
+    r->dones++;
+    r->refusal = done->refusal;
+    r->count = done->count;
+}
+
+static struct reading answer_read(struct answer *a, size_t max)
+{
+    struct reading r = {.arena = arena_new(), .next_id = 1};
+    const char *data;
+    size_t len;
+    struct err err = {0};
+    while (answer_next(a, max, &data, &len, &err)) {
+        assert_true(len > 0);
+        for (size_t at = 0; at < len;) {
+            struct frame f;
+            ssize_t n = frame_take(data + at, len - at, &f, NULL);
+            assert_true(n > 0); /* only whole frames */
+            frame_read(&r, &f);
+            at += (size_t)n;
+        }
+        arena_reset(r.arena);
+    }
+    assert_int_equal(err.code, ERR_NONE);
+    arena_free(r.arena);
+    return r;
+}
+
+static struct answer *answer_make(const char *dir, uint64_t rows)
+{
+    struct answer *a = answer_new(dir, 9, &job_fields, "id,user_name,array_pending");
+    char *text = xmalloc(1001);
+    memset(text, 'x', 1000);
+    text[1000] = '\0';
+    for (uint64_t i = 1; i <= rows; i++) {
+        struct job j = {.id = i, .user_name = "ann", .array_pending = text};
+        answer_row(a, &j);
+    }
+    free(text);
+    answer_end(a, REFUSE_NONE, NULL);
+    assert_int_equal(answer_rows(a), rows);
+    return a;
+}
+
+static void rows_come_back(const char *dir, uint64_t rows, size_t max)
+{
+    struct answer *a = answer_make(dir, rows);
+    struct reading r = answer_read(a, max);
+    assert_int_equal(r.rows, rows);
+    assert_int_equal(r.count, rows);
+    assert_int_equal(r.dones, 1);
+    assert_int_equal(r.refusal, REFUSE_NONE);
+    answer_free(a);
+}
+
+static void small_answers_stay_in_memory(void **state)
+{
+    rows_come_back(((struct world *)*state)->dir, 0, 100000);
+    rows_come_back(((struct world *)*state)->dir, 1, 1);
+    rows_come_back(((struct world *)*state)->dir, 1000, 100000);
+}
+
+static void large_answers_go_through_a_file(void **state)
+{
+    rows_come_back(((struct world *)*state)->dir, 20000, 256 << 10);
+    rows_come_back(((struct world *)*state)->dir, 20000, 1);
+}
+
+static void without_a_file_they_stay_in_memory_within_bounds(void **state)
+{
+    (void)state;
+    rows_come_back("/nowhere", 20000, 256 << 10);
+    struct answer *a = answer_new("/nowhere", 9, &job_fields, "array_pending");
+    char *text = xmalloc(1000001);
+    memset(text, 'x', 1000000);
+    text[1000000] = '\0';
+    for (int i = 0; i < 100; i++)
+        answer_row(a, &(struct job){.array_pending = text});
+    free(text);
+    answer_end(a, REFUSE_NONE, NULL);
+    struct reading r = {.arena = arena_new()};
+    const char *data;
+    size_t len;
+    while (answer_next(a, 1, &data, &len, NULL)) {
+        struct frame f;
+        assert_true(frame_take(data, len, &f, NULL) > 0);
+        if (!wire_is_rows(&f))
+            frame_read(&r, &f);
+    }
+    assert_int_equal(r.refusal, REFUSE_BUSY);
+    assert_int_equal(r.dones, 1);
+    arena_free(r.arena);
+    answer_free(a);
+}
+
+static void a_refusal_has_no_rows(void **state)
+{
+    struct answer *a = answer_new(((struct world *)*state)->dir, 9, &job_fields, NULL);
+    answer_end(a, REFUSE_INVALID_JOB_ID, "there is no job 5");
+    struct reading r = answer_read(a, 1000);
+    assert_int_equal(r.rows, 0);
+    assert_int_equal(r.refusal, REFUSE_INVALID_JOB_ID);
+    answer_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(small_answers_stay_in_memory),
+        TEST(large_answers_go_through_a_file),
+        TEST(without_a_file_they_stay_in_memory_within_bounds),
+        TEST(a_refusal_has_no_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

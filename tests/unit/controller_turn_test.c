@@ -1,0 +1,330 @@
+/* The turn: nothing is let out before it is committed, the order stays, and a store that fails loses nothing. The core is a stand-in that notes
+ * the events it is fed; the store is the memory twin. */
+#include "io_help.h"
+
+#include "controller/payload.h"
+#include "controller/session.h"
+#include "controller/turn.h"
+
+#define NOTES 64
+
+static struct {
+    int64_t wake_us;
+    enum event_kind fed[NOTES];
+    size_t nfed;
+    uint64_t sent[NOTES]; /* seq of messages let out */
+    int32_t refusal[NOTES];
+    size_t nsent;
+    unsigned payloads, stops, closes;
+} note;
+
+/* ---- stand-ins ------------------------------------------------------------------------------------------------------ */
+
+static struct effect *effect_add(struct effects *fx, enum effect_kind kind)
+{
+    fx->v = xrealloc(fx->v, (fx->n + 1) * sizeof *fx->v);
+    fx->v[fx->n] = (struct effect){.kind = kind};
+    return &fx->v[fx->n++];
+}
+
+static void store_effect(struct effects *fx, const char *key)
+{
+    struct meta m = {.key = arena_strdup(fx->arena, key), .value = "x"};
+    struct effect *e = effect_add(fx, FX_STORE);
+    e->table = TABLE_META;
+    e->record = arena_dup(fx->arena, &m, sizeof m);
+}
+
+void effects_init(struct effects *fx)
+{
+    *fx = (struct effects){.arena = arena_new()};
+}
+
+void effects_reset(struct effects *fx)
+{
+    arena_reset(fx->arena);
+    fx->n = 0;
+}
+
+void effects_done(struct effects *fx)
+{
+    arena_free(fx->arena);
+    free(fx->v);
+}
+
+int64_t core_wake_due(const struct core *c)
+{
+    (void)c;
+    return note.wake_us;
+}
+
+void core_step(struct core *c, const struct event *ev, struct effects *fx)
+{
+    (void)c;
+    if (note.nfed < NOTES)
+        note.fed[note.nfed++] = ev->kind;
+    if (ev->kind == EV_WAKE) {
+        note.wake_us = INT64_MAX;
+        store_effect(fx, "woken");
+    }
+}
+
+void session_send(struct sessions *s, uint64_t id, const struct message *m, uint64_t payload_job)
+{
+    (void)s, (void)payload_job;
+    if (id == 0 || note.nsent == NOTES)
+        return;
+    note.refusal[note.nsent] = m->kind == MSG_DONE ? ((const struct msg_done *)m->body)->refusal : 0;
+    note.sent[note.nsent++] = m->seq;
+}
+
+void session_close(struct sessions *s, uint64_t id)
+{
+    (void)s, (void)id;
+    note.closes++;
+}
+
+void sessions_released(struct sessions *s)
+{
+    (void)s;
+}
+
+void sessions_close(struct sessions *s, bool at_once)
+{
+    (void)s, (void)at_once;
+}
+
+void payloads_put(struct payloads *p, const struct payload *payload)
+{
+    (void)p, (void)payload;
+    note.payloads++;
+}
+
+void controller_stop(struct controller *c)
+{
+    (void)c;
+    note.stops++;
+}
+
+void controller_reconfigure(struct controller *c)
+{
+    (void)c;
+}
+
+/* ---- the world ------------------------------------------------------------------------------------------------------ */
+
+struct shell {
+    struct world *world;
+    struct controller c;
+    struct store *store;
+    struct timer *timer;
+};
+
+static void shell_make(struct shell *s, void **state)
+{
+    memset(&note, 0, sizeof note);
+    note.wake_us = INT64_MAX;
+    *s = (struct shell){.world = *state};
+    s->c = (struct controller){.loop = s->world->loop};
+    s->c.log = log_open(arena_printf(s->world->arena, "%s/log", s->world->dir), LOG_IS_DEBUG, NULL);
+    s->c.mailer = mailer_new(s->world->loop, s->c.log);
+    s->store = store_open_memory();
+    uint64_t epoch, seq;
+    assert_true(store_take_epoch(s->store, &epoch, &seq, NULL));
+    s->c.turns = turns_new(&s->c, s->store, epoch, seq);
+    s->timer = timer_new(s->world->loop, world_stop, s->world);
+}
+
+static void shell_run(struct shell *s, int64_t us)
+{
+    timer_set(s->timer, us);
+    loop_run(s->world->loop);
+}
+
+static void shell_end(struct shell *s)
+{
+    turns_free(s->c.turns);
+    mailer_free(s->c.mailer);
+    timer_free(s->timer);
+    log_close(s->c.log);
+}
+
+static void reply_effect(struct shell *s, uint64_t seq)
+{
+    struct effect *e = effect_add(turns_effects(s->c.turns), FX_REPLY);
+    static const struct msg_done done;
+    e->conn = 1;
+    e->msg = (struct message){.kind = MSG_DONE, .seq = seq, .body = &done};
+}
+
+static void meta_count(void *ctx, const void *record)
+{
+    (void)record;
+    ++*(int *)ctx;
+}
+
+static int meta_rows(struct shell *s)
+{
+    int n = 0;
+    assert_true(store_load(s->store, TABLE_META, false, 0, meta_count, &n, NULL));
+    return n;
+}
+
+/* ---- the tests ------------------------------------------------------------------------------------------------------ */
+
+static void nothing_is_let_out_before_the_commit(void **state)
+{
+    struct shell s;
+    shell_make(&s, state);
+    int had = meta_rows(&s);
+    store_effect(turns_effects(s.c.turns), "a");
+    reply_effect(&s, 1);
+    assert_false(turns_idle(s.c.turns));
+    assert_int_equal(note.nsent, 0);
+    shell_run(&s, 20000);
+    assert_int_equal(note.nsent, 1);
+    assert_int_equal(meta_rows(&s), had + 1);
+    assert_true(turns_idle(s.c.turns));
+    assert_int_equal(turns_count(s.c.turns), 1);
+    shell_end(&s);
+}
+
+static void order_stays_over_turns(void **state)
+{
+    struct shell s;
+    shell_make(&s, state);
+    for (uint64_t i = 1; i <= 10; i++) {
+        if (i % 3 == 0)
+            store_effect(turns_effects(s.c.turns), "a");
+        reply_effect(&s, i);
+        shell_run(&s, 0);
+    }
+    shell_run(&s, 20000);
+    assert_int_equal(note.nsent, 10);
+    for (uint64_t i = 0; i < 10; i++)
+        assert_int_equal(note.sent[i], i + 1);
+    shell_end(&s);
+}
+
+static void a_payload_is_kept_at_hand(void **state)
+{
+    struct shell s;
+    shell_make(&s, state);
+    struct effects *fx = turns_effects(s.c.turns);
+    struct payload p = {.job_id = 7};
+    struct effect *e = effect_add(fx, FX_STORE);
+    e->table = TABLE_PAYLOAD;
+    e->record = arena_dup(fx->arena, &p, sizeof p);
+    shell_run(&s, 20000);
+    assert_int_equal(note.payloads, 1);
+    shell_end(&s);
+}
+
+static void the_wake_comes_when_it_is_due(void **state)
+{
+    struct shell s;
+    shell_make(&s, state);
+    note.wake_us = clock_now_us() + 50000;
+    shell_run(&s, 10000);
+    assert_int_equal(note.nfed, 0);
+    shell_run(&s, 100000);
+    assert_int_equal(note.nfed, 1);
+    assert_int_equal(note.fed[0], EV_WAKE);
+    assert_true(turns_idle(s.c.turns));
+    shell_end(&s);
+}
+
+static void a_failing_store_loses_nothing(void **state)
+{
+    struct shell s;
+    const char *why;
+    shell_make(&s, state);
+    store_memory_fail(s.store, 2);
+    store_effect(turns_effects(s.c.turns), "a");
+    reply_effect(&s, 1);
+    shell_run(&s, 100000);
+    assert_int_equal(note.nsent, 0);
+    assert_true(turns_store_away(s.c.turns, &why));
+    assert_true(strlen(why) > 0);
+    assert_int_equal(note.fed[0], EV_STORE_AWAY);
+    assert_true(turns_admit(s.c.turns, false));
+    reply_effect(&s, 2);
+    shell_run(&s, 1200000); /* tried again after a second: fails */
+    assert_int_equal(note.nsent, 0);
+    assert_int_equal(note.nfed, 1);
+    shell_run(&s, 1200000); /* and after another */
+    assert_false(turns_store_away(s.c.turns, NULL));
+    assert_int_equal(note.fed[1], EV_STORE_BACK);
+    assert_int_equal(note.nsent, 2);
+    assert_int_equal(note.sent[0], 1);
+    assert_int_equal(note.sent[1], 2);
+    shell_end(&s);
+}
+
+static void after_some_seconds_those_who_wait_are_told(void **state)
+{
+    struct shell s;
+    shell_make(&s, state);
+    store_memory_fail(s.store, 6);
+    store_effect(turns_effects(s.c.turns), "a");
+    reply_effect(&s, 1);
+    shell_run(&s, 100000);
+    reply_effect(&s, 2);
+    shell_run(&s, 5200000);
+    assert_int_equal(note.nsent, 2);
+    assert_int_equal(note.refusal[0], REFUSE_STORE);
+    assert_int_equal(note.refusal[1], REFUSE_STORE);
+    assert_false(turns_admit(s.c.turns, false));
+    assert_true(turns_admit(s.c.turns, true));
+    shell_run(&s, 1500000);
+    assert_false(turns_store_away(s.c.turns, NULL));
+    assert_true(turns_admit(s.c.turns, false));
+    assert_int_equal(note.nsent, 2); /* answered once */
+    shell_end(&s);
+}
+
+static void a_deposed_controller_lets_nothing_out(void **state)
+{
+    struct shell s;
+    uint64_t epoch, seq;
+    shell_make(&s, state);
+    assert_true(store_take_epoch(s.store, &epoch, &seq, NULL)); /* another takes over */
+    store_effect(turns_effects(s.c.turns), "a");
+    reply_effect(&s, 1);
+    loop_run(s.world->loop); /* ends by itself */
+    assert_int_equal(note.nsent, 0);
+    shell_end(&s);
+}
+
+static void other_effects_are_carried_out(void **state)
+{
+    struct shell s;
+    shell_make(&s, state);
+    struct effect *e = effect_add(turns_effects(s.c.turns), FX_LOG);
+    e->level = LEVEL_WARNING;
+    e->text = "watch out";
+    effect_add(turns_effects(s.c.turns), FX_STOP);
+    effect_add(turns_effects(s.c.turns), FX_CLOSE);
+    shell_run(&s, 10000);
+    assert_int_equal(note.stops, 1);
+    assert_int_equal(note.closes, 1);
+    const char *log =
+        file_read_text(arena_printf(s.world->arena, "%s/log", s.world->dir), 10000, s.world->arena, NULL);
+    assert_non_null(strstr(log, "warning: watch out"));
+    shell_end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_is_let_out_before_the_commit),
+        TEST(order_stays_over_turns),
+        TEST(a_payload_is_kept_at_hand),
+        TEST(the_wake_comes_when_it_is_due),
+        TEST(a_failing_store_loses_nothing),
+        TEST(after_some_seconds_those_who_wait_are_told),
+        TEST(a_deposed_controller_lets_nothing_out),
+        TEST(other_effects_are_carried_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
