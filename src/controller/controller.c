@@ -351,9 +351,13 @@ int controller_main(int argc, char **argv)
     char host[256] = "localhost";
     gethostname(host, sizeof host - 1);
     c.host = host;
-    bool ok = options_read(argc, argv, &o, &err) && controller_daemon(&c, &o, &err);
-    if (!ok)
+    int status = 0;
+    if (!options_read(argc, argv, &o, &err))
+        status = 2;
+    else if (!controller_daemon(&c, &o, &err))
+        status = 1;
+    if (status != 0)
         fprintf(stderr, "remudad controller: error: %s\n", err.text);
     arena_free(c.arena);
-    return ok ? 0 : err.code == ERR_INVALID ? 2 : 1;
+    return status;
 }

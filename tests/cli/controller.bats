@@ -1,0 +1,222 @@
+#!/usr/bin/env bats
+# The controller daemon by itself: start, stop, lock, limits, bad bytes, a full disk, kill -9, mail. Jobs stay pending: no node daemon runs.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    export S="$BATS_TEST_TMPDIR/state"
+    mkdir -p "$S"
+    printf 'ClusterName=test\nNodeName=n1 CPUs=4 RealMemory=4000\nPartitionName=main Nodes=n1 Default=YES\n' > "$S/remuda.conf"
+    FRAMES="$BATS_TEST_DIRNAME/controller_frames.py"
+}
+
+teardown() {
+    stop
+    if [ -n "${SINK:-}" ]; then
+        kill "$SINK"
+    fi
+}
+
+frames() { python3 "$FRAMES" "$S" "$@"; }
+start() { remudad controller --state "$S" "$@" 3>&-; }
+pid() { cat "$S/controller.pid"; }
+stop() {
+    local pid
+    pid=$(cat "$S/controller.pid" 2>/dev/null) || return 0
+    kill "$pid" 2>/dev/null || return 0
+    for _ in $(seq 100); do
+        kill -0 "$pid" 2>/dev/null || return 0
+        sleep 0.05
+    done
+    kill -9 "$pid"
+}
+log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.log"; false; }; }
+eventually() {
+    for _ in $(seq 200); do
+        "$@" && return 0
+        sleep 0.05
+    done
+    "$@"
+}
+
+@test "it starts into the background, answers, and stops cleanly" {
+    start
+    run frames ping
+    [ "$output" = "done NONE" ]
+    [ "$(frames query STATUS | grep -c "role=controller .*pid=$(pid) ")" = 1 ]
+    stop
+    [ ! -e "$S/controller.pid" ] && [ ! -e "$S/controller.sock" ]
+    log_has "stopped"
+}
+
+@test "the pid file holds the lock: a second controller is refused, the first goes on" {
+    start
+    first=$(pid)
+    run start
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"runs already as process $first"* ]]
+    run frames ping
+    [ "$output" = "done NONE" ]
+}
+
+@test "without a configuration, or with a bad one, it says where and does not start" {
+    mv "$S/remuda.conf" "$S/other.conf"
+    run start
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"$S/remuda.conf"* ]]
+    printf 'ClusterName=x\nMinJobAge=soon\n' > "$S/remuda.conf"
+    run start
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"remuda.conf:2: MinJobAge"* ]]
+}
+
+@test "Include is relative to the file; unknown keys are warnings in the log and the status" {
+    mkdir "$S/conf.d"
+    echo 'MinJobAgee=3' > "$S/conf.d/more.conf"
+    echo 'Include conf.d/more.conf' >> "$S/remuda.conf"
+    start
+    log_has "more.conf:1: unknown key \"MinJobAgee\"; did you mean MinJobAge"
+    run frames query STATUS
+    [[ "$output" == *"did you mean MinJobAge"* ]]
+}
+
+@test "reconfigure: by message and by SIGHUP; a bad file is refused and the old one stays" {
+    start
+    echo 'MinJobAge=77' >> "$S/remuda.conf"
+    run frames message '{"type":"daemon","seq":1,"action":"RECONFIGURE"}'
+    [ "$output" = "done NONE" ]
+    frames query SETTINGS | grep -q 'key=MinJobAge value=77 sec'
+    echo 'MinJobAge=soon' >> "$S/remuda.conf"
+    run frames message '{"type":"daemon","seq":1,"action":"RECONFIGURE"}'
+    [[ "$output" == "done UPDATE "*"remuda.conf:5: MinJobAge"* ]]
+    frames query SETTINGS | grep -q 'key=MinJobAge value=77 sec'
+    sed -i '$d' "$S/remuda.conf"
+    echo 'MinJobAge=88' >> "$S/remuda.conf"
+    kill -HUP "$(pid)"
+    changed() { frames query SETTINGS | grep -q 'key=MinJobAge value=88 sec'; }
+    eventually changed
+}
+
+@test "a log moved away is opened anew at SIGHUP" {
+    start
+    mv "$S/log/controller.log" "$S/log/old.log"
+    kill -HUP "$(pid)"
+    eventually test -s "$S/log/controller.log"
+}
+
+@test "bytes that are no frames are answered and the connection is closed" {
+    start
+    run frames garbage 'GET / HTTP/1.1\r\n\r\n'
+    [[ "${lines[0]}" == "done BAD_MESSAGE "* ]]
+    [ "${lines[1]}" = "closed" ]
+    run frames garbage '\x00\x00\x00\x02\x00\x00\x00\x00[]'
+    [[ "${lines[0]}" == "done BAD_MESSAGE "* ]]
+    run frames garbage '\xff\xff\xff\xff\x00\x00\x00\x00'
+    [[ "${lines[0]}" == "done BAD_MESSAGE "* ]]
+    run frames message '{"type":"nonsense","seq":1}'
+    [[ "$output" == "done BAD_MESSAGE "*nonsense* ]]
+    run frames message '{"type":"done","seq":1}'
+    [[ "$output" == "done BAD_MESSAGE "* ]]
+    run frames ping
+    [ "$output" = "done NONE" ]
+}
+
+@test "more connections than allowed are refused with the limit; the others are served" {
+    start
+    run frames many 1100
+    [ "${lines[0]}" = "1023 served" ]
+    [[ "${lines[1]}" == "77 done BUSY "*"1024 connections"* ]]
+    run frames ping
+    [ "$output" = "done NONE" ]
+}
+
+@test "kill -9: every submission that was answered is there afterwards, with its script" {
+    start
+    ids=$(frames submit 200 | awk '{print $2}')
+    kill -9 "$(pid)"
+    start
+    frames query JOBS fields=id | sed -n 's/^id=//p' | sort > "$BATS_TEST_TMPDIR/after"
+    sort <<< "$ids" > "$BATS_TEST_TMPDIR/before"
+    [ "$(comm -23 "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after" | wc -l)" = 0 ]
+    run frames script "$(head -1 <<< "$ids")"
+    [ "$output" = $'#!/bin/sh\ntrue' ]
+    next=$(frames submit 1 | awk '{print $2}')
+    [ "$next" -gt "$(tail -1 <<< "$ids")" ]
+}
+
+@test "kill -9 under load, again and again: nothing acknowledged is lost, no id is given twice" {
+    : > "$BATS_TEST_TMPDIR/all"
+    for _ in 1 2 3 4 5; do
+        start
+        (frames submit 3000 2>/dev/null >> "$BATS_TEST_TMPDIR/all") 3>&- &
+        load=$!
+        sleep "0.$((RANDOM % 5 + 1))"
+        kill -9 "$(pid)"
+        wait "$load" || true
+    done
+    start
+    awk '/^submitted/ {print $2}' "$BATS_TEST_TMPDIR/all" | sort > "$BATS_TEST_TMPDIR/said"
+    [ "$(uniq -d "$BATS_TEST_TMPDIR/said" | wc -l)" = 0 ]
+    frames query JOBS fields=id states=all | sed -n 's/^id=//p' | sort > "$BATS_TEST_TMPDIR/there"
+    [ "$(comm -23 "$BATS_TEST_TMPDIR/said" "$BATS_TEST_TMPDIR/there" | wc -l)" = 0 ]
+}
+
+@test "a disk that is full: requests wait, then are refused with the reason; it recovers without a restart" {
+    start
+    frames submit 1
+    prlimit --pid "$(pid)" --fsize=1000:unlimited
+    run frames submit 1
+    [[ "$output" == "done STORE "*"cannot be written"* ]]
+    run frames submit 1
+    [[ "$output" == "done STORE the store is away: "*"try again later"* ]]
+    run frames query STATUS
+    [[ "$output" == *"trouble=the store is away"* ]]
+    run frames query JOBS fields=id
+    [[ "$output" == *"done NONE" ]]
+    prlimit --pid "$(pid)" --fsize=unlimited
+    back() { frames submit 1 | grep -q submitted; }
+    eventually back
+    log_has "the store is back"
+    run frames query STATUS
+    [[ "$output" != *"the store is away"* ]]
+}
+
+@test "a short trouble of the disk is not noticed but as a delay" {
+    start
+    prlimit --pid "$(pid)" --fsize=1000:unlimited
+    (sleep 1.5; prlimit --pid "$(pid)" --fsize=unlimited) 3>&- &
+    run frames submit 5
+    [ "$(grep -c submitted <<< "$output")" = 5 ]
+    wait
+}
+
+@test "history is read while the store is written; a slow reader holds nobody up" {
+    start
+    frames blast 3000 > /dev/null
+    run frames slow 20
+    [[ "$output" == "3"*" rows, worst wait "* ]]
+    [ "$(sed 's/.*wait \([0-9]*\) ms/\1/' <<< "$output")" -lt 1000 ]
+    run frames query HISTORY fields=id
+    [ "${#lines[@]}" -ge 3001 ]
+}
+
+@test "an idle controller sleeps and is small" {
+    start
+    frames ping
+    sleep 1
+    before=$(awk '/ctxt_switches/ {n += $2} END {print n}' /proc/"$(pid)"/task/*/status)
+    sleep 3
+    after=$(awk '/ctxt_switches/ {n += $2} END {print n}' /proc/"$(pid)"/task/*/status)
+    [ $((after - before)) -le 3 ]
+}
+
+@test "mail goes straight to an SMTP server" {
+    python3 "$BATS_TEST_DIRNAME/controller_smtp.py" "$BATS_TEST_TMPDIR/port" "$BATS_TEST_TMPDIR/mails" 3>&- &
+    SINK=$!
+    eventually test -s "$BATS_TEST_TMPDIR/port"
+    printf 'SmtpServer=127.0.0.1:%s\nMailFrom=cluster@here\nMailDomain=site.org\n' "$(cat "$BATS_TEST_TMPDIR/port")" >> "$S/remuda.conf"
+    start
+    job=$(frames message '{"type":"submit","seq":1,"specs":[{"name":"mailed","batch":true,"work_dir":"/tmp","mail_types":255,"mail_user":"ann"}]}' | awk '{print $2}')
+    frames message "{\"type\":\"cancel\",\"seq\":1,\"ids\":\"$job\"}"
+    eventually grep -q "Job_id=$job Name=mailed" "$BATS_TEST_TMPDIR/mails"
+    grep -q '^ENVELOPE <cluster@here> <ann@site.org>' "$BATS_TEST_TMPDIR/mails"
+}
