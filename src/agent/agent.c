@@ -241,7 +241,7 @@ static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
 static void take_launch(struct turn *t, const struct msg_launch *l)
 {
     struct agent *a = t->a;
-    if (l->job.n != 1)
+    if (l->job.n != 1 || !a->has_welcome)
         return;
     const struct job *j = l->job.v;
     if (held_find(&a->held, j->id, j->attempt, l->step_id) || held_was_ended(&a->held, j->id, j->attempt))

@@ -1,0 +1,163 @@
+#include "node/machine.h"
+
+#include "base/alloc.h"
+#include "model/gres.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- simple facts --------------------------------------------------------------------------------------------------- */
+
+static int64_t file_number(const char *path, const char *key)
+{
+    char line[256];
+    int64_t value = 0;
+    size_t len = strlen(key);
+    FILE *f = fopen(path, "re");
+    while (f && fgets(line, sizeof line, f)) {
+        if (strncmp(line, key, len) == 0) {
+            value = strtoll(line + len, NULL, 10);
+            break;
+        }
+    }
+    if (f)
+        fclose(f);
+    return value;
+}
+
+static void discover_system(struct machine *m, struct arena *a)
+{
+    struct utsname u;
+    struct statvfs tmp;
+    if (uname(&u) == 0) {
+        m->hostname = arena_strndup(a, u.nodename, strcspn(u.nodename, "."));
+        m->arch = arena_strdup(a, u.machine);
+        m->os = arena_printf(a, "%s %s %s", u.sysname, u.release, u.version);
+    }
+    m->boot_us = file_number("/proc/stat", "btime ") * 1000000;
+    m->memory_mib = file_number("/proc/meminfo", "MemTotal:") / 1024;
+    if (statvfs("/tmp", &tmp) == 0)
+        m->tmp_disk_mib = (int64_t)(tmp.f_blocks * (tmp.f_frsize / 1024) / 1024);
+}
+
+/* Devices as counts of each type, in the order they come. */
+static const char *gres_of(const struct device_list *devices, struct arena *a)
+{
+    struct gres_list list = {.item = arena_alloc(a, (devices->n + 1) * sizeof(struct gres_item))};
+    struct str text = STR_INIT;
+    for (size_t i = 0; i < devices->n; i++) {
+        const struct device *d = &devices->v[i];
+        size_t k = 0;
+        while (k < list.n && !(text_is(list.item[k].kind, d->kind) && text_is(list.item[k].type, d->type)))
+            k++;
+        if (k == list.n)
+            list.item[list.n++] = (struct gres_item){d->kind, d->type, 0};
+        list.item[k].count++;
+    }
+    gres_format(&list, &text);
+    const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+    str_done(&text);
+    return result;
+}
+
+static void discover_devices(struct machine *m, struct arena *a, struct str *remarks)
+{
+    struct str text = STR_INIT;
+    struct device_list list;
+    discover_nvidia(&text, remarks);
+    if (text.len > 0) {
+        str_cut(&text, text.len - 1);
+        m->devices = arena_strdup(a, str_text(&text));
+        if (devices_parse(m->devices, a, &list, NULL))
+            m->gres = gres_of(&list, a);
+    }
+    str_done(&text);
+}
+
+/* ---- from the child to the parent ----------------------------------------------------------------------------------- */
+
+static void machine_write(const struct machine *m, FILE *to)
+{
+#define PRINT_I64(member)    fprintf(to, #member "=%lld\n", (long long)m->member)
+#define PRINT_TEXT(member)   (m->member ? fprintf(to, #member "=%s\n", m->member) : 0)
+#define X(type, member, doc) (void)PRINT_##type(member);
+    MACHINE(X)
+#undef X
+}
+
+static void machine_take_line(struct machine *m, const char *line, struct arena *a)
+{
+    const char *value = strchr(line, '=');
+    if (!value++)
+        return;
+#define READ_I64(member)  m->member = strtoll(value, NULL, 10)
+#define READ_TEXT(member) m->member = arena_strdup(a, value)
+#define X(type, member, doc)                                                                                 \
+    if (strncmp(line, #member "=", sizeof #member) == 0)                                                     \
+        READ_##type(member);
+    MACHINE(X)
+#undef X
+}
+
+static _Noreturn void discover_all(int fd)
+{
+    struct machine m = {0};
+    struct arena *a = arena_new();
+    struct str remarks = STR_INIT;
+    FILE *to = fdopen(fd, "w");
+    if (!to)
+        _exit(1);
+    discover_system(&m, a);
+    discover_topology(&m, a, &remarks);
+    machine_write(&m, to);
+    fflush(to); /* what is known so far survives a crash below */
+    discover_devices(&m, a, &remarks);
+    m.remarks = remarks.len ? str_text(&remarks) : NULL;
+    machine_write(&m, to);
+    fflush(to);
+    _exit(0);
+}
+
+void machine_discover(struct machine *ret, struct arena *a)
+{
+    int pipes[2], status = 0;
+    char *line = NULL;
+    size_t cap = 0;
+    memset(ret, 0, sizeof *ret);
+    if (pipe(pipes) != 0)
+        return;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(pipes[0]);
+        discover_all(pipes[1]);
+    }
+    close(pipes[1]);
+    FILE *from = fdopen(pipes[0], "re");
+    while (from && getline(&line, &cap, from) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        machine_take_line(ret, line, a);
+    }
+    free(line);
+    if (from)
+        fclose(from);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (pid < 0 || status != 0)
+        ret->remarks = "looking for this machine's devices failed: a library ended the process that did it";
+}
+
+void machine_config_line(const struct machine *m, struct str *out)
+{
+    str_addf(out,
+             "NodeName=%s CPUs=%lld Sockets=%lld CoresPerSocket=%lld ThreadsPerCore=%lld RealMemory=%lld",
+             m->hostname, (long long)m->cpus, (long long)m->sockets, (long long)m->cores_per_socket,
+             (long long)m->threads_per_core, (long long)m->memory_mib);
+    if (m->gres)
+        str_addf(out, " Gres=%s", m->gres);
+}

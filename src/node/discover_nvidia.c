@@ -1,0 +1,128 @@
+/* NVIDIA's devices through NVML, opened at run time: nothing is needed to build, and a fake library with the same symbols serves tests
+ * (REMUDA_NVML names it). Only functions that NVML has had for many releases are used; their declarations here are NVML's ABI. */
+#include "node/machine.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct nvml_memory {
+    unsigned long long total, free, used;
+};
+
+struct nvml {
+    void *library;
+    int (*init)(void);
+    int (*shutdown)(void);
+    int (*count)(unsigned *count);
+    int (*by_index)(unsigned index, void **device);
+    int (*name)(void *device, char *name, unsigned len);
+    int (*uuid)(void *device, char *uuid, unsigned len);
+    int (*memory)(void *device, struct nvml_memory *memory);
+    int (*affinity)(void *device, unsigned words, unsigned long *set);
+};
+
+static bool symbol(struct nvml *n, const char *name, void *to)
+{
+    void *found = dlsym(n->library, name);
+    memcpy(to, &found, sizeof found);
+    return found != NULL;
+}
+
+static bool nvml_open(struct nvml *n)
+{
+    const char *path = getenv("REMUDA_NVML");
+    n->library = dlopen(path ? path : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    return n->library && symbol(n, "nvmlInit_v2", &n->init) && symbol(n, "nvmlShutdown", &n->shutdown) &&
+           symbol(n, "nvmlDeviceGetCount_v2", &n->count) &&
+           symbol(n, "nvmlDeviceGetHandleByIndex_v2", &n->by_index) &&
+           symbol(n, "nvmlDeviceGetName", &n->name) && symbol(n, "nvmlDeviceGetUUID", &n->uuid) &&
+           symbol(n, "nvmlDeviceGetMemoryInfo", &n->memory) &&
+           symbol(n, "nvmlDeviceGetCpuAffinity", &n->affinity);
+}
+
+/* "NVIDIA A100-SXM4-40GB" → "a100", "Tesla V100-SXM2-16GB" → "v100", "NVIDIA GeForce RTX 3090" → "rtx3090", "NVIDIA H200" → "h200": the first
+ * word with a digit, up to a dash; letters before a lone number stay with it. */
+static void type_of(const char *name, char *ret, size_t size)
+{
+    char words[128], before[32] = "", *save = NULL;
+    snprintf(words, sizeof words, "%.127s", name);
+    snprintf(ret, size, "gpu");
+    for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+        word[strcspn(word, "-")] = '\0';
+        if (strpbrk(word, "0123456789")) {
+            snprintf(ret, size, "%s%s", isdigit((unsigned char)word[0]) ? before : "", word);
+            break;
+        }
+        snprintf(before, sizeof before, "%.31s", word);
+    }
+    for (char *c = ret; *c; c++)
+        *c = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '_';
+}
+
+/* Folded numbers of the set bits. */
+static void cpus_of(const unsigned long *set, size_t words, struct str *out)
+{
+    size_t bits = 8 * sizeof *set;
+    bool first = true;
+    for (size_t i = 0; i < words * bits; i++) {
+        if (!(set[i / bits] >> i % bits & 1))
+            continue;
+        size_t last = i;
+        while (last + 1 < words * bits && (set[(last + 1) / bits] >> (last + 1) % bits & 1))
+            last++;
+        str_addf(out, last > i ? "%s%zu-%zu" : "%s%zu", first ? "" : ",", i, last);
+        first = false;
+        i = last;
+    }
+}
+
+static bool device_add(const struct nvml *n, unsigned index, struct str *devices)
+{
+    void *device;
+    char name[96] = "", uuid[96] = "", type[64];
+    struct nvml_memory memory = {0};
+    unsigned long near[16] = {0};
+    if (n->by_index(index, &device) != 0 || n->name(device, name, sizeof name) != 0)
+        return false;
+    n->uuid(device, uuid, sizeof uuid);
+    n->memory(device, &memory);
+    type_of(name, type, sizeof type);
+    str_addf(devices, "gpu:%s:%u:%llu:", type, index, memory.total >> 20);
+    if (n->affinity(device, 16, near) == 0)
+        cpus_of(near, 16, devices);
+    str_addf(devices, ":%s;", uuid);
+    return true;
+}
+
+static void remark(struct str *remarks, const char *text)
+{
+    if (remarks->len)
+        str_add(remarks, "; ");
+    str_add(remarks, text);
+}
+
+void discover_nvidia(struct str *devices, struct str *remarks)
+{
+    struct nvml n = {0};
+    unsigned count = 0;
+    if (!nvml_open(&n)) {
+        if (n.library)
+            remark(remarks,
+                   "NVIDIA's management library lacks functions that are needed; its devices are not used");
+        return;
+    }
+    if (n.init() != 0) {
+        remark(
+            remarks,
+            "NVIDIA's management library could not be started (no driver loaded?); its devices are not used");
+        return;
+    }
+    n.count(&count);
+    for (unsigned i = 0; i < count; i++)
+        if (!device_add(&n, i, devices))
+            remark(remarks, "an NVIDIA device does not answer and is not used");
+    n.shutdown();
+}

@@ -1,0 +1,369 @@
+/* Notes come through a named pipe that outlives every daemon: each shepherd holds it open, so what was written while no daemon was there is read
+ * by the next one. A note may be read twice (from the pipe and from the state file); the agent takes notes by the state of the step, so
+ * repetitions do nothing. */
+#include "node/herd.h"
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include "io/conn.h"
+#include "io/files.h"
+#include "io/spawn.h"
+#include "node/cgroup.h"
+#include "node/clear.h"
+#include "node/step_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOCK_WAIT_MS 15000
+#define RESTART_US   INT64_C(200000)
+#define READ_BYTES   65536u
+
+struct herd_link {
+    struct loop *loop;
+    struct log *log;
+    char *dir, *program, *cgroups;
+    struct herd_ops ops;
+    void *ctx;
+    int steps_fd, fifo_fd;
+    struct fd_watch *watch;
+    struct conn *plans; /* to the parent; NULL while there is none */
+    struct spawn *parent;
+    struct timer *restart;
+    struct str in; /* read from the pipe, not yet a whole line */
+};
+
+/* ---- notes ---------------------------------------------------------------------------------------------------------- */
+
+static void note_deliver(void *ctx, const struct note *n)
+{
+    struct herd_link *h = ctx;
+    h->ops.note(h->ctx, n);
+}
+
+static void name_of(const struct note *n, struct str *out)
+{
+    step_dir_name((uint64_t)n->job_id, (uint32_t)n->attempt, n->step_id, out);
+}
+
+static void gone_deliver(struct herd_link *h, const struct note *step)
+{
+    struct note gone = *step;
+    gone.kind = NOTE_GONE;
+    h->ops.note(h->ctx, &gone);
+}
+
+void herd_look_after(struct herd_link *h, const struct note *step, bool must_have_begun)
+{
+    struct str name = STR_INIT;
+    name_of(step, &name);
+    bool begun = faccessat(h->steps_fd, str_text(&name), F_OK, 0) == 0;
+    if ((begun || must_have_begun) && !step_dir_alive(h->steps_fd, str_text(&name))) {
+        step_dir_notes(h->steps_fd, str_text(&name), note_deliver, h);
+        gone_deliver(h, step);
+    }
+    str_done(&name);
+}
+
+static void line_take(struct herd_link *h, struct span line)
+{
+    struct note n;
+    if (!note_parse(line, &n)) {
+        log_warning(h->log, "a shepherd wrote something that is no note");
+        return;
+    }
+    if (n.kind == NOTE_GONE)
+        herd_look_after(h, &n, true);
+    else
+        h->ops.note(h->ctx, &n);
+}
+
+static void pipe_readable(void *ctx)
+{
+    struct herd_link *h = ctx;
+    ssize_t n;
+    do {
+        str_reserve(&h->in, READ_BYTES);
+        n = read(h->fifo_fd, h->in.data + h->in.len, READ_BYTES);
+        if (n > 0)
+            h->in.len += (size_t)n;
+    } while (n == (ssize_t)READ_BYTES);
+    size_t at = 0;
+    char *end;
+    while (at < h->in.len && (end = memchr(h->in.data + at, '\n', h->in.len - at))) {
+        struct span line = {h->in.data + at, (size_t)(end - h->in.data) - at};
+        at += line.len + 1;
+        line_take(h, line);
+    }
+    memmove(h->in.data, h->in.data + at, h->in.len - at);
+    h->in.len -= at;
+}
+
+/* ---- the shepherds' parent ------------------------------------------------------------------------------------------ */
+
+static void parent_frame(void *ctx, struct conn *c, const struct frame *f)
+{
+    (void)ctx;
+    (void)f;
+    conn_abort(c); /* the parent never speaks here */
+}
+
+static void parent_closed(void *ctx, struct conn *c, const struct err *why)
+{
+    struct herd_link *h = ctx;
+    (void)why;
+    if (!h)
+        return; /* herd_free */
+    if (h->plans == c)
+        h->plans = NULL;
+    timer_set(h->restart, RESTART_US);
+}
+
+static const struct conn_ops plans_ops = {.frame = parent_frame, .closed = parent_closed};
+
+static void parent_done(void *ctx, const struct spawn_result *r)
+{
+    struct herd_link *h = ctx;
+    struct str text = STR_INIT;
+    spawn_status_text(r->status, &text);
+    h->parent = NULL;
+    log_warning(h->log, "the shepherds' parent %s; starting another", str_text(&text));
+    str_done(&text);
+    timer_set(h->restart, RESTART_US);
+}
+
+/* Whoever holds the lock may still start steps. */
+static bool lock_wait(struct herd_link *h, struct err *ret_err)
+{
+    struct str path = STR_INIT;
+    str_addf(&path, "%s/shepherds.lock", h->dir);
+    int fd = open(str_text(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    bool ok = fd >= 0;
+    for (int waited = 0; ok && flock(fd, LOCK_EX | LOCK_NB) != 0; waited += 5) {
+        if (waited > LOCK_WAIT_MS)
+            ok = false;
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    if (fd >= 0)
+        close(fd);
+    str_done(&path);
+    return ok || err_set(ret_err, ERR_UNAVAILABLE,
+                         "%s/shepherds.lock: an earlier daemon's shepherds' parent does not end", h->dir);
+}
+
+bool herd_serve_plans(struct herd_link *h, struct err *ret_err)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return err_set(ret_err, ERR_UNAVAILABLE, "cannot make a socket: %s", strerror(errno));
+    const char *argv[] = {h->program, h->dir, NULL};
+    struct spawn_options o = {.argv = argv, .dir = "/", .fds = &pair[1], .nfds = 1, .detach = true};
+    h->parent = spawn_start(h->loop, &o, parent_done, h, ret_err);
+    close(pair[1]);
+    if (!h->parent) {
+        close(pair[0]);
+        return false;
+    }
+    h->plans = conn_new(h->loop, pair[0], &plans_ops, h, ret_err);
+    return h->plans != NULL;
+}
+
+static void parent_again(void *ctx)
+{
+    struct herd_link *h = ctx;
+    struct err err = {0};
+    if (h->plans || h->parent)
+        return; /* one of the two is still ending; its callback sets the timer again */
+    if (!lock_wait(h, &err) || !herd_serve_plans(h, &err)) {
+        log_error(h->log, "%s", err.text);
+        timer_set(h->restart, 10 * RESTART_US);
+        return;
+    }
+    h->ops.parent_lost(h->ctx);
+}
+
+/* ---- beginning and end ---------------------------------------------------------------------------------------------- */
+
+static bool files_open(struct herd_link *h, struct err *ret_err)
+{
+    struct str path = STR_INIT;
+    str_addf(&path, "%s/steps", h->dir);
+    bool ok = dir_make(str_text(&path), 0755, ret_err);
+    if (ok)
+        h->steps_fd = open(str_text(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    str_clear(&path);
+    str_addf(&path, "%s/shepherds.fifo", h->dir);
+    if (ok && mkfifo(str_text(&path), 0600) != 0 && errno != EEXIST)
+        ok = err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", str_text(&path), strerror(errno));
+    if (ok)
+        h->fifo_fd = open(str_text(&path), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (ok && (h->steps_fd < 0 || h->fifo_fd < 0))
+        ok = err_set(ret_err, ERR_UNAVAILABLE, "cannot open %s: %s", str_text(&path), strerror(errno));
+    str_done(&path);
+    return ok;
+}
+
+struct herd_link *herd_new(struct loop *l, struct log *log, const char *node_dir,
+                           const char *shepherd_program, const char *cgroups, const struct herd_ops *ops,
+                           void *ctx, struct err *ret_err)
+{
+    struct herd_link *h = xcalloc(1, sizeof *h);
+    h->loop = l;
+    h->log = log;
+    h->dir = xstrdup(node_dir);
+    h->program = xstrdup(shepherd_program);
+    h->cgroups = xstrdup(cgroups);
+    h->ops = *ops;
+    h->ctx = ctx;
+    h->steps_fd = h->fifo_fd = -1;
+    h->restart = timer_new(l, parent_again, h);
+    if (files_open(h, ret_err) && lock_wait(h, ret_err))
+        h->watch = fd_watch_new(l, h->fifo_fd, pipe_readable, h, ret_err);
+    if (h->watch)
+        return h;
+    herd_free(h);
+    return NULL;
+}
+
+void herd_free(struct herd_link *h)
+{
+    if (!h)
+        return;
+    timer_free(h->restart);
+    fd_watch_free(h->watch);
+    if (h->plans) {
+        conn_set_ctx(h->plans, NULL);
+        conn_abort(h->plans);
+    }
+    if (h->parent)
+        spawn_free(h->parent);
+    if (h->steps_fd >= 0)
+        close(h->steps_fd);
+    if (h->fifo_fd >= 0)
+        close(h->fifo_fd);
+    str_done(&h->in);
+    free(h->dir);
+    free(h->program);
+    free(h->cgroups);
+    free(h);
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------------------------- */
+
+/* A directory that never got its name belongs to a shepherd that died while making it. */
+static void name_scan(struct herd_link *h, const char *name, void (*found)(void *ctx, const struct note *ids))
+{
+    struct note ids = {0};
+    uint64_t job_id;
+    uint32_t attempt;
+    if (!step_dir_name_parse(name, &job_id, &attempt, &ids.step_id)) {
+        step_dir_remove(h->steps_fd, name);
+        return;
+    }
+    ids.job_id = (int64_t)job_id;
+    ids.attempt = attempt;
+    found(h->ctx, &ids);
+    bool alive = step_dir_alive(h->steps_fd, name);
+    step_dir_notes(h->steps_fd, name, note_deliver, h);
+    if (!alive)
+        gone_deliver(h, &ids);
+}
+
+void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *ids))
+{
+    struct arena *a = arena_new();
+    struct err err = {0};
+    const char **names;
+    size_t n;
+    if (dir_list(arena_printf(a, "%s/steps", h->dir), a, &names, &n, &err))
+        for (size_t i = 0; i < n; i++)
+            name_scan(h, names[i], found);
+    else
+        log_error(h->log, "%s", err.text);
+    arena_free(a);
+}
+
+void herd_start(struct herd_link *h, const struct step_plan *p)
+{
+    struct str plan = STR_INIT;
+    struct note failed = {
+        .kind = NOTE_FAILED, .job_id = p->job_id, .attempt = p->attempt, .step_id = p->step_id, .retry = 1};
+    if (!h->plans) {
+        snprintf(failed.detail, sizeof failed.detail, "no shepherd can be started on %s at this moment",
+                 p->node);
+        h->ops.note(h->ctx, &failed);
+        return;
+    }
+    step_plan_encode(p, &plan);
+    conn_send(h->plans, plan.data, plan.len);
+    str_done(&plan);
+}
+
+bool herd_command(struct herd_link *h, const struct note *step, const struct command *c, const char *why_text)
+{
+    struct str name = STR_INIT, path = STR_INIT;
+    bool told = false;
+    name_of(step, &name);
+    if (step->pid > 0 && step_dir_alive(h->steps_fd, str_text(&name))) {
+        str_addf(&path, "%s/why", str_text(&name));
+        if (c->op == COMMAND_TERMINATE && c->why == WHY_FILE)
+            small_file_write(h->steps_fd, str_text(&path), why_text, strlen(why_text), 0600);
+        union sigval v = {.sival_ptr = (void *)(uintptr_t)command_pack(c)};
+        told = sigqueue((pid_t)step->pid, COMMAND_SIGNAL, v) == 0;
+        if (!told)
+            log_error(h->log, "cannot reach the shepherd of step %s, process %lld: %s", str_text(&name),
+                      (long long)step->pid, strerror(errno));
+    } else {
+        herd_look_after(h, step, true);
+    }
+    str_done(&name);
+    str_done(&path);
+    return told;
+}
+
+void herd_clear(struct herd_link *h, const struct note *step)
+{
+    struct str name = STR_INIT, tag = STR_INIT;
+    name_of(step, &name);
+    str_addf(&tag, "REMUDA_STEP_DIR=%s/steps/%s", h->dir, str_text(&name));
+    size_t left = clear_step(h->cgroups, str_text(&name), str_text(&tag));
+    log_warning(h->log, "the shepherd of step %s was lost; what was left of the step was killed",
+                str_text(&name));
+    if (left > 0)
+        log_error(h->log, "%zu processes of step %s outlive SIGKILL", left, str_text(&name));
+    str_done(&name);
+    str_done(&tag);
+}
+
+void herd_forget(struct herd_link *h, const struct note *step)
+{
+    struct str name = STR_INIT;
+    name_of(step, &name);
+    step_dir_remove(h->steps_fd, str_text(&name));
+    str_done(&name);
+}
+
+bool herd_kept(struct herd_link *h, const struct note *step, struct str *out)
+{
+    struct str path = STR_INIT;
+    name_of(step, &path);
+    str_add(&path, "/job");
+    bool ok = small_file_read(h->steps_fd, str_text(&path), 1 << 20, out);
+    str_done(&path);
+    return ok;
+}
+
+const char *herd_node_dir(const struct herd_link *h)
+{
+    return h->dir;
+}

@@ -1,0 +1,30 @@
+/* The environment of a batch script, and of the site's programs around it: sbatch(1), OUTPUT ENVIRONMENT VARIABLES. */
+#ifndef REMUDA_NODE_JOB_ENV_H
+#define REMUDA_NODE_JOB_ENV_H
+
+#include "base/str.h"
+#include "model/alloc.h"
+#include "model/job.h"
+
+#include <stdbool.h>
+
+struct job_env {
+    const struct job *job;
+    const struct alloc *alloc; /* of job->alloc */
+    const char *node;          /* the node it is for */
+    const char *hostname;
+    const char *cluster_name, *state_dir;
+    const char *bin_dir; /* directory of the commands */
+    const char
+        *step_dir; /* of the step (found again in its processes' environment when its shepherd was lost) */
+    const char *user, *group, *home, *shell; /* of the owner; NULL = not known */
+    struct blob exported; /* what was submitted with the job: NAME=VALUE, each ended by NUL */
+    bool has_gpus;        /* the node has GPUs, allocated or not */
+};
+
+/* Appends NAME=VALUE, each ended by NUL: what describes the job, then of the exported variables those it does not replace. */
+void job_env_batch(const struct job_env *e, struct str *out);
+/* For prolog and epilog: only what describes the job. context: "prolog_slurmd" or "epilog_slurmd". */
+void job_env_program(const struct job_env *e, const char *context, struct str *out);
+
+#endif

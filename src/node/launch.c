@@ -1,0 +1,183 @@
+#include "node/launch.h"
+
+#include "base/idset.h"
+#include "model/alloc.h"
+#include "model/pattern.h"
+#include "model/script_args.h"
+#include "node/job_env.h"
+#include "node/step_dir.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static struct plan_bytes bytes_keep(struct arena *a, struct str *text)
+{
+    struct plan_bytes b = {text->len ? arena_dup(a, text->data, text->len) : NULL, text->len};
+    str_done(text);
+    return b;
+}
+
+static const char *text_keep(struct arena *a, struct str *text)
+{
+    const char *kept = arena_strdup(a, str_text(text));
+    str_done(text);
+    return kept;
+}
+
+/* ---- files ---------------------------------------------------------------------------------------------------------- */
+
+static const char *expanded(const char *pattern, const struct pattern_env *env, struct arena *a)
+{
+    struct str path = STR_INIT;
+    if (!pattern)
+        return NULL;
+    pattern_expand(pattern, env, &path);
+    return text_keep(a, &path);
+}
+
+static void files_plan(const struct launch_site *site, const struct job *j, int64_t step_id, const char *user,
+                       struct arena *a, struct step_plan *p)
+{
+    bool element = j->array_job_id != 0 && j->array_task_id != NO_TASK;
+    struct pattern_env env = {
+        .job_id = j->id,
+        .array_job_id = element ? j->array_job_id : 0,
+        .array_task_id = element ? j->array_task_id : NO_TASK,
+        .step_id = step_id,
+        .node = site->node,
+        .user = user,
+        .job_name = j->spec.name,
+    };
+    const char *standard = element ? "slurm-%A_%a.out" : "slurm-%j.out";
+    p->work_dir = j->spec.work_dir;
+    p->std_in = expanded(j->spec.std_in, &env, a);
+    p->std_out = expanded(text_empty(j->spec.std_out) ? standard : j->spec.std_out, &env, a);
+    p->std_err = expanded(j->spec.std_err, &env, a);
+    p->append = j->spec.open_mode == OPEN_APPEND;
+}
+
+/* ---- resources ------------------------------------------------------------------------------------------------------ */
+
+static const char *nth_number(const char *list, int64_t n)
+{
+    for (; n > 0 && list; n--) {
+        list = strchr(list, ',');
+        list = list ? list + 1 : NULL;
+    }
+    return list;
+}
+
+/* The node's CPU numbers (folded) as the system's. NULL if one of them is not there: then the job is not kept to any. */
+static const char *cpus_plan(const struct launch_site *site, const struct alloc_node *here, struct arena *a)
+{
+    struct idset set = IDSET_INIT;
+    struct str out = STR_INIT;
+    uint32_t id;
+    bool ok = site->cpu_numbers && site->welcome->constrain_cores && here &&
+              idset_parse(&set, here->cpus, UINT32_MAX, NULL) && idset_first(&set, &id);
+    for (bool more = ok; ok && more; more = idset_next(&set, id, &id)) {
+        const char *number = nth_number(site->cpu_numbers, id);
+        ok = number != NULL;
+        if (ok)
+            str_addf(&out, "%s%.*s", out.len ? "," : "", (int)strcspn(number, ","), number);
+    }
+    idset_done(&set);
+    const char *text = text_keep(a, &out);
+    return ok && *text ? text : NULL;
+}
+
+static void owner_plan(const struct launch_site *site, const struct job *j, const struct owner *o,
+                       struct step_plan *p)
+{
+    p->switch_user = site->is_root;
+    p->uid = j->user_id;
+    p->gid = j->group_id;
+    p->groups = (struct plan_bytes){o->groups, o->ngroups * sizeof *o->groups};
+    p->user = o->name ? o->name : j->user_name;
+    p->home = o->home;
+    p->shell = o->shell;
+    p->login_env = j->spec.get_user_env;
+    p->rlimits = j->spec.rlimits;
+    p->umask_plus1 = j->spec.umask_plus1;
+}
+
+static struct job_env env_of(const struct launch_site *site, const struct job *j, const struct alloc *al)
+{
+    return (struct job_env){
+        .job = j,
+        .alloc = al,
+        .node = site->node,
+        .hostname = site->hostname,
+        .cluster_name = site->welcome->cluster_name,
+        .state_dir = site->welcome->state_dir,
+        .bin_dir = site->bin_dir,
+        .has_gpus = site->has_gpus,
+        .user = j->user_name,
+        .group = j->group_name,
+    };
+}
+
+struct plan_bytes launch_program_env(const struct launch_site *site, const struct job *j, const char *context,
+                                     struct arena *a)
+{
+    struct alloc al = {0};
+    struct str out = STR_INIT;
+    if (j->alloc)
+        alloc_parse(j->alloc, a, &al, NULL);
+    struct job_env e = env_of(site, j, &al);
+    job_env_program(&e, context, &out);
+    return bytes_keep(a, &out);
+}
+
+static struct plan_bytes env_plan(const struct launch_site *site, const struct msg_launch *l,
+                                  const struct alloc *al, const struct owner *o, const char *dir_name,
+                                  struct arena *a)
+{
+    const struct job *j = l->job.v;
+    struct job_env e = env_of(site, j, al);
+    struct str out = STR_INIT;
+    e.step_dir = arena_printf(a, "%s/steps/%s", site->node_dir, dir_name);
+    e.user = o->name ? o->name : j->user_name;
+    e.group = o->group ? o->group : j->group_name;
+    e.home = o->home;
+    e.shell = o->shell;
+    e.exported = l->env;
+    job_env_batch(&e, &out);
+    return bytes_keep(a, &out);
+}
+
+bool launch_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner,
+                 struct arena *a, struct step_plan *ret, struct err *ret_err)
+{
+    const struct job *j = l->job.v;
+    struct alloc al = {0};
+    struct str name = STR_INIT, args = STR_INIT;
+    memset(ret, 0, sizeof *ret);
+    if (j->alloc && !alloc_parse(j->alloc, a, &al, ret_err))
+        return err_prefix(ret_err, "the allocation of job %llu cannot be read", (unsigned long long)j->id);
+    if (!site->is_root && j->user_id != getuid())
+        return err_set(ret_err, ERR_DENIED,
+                       "node %s runs jobs of user %u only, as that user started it; job %llu is of user %u",
+                       site->node, (unsigned)getuid(), (unsigned long long)j->id, j->user_id);
+    const struct alloc_node *here = alloc_find(&al, site->node);
+    step_dir_name(j->id, j->attempt, l->step_id, &name);
+    ret->job_id = (int64_t)j->id;
+    ret->attempt = j->attempt;
+    ret->step_id = l->step_id;
+    ret->dir_name = text_keep(a, &name);
+    ret->node = site->node;
+    owner_plan(site, j, owner, ret);
+    files_plan(site, j, l->step_id, ret->user, a, ret);
+    ret->cpus = cpus_plan(site, here, a);
+    if (site->welcome->constrain_ram && here && here->mem_mib > 0)
+        ret->mem_limit_bytes = here->mem_mib << 20;
+    ret->sample_us = site->welcome->accounting_freq_us;
+    ret->cgroups = site->cgroups;
+    ret->script = (struct plan_bytes){l->script.data, l->script.len};
+    script_args_unpack(j->spec.script_args, &args);
+    ret->args = bytes_keep(a, &args);
+    ret->env = env_plan(site, l, &al, owner, ret->dir_name, a);
+    if (!text_empty(site->welcome->epilog))
+        ret->keep = launch_program_env(site, j, "epilog_slurmd", a);
+    return true;
+}

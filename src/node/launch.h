@@ -1,0 +1,32 @@
+/* From a LAUNCH to the plan of a step. */
+#ifndef REMUDA_NODE_LAUNCH_H
+#define REMUDA_NODE_LAUNCH_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/message.h"
+#include "node/owner.h"
+#include "node/step_plan.h"
+
+#include <stdbool.h>
+
+/* What the node adds to it. */
+struct launch_site {
+    const char *node, *hostname;
+    const char *node_dir, *bin_dir;
+    const char *cgroups;
+    const struct msg_node_welcome *welcome;
+    const char *
+        cpu_numbers; /* the system's numbers of the node's CPUs, "0,2,1,3"; NULL = do not keep jobs to CPUs */
+    bool is_root;
+    bool has_gpus;
+};
+
+/* Everything in *ret lives in the arena or belongs to the message. */
+bool launch_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner,
+                 struct arena *a, struct step_plan *ret, struct err *ret_err);
+/* Environment of prolog or epilog for the job; NAME=VALUE, each ended by NUL, in the arena. */
+struct plan_bytes launch_program_env(const struct launch_site *site, const struct job *j, const char *context,
+                                     struct arena *a);
+
+#endif

@@ -1,0 +1,10 @@
+/* The node daemon: `remudad node --state DIR --name NAME`. It keeps a connection to DIR/controller.sock, has shepherds start steps, and reports
+ * what becomes of them. Its files are in DIR/nodes/NAME; its log is DIR/log/node-NAME.log. Stopping it (SIGTERM) or killing it stops no step. */
+#ifndef REMUDA_NODE_NODE_H
+#define REMUDA_NODE_NODE_H
+
+/* Options: --state DIR, --name NAME, --virtual (one of several nodes on this machine: takes what the configuration says, does not pin jobs to
+ * CPUs), --foreground, --verbose; or --print-config: prints this machine as a NodeName= line and ends. Returns the exit status. */
+int node_main(int argc, char **argv);
+
+#endif

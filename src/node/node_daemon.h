@@ -1,0 +1,54 @@
+/* The node daemon put together: the agent and what carries out its effects. Private to node/. */
+#ifndef REMUDA_NODE_NODE_DAEMON_H
+#define REMUDA_NODE_NODE_DAEMON_H
+
+#include "agent/agent.h"
+#include "base/arena.h"
+#include "base/vec.h"
+#include "io/link.h"
+#include "io/log.h"
+#include "io/loop.h"
+#include "node/herd.h"
+#include "node/launch.h"
+#include "node/machine.h"
+#include "node/owner.h"
+#include "node/programs.h"
+
+struct node_options {
+    const char *state_dir, *name;
+    bool is_virtual, foreground, verbose, print_config;
+};
+
+/* A note or the end of a program, waiting for its turn. */
+struct node_input {
+    enum agent_event_kind kind;
+    struct note note;
+    bool ok;
+    char *text;
+};
+
+struct node_daemon {
+    struct node_options options;
+    struct arena *arena; /* texts that live as long as the daemon */
+    struct loop *loop;
+    struct log *log;
+    struct agent *agent;
+    struct agent_effects fx;
+    struct arena *turn; /* emptied after each event */
+    VEC(struct node_input) inputs;
+    bool stepping;
+    struct link *link;
+    struct herd_link *herd;
+    struct owners *owners;
+    struct programs *programs;
+    struct timer *wake;
+    struct machine machine;
+    struct launch_site site;
+};
+
+/* Steps the agent with one event, carries out the effects, and whatever came of them. May be called while it is at work: the event waits. */
+void node_event(struct node_daemon *d, const struct agent_event *ev);
+void node_note(struct node_daemon *d, const struct note *n);
+void node_carry_out(struct node_daemon *d, const struct agent_effect *e);
+
+#endif
