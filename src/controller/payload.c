@@ -65,8 +65,10 @@ void payloads_free(struct payloads *p)
     worker_free(p->reader);
     if (p->store)
         store_close(p->store);
-    while (p->ring.next != &p->ring)
-        entry_drop(p, p->ring.next);
+    for (struct entry *e = p->ring.next, *next; e != &p->ring; e = next) {
+        next = e->next;
+        entry_drop(p, e);
+    }
     map_u64_free(p->by_job);
     free(p);
 }
@@ -99,8 +101,10 @@ void payloads_put(struct payloads *p, const struct payload *payload)
     entry_front(p, e);
     map_u64_put(p->by_job, e->payload.job_id, e);
     p->bytes += e->size;
-    while (p->bytes > PAYLOAD_CACHE_BYTES)
-        entry_drop(p, p->ring.prev);
+    for (struct entry *oldest = p->ring.prev, *before; p->bytes > PAYLOAD_CACHE_BYTES; oldest = before) {
+        before = oldest->prev;
+        entry_drop(p, oldest);
+    }
 }
 
 const struct payload *payloads_get(struct payloads *p, uint64_t job_id)

@@ -57,7 +57,7 @@ struct session {
 struct sessions {
     struct controller *c;
     struct map_u64 *by_id;
-    struct map_u64 *per_user; /* uid → number of connections, as a pointer-sized number */
+    struct map_u64 *per_user; /* uid → size_t *, its connections */
     uint64_t last_id;
     struct session *held;
     struct arena *arena; /* of the frame being decoded */
@@ -117,15 +117,20 @@ static void refuse(struct session *s, uint64_t seq, enum refusal refusal, const 
 
 static size_t user_count(const struct sessions *s, uid_t uid)
 {
-    return (size_t)(uintptr_t)map_u64_get(s->per_user, uid);
+    const size_t *n = map_u64_get(s->per_user, uid);
+    return n ? *n : 0;
 }
 
-static void user_count_set(struct sessions *s, uid_t uid, size_t n)
+static void user_count_add(struct sessions *s, uid_t uid, int more)
 {
-    if (n == 0)
-        map_u64_del(s->per_user, uid);
-    else
-        map_u64_put(s->per_user, uid, (void *)(uintptr_t)n);
+    size_t *n = map_u64_get(s->per_user, uid);
+    if (!n) {
+        n = xcalloc(1, sizeof *n);
+        map_u64_put(s->per_user, uid, n);
+    }
+    *n += (size_t)more;
+    if (*n == 0)
+        free(map_u64_del(s->per_user, uid));
 }
 
 static void session_uncount(struct session *s)
@@ -133,7 +138,7 @@ static void session_uncount(struct session *s)
     if (!s->counted)
         return;
     s->counted = false;
-    user_count_set(s->owner, s->who.uid, user_count(s->owner, s->who.uid) - 1);
+    user_count_add(s->owner, s->who.uid, -1);
 }
 
 static struct peer session_peer(const struct session *s)
@@ -545,7 +550,7 @@ static void session_welcome(struct session *s)
         return;
     }
     s->counted = true;
-    user_count_set(all, s->who.uid, user_count(all, s->who.uid) + 1);
+    user_count_add(all, s->who.uid, 1);
     s->user_known = users_cached(all->c->users, s->who.uid, s->who.gid) != NULL;
     gate(s);
     if (!s->user_known)

@@ -15,6 +15,7 @@
 #include "io/loop_uv.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -286,8 +287,8 @@ static ssize_t in_frame(const struct conn *c, const char *data, size_t len, stru
         uint64_t json = (uint64_t)h[0] << 24 | (uint64_t)h[1] << 16 | (uint64_t)h[2] << 8 | h[3];
         uint64_t raw = (uint64_t)h[4] << 24 | (uint64_t)h[5] << 16 | (uint64_t)h[6] << 8 | h[7];
         if (json + raw > c->frame_max) {
-            err_set(ret_err, ERR_INVALID, "a message of %llu bytes came; %zu are allowed here",
-                    (unsigned long long)(json + raw), c->frame_max);
+            err_set(ret_err, ERR_INVALID, "a message of %" PRIu64 " bytes came; %zu are allowed here",
+                    json + raw, c->frame_max);
             return -1;
         }
     }

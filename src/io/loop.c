@@ -129,6 +129,7 @@ static void ring_run(struct later *ring)
         loop_fn fn = one->fn;
         void *ctx = one->ctx;
         ring_remove(one);
+        CHECK(fn);
         fn(ctx);
     }
     ring_remove(&mark);

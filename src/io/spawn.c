@@ -188,7 +188,7 @@ static void stdio_fill(struct spawn *s, const struct spawn_options *o, int outpu
 /* libuv wants arrays of pointers to non-const; it does not write to them. */
 static char **texts_plain(const char *const *texts)
 {
-    return (char **)(uintptr_t)texts;
+    return (char **)texts;
 }
 
 static int process_start(struct spawn *s, const struct spawn_options *o, int output_end)

@@ -90,7 +90,7 @@ bool user_lookup(uid_t uid, gid_t gid, struct user *ret)
 
 static void text_free(const char *text)
 {
-    free((char *)(uintptr_t)text);
+    free((void *)text);
 }
 
 void user_done(struct user *user)
