@@ -82,15 +82,27 @@ static bool value_take(struct parser *p, const char **at, const char **ret, stru
     return !quoted || err_set(ret_err, ERR_INVALID, "a quotation mark is not closed");
 }
 
+/* In "Prolog= Epilog=/e" what follows the blank is no value. */
+static bool pair_starts(const char *at)
+{
+    size_t len = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    return len && *blanks_skip(at + len) == '=';
+}
+
 static bool word_take(struct parser *p, const char **at, struct word *ret, struct err *ret_err)
 {
     size_t len = strcspn(*at, "= \t\r");
     ret->key = arena_strndup(p->a, *at, len);
     const char *after = blanks_skip(*at + len);
-    if (*after == '=' && len)
-        after = blanks_skip(after + 1);
-    else if (!text_is_nocase(ret->key, "Include"))
+    if (*after == '=' && len) {
+        after++;
+        if (blank(*after) && pair_starts(blanks_skip(after)))
+            return err_set(ret_err, ERR_INVALID, "%.60s has no value; an empty one is written %.60s=\"\"",
+                           ret->key, ret->key);
+        after = blanks_skip(after);
+    } else if (!text_is_nocase(ret->key, "Include")) {
         return err_set(ret_err, ERR_INVALID, "Key=Value is expected, not \"%.60s\"", *at);
+    }
     *at = after;
     return value_take(p, at, &ret->value, ret_err);
 }

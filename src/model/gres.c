@@ -31,11 +31,14 @@ static bool letter_or_digit(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* Types may be alternatives: "a100|a40". */
-static bool name_ok(const char *name)
+#define KIND_MARKS "_-"
+#define TYPE_MARKS "_-.+/|" /* types may be alternatives: "a100|a40" */
+
+/* Letters, digits and, but not first, the marks. */
+static bool name_ok(const char *name, const char *marks)
 {
     size_t len = strlen(name), i = 0;
-    while (i < len && (letter_or_digit(name[i]) || (i && strchr("_-.|/+", name[i]))))
+    while (i < len && (letter_or_digit(name[i]) || (i && strchr(marks, name[i]))))
         i++;
     return len && i == len;
 }
@@ -65,7 +68,8 @@ static bool item_parse(char *text, const char *kind, struct gres_item *ret, stru
     *ret = (struct gres_item){.kind = kind, .count = 1};
     if (!parts_split(text, at + 2, part, &n, ret_err))
         return false;
-    if (!kind && !name_ok(part[0]))
+    /* "gres" is a prefix of kinds (prefix_drop), so no kind can be called so. */
+    if (!kind && (!name_ok(part[0], KIND_MARKS) || text_is_nocase(part[0], "gres")))
         return err_set(ret_err, ERR_INVALID, "\"%.60s\" is no kind of resource: " GRES_HELP, part[0]);
     if (!kind)
         ret->kind = part[0];
@@ -73,7 +77,7 @@ static bool item_parse(char *text, const char *kind, struct gres_item *ret, stru
         return true;
     if (n > at)
         ret->type = part[at];
-    if (ret->type && !name_ok(ret->type))
+    if (ret->type && !name_ok(ret->type, TYPE_MARKS))
         return err_set(ret_err, ERR_INVALID, "\"%.60s\" is no type or count of a resource: " GRES_HELP,
                        ret->type);
     return n < at + 2 || count_parse(part[at + 1], &ret->count, ret_err);

@@ -1,0 +1,145 @@
+/* Texts that jobs and nodes carry: dependencies, arrays, job references, gres, devices, allocations. Each is read or refused with a sentence; what was read is
+ * written in a form that reads to the same. */
+#include "fuzz.h"
+
+#include "base/alloc.h"
+#include "model/alloc.h"
+#include "model/array.h"
+#include "model/dependency.h"
+#include "model/gres.h"
+#include "model/job.h"
+#include "model/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *const fuzz_words[] = {
+    "afterok",   "after",    "singleton", ":",        "10",     "+5",  "_",
+    "*",         ",",        "?",         "[1-9:2]",  "%4",     "0-7", ".batch",
+    "gpu",       "v100",     "(IDX:0,1)", "gres/",    "none",   "2K",  "gpu1 ",
+    "cpus=0-3 ", "mem=100 ", "tasks=2 ",  "gpu=0,2 ", "nic=#2", ";",   "gpu:v100:0:16384:0-7:u",
+    "1g",        "a|b",      NULL,
+};
+
+static void refusal_check(const struct err *e)
+{
+    CHECK(e->code != ERR_NONE && e->text[0]);
+}
+
+/* Reads and writes in one: false if refused. */
+typedef bool (*rewriter)(const char *text, struct arena *a, struct str *out, struct err *e);
+
+/* What is written is read again and written the same. */
+static void rewrite_check(rewriter rewrite, const char *text, struct arena *a)
+{
+    struct str once = STR_INIT, twice = STR_INIT;
+    struct err e = {0};
+    if (rewrite(text, a, &once, &e)) {
+        CHECK(rewrite(str_text(&once), a, &twice, NULL));
+        CHECK(strcmp(str_text(&once), str_text(&twice)) == 0);
+    } else {
+        refusal_check(&e);
+        CHECK(once.len == 0);
+    }
+    str_done(&once);
+    str_done(&twice);
+}
+
+static bool gres_rewrite(const char *text, struct arena *a, struct str *out, struct err *e)
+{
+    struct gres_list list;
+    bool ok = gres_parse(text, a, &list, e);
+    if (ok)
+        gres_format(&list, out);
+    return ok;
+}
+
+/* --gpus is written in the full form, which --gres reads. */
+static void gpus_check(const char *text, struct arena *a)
+{
+    struct gres_list list;
+    struct str out = STR_INIT;
+    if (gres_parse_gpus(text, a, &list, NULL)) {
+        gres_format(&list, &out);
+        CHECK(gres_parse(str_text(&out), a, &list, NULL));
+    }
+    str_done(&out);
+}
+
+static bool devices_rewrite(const char *text, struct arena *a, struct str *out, struct err *e)
+{
+    struct device_list list;
+    bool ok = devices_parse(text, a, &list, e);
+    if (ok)
+        devices_format(&list, out);
+    return ok;
+}
+
+static bool alloc_rewrite(const char *text, struct arena *a, struct str *out, struct err *e)
+{
+    struct alloc al;
+    bool ok = alloc_parse(text, a, &al, e);
+    if (ok)
+        alloc_format(&al, out);
+    return ok;
+}
+
+/* Without the "(unfulfilled)" after each. */
+static bool dependency_rewrite(const char *text, struct arena *a, struct str *out, struct err *e)
+{
+    static const char open[] = "(unfulfilled)";
+    struct dependency_list list;
+    struct str shown = STR_INIT;
+    if (!dependency_parse(text, a, &list, e))
+        return false;
+    dependency_format(&list, &shown);
+    for (const char *at = str_text(&shown); *at;) {
+        const char *end = strstr(at, open);
+        CHECK(end);
+        str_addn(out, at, (size_t)(end - at));
+        at = end + strlen(open);
+    }
+    str_done(&shown);
+    return true;
+}
+
+static bool array_rewrite(const char *text, struct arena *a, struct str *out, struct err *e)
+{
+    struct idset ids = IDSET_INIT;
+    uint32_t limit;
+    bool ok = array_parse(text, LIMIT_ARRAY_INDEX, &ids, &limit, e);
+    if (ok) {
+        idset_format(&ids, out);
+        if (limit)
+            str_addf(out, "%%%u", limit);
+    }
+    idset_done(&ids);
+    return ok;
+}
+
+static void ref_check(const char *text)
+{
+    struct job_ref ref;
+    struct err e = {0};
+    if (!job_ref_parse(text, &ref, &e)) {
+        refusal_check(&e);
+        return;
+    }
+    CHECK(ref.job_id > 0 && (ref.task_id == NO_TASK || ref.tasks.count == 0));
+    job_ref_done(&ref);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena *a = arena_new();
+    const char *text = arena_strndup(a, (const char *)data, size);
+    rewrite_check(gres_rewrite, text, a);
+    gpus_check(text, a);
+    rewrite_check(devices_rewrite, text, a);
+    rewrite_check(alloc_rewrite, text, a);
+    rewrite_check(dependency_rewrite, text, a);
+    rewrite_check(array_rewrite, text, a);
+    ref_check(text);
+    arena_free(a);
+    return 0;
+}

@@ -1,0 +1,156 @@
+#include "unit.h"
+
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "base/str.h"
+#include "model/settings.h"
+#include "model/settings_value.h"
+
+#include <string.h>
+
+static const struct setting *setting(const char *key)
+{
+    for (size_t i = 0; i < setting_count; i++)
+        if (text_is(setting_table[i].key, key))
+            return &setting_table[i];
+    fail_msg("%s is no setting", key);
+    return NULL;
+}
+
+static struct settings set(const char *key, const char *value)
+{
+    struct settings s;
+    struct err e = {0};
+    settings_default(&s);
+    if (!setting_set(setting(key), &s, value, &e))
+        fail_msg("%s=%s: %s", key, value, e.text);
+    return s;
+}
+
+static void assert_refused(const char *key, const char *value, const char *says)
+{
+    struct settings s, before;
+    struct err e = {0};
+    settings_default(&s);
+    before = s;
+    assert_false(setting_set(setting(key), &s, value, &e));
+    if (!strstr(e.text, says))
+        fail_msg("%s=%s: %s", key, value, e.text);
+    assert_memory_equal(&s, &before, sizeof s);
+}
+
+/* As scontrol show config prints it. */
+static void assert_shown(const char *key, const char *value, const char *expected)
+{
+    struct settings s = set(key, value);
+    struct str out = STR_INIT;
+    setting_format(setting(key), &s, &out);
+    assert_string_equal(str_text(&out), expected);
+    str_done(&out);
+}
+
+static void test_every_key_has_a_default_that_it_accepts_itself(void **state)
+{
+    struct settings s;
+    settings_default(&s);
+    for (size_t i = 0; i < setting_count; i++) {
+        struct str out = STR_INIT;
+        setting_format(&setting_table[i], &s, &out);
+        assert_true(out.len > 0 && setting_table[i].doc[0]);
+        str_done(&out);
+    }
+    assert_string_equal(s.cluster_name, "remuda");
+    assert_true(s.kill_wait_us == 30 * USEC_PER_SEC && s.job_requeue &&
+                s.enforce_part_limits == LIMITS_REFUSE);
+}
+
+static void test_spans_are_seconds_unless_the_key_says_minutes(void **state)
+{
+    assert_true(set("KillWait", "45").kill_wait_us == 45 * USEC_PER_SEC);
+    assert_true(set("OverTimeLimit", "5").over_time_limit_us == 5 * USEC_PER_MIN);
+    assert_true(set("PriorityMaxAge", "14-0").priority_max_age_us == 14 * USEC_PER_DAY);
+    assert_true(set("OverTimeLimit", "UNLIMITED").over_time_limit_us == TIME_UNLIMITED);
+    assert_refused("KillWait", "soon", "seconds");
+    assert_refused("OverTimeLimit", "-5", "time limit");
+    assert_refused("HeartbeatInterval", "0", "a second or more");
+}
+
+static void test_numbers_have_a_range(void **state)
+{
+    assert_int_equal(set("FirstJobId", "1000").first_job_id, 1000);
+    assert_refused("FirstJobId", "0", "from 1");
+    assert_refused("PriorityWeightAge", "-1", "from 0");
+    assert_refused("MaxJobCount", "many", "many");
+    assert_refused("MaxArraySize", "2147483649", "2147483648");
+}
+
+static void test_yes_and_no(void **state)
+{
+    static const char *const yes[] = {"YES", "yes", "1", "TRUE", "on"}, *const no[] = {"NO", "0", "False",
+                                                                                       "off"};
+    for (size_t i = 0; i < ARRAY_LEN(yes); i++)
+        assert_true(set("JobRequeue", yes[i]).job_requeue);
+    for (size_t i = 0; i < ARRAY_LEN(no); i++)
+        assert_false(set("JobRequeue", no[i]).job_requeue);
+    assert_refused("JobRequeue", "maybe", "YES or NO");
+    assert_refused("JobRequeue", "2", "YES or NO");
+}
+
+static void test_memory_has_units_and_may_be_unlimited(void **state)
+{
+    assert_int_equal(set("DefMemPerCPU", "2G").def_mem_per_cpu_mib, 2048);
+    assert_int_equal(set("MaxMemPerNode", "1500").max_mem_per_node_mib, 1500);
+    assert_int_equal(set("MaxMemPerNode", "UNLIMITED").max_mem_per_node_mib, 0);
+    assert_refused("DefMemPerCPU", "much", "memory size");
+}
+
+static void test_slurms_own_spellings(void **state)
+{
+    assert_true(set("ReturnToService", "2").return_to_service);
+    assert_true(set("ReturnToService", "1").return_to_service);
+    assert_false(set("ReturnToService", "0").return_to_service);
+    assert_true(set("JobAcctGatherFrequency", "task=15,energy=60").accounting_freq_us == 15 * USEC_PER_SEC);
+    assert_true(set("JobAcctGatherFrequency", "15").accounting_freq_us == 15 * USEC_PER_SEC);
+    assert_int_equal(set("EnforcePartLimits", "ALL").enforce_part_limits, LIMITS_REFUSE);
+    assert_int_equal(set("EnforcePartLimits", "NO").enforce_part_limits, LIMITS_PEND);
+    assert_int_equal(set("EnforcePartLimits", "clamp").enforce_part_limits, LIMITS_CLAMP);
+    assert_refused("EnforcePartLimits", "SOME", "REFUSE, PEND or CLAMP");
+}
+
+static void test_words_of_a_closed_set(void **state)
+{
+    assert_string_equal(set("PreemptType", "preempt/partition_prio").preempt_type, "preempt/partition_prio");
+    assert_string_equal(set("PreemptMode", "SUSPEND,GANG").preempt_mode, "SUSPEND,GANG");
+    assert_refused("PreemptType", "preempt/sometimes", "preempt/qos");
+    assert_refused("PreemptMode", "SLEEP", "REQUEUE");
+    assert_refused("PriorityType", "priority/basic,priority/multifactor", "one of");
+}
+
+static void test_as_scontrol_show_config_prints_them(void **state)
+{
+    assert_shown("KillWait", "30", "30 sec");
+    assert_shown("OverTimeLimit", "5", "5 min");
+    assert_shown("OverTimeLimit", "UNLIMITED", "UNLIMITED");
+    assert_shown("Prolog", "", "(null)");
+    assert_shown("Prolog", "/etc/p.sh", "/etc/p.sh");
+    assert_shown("MaxMemPerNode", "0", "UNLIMITED");
+    assert_shown("MaxMemPerNode", "4G", "4096");
+    assert_shown("JobRequeue", "0", "No");
+    assert_shown("FirstJobId", "7", "7");
+    assert_shown("MaxArraySize", "1001", "1001");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_key_has_a_default_that_it_accepts_itself),
+        cmocka_unit_test(test_spans_are_seconds_unless_the_key_says_minutes),
+        cmocka_unit_test(test_numbers_have_a_range),
+        cmocka_unit_test(test_yes_and_no),
+        cmocka_unit_test(test_memory_has_units_and_may_be_unlimited),
+        cmocka_unit_test(test_slurms_own_spellings),
+        cmocka_unit_test(test_words_of_a_closed_set),
+        cmocka_unit_test(test_as_scontrol_show_config_prints_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
