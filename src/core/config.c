@@ -1,0 +1,172 @@
+/* The configuration, at start and at reconfigure. Nodes and partitions that are gone go when nothing runs there; what scontrol changed (drain, reason, a partition's state)
+ * stays; running jobs are not touched. */
+#include "core/inside.h"
+
+#include <string.h>
+
+struct partrec *part_find(const struct core *c, const char *name)
+{
+    for (size_t i = 0; i < c->part.n; i++)
+        if (text_is(c->part.v[i]->p.name, name))
+            return c->part.v[i];
+    return NULL;
+}
+
+void part_save(struct core *c, struct partrec *p)
+{
+    p->changed = true;
+    fx_store(c, TABLE_PARTITION, &p->p);
+}
+
+static void settings_take(struct core *c, const struct settings *s)
+{
+    struct arena *a = arena_new();
+    c->settings = *s;
+    for (size_t i = 0; i < setting_count; i++)
+        if (setting_table[i].type == SETTING_TEXT) {
+            const char **text = (const char **) ((char *) &c->settings + setting_table[i].offset);
+            *text = arena_strdup(a, *text);
+        }
+    arena_free(c->settings_arena);
+    c->settings_arena = a;
+    cluster_set_policy(c->cluster, &c->settings);
+}
+
+static struct noderec *node_add(struct core *c, const struct node *conf)
+{
+    struct noderec *n = xcalloc(1, sizeof *n);
+    record_take(c, &node_fields, &n->n, conf);
+    record_take(c, &node_fields, &n->conf, conf);
+    n->index = (uint32_t) c->node.n;
+    vec_push(&c->node, n);
+    map_str_put(c->node_by_name, conf->name, n);
+    if (c->loaded || n->n.state == NODE_UNKNOWN)
+        n->lost_us = c->now_us;
+    return n;
+}
+
+/* The configured part of a known node; its state, reason and reported facts stay. */
+static void node_change(struct core *c, struct noderec *n, const struct node *conf)
+{
+    record_drop(c, &node_fields, &n->conf);
+    record_take(c, &node_fields, &n->conf, conf);
+    text_set(c, &n->n.addr, conf->addr);
+    text_set(c, &n->n.hostname, conf->hostname);
+    text_set(c, &n->n.features, conf->features);
+    text_set(c, &n->n.gres, conf->gres ? conf->gres : n->n.real_gres);
+    text_set(c, &n->n.devices, conf->devices ? conf->devices : n->n.devices);
+    n->n.is_virtual = conf->is_virtual;
+    n->n.boards = conf->boards;
+    n->n.sockets = conf->sockets;
+    n->n.cores_per_socket = conf->cores_per_socket;
+    n->n.threads_per_core = conf->threads_per_core;
+    n->n.core_spec = conf->core_spec;
+    n->n.memory_spec_mib = conf->memory_spec_mib;
+    n->n.tmp_disk_mib = conf->tmp_disk_mib;
+    n->n.weight = conf->weight;
+    bool small = !n->n.is_virtual && n->n.real_cpus;
+    n->n.cpus = small && n->n.real_cpus < conf->cpus ? n->n.real_cpus : conf->cpus;
+    small = !n->n.is_virtual && n->n.real_memory_mib;
+    n->n.memory_mib = small && n->n.real_memory_mib < conf->memory_mib ? n->n.real_memory_mib : conf->memory_mib;
+    if (conf->state == NODE_FUTURE)
+        n->n.state = NODE_FUTURE;
+    else if (n->n.state == NODE_FUTURE)
+        n->n.state = NODE_UNKNOWN;
+}
+
+static void nodes_apply(struct core *c, const struct config *config)
+{
+    for (size_t i = 0; i < c->node.n; i++)
+        c->node.v[i]->mentioned = false;
+    for (size_t i = 0; i < config->nnodes; i++) {
+        struct noderec *n = node_find(c, config->node[i].name);
+        if (n)
+            node_change(c, n, &config->node[i]);
+        else
+            n = node_add(c, &config->node[i]);
+        n->mentioned = true;
+        node_plan_update(c, n);
+    }
+    for (size_t i = 0; i < c->node.n; i++) {
+        struct noderec *n = c->node.v[i];
+        if (n->mentioned || n->n.state == NODE_FUTURE)
+            continue;
+        fx_log(c, LEVEL_WARNING, "node %s is no longer configured: it takes no new jobs", n->n.name);
+        n->n.drain = true;
+        text_set(c, &n->n.reason, "no longer configured");
+        node_plan_update(c, n);
+    }
+}
+
+static void part_plan_update(struct core *c, struct partrec *p)
+{
+    struct err err = {0};
+    if (!cluster_put_partition(c->cluster, &p->p, &err))
+        fx_log(c, LEVEL_ERROR, "partition %s: %s", p->p.name, err.text);
+}
+
+static void part_take(struct core *c, const struct partition *conf)
+{
+    struct partrec *p = part_find(c, conf->name);
+    int32_t state = p && p->changed ? p->p.state : conf->state;
+    if (!p) {
+        p = xcalloc(1, sizeof *p);
+        vec_push(&c->part, p);
+    } else {
+        record_drop(c, &partition_fields, &p->p);
+    }
+    record_take(c, &partition_fields, &p->p, conf);
+    p->p.state = state;
+    part_plan_update(c, p);
+}
+
+static bool part_configured(const struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->nparts; i++)
+        if (text_is(config->part[i].name, name))
+            return true;
+    return false;
+}
+
+static bool part_used(const struct core *c, const char *name)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(c->job, &w)) {
+        const struct jobrec *r = w.value;
+        if (job_live(r) && (list_has(r->j.spec.req.partition, name) || text_is(r->j.run_partition, name)))
+            return true;
+    }
+    return false;
+}
+
+static void parts_apply(struct core *c, const struct config *config)
+{
+    for (size_t i = 0; i < config->nparts; i++)
+        part_take(c, &config->part[i]);
+    for (size_t i = 0; i < c->part.n;) {
+        struct partrec *p = c->part.v[i];
+        if (part_configured(config, p->p.name) || p->changed) {
+            i++;
+        } else if (part_used(c, p->p.name)) {
+            fx_log(c, LEVEL_WARNING, "partition %s is no longer configured, but jobs use it: it stays, INACTIVE", p->p.name);
+            p->p.state = PART_INACTIVE;
+            part_plan_update(c, p);
+            i++;
+        } else {
+            cluster_remove_partition(c->cluster, p->p.name);
+            record_drop(c, &partition_fields, &p->p);
+            free(p);
+            vec_remove(&c->part, i);
+        }
+    }
+}
+
+void config_apply(struct core *c, const struct config *config)
+{
+    settings_take(c, &config->settings);
+    nodes_apply(c, config);
+    parts_apply(c, config);
+    if (c->next_job_id < (uint64_t) c->settings.first_job_id)
+        c->next_job_id = (uint64_t) c->settings.first_job_id;
+    plan_soon(c);
+}

@@ -1,0 +1,387 @@
+/* The machine: events are dispatched to the file of their request or phase; a wake fires what is due and plans.
+ *
+ * Loading: rows come table by table, then core_loaded builds the indexes and tells the planner what runs and what waits. A job that was RUNNING stays RUNNING until its
+ * node says what became of it. */
+#include "core/inside.h"
+
+#include <string.h>
+
+struct core *core_new(uint64_t seed, const char *host)
+{
+    struct core *c = xcalloc(1, sizeof *c);
+    c->rng.state = seed;
+    c->host = xstrdup(host);
+    c->pool = intern_new();
+    settings_default(&c->settings);
+    c->settings_arena = arena_new();
+    c->cluster = cluster_new();
+    c->plan = plan_new();
+    c->job = map_u64_new();
+    c->array = map_u64_new();
+    c->dependents = map_u64_new();
+    c->singleton = map_str_new();
+    c->node_by_name = map_str_new();
+    c->node_by_conn = map_u64_new();
+    c->next_job_id = 1;
+    c->top_order = UINT32_MAX - 1;
+    return c;
+}
+
+static void id_lists_free(struct map_u64 *lists)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(lists, &w)) {
+        struct id_list *list = w.value;
+        vec_done(&list->id);
+        free(list);
+    }
+    map_u64_free(lists);
+}
+
+static void jobs_free(struct core *c)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(c->job, &w)) {
+        struct jobrec *r = w.value;
+        for (size_t i = 0; i < r->step.n; i++)
+            free(r->step.v[i]);
+        free(r->deps.v);
+        idset_done(&r->pending);
+        vec_done(&r->step);
+        vec_done(&r->hold);
+        free(r);
+    }
+    map_u64_free(c->job);
+    w = (struct map_walk){0};
+    while (map_u64_next(c->array, &w)) {
+        struct arrayrec *array = w.value;
+        map_u64_free(array->element);
+        free(array);
+    }
+    map_u64_free(c->array);
+}
+
+void core_free(struct core *c)
+{
+    if (!c)
+        return;
+    struct map_walk w = {0};
+    jobs_free(c);
+    id_lists_free(c->dependents);
+    while (map_str_next(c->singleton, &w)) {
+        struct id_list *list = w.value;
+        vec_done(&list->id);
+        free(list);
+    }
+    map_str_free(c->singleton);
+    for (size_t i = 0; i < c->node.n; i++) {
+        vec_done(&c->node.v[i]->job);
+        free(c->node.v[i]);
+    }
+    for (size_t i = 0; i < c->part.n; i++)
+        free(c->part.v[i]);
+    vec_done(&c->node);
+    vec_done(&c->part);
+    vec_done(&c->waiter);
+    vec_done(&c->heap);
+    map_str_free(c->node_by_name);
+    map_u64_free(c->node_by_conn);
+    plan_free(c->plan);
+    cluster_free(c->cluster);
+    arena_free(c->settings_arena);
+    intern_free(c->pool);
+    free(c->host);
+    free(c);
+}
+
+const struct settings *core_settings(const struct core *c)
+{
+    return &c->settings;
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------------------ */
+
+static bool allowed(const struct core *c, const struct event *ev)
+{
+    switch (message_table[ev->msg->kind].who) {
+    case WHO_ANYONE:
+    case WHO_OWNER:
+        return ev->peer != NULL;
+    case WHO_OPERATOR:
+        return peer_operates(c, ev->peer);
+    case WHO_ADMIN:
+    case WHO_NODE:
+        return ev->peer && ev->peer->is_admin;
+    case WHO_CONTROLLER:
+        break;
+    }
+    return false;
+}
+
+static void message_take(struct core *c, const struct message *m)
+{
+    switch (m->kind) {
+    case MSG_SUBMIT: req_submit(c, m->body); return;
+    case MSG_JOB_CONTROL: req_job_control(c, m->body); return;
+    case MSG_CANCEL: req_cancel(c, m->body); return;
+    case MSG_UPDATE_JOB: req_update_job(c, m->body); return;
+    case MSG_UPDATE_NODE: req_update_node(c, m->body); return;
+    case MSG_UPDATE_PARTITION: req_update_partition(c, m->body); return;
+    case MSG_WAIT_JOB: req_wait_job(c, m->body); return;
+    case MSG_GET_SCRIPT: req_get_script(c, m->body); return;
+    case MSG_DAEMON: req_daemon(c, m->body); return;
+    case MSG_NODE_HELLO: req_node_hello(c, m->body); return;
+    case MSG_HEARTBEAT: req_heartbeat(c, m->body); return;
+    case MSG_REPORT: req_report(c, m->body); return;
+    case MSG_QUERY: /* the shell asks core_query */
+    case MSG_SUBMITTED:
+    case MSG_SCRIPT:
+    case MSG_DONE:
+    case MSG_JOB_ENDED:
+    case MSG_NODE_WELCOME:
+    case MSG_LAUNCH:
+    case MSG_TERMINATE:
+    case MSG_SIGNAL:
+    case MSG_REPORT_ACK:
+    case MESSAGE_COUNT:
+        break;
+    }
+    reply_done(c, REFUSE_BAD_MESSAGE, "the controller does not take this message");
+}
+
+static void wake(struct core *c)
+{
+    timers_fire(c);
+    if (c->plan_needed || (c->plan_due_us && c->plan_due_us <= c->now_us))
+        starts_apply(c);
+}
+
+void core_step(struct core *c, const struct event *ev, struct effects *fx)
+{
+    c->now_us = ev->now_us;
+    c->fx = fx;
+    c->conn = ev->conn;
+    c->peer = ev->peer;
+    c->seq = ev->msg ? ev->msg->seq : 0;
+    switch (ev->kind) {
+    case EV_MESSAGE:
+        if (allowed(c, ev))
+            message_take(c, ev->msg);
+        else
+            reply_done(c, REFUSE_ACCESS_DENIED, "you may not do this");
+        break;
+    case EV_CLOSED:
+        node_closed(c, ev->conn);
+        waiters_closed(c, ev->conn);
+        break;
+    case EV_WAKE:
+        wake(c);
+        break;
+    case EV_CONFIG:
+        config_apply(c, ev->config);
+        break;
+    case EV_STORE_AWAY:
+        c->store_away = true;
+        break;
+    case EV_STORE_BACK:
+        c->store_away = false;
+        plan_soon(c);
+        break;
+    }
+    c->fx = NULL;
+    c->peer = NULL;
+}
+
+int64_t core_wake_due(const struct core *c)
+{
+    if (c->plan_needed && !c->store_away)
+        return 0;
+    int64_t due = timers_due(c);
+    return c->plan_due_us && c->plan_due_us < due ? c->plan_due_us : due;
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------------------------------ */
+
+static void job_load(struct core *c, const struct job *row)
+{
+    struct jobrec *r = job_new(c, row->id);
+    record_take(c, &job_fields, &r->j, row);
+    if (row->array_pending && row->array_task_id == NO_TASK)
+        idset_parse(&r->pending, row->array_pending, LIMIT_ARRAY_INDEX, NULL);
+    if (row->array_job_id) {
+        struct arrayrec *array = array_ensure(c, row->array_job_id);
+        if (row->array_task_id != NO_TASK)
+            map_u64_put(array->element, row->array_task_id, r);
+    }
+    if (row->id >= c->next_job_id)
+        c->next_job_id = row->id + 1;
+}
+
+static void step_load(struct core *c, const struct step *row)
+{
+    struct jobrec *r = job_find(c, row->job_id);
+    if (!r || r->j.attempt != row->attempt || r->j.state == JOB_PENDING)
+        return;
+    struct step *s = xcalloc(1, sizeof *s);
+    record_take(c, &step_fields, s, row);
+    vec_push(&r->step, s);
+    if (row->step_id == STEP_BATCH) {
+        r->started = true;
+        r->script_ended = row->end_us != 0;
+    }
+}
+
+/* What scontrol and the nodes had changed; the configuration, which came first, keeps the rest. */
+static void node_load(struct core *c, const struct node *row)
+{
+    struct noderec *n = node_find(c, row->name);
+    if (!n)
+        return;
+    if (n->n.state == NODE_UNKNOWN || row->state == NODE_DOWN)
+        n->n.state = row->state == NODE_DOWN ? NODE_DOWN : NODE_UNKNOWN;
+    n->n.drain |= row->drain;
+    n->n.fail |= row->fail;
+    text_set(c, &n->n.reason, row->reason);
+    text_set(c, &n->n.reason_user, row->reason_user);
+    n->n.reason_uid = row->reason_uid;
+    n->n.reason_us = row->reason_us;
+    text_set(c, &n->n.arch, row->arch);
+    text_set(c, &n->n.os, row->os);
+    text_set(c, &n->n.version, row->version);
+    if (!n->conf.devices)
+        text_set(c, &n->n.devices, row->devices);
+    if (!n->conf.gres)
+        text_set(c, &n->n.gres, row->gres);
+    n->n.real_cpus = row->real_cpus;
+    n->n.real_memory_mib = row->real_memory_mib;
+    n->n.boot_us = row->boot_us;
+    n->n.last_busy_us = row->last_busy_us;
+}
+
+static void part_load(struct core *c, const struct partition *row)
+{
+    struct partrec *p = part_find(c, row->name);
+    if (!p) {
+        p = xcalloc(1, sizeof *p);
+        vec_push(&c->part, p);
+    } else {
+        record_drop(c, &partition_fields, &p->p);
+    }
+    record_take(c, &partition_fields, &p->p, row);
+    p->changed = true;
+}
+
+static void meta_load(struct core *c, const struct meta *row)
+{
+    uint64_t n;
+    if (text_is(row->key, "next_job_id") && text_to_u64(row->value, UINT64_MAX, &n) && n > c->next_job_id)
+        c->next_job_id = n;
+}
+
+void core_load(struct core *c, enum store_table table, const void *record)
+{
+    switch (table) {
+    case TABLE_JOB: job_load(c, record); break;
+    case TABLE_STEP: step_load(c, record); break;
+    case TABLE_NODE: node_load(c, record); break;
+    case TABLE_PARTITION: part_load(c, record); break;
+    case TABLE_META: meta_load(c, record); break;
+    case TABLE_JOB_RUN:
+    case TABLE_PAYLOAD:
+    case STORE_TABLE_COUNT: break;
+    }
+}
+
+static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
+{
+    struct alloc al = {0};
+    struct err err = {0};
+    if (!alloc_parse(r->j.alloc, a, &al, &err)) {
+        fx_log(c, LEVEL_ERROR, "job %llu: its allocation cannot be read: %s", (unsigned long long) r->j.id, err.text);
+        return;
+    }
+    size_t known = 0;
+    for (size_t i = 0; i < al.n; i++) {
+        struct noderec *n = node_find(c, al.node[i].node);
+        if (!n) {
+            fx_log(c, LEVEL_WARNING, "job %llu runs on %s, which is not configured any more", (unsigned long long) r->j.id, al.node[i].node);
+            continue;
+        }
+        struct hold hold = {.node = node_index(c, n)};
+        vec_push(&r->hold, hold);
+        node_job_add(c, hold.node, r->j.id);
+        al.node[known++] = al.node[i];
+    }
+    al.n = known;
+    int64_t end = job_limit_end(c, r);
+    cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, r->j.run_partition, &al, r->j.start_us, end == INT64_MAX ? TIME_UNLIMITED : end);
+    if (r->j.state == JOB_SUSPENDED)
+        cluster_suspend(c->cluster, r->j.id, true);
+}
+
+static void deps_restore(struct core *c, struct jobrec *r, struct arena *a)
+{
+    struct dependency_list list = {0};
+    if (!r->j.spec.dependency || !dependency_parse(r->j.spec.dependency, a, &list, NULL))
+        return;
+    r->deps = list;
+    r->deps.v = list.n ? xmemdup(list.v, list.n * sizeof list.v[0]) : NULL;
+    for (size_t i = 0; i < list.n; i++)
+        if (list.v[i].job_id)
+            id_list_add(c->dependents, list.v[i].job_id, r->j.id);
+}
+
+static bool holds_nodes(const struct jobrec *r)
+{
+    return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED || r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
+}
+
+static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
+{
+    struct str detail = STR_INIT;
+    job_restore_state(c, r);
+    if (holds_nodes(r)) {
+        holds_restore(c, r, a);
+        /* The warning before the limit may have been sent already: better twice than never is wrong for programs that save and end; once the time has passed, it was. */
+        int64_t end = job_limit_end(c, r);
+        r->warned = r->j.spec.signal && end != INT64_MAX && end - r->j.spec.signal_before_us < c->now_us;
+    } else if (r->j.state == JOB_PENDING) {
+        deps_restore(c, r, a);
+        if (sched_check(c->cluster, &r->j.spec.req, r->j.user_id, NULL, &r->barred, &detail) != REFUSE_NONE)
+            r->barred = REASON_BAD_CONSTRAINTS;
+    }
+    str_done(&detail);
+}
+
+void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
+{
+    struct map_walk w = {0};
+    struct arena *a = arena_new();
+    c->now_us = now_us;
+    c->fx = fx;
+    for (size_t i = 0; i < c->part.n; i++)
+        if (c->part.v[i]->changed && !cluster_put_partition(c->cluster, &c->part.v[i]->p, NULL))
+            fx_log(c, LEVEL_ERROR, "partition %s names unknown nodes", c->part.v[i]->p.name);
+    for (size_t i = 0; i < c->node.n; i++) {
+        node_plan_update(c, c->node.v[i]);
+        c->node.v[i]->lost_us = now_us;
+        node_timer_arm(c, (uint32_t) i, now_us + c->settings.node_timeout_us);
+    }
+    while (map_u64_next(c->job, &w)) {
+        job_restore(c, w.value, a);
+        arena_reset(a);
+    }
+    c->loaded = true;
+    w = (struct map_walk){0};
+    while (map_u64_next(c->job, &w)) {
+        struct jobrec *r = w.value;
+        if (r->j.state == JOB_PENDING)
+            eligible_update(c, r);
+        else if ((r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED) && !r->hold.n)
+            node_released(c, r, UINT32_MAX);
+        timer_arm(c, r);
+    }
+    arena_free(a);
+    plan_soon(c);
+    c->fx = NULL;
+}

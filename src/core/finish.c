@@ -1,0 +1,188 @@
+/* The end of a run. job_end begins it (limit, cancel, node loss …): everything of the job is told to end and the job is COMPLETING until its nodes are free. The batch script's
+ * own end comes as a report. Either way, when the last node is released the job takes its final state, or goes back to PENDING if it is to be requeued. */
+#include "core/inside.h"
+
+static void steps_close(struct core *c, struct jobrec *r, enum job_state how)
+{
+    for (size_t i = 0; i < r->step.n; i++) {
+        struct step *s = r->step.v[i];
+        if (s->end_us)
+            continue;
+        s->end_us = r->j.end_us;
+        s->state = how;
+        fx_store(c, TABLE_STEP, s);
+    }
+}
+
+static void mails(struct core *c, struct jobrec *r)
+{
+    bool failed = r->j.state != JOB_COMPLETED && r->j.state != JOB_CANCELLED;
+    mail_job(c, r, failed && (r->j.spec.mail_types & MAIL_FAIL) ? MAIL_FAIL : MAIL_END);
+}
+
+/* All that follows when a job is over for good. */
+static void over(struct core *c, struct jobrec *r)
+{
+    job_save(c, r);
+    mails(c, r);
+    dependents_wake(c, r);
+    waiters_answer(c, r->j.array_job_id ? r->j.array_job_id : r->j.id);
+    plan_soon(c);
+}
+
+void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
+{
+    if (r->waiting) {
+        cluster_unwait(c->cluster, r->j.id);
+        r->waiting = false;
+    }
+    r->j.end_us = c->now_us;
+    if (!r->j.start_us || r->j.state == JOB_PENDING)
+        r->j.start_us = how == JOB_CANCELLED || how == JOB_DEADLINE ? 0 : r->j.start_us;
+    r->j.reason = why;
+    job_move(c, r, how);
+    over(c, r);
+}
+
+static bool all_released(const struct jobrec *r)
+{
+    for (size_t i = 0; i < r->hold.n; i++)
+        if (!r->hold.v[i].released)
+            return false;
+    return true;
+}
+
+/* Everything is free again. */
+static void run_finish(struct core *c, struct jobrec *r)
+{
+    enum job_state how = (enum job_state) r->j.end_state;
+    cluster_release(c->cluster, r->j.id);
+    steps_close(c, r, how);
+    vec_clear(&r->hold);
+    plan_soon(c);
+    if (r->j.requeue_pending) {
+        requeue_finish(c, r);
+        return;
+    }
+    job_move(c, r, how);
+    over(c, r);
+}
+
+static void hold_release(struct core *c, struct jobrec *r, struct hold *hold)
+{
+    if (hold->released)
+        return;
+    hold->released = true;
+    node_job_remove(c, hold->node, r->j.id);
+    cluster_release_node(c->cluster, r->j.id, c->node.v[hold->node]->n.name);
+    plan_soon(c);
+}
+
+void node_released(struct core *c, struct jobrec *r, uint32_t node)
+{
+    for (size_t i = 0; i < r->hold.n; i++)
+        if (r->hold.v[i].node == node)
+            hold_release(c, r, &r->hold.v[i]);
+    if ((r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED) && all_released(r))
+        run_finish(c, r);
+}
+
+void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, const char *why)
+{
+    struct msg_terminate m = {.job_id = r->j.id, .attempt = r->j.attempt, .kill_wait_us = kill_wait_us, .why = why};
+    for (size_t i = 0; i < r->hold.n; i++) {
+        struct noderec *n = c->node.v[r->hold.v[i].node];
+        if (!r->hold.v[i].released && n->conn)
+            fx_send(c, n->conn, MSG_TERMINATE, &m, 0);
+    }
+}
+
+/* Nodes other than the batch host were never told of a batch job without steps: they are free at once. */
+static void quiet_nodes_release(struct core *c, struct jobrec *r)
+{
+    for (size_t i = 0; i < r->hold.n; i++)
+        if (!text_is(c->node.v[r->hold.v[i].node]->n.name, r->j.batch_host) || !r->j.spec.batch)
+            hold_release(c, r, &r->hold.v[i]);
+}
+
+static void ending(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
+{
+    r->j.end_us = c->now_us;
+    r->j.reason = why;
+    if (r->j.state == JOB_SUSPENDED && r->j.suspend_us)
+        r->j.suspended_us += c->now_us - r->j.suspend_us;
+    job_move_ending(c, r, r->j.requeue_pending ? JOB_REQUEUED : JOB_COMPLETING, how);
+    quiet_nodes_release(c, r);
+}
+
+void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why, int64_t kill_wait_us, const char *line)
+{
+    CHECK(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
+    ending(c, r, how, why);
+    job_save(c, r);
+    terminate_send(c, r, kill_wait_us, line);
+    if (all_released(r))
+        run_finish(c, r);
+}
+
+struct outcome {
+    enum job_state state;
+    enum job_reason reason;
+};
+
+static struct outcome outcome_of(const struct msg_report *report)
+{
+    if (report->oom)
+        return (struct outcome){JOB_OUT_OF_MEMORY, REASON_OUT_OF_MEMORY};
+    if (status_signal(report->exit_status))
+        return (struct outcome){JOB_FAILED, REASON_RAISED_SIGNAL};
+    if (status_code(report->exit_status))
+        return (struct outcome){JOB_FAILED, REASON_NON_ZERO_EXIT};
+    return (struct outcome){JOB_COMPLETED, REASON_NONE};
+}
+
+void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *report)
+{
+    struct noderec *host = node_find(c, r->j.batch_host);
+    struct outcome o = outcome_of(report);
+    if (r->script_ended)
+        return;
+    r->script_ended = true;
+    r->j.exit_status = report->exit_status;
+    r->j.oom |= report->oom;
+    if (report->detail)
+        text_set(c, &r->j.reason_detail, report->detail);
+    if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) {
+        ending(c, r, o.state, o.reason);
+    }
+    bool clean = report->clean && host;
+    if (!clean)
+        job_save(c, r);
+    if (clean)
+        node_released(c, r, node_index(c, host));
+    else
+        terminate_send(c, r, 0, NULL);
+}
+
+void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
+{
+    bool batch_host = text_is(c->node.v[node]->n.name, r->j.batch_host);
+    bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
+    if (runs && r->j.spec.no_kill && !batch_host) {
+        node_released(c, r, node);
+        job_save(c, r);
+        return;
+    }
+    bool again = runs && r->j.spec.batch && (r->j.spec.requeue == YES || (r->j.spec.requeue == UNSET && c->settings.job_requeue));
+    if (runs) {
+        struct str why = STR_INIT;
+        str_addf(&why, "node %s failed", c->node.v[node]->n.name);
+        text_set(c, &r->j.reason_detail, str_text(&why));
+        str_done(&why);
+        r->j.requeue_pending = again;
+        ending(c, r, JOB_NODE_FAIL, REASON_NODE_DOWN);
+        job_save(c, r);
+        terminate_send(c, r, c->settings.kill_wait_us, "DUE TO NODE FAILURE");
+    }
+    node_released(c, r, node);
+}

@@ -1,0 +1,225 @@
+/* Inside of the controller's machine; only files of core/ include this. */
+#ifndef REMUDA_CORE_INSIDE_H
+#define REMUDA_CORE_INSIDE_H
+
+#include "base/alloc.h"
+#include "base/hostlist.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/rng.h"
+#include "base/vec.h"
+#include "core/core.h"
+#include "model/array.h"
+#include "model/dependency.h"
+#include "model/limits.h"
+#include "sched/cluster.h"
+#include "sched/plan.h"
+
+/* ---- what the machine holds ---------------------------------------------------------------------------------------------- */
+
+/* A node a job holds. */
+struct hold {
+    uint32_t node; /* index in core.node */
+    bool released; /* its resources are free again */
+};
+
+/* A job in memory. All texts of `j` are interned in core.pool. */
+struct jobrec {
+    struct job j;
+    struct idset pending;        /* array record: indexes not split off; j.array_pending is its text */
+    struct dependency_list deps; /* v is owned */
+    VEC(struct step *) step;     /* of the run at hand; each owned, texts interned */
+    VEC(struct hold) hold;
+    enum job_reason barred;      /* limits let it wait only: the reason to show */
+    bool waiting;                /* the planner has it */
+    bool started;                /* its batch script was seen running in this attempt */
+    bool script_ended;           /* its batch script is over */
+    bool warned;                 /* --signal was sent in this run */
+    uint32_t mailed;             /* enum mail_type bits of limit mails sent in this run */
+    uint32_t order;              /* scontrol top */
+    int64_t timer_us;            /* due time in the heap; 0 = none */
+};
+
+/* An array: its elements that have records of their own. */
+struct arrayrec {
+    struct map_u64 *element;     /* task index → struct jobrec */
+    uint32_t active;             /* elements that run or are being cleaned */
+};
+
+struct noderec {
+    struct node n;               /* texts interned */
+    struct node conf;            /* as configured, texts interned */
+    uint64_t conn;               /* 0 = not connected */
+    int64_t pid;
+    uint32_t index;              /* in core.node; nodes never leave the list */
+    int64_t lost_us;             /* when the connection went; 0 = it is there */
+    VEC(uint64_t) job;           /* jobs that hold something here */
+    bool mentioned;              /* while a configuration is applied */
+};
+
+struct partrec {
+    struct partition p;          /* texts interned */
+    bool changed;                /* by scontrol: the stored row beats the configuration */
+};
+
+struct waiter {
+    uint64_t conn, seq, job_id;
+};
+
+struct alarm {
+    int64_t at_us;
+    uint64_t job_id;             /* 0: a node; then `node` */
+    uint32_t node;
+};
+
+struct core {
+    struct rng rng;
+    char *host;
+    struct intern *pool;
+    struct arena *settings_arena;
+    struct settings settings;
+    struct cluster *cluster;
+    struct plan *plan;
+    struct map_u64 *job;         /* id → struct jobrec */
+    struct map_u64 *array;       /* array id → struct arrayrec */
+    struct map_u64 *dependents;  /* job id → struct id_list of the jobs that depend on it */
+    struct map_str *singleton;   /* "uid name" → struct id_list of its live jobs */
+    struct map_u64 *user_jobs;   /* uid → count of live jobs (as intptr) */
+    VEC(struct noderec *) node;
+    struct map_str *node_by_name; /* → struct noderec */
+    struct map_u64 *node_by_conn;
+    VEC(struct partrec *) part;
+    VEC(struct waiter) waiter;
+    VEC(struct alarm) heap;
+    uint64_t next_job_id;
+    bool loaded, store_away, plan_needed;
+    int64_t plan_due_us;         /* the planner wants to look again; 0 = no */
+    uint64_t plans, considered, pending, running;
+    uint32_t top_order;
+    /* the step at hand */
+    int64_t now_us;
+    struct effects *fx;
+    const struct peer *peer;
+    uint64_t conn, seq;
+};
+
+struct id_list {
+    VEC(uint64_t) id;
+};
+
+/* ---- effects.c ---- */
+struct effect *effect_add(struct effects *fx, enum effect_kind kind);
+void fx_store(struct core *c, enum store_table table, const void *record);
+void fx_remove(struct core *c, enum store_table table, const void *record);
+void fx_reply(struct core *c, uint64_t conn, uint64_t seq, enum message_kind kind, const void *body);
+void fx_send(struct core *c, uint64_t conn, enum message_kind kind, const void *body, uint64_t payload_job);
+void fx_log(struct core *c, enum log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Answers the request at hand. */
+void reply_done(struct core *c, enum refusal refusal, const char *detail);
+
+/* ---- records.c: texts, records, indexes ---- */
+void text_set(struct core *c, const char **to, const char *text);
+void record_take(struct core *c, const struct fields *t, void *to, const void *from); /* copies, interning texts; `to` is overwritten */
+void record_drop(struct core *c, const struct fields *t, void *record);               /* gives its texts back */
+struct jobrec *job_find(const struct core *c, uint64_t id);
+struct jobrec *job_new(struct core *c, uint64_t id);       /* zeroed, in the map */
+void job_forget(struct core *c, struct jobrec *r);          /* out of all indexes, freed */
+void job_save(struct core *c, struct jobrec *r);            /* FX_STORE */
+void meta_save(struct core *c, const char *key, uint64_t value);
+struct arrayrec *array_of(const struct core *c, uint64_t array_id);
+struct arrayrec *array_ensure(struct core *c, uint64_t array_id);
+void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id);
+bool job_is_array(const struct jobrec *r);                  /* the record of an array with indexes left */
+bool job_live(const struct jobrec *r);                      /* not over */
+struct step *step_find(const struct jobrec *r, int64_t step_id);
+struct step *step_ensure(struct core *c, struct jobrec *r, int64_t step_id);
+void steps_drop(struct core *c, struct jobrec *r);
+void live_index(struct core *c, struct jobrec *r, bool live); /* singleton and per-user counts */
+
+/* ---- job_state.c: the only place that writes a job's state ---- */
+void job_move(struct core *c, struct jobrec *r, enum job_state to);
+void job_move_ending(struct core *c, struct jobrec *r, enum job_state to, enum job_state end_state); /* COMPLETING or REQUEUED */
+void job_start_state(struct core *c, struct jobrec *r);     /* a new record: PENDING */
+void job_restore_state(struct core *c, struct jobrec *r);   /* a loaded record keeps its state */
+
+/* ---- array.c ---- */
+void array_pending_text(struct core *c, struct jobrec *master);
+/* Makes index `task` a record of its own; the last index takes the array's own record. */
+struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task);
+
+/* ---- refs.c ---- */
+typedef VEC(struct jobrec *) jobrec_vec;
+/* Records that a reference means; with `split`, pending array indexes become records. False: there is none. */
+bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_vec *out);
+/* For each reference of a list (or "name=NAME"): resolves and calls act; collects results of those that did not go. Replies DONE. */
+typedef enum refusal (*job_act)(struct core *c, struct jobrec *r, void *ctx, const char **detail);
+void refs_each(struct core *c, const char *refs, bool split, job_act act, void *ctx);
+bool may_control(const struct core *c, const struct jobrec *r); /* the peer at hand */
+bool peer_operates(const struct core *c, const struct peer *peer);
+bool list_has(const char *list, const char *word);
+
+/* ---- eligible.c: holds, begin times, dependencies; what the planner gets ---- */
+void eligible_update(struct core *c, struct jobrec *r);      /* after anything that may matter for a pending job */
+enum job_reason pending_reason(const struct core *c, const struct jobrec *r, struct plan_wait *ret_wait); /* ret_wait->detail … may stay NULL */
+void dependents_wake(struct core *c, struct jobrec *ended_or_started);
+bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct err *ret_err); /* parses, checks ids, indexes */
+void plan_soon(struct core *c);
+
+/* ---- timers.c ---- */
+void timer_arm(struct core *c, struct jobrec *r);
+void node_timer_arm(struct core *c, uint32_t node, int64_t at_us);
+int64_t timers_due(const struct core *c);
+void timers_fire(struct core *c);
+int64_t job_limit_end(const struct core *c, const struct jobrec *r); /* INT64_MAX = none; the over-time allowance not counted */
+
+/* ---- start.c ---- */
+void starts_apply(struct core *c);     /* plans and starts */
+void launch_send(struct core *c, struct jobrec *r);
+void alloc_gres_text(const struct alloc *al, struct str *out);
+
+/* ---- finish.c, requeue.c ---- */
+void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why, int64_t kill_wait_us, const char *line); /* of a job that runs: everything of it is ended */
+void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why); /* of a job that holds nothing */
+void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *report);
+void node_released(struct core *c, struct jobrec *r, uint32_t node);
+void job_node_lost(struct core *c, struct jobrec *r, uint32_t node);
+enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special, const char **detail);
+void requeue_finish(struct core *c, struct jobrec *r);
+void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report);
+
+/* ---- nodes.c, node_link.c ---- */
+struct noderec *node_find(const struct core *c, const char *name);
+uint32_t node_index(const struct core *c, const struct noderec *n);
+void node_plan_update(struct core *c, struct noderec *n);     /* tells the planner */
+void node_save(struct core *c, struct noderec *n);
+void node_job_add(struct core *c, uint32_t node, uint64_t job_id);
+void node_job_remove(struct core *c, uint32_t node, uint64_t job_id);
+void node_closed(struct core *c, uint64_t conn);
+void node_silent(struct core *c, uint32_t node);              /* timer: gone too long */
+void req_node_hello(struct core *c, const struct msg_node_hello *m);
+void req_heartbeat(struct core *c, const struct msg_heartbeat *m);
+void req_report(struct core *c, const struct msg_report *m);
+void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, const char *why);
+
+/* ---- config.c ---- */
+void config_apply(struct core *c, const struct config *config);
+struct partrec *part_find(const struct core *c, const char *name);
+void part_save(struct core *c, struct partrec *p);
+
+/* ---- requests ---- */
+void req_submit(struct core *c, const struct msg_submit *m);
+void req_cancel(struct core *c, const struct msg_cancel *m);
+void req_job_control(struct core *c, const struct msg_job_control *m);
+void req_update_job(struct core *c, const struct msg_update_job *m);
+void req_update_node(struct core *c, const struct msg_update_node *m);
+void req_update_partition(struct core *c, const struct msg_update_partition *m);
+void req_wait_job(struct core *c, const struct msg_wait_job *m);
+void req_get_script(struct core *c, const struct msg_get_script *m);
+void req_daemon(struct core *c, const struct msg_daemon *m);
+void waiters_answer(struct core *c, uint64_t job_id); /* if the job, with all its array, is over */
+void waiters_closed(struct core *c, uint64_t conn);
+
+/* ---- mail.c ---- */
+void mail_job(struct core *c, struct jobrec *r, uint32_t type);
+
+#endif

@@ -1,0 +1,289 @@
+/* What node daemons say. A hello names what the node holds; the machine compares it with what it believes and mends the difference. Reports may come twice or late: a
+ * report of a start that is no longer current changes nothing but is acknowledged, or the node would repeat it for ever. */
+#include "core/inside.h"
+
+#include <string.h>
+
+/* ---- hello ------------------------------------------------------------------------------------------------------------------ */
+
+static void capacity_check(struct core *c, struct noderec *n)
+{
+    struct str text = STR_INIT;
+    const struct node *conf = &n->conf;
+    n->n.cpus = conf->cpus;
+    n->n.memory_mib = conf->memory_mib;
+    if (!n->n.is_virtual && n->n.real_cpus && n->n.real_cpus < conf->cpus) {
+        str_addf(&text, "%s has %d CPUs, configured are %d", n->n.name, n->n.real_cpus, conf->cpus);
+        n->n.cpus = n->n.real_cpus;
+    }
+    if (!n->n.is_virtual && n->n.real_memory_mib && n->n.real_memory_mib < conf->memory_mib) {
+        str_addf(&text, "%s%s has %lld MiB of memory, configured are %lld", text.len ? "; " : "", n->n.name, (long long) n->n.real_memory_mib,
+                 (long long) conf->memory_mib);
+        n->n.memory_mib = n->n.real_memory_mib;
+    }
+    if (text.len) {
+        str_add(&text, ": it works with what it has");
+        fx_log(c, LEVEL_WARNING, "%s", str_text(&text));
+    }
+    text_set(c, &n->n.complaint, str_text(&text));
+    str_done(&text);
+}
+
+static void facts_take(struct core *c, struct noderec *n, const struct node *said)
+{
+    text_set(c, &n->n.arch, said->arch ? said->arch : n->conf.arch);
+    text_set(c, &n->n.os, said->os);
+    text_set(c, &n->n.version, said->version);
+    text_set(c, &n->n.real_gres, said->real_gres);
+    if (!n->conf.devices)
+        text_set(c, &n->n.devices, said->devices);
+    if (!n->conf.gres && said->real_gres)
+        text_set(c, &n->n.gres, said->real_gres);
+    n->n.real_cpus = said->real_cpus;
+    n->n.real_memory_mib = said->real_memory_mib;
+    n->n.boot_us = said->boot_us;
+    n->n.daemon_start_us = said->daemon_start_us;
+    n->n.load_centi = said->load_centi;
+    n->n.free_mem_mib = said->free_mem_mib;
+    capacity_check(c, n);
+}
+
+static void into_service(struct core *c, struct noderec *n)
+{
+    bool ours = n->n.state == NODE_DOWN && n->n.reason_uid == 0 && text_is(n->n.reason, "Not responding");
+    if (n->n.state == NODE_UNKNOWN || (ours && c->settings.return_to_service)) {
+        n->n.state = NODE_UP;
+        if (ours) {
+            text_set(c, &n->n.reason, NULL);
+            text_set(c, &n->n.reason_user, NULL);
+            n->n.reason_us = 0;
+        }
+    }
+}
+
+static void welcome_send(struct core *c)
+{
+    const struct settings *s = &c->settings;
+    struct msg_node_welcome m = {
+        .heartbeat_us = s->heartbeat_us,
+        .accounting_freq_us = s->accounting_freq_us,
+        .kill_wait_us = s->kill_wait_us,
+        .prolog = text_empty(s->prolog) ? NULL : s->prolog,
+        .epilog = text_empty(s->epilog) ? NULL : s->epilog,
+        .prolog_timeout_us = s->prolog_timeout_us,
+        .constrain_cores = s->constrain_cores,
+        .constrain_ram = s->constrain_ram,
+        .constrain_devices = s->constrain_devices,
+        .cluster_name = s->cluster_name,
+    };
+    fx_reply(c, c->conn, c->seq, MSG_NODE_WELCOME, &m);
+}
+
+static const struct held *held_find(const struct msg_node_hello *m, uint64_t job_id, uint32_t attempt)
+{
+    const struct held *held = m->held.v;
+    for (size_t i = 0; i < m->held.n; i++)
+        if (held[i].job_id == job_id && held[i].attempt == attempt)
+            return &held[i];
+    return NULL;
+}
+
+/* A job the machine believes to hold this node. */
+static void believed_check(struct core *c, struct noderec *n, struct jobrec *r, const struct held *held)
+{
+    uint32_t index = node_index(c, n);
+    bool host = text_is(n->n.name, r->j.batch_host);
+    bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
+    if (held) {
+        if (!r->started && host) {
+            r->started = true;
+            fx_store(c, TABLE_STEP, step_ensure(c, r, STEP_BATCH));
+        }
+        if (ending && !held->ended)
+            terminate_send(c, r, c->settings.kill_wait_us, NULL);
+    } else if (ending) {
+        node_released(c, r, index);
+    } else if (!host || !r->j.spec.batch) {
+        return; /* it was never told of the job */
+    } else if (!r->started) {
+        launch_send(c, r); /* the launch was lost on its way: the same start again, which the node takes at most once */
+    } else {
+        job_node_lost(c, r, index);
+    }
+}
+
+static void reconcile(struct core *c, struct noderec *n, const struct msg_node_hello *m)
+{
+    const struct held *held = m->held.v;
+    uint64_t *ids = n->job.n ? xmemdup(n->job.v, n->job.n * sizeof *ids) : NULL;
+    size_t count = n->job.n;
+    for (size_t i = 0; i < count; i++) {
+        struct jobrec *r = job_find(c, ids[i]);
+        if (r)
+            believed_check(c, n, r, held_find(m, r->j.id, r->j.attempt));
+    }
+    free(ids);
+    for (size_t i = 0; i < m->held.n; i++) {
+        struct jobrec *r = job_find(c, held[i].job_id);
+        bool current = r && r->j.attempt == held[i].attempt && !job_state_over((enum job_state) r->j.state) && r->j.state != JOB_PENDING;
+        struct msg_terminate end = {.job_id = held[i].job_id, .attempt = held[i].attempt};
+        if (!current && !held[i].ended)
+            fx_send(c, c->conn, MSG_TERMINATE, &end, 0);
+    }
+}
+
+void req_node_hello(struct core *c, const struct msg_node_hello *m)
+{
+    const struct node *said = m->node.n ? m->node.v : NULL;
+    struct noderec *n = said ? node_find(c, said->name) : NULL;
+    if (!n) {
+        reply_done(c, REFUSE_INVALID_NODE, "no NodeName line of the configuration describes this node: add one and run `scontrol reconfigure`");
+        return;
+    }
+    if (n->conn && n->conn != c->conn) {
+        map_u64_del(c->node_by_conn, n->conn);
+        effect_add(c->fx, FX_CLOSE)->conn = n->conn;
+    }
+    n->conn = c->conn;
+    n->pid = m->pid;
+    n->lost_us = 0;
+    n->n.responding = true;
+    n->n.last_seen_us = c->now_us;
+    map_u64_put(c->node_by_conn, c->conn, n);
+    facts_take(c, n, said);
+    into_service(c, n);
+    node_save(c, n);
+    node_plan_update(c, n);
+    welcome_send(c);
+    reconcile(c, n, m);
+}
+
+void req_heartbeat(struct core *c, const struct msg_heartbeat *m)
+{
+    struct noderec *n = map_u64_get(c->node_by_conn, c->conn);
+    if (!n)
+        return;
+    n->n.last_seen_us = c->now_us;
+    n->n.load_centi = m->load_centi;
+    n->n.free_mem_mib = m->free_mem_mib;
+}
+
+/* ---- reports ------------------------------------------------------------------------------------------------------------------ */
+
+static int64_t cpu_of_steps(const struct jobrec *r, bool user)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < r->step.n; i++)
+        sum += user ? r->step.v[i]->cpu_user_us : r->step.v[i]->cpu_system_us;
+    return sum;
+}
+
+/* What the node measured, into our row of the step. */
+static struct step *usage_take(struct core *c, struct jobrec *r, const struct msg_report *m)
+{
+    struct step *s = step_ensure(c, r, m->step_id);
+    const struct step *u = m->usage.n ? m->usage.v : NULL;
+    if (u) {
+        s->cpu_user_us = u->cpu_user_us;
+        s->cpu_system_us = u->cpu_system_us;
+        s->max_rss_bytes = u->max_rss_bytes;
+        s->max_rss_task = u->max_rss_task;
+        s->ave_rss_bytes = u->ave_rss_bytes;
+        s->max_vm_bytes = u->max_vm_bytes;
+        s->ave_vm_bytes = u->ave_vm_bytes;
+        s->max_pages = u->max_pages;
+        s->read_bytes = u->read_bytes;
+        s->write_bytes = u->write_bytes;
+        s->read_max_bytes = u->read_max_bytes;
+        s->write_max_bytes = u->write_max_bytes;
+        s->min_cpu_us = u->min_cpu_us;
+        s->ave_cpu_us = u->ave_cpu_us;
+        text_set(c, &s->max_rss_node, u->max_rss_node ? u->max_rss_node : s->nodes);
+    }
+    r->j.cpu_user_us = cpu_of_steps(r, true);
+    r->j.cpu_system_us = cpu_of_steps(r, false);
+    return s;
+}
+
+static void step_end(struct core *c, struct jobrec *r, const struct msg_report *m)
+{
+    struct step *s = usage_take(c, r, m);
+    bool killed = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
+    if (s->end_us)
+        return;
+    s->end_us = c->now_us;
+    s->exit_status = m->exit_status;
+    s->oom = m->oom;
+    s->suspended_us = r->j.suspended_us;
+    if (m->oom)
+        s->state = JOB_OUT_OF_MEMORY;
+    else if (m->kind == REPORT_LOST)
+        s->state = JOB_NODE_FAIL;
+    else if (killed && r->j.end_state != JOB_COMPLETED && r->j.end_state != JOB_TIMEOUT)
+        s->state = JOB_CANCELLED;
+    else if (killed && r->j.end_state == JOB_TIMEOUT)
+        s->state = m->exit_status ? JOB_CANCELLED : JOB_COMPLETED;
+    else
+        s->state = m->exit_status ? JOB_FAILED : JOB_COMPLETED;
+    fx_store(c, TABLE_STEP, s);
+}
+
+static void lost(struct core *c, struct jobrec *r, const struct noderec *n, const struct msg_report *m)
+{
+    step_end(c, r, m);
+    r->script_ended = true;
+    if (m->detail)
+        text_set(c, &r->j.reason_detail, m->detail);
+    if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED)
+        job_end(c, r, JOB_NODE_FAIL, REASON_NODE_DOWN, 0, NULL);
+    else
+        terminate_send(c, r, 0, NULL);
+    (void) n;
+}
+
+static void report_act(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_report *m)
+{
+    uint32_t index = node_index(c, n);
+    switch ((enum report_kind) m->kind) {
+    case REPORT_STARTED:
+        r->started = true;
+        fx_store(c, TABLE_STEP, step_ensure(c, r, m->step_id));
+        break;
+    case REPORT_USAGE:
+        fx_store(c, TABLE_STEP, usage_take(c, r, m));
+        break;
+    case REPORT_EXITED:
+        r->started = true;
+        step_end(c, r, m);
+        if (m->step_id == STEP_BATCH)
+            batch_exited(c, r, m);
+        else if (m->exit_status > r->j.derived_exit_status)
+            r->j.derived_exit_status = m->exit_status;
+        break;
+    case REPORT_RELEASED:
+        node_released(c, r, index);
+        break;
+    case REPORT_FAILED:
+        launch_failed(c, r, m);
+        break;
+    case REPORT_LOST:
+        lost(c, r, n, m);
+        break;
+    }
+}
+
+void req_report(struct core *c, const struct msg_report *m)
+{
+    struct noderec *n = map_u64_get(c->node_by_conn, c->conn);
+    struct jobrec *r = job_find(c, m->job_id);
+    if (!n)
+        return;
+    n->n.last_seen_us = c->now_us;
+    bool current = r && r->j.attempt == m->attempt && r->j.state != JOB_PENDING && r->j.state != JOB_SPECIAL_EXIT && !job_state_over((enum job_state) r->j.state);
+    if (current)
+        report_act(c, n, r, m);
+    if (m->seq) {
+        struct msg_report_ack ack = {.seq = m->seq};
+        fx_send(c, c->conn, MSG_REPORT_ACK, &ack, 0);
+    }
+}

@@ -1,0 +1,90 @@
+#include "core/inside.h"
+
+struct noderec *node_find(const struct core *c, const char *name)
+{
+    return name ? map_str_get(c->node_by_name, name) : NULL;
+}
+
+uint32_t node_index(const struct core *c, const struct noderec *n)
+{
+    (void) c;
+    return n->index;
+}
+
+/* The planner counts on a node only while its daemon answers. What it reported less than configured is not planned with. */
+void node_plan_update(struct core *c, struct noderec *n)
+{
+    struct node seen = n->n;
+    struct err err = {0};
+    if (!n->conn && seen.state == NODE_UP)
+        seen.state = NODE_UNKNOWN;
+    if (!cluster_put_node(c->cluster, &seen, &err))
+        fx_log(c, LEVEL_ERROR, "node %s cannot be used: %s", n->n.name, err.text);
+    plan_soon(c);
+}
+
+void node_save(struct core *c, struct noderec *n)
+{
+    fx_store(c, TABLE_NODE, &n->n);
+}
+
+void node_job_add(struct core *c, uint32_t node, uint64_t job_id)
+{
+    vec_push(&c->node.v[node]->job, job_id);
+    c->node.v[node]->n.last_busy_us = c->now_us;
+}
+
+void node_job_remove(struct core *c, uint32_t node, uint64_t job_id)
+{
+    struct noderec *n = c->node.v[node];
+    for (size_t i = 0; i < n->job.n; i++)
+        if (n->job.v[i] == job_id) {
+            vec_remove(&n->job, i);
+            break;
+        }
+    n->n.last_busy_us = c->now_us;
+}
+
+void node_closed(struct core *c, uint64_t conn)
+{
+    struct noderec *n = map_u64_del(c->node_by_conn, conn);
+    if (!n || n->conn != conn)
+        return;
+    n->conn = 0;
+    n->n.responding = false;
+    n->lost_us = c->now_us;
+    node_plan_update(c, n);
+    node_timer_arm(c, node_index(c, n), c->now_us + c->settings.node_timeout_us);
+}
+
+static void jobs_lose(struct core *c, struct noderec *n)
+{
+    uint32_t index = node_index(c, n);
+    uint64_t *ids = n->job.n ? xmemdup(n->job.v, n->job.n * sizeof *ids) : NULL;
+    size_t count = n->job.n;
+    for (size_t i = 0; i < count; i++) {
+        struct jobrec *r = job_find(c, ids[i]);
+        if (r)
+            job_node_lost(c, r, index);
+    }
+    free(ids);
+}
+
+void node_silent(struct core *c, uint32_t node)
+{
+    struct noderec *n = node < c->node.n ? c->node.v[node] : NULL;
+    if (!n || n->conn || !n->lost_us || n->lost_us + c->settings.node_timeout_us > c->now_us)
+        return;
+    n->lost_us = 0;
+    if (n->n.state == NODE_UP || n->n.state == NODE_UNKNOWN) {
+        n->n.state = NODE_DOWN;
+        text_set(c, &n->n.reason, "Not responding");
+        text_set(c, &n->n.reason_user, "remuda");
+        n->n.reason_uid = 0;
+        n->n.reason_us = c->now_us;
+        node_save(c, n);
+        fx_log(c, LEVEL_WARNING, "node %s has not been heard of for %lld s and is DOWN", n->n.name, (long long) (c->settings.node_timeout_us / USEC_PER_SEC));
+    }
+    jobs_lose(c, n);
+    node_plan_update(c, n);
+}

@@ -1,0 +1,206 @@
+/* Records in memory. Texts live once in the pool: a record takes a share of each of its texts and gives it back when it changes or goes. */
+#include "core/inside.h"
+
+#include <string.h>
+
+void text_set(struct core *c, const char **to, const char *text)
+{
+    const char *former = *to;
+    *to = intern_take(c->pool, text_empty(text) ? NULL : text);
+    intern_drop(c->pool, former);
+}
+
+void record_take(struct core *c, const struct fields *t, void *to, const void *from)
+{
+    memmove(to, from, t->size);
+    for (size_t i = 0; i < t->n; i++)
+        if (t->field[i].type == FIELD_TEXT) {
+            const char **text = field_ptr(&t->field[i], to);
+            *text = intern_take(c->pool, text_empty(*text) ? NULL : *text);
+        }
+}
+
+void record_drop(struct core *c, const struct fields *t, void *record)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->field[i].type == FIELD_TEXT) {
+            const char **text = field_ptr(&t->field[i], record);
+            intern_drop(c->pool, *text);
+            *text = NULL;
+        }
+}
+
+struct jobrec *job_find(const struct core *c, uint64_t id)
+{
+    return map_u64_get(c->job, id);
+}
+
+struct jobrec *job_new(struct core *c, uint64_t id)
+{
+    struct jobrec *r = xcalloc(1, sizeof *r);
+    r->j.id = id;
+    r->j.array_task_id = NO_TASK;
+    map_u64_put(c->job, id, r);
+    return r;
+}
+
+bool job_is_array(const struct jobrec *r)
+{
+    return r->j.array_job_id == r->j.id && r->j.array_task_id == NO_TASK;
+}
+
+bool job_live(const struct jobrec *r)
+{
+    return !job_state_over(r->j.state);
+}
+
+void steps_drop(struct core *c, struct jobrec *r)
+{
+    for (size_t i = 0; i < r->step.n; i++) {
+        record_drop(c, &step_fields, r->step.v[i]);
+        free(r->step.v[i]);
+    }
+    vec_clear(&r->step);
+}
+
+static void dependents_drop(struct core *c, struct jobrec *r)
+{
+    for (size_t i = 0; i < r->deps.n; i++) {
+        struct id_list *list = map_u64_get(c->dependents, r->deps.v[i].job_id);
+        for (size_t k = 0; list && k < list->id.n; k++)
+            if (list->id.v[k] == r->j.id) {
+                vec_remove(&list->id, k);
+                break;
+            }
+        if (list && !list->id.n) {
+            map_u64_del(c->dependents, r->deps.v[i].job_id);
+            vec_done(&list->id);
+            free(list);
+        }
+    }
+    free(r->deps.v);
+    r->deps = (struct dependency_list){0};
+}
+
+void job_forget(struct core *c, struct jobrec *r)
+{
+    if (r->waiting)
+        cluster_unwait(c->cluster, r->j.id);
+    dependents_drop(c, r);
+    if (r->j.array_job_id) {
+        struct arrayrec *array = array_of(c, r->j.array_job_id);
+        if (array && r->j.array_task_id != NO_TASK && map_u64_get(array->element, r->j.array_task_id) == r)
+            map_u64_del(array->element, r->j.array_task_id);
+        struct jobrec *master = job_find(c, r->j.array_job_id);
+        if (array && map_u64_count(array->element) == 0 && (!master || master == r)) {
+            map_u64_del(c->array, r->j.array_job_id);
+            map_u64_free(array->element);
+            free(array);
+        }
+    }
+    map_u64_del(c->job, r->j.id);
+    steps_drop(c, r);
+    record_drop(c, &job_fields, &r->j);
+    idset_done(&r->pending);
+    vec_done(&r->step);
+    vec_done(&r->hold);
+    free(r);
+}
+
+void job_save(struct core *c, struct jobrec *r)
+{
+    r->j.changed_us = c->now_us;
+    fx_store(c, TABLE_JOB, &r->j);
+}
+
+void meta_save(struct core *c, const char *key, uint64_t value)
+{
+    struct str text = STR_INIT;
+    str_add_u64(&text, value);
+    struct meta row = {.key = key, .value = str_text(&text)};
+    fx_store(c, TABLE_META, &row);
+    str_done(&text);
+}
+
+struct arrayrec *array_of(const struct core *c, uint64_t array_id)
+{
+    return map_u64_get(c->array, array_id);
+}
+
+struct arrayrec *array_ensure(struct core *c, uint64_t array_id)
+{
+    struct arrayrec *array = array_of(c, array_id);
+    if (!array) {
+        array = xcalloc(1, sizeof *array);
+        array->element = map_u64_new();
+        map_u64_put(c->array, array_id, array);
+    }
+    return array;
+}
+
+void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id)
+{
+    struct id_list *list = map_u64_get(lists, key);
+    if (!list) {
+        list = xcalloc(1, sizeof *list);
+        map_u64_put(lists, key, list);
+    }
+    for (size_t i = 0; i < list->id.n; i++)
+        if (list->id.v[i] == id)
+            return;
+    vec_push(&list->id, id);
+}
+
+struct step *step_find(const struct jobrec *r, int64_t step_id)
+{
+    for (size_t i = 0; i < r->step.n; i++)
+        if (r->step.v[i]->step_id == step_id)
+            return r->step.v[i];
+    return NULL;
+}
+
+struct step *step_ensure(struct core *c, struct jobrec *r, int64_t step_id)
+{
+    struct step *s = step_find(r, step_id);
+    if (s)
+        return s;
+    s = xcalloc(1, sizeof *s);
+    s->job_id = r->j.id;
+    s->attempt = r->j.attempt;
+    s->step_id = step_id;
+    s->state = JOB_RUNNING;
+    s->node_count = 1;
+    s->ntasks = 1;
+    s->cpus = r->j.alloc_cpus;
+    s->start_us = r->j.start_us;
+    text_set(c, &s->step_name, step_id == STEP_BATCH ? "batch" : NULL);
+    text_set(c, &s->nodes, r->j.batch_host);
+    text_set(c, &s->gres, r->j.alloc_gres);
+    vec_push(&r->step, s);
+    return s;
+}
+
+/* Jobs of one user and name, for --dependency=singleton. */
+void live_index(struct core *c, struct jobrec *r, bool live)
+{
+    struct str key = STR_INIT;
+    str_addf(&key, "%u %s", r->j.user_id, r->j.spec.name ? r->j.spec.name : "");
+    struct id_list *list = map_str_get(c->singleton, str_text(&key));
+    if (live && !list) {
+        list = xcalloc(1, sizeof *list);
+        map_str_put(c->singleton, str_text(&key), list);
+    }
+    if (live)
+        vec_push(&list->id, r->j.id);
+    for (size_t i = 0; !live && list && i < list->id.n; i++)
+        if (list->id.v[i] == r->j.id) {
+            vec_remove(&list->id, i);
+            break;
+        }
+    if (list && !list->id.n) {
+        map_str_del(c->singleton, str_text(&key));
+        vec_done(&list->id);
+        free(list);
+    }
+    str_done(&key);
+}

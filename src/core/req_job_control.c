@@ -1,0 +1,131 @@
+/* job_control: hold, release, requeue, suspend, resume, top. */
+#include "core/inside.h"
+
+struct control {
+    const struct msg_job_control *m;
+};
+
+static enum refusal hold_set(struct core *c, struct jobrec *r, bool by_user, const char **detail)
+{
+    bool operates = peer_operates(c, c->peer);
+    if (r->j.state != JOB_PENDING && r->j.state != JOB_SPECIAL_EXIT) {
+        *detail = "only jobs that wait can be held; `scontrol requeuehold` sends a running one back";
+        return job_live(r) ? REFUSE_NOT_PENDING : REFUSE_ALREADY_DONE;
+    }
+    r->j.spec.hold = true;
+    /* An operator's hold can only be released by an operator, unless it is given as uhold. */
+    r->j.reason = operates && !by_user && c->peer->uid != r->j.user_id ? REASON_HELD_ADMIN : REASON_HELD_USER;
+    eligible_update(c, r);
+    job_save(c, r);
+    return REFUSE_NONE;
+}
+
+static enum refusal release(struct core *c, struct jobrec *r, const char **detail)
+{
+    if (r->j.state == JOB_SPECIAL_EXIT)
+        job_move(c, r, JOB_PENDING);
+    if (r->j.state != JOB_PENDING)
+        return job_live(r) ? REFUSE_NOT_PENDING : REFUSE_ALREADY_DONE;
+    if (r->j.spec.hold && r->j.reason == REASON_HELD_ADMIN && !peer_operates(c, c->peer)) {
+        *detail = "an administrator holds this job; only an operator can release it";
+        return REFUSE_ACCESS_DENIED;
+    }
+    r->j.spec.hold = false;
+    if (r->j.reason != REASON_DEPENDENCY_NEVER)
+        r->j.reason = REASON_NONE;
+    eligible_update(c, r);
+    job_save(c, r);
+    plan_soon(c);
+    return REFUSE_NONE;
+}
+
+static void signal_all(struct core *c, struct jobrec *r, int32_t signo)
+{
+    struct msg_signal m = {.job_id = r->j.id, .attempt = r->j.attempt, .signal = signo, .full = true};
+    for (size_t i = 0; i < r->hold.n; i++) {
+        struct noderec *n = c->node.v[r->hold.v[i].node];
+        if (n->conn && !r->hold.v[i].released)
+            fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
+    }
+}
+
+static enum refusal suspend(struct core *c, struct jobrec *r)
+{
+    if (!peer_operates(c, c->peer))
+        return REFUSE_ACCESS_DENIED;
+    if (r->j.state == JOB_SUSPENDED)
+        return REFUSE_ALREADY_SUSPENDED;
+    if (r->j.state != JOB_RUNNING)
+        return job_live(r) ? REFUSE_NOT_RUNNING : REFUSE_ALREADY_DONE;
+    job_move(c, r, JOB_SUSPENDED);
+    r->j.suspend_us = c->now_us;
+    cluster_suspend(c->cluster, r->j.id, true);
+    signal_all(c, r, 19);
+    job_save(c, r);
+    plan_soon(c);
+    return REFUSE_NONE;
+}
+
+static enum refusal resume(struct core *c, struct jobrec *r, const char **detail)
+{
+    if (!peer_operates(c, c->peer))
+        return REFUSE_ACCESS_DENIED;
+    if (r->j.state != JOB_SUSPENDED)
+        return job_live(r) ? REFUSE_NOT_SUSPENDED : REFUSE_ALREADY_DONE;
+    if (!cluster_can_resume(c->cluster, r->j.id)) {
+        *detail = "its CPUs are in use by jobs that started meanwhile; resume it when they have ended";
+        return REFUSE_UNAVAILABLE;
+    }
+    r->j.suspended_us += c->now_us - r->j.suspend_us;
+    r->j.suspend_us = c->now_us;
+    job_move(c, r, JOB_RUNNING);
+    cluster_suspend(c->cluster, r->j.id, false);
+    int64_t end = job_limit_end(c, r);
+    if (end != INT64_MAX)
+        cluster_set_end(c->cluster, r->j.id, end);
+    signal_all(c, r, 18);
+    job_save(c, r);
+    plan_soon(c);
+    return REFUSE_NONE;
+}
+
+/* Ahead of the user's other jobs of equal priority. */
+static enum refusal top(struct core *c, struct jobrec *r)
+{
+    if (r->j.state != JOB_PENDING)
+        return job_live(r) ? REFUSE_NOT_PENDING : REFUSE_ALREADY_DONE;
+    r->order = c->top_order--;
+    eligible_update(c, r);
+    plan_soon(c);
+    return REFUSE_NONE;
+}
+
+static enum refusal act(struct core *c, struct jobrec *r, void *ctx, const char **detail)
+{
+    const struct control *x = ctx;
+    switch ((enum job_action) x->m->action) {
+    case ACTION_HOLD:
+        return hold_set(c, r, false, detail);
+    case ACTION_UHOLD:
+        return hold_set(c, r, true, detail);
+    case ACTION_RELEASE:
+        return release(c, r, detail);
+    case ACTION_REQUEUE:
+        return job_requeue(c, r, false, false, detail);
+    case ACTION_REQUEUE_HOLD:
+        return job_requeue(c, r, true, x->m->special_exit, detail);
+    case ACTION_SUSPEND:
+        return suspend(c, r);
+    case ACTION_RESUME:
+        return resume(c, r, detail);
+    case ACTION_TOP:
+        return top(c, r);
+    }
+    return REFUSE_BAD_MESSAGE;
+}
+
+void req_job_control(struct core *c, const struct msg_job_control *m)
+{
+    struct control x = {m};
+    refs_each(c, m->ids, true, act, &x);
+}

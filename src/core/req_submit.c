@@ -1,0 +1,319 @@
+/* submit: one job, one array, or the components of a heterogeneous job. Everything is checked before anything is kept: a refused submission leaves no trace. */
+#include "core/inside.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#define NICE_MAX      2147483645
+#define PRIORITY_TOP  UINT64_C(4294967295) /* --priority=TOP */
+
+struct draft {
+    struct job_spec spec;       /* texts of the request, or of the arena */
+    struct idset ids;
+    uint32_t limit;
+    enum job_reason barred;
+};
+
+struct submission {
+    const struct msg_submit *m;
+    struct draft *draft;
+    size_t n;
+    struct str warning;         /* for the user */
+    struct str detail;          /* why not */
+};
+
+static void say(struct str *to, const char *sentence)
+{
+    if (text_empty(sentence))
+        return;
+    if (to->len)
+        str_add(to, "; ");
+    str_add(to, sentence);
+}
+
+static enum refusal refuse(struct submission *s, enum refusal refusal, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static enum refusal refuse(struct submission *s, enum refusal refusal, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    str_clear(&s->detail);
+    str_addv(&s->detail, format, args);
+    va_end(args);
+    return refusal;
+}
+
+static const char *default_partition(const struct core *c)
+{
+    for (size_t i = 0; i < c->part.n; i++)
+        if (c->part.v[i]->p.is_default)
+            return c->part.v[i]->p.name;
+    return c->part.n == 1 ? c->part.v[0]->p.name : NULL;
+}
+
+static enum refusal partition_check(struct core *c, struct submission *s, struct job_spec *spec)
+{
+    if (text_empty(spec->req.partition))
+        spec->req.partition = default_partition(c);
+    if (text_empty(spec->req.partition))
+        return refuse(s, REFUSE_INVALID_PARTITION, "no partition was asked for and none is the default: name one with --partition");
+    return REFUSE_NONE;
+}
+
+static enum refusal privileges_check(struct core *c, struct submission *s, struct job_spec *spec)
+{
+    bool operates = peer_operates(c, c->peer);
+    if (spec->nice < 0 && !operates) {
+        say(&s->warning, "only operators may ask for a negative nice value: it was set to 0");
+        spec->nice = 0;
+    }
+    if (spec->nice > NICE_MAX)
+        spec->nice = NICE_MAX;
+    if (spec->priority_asked && !operates) {
+        if (spec->priority_asked != PRIORITY_TOP)
+            say(&s->warning, "only operators may set a priority: it is computed");
+        spec->priority_asked = 0;
+    }
+    return REFUSE_NONE;
+}
+
+static enum refusal times_check(struct core *c, struct submission *s, const struct job_spec *spec)
+{
+    const struct job_request *r = &spec->req;
+    if (spec->deadline_us && spec->deadline_us <= c->now_us)
+        return refuse(s, REFUSE_BEGIN_TIME, "the deadline has passed already");
+    if (spec->deadline_us && spec->begin_us >= spec->deadline_us)
+        return refuse(s, REFUSE_BEGIN_TIME, "the job may begin only after its deadline");
+    if (r->time_min_us && r->time_limit_us && r->time_limit_us != TIME_UNLIMITED && r->time_min_us > r->time_limit_us)
+        return refuse(s, REFUSE_TIME_LIMIT, "--time-min is longer than --time");
+    return REFUSE_NONE;
+}
+
+static enum refusal array_check(struct core *c, struct submission *s, struct draft *d)
+{
+    struct err err = {0};
+    uint32_t largest = c->settings.max_array_size > LIMIT_ARRAY_INDEX ? LIMIT_ARRAY_INDEX : (uint32_t) (c->settings.max_array_size - 1);
+    if (text_empty(d->spec.array))
+        return REFUSE_NONE;
+    if (s->n > 1)
+        return refuse(s, REFUSE_INVALID_ARRAY, "a heterogeneous job cannot be an array");
+    if (!array_parse(d->spec.array, largest, &d->ids, &d->limit, &err))
+        return refuse(s, REFUSE_INVALID_ARRAY, "%s", err.text);
+    return REFUSE_NONE;
+}
+
+static enum refusal names_check(struct submission *s, const struct job_spec *spec)
+{
+    const char *const names[] = {spec->name, spec->req.account, spec->req.qos, spec->wckey};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (names[i] && strlen(names[i]) > 4 * LIMIT_NAME_BYTES)
+            return refuse(s, REFUSE_TOO_LARGE, "names of jobs, accounts, QOS and workload keys are at most %u bytes long", 4 * LIMIT_NAME_BYTES);
+    return REFUSE_NONE;
+}
+
+static enum refusal draft_check(struct core *c, struct submission *s, struct draft *d)
+{
+    enum refusal refusal = partition_check(c, s, &d->spec);
+    struct str why = STR_INIT;
+    if (!refusal)
+        refusal = names_check(s, &d->spec);
+    if (!refusal)
+        refusal = privileges_check(c, s, &d->spec);
+    if (!refusal)
+        refusal = times_check(c, s, &d->spec);
+    if (!refusal)
+        refusal = array_check(c, s, d);
+    if (!refusal && !d->spec.batch)
+        refusal = refuse(s, REFUSE_NOT_SUPPORTED, "interactive allocations are not supported yet: submit a batch script");
+    if (!refusal) {
+        refusal = sched_check(c->cluster, &d->spec.req, c->peer->uid, c->peer->groups, &d->barred, &why);
+        if (refusal)
+            refuse(s, refusal, "%s", str_text(&why));
+        else
+            say(&s->warning, d->barred == REASON_NONE ? str_text(&why) : NULL);
+    }
+    str_done(&why);
+    return refusal;
+}
+
+static enum refusal submission_check(struct core *c, struct submission *s)
+{
+    const struct job_spec *specs = s->m->specs.v;
+    if (!s->n || s->n > 128)
+        return refuse(s, REFUSE_BAD_MESSAGE, "a submission has from 1 to 128 components");
+    if (s->m->script.len > LIMIT_SCRIPT_BYTES)
+        return refuse(s, REFUSE_TOO_LARGE, "the script has %zu bytes; at most %u are allowed: keep data in files and read them in the job", s->m->script.len, LIMIT_SCRIPT_BYTES);
+    if (s->m->env.len > LIMIT_ENV_BYTES)
+        return refuse(s, REFUSE_TOO_LARGE, "the exported environment has %zu bytes; at most %u are allowed: use --export=NONE or name what is needed", s->m->env.len, LIMIT_ENV_BYTES);
+    if (!s->m->test_only && map_u64_count(c->job) + s->n > (size_t) c->settings.max_job_count)
+        return refuse(s, REFUSE_QUEUE_FULL, "the queue is full: MaxJobCount is %d", c->settings.max_job_count);
+    for (size_t i = 0; i < s->n; i++) {
+        s->draft[i].spec = specs[i];
+        enum refusal refusal = draft_check(c, s, &s->draft[i]);
+        if (refusal)
+            return refusal;
+    }
+    return REFUSE_NONE;
+}
+
+/* ---- keeping ------------------------------------------------------------------------------------------------------------------ */
+
+static void system_comment_set(struct core *c, struct jobrec *r, const struct submission *s)
+{
+    struct str text = STR_INIT;
+    say(&text, r->j.spec.no_effect);
+    say(&text, s->warning.len ? str_text(&s->warning) : NULL);
+    text_set(c, &r->j.system_comment, str_text(&text));
+    str_done(&text);
+}
+
+static struct jobrec *record_make(struct core *c, struct submission *s, struct draft *d)
+{
+    struct jobrec *r = job_new(c, c->next_job_id++);
+    record_take(c, &job_spec_fields, &r->j.spec, &d->spec);
+    r->j.user_id = c->peer->uid;
+    r->j.group_id = c->peer->gid;
+    text_set(c, &r->j.user_name, c->peer->user);
+    text_set(c, &r->j.group_name, c->peer->group);
+    r->j.submit_us = c->now_us;
+    r->barred = d->barred;
+    if (r->j.spec.hold)
+        r->j.reason = REASON_HELD_USER;
+    if (d->ids.count) {
+        r->pending = d->ids;
+        d->ids = IDSET_INIT;
+        r->j.array_job_id = r->j.id;
+        r->j.array_limit = d->limit;
+        r->j.array_size = (uint32_t) r->pending.count;
+        array_ensure(c, r->j.id);
+        array_pending_text(c, r);
+    }
+    system_comment_set(c, r, s);
+    return r;
+}
+
+static void het_link(struct core *c, uint64_t first, size_t n)
+{
+    struct str set = STR_INIT;
+    if (n < 2)
+        return;
+    str_addf(&set, "%llu-%llu", (unsigned long long) first, (unsigned long long) (first + n - 1));
+    for (size_t i = 0; i < n; i++) {
+        struct jobrec *r = job_find(c, first + i);
+        r->j.het_job_id = first;
+        r->j.het_offset = (uint32_t) i;
+        text_set(c, &r->j.het_set, str_text(&set));
+    }
+    str_done(&set);
+}
+
+/* A dependency that cannot be kept undoes the records made so far. */
+static enum refusal dependencies_take(struct core *c, struct submission *s, uint64_t first)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        struct jobrec *r = job_find(c, first + i);
+        struct err err = {0};
+        const char *asked = s->draft[i].spec.dependency;
+        if (text_empty(asked) || dependencies_set(c, r, asked, &err))
+            continue;
+        for (size_t k = 0; k < s->n; k++)
+            job_forget(c, job_find(c, first + k));
+        return refuse(s, REFUSE_DEPENDENCY, "%s", err.text);
+    }
+    return REFUSE_NONE;
+}
+
+static void payload_save(struct core *c, const struct msg_submit *m, uint64_t id)
+{
+    struct payload row = {.job_id = id, .script = m->script, .env = m->env};
+    fx_store(c, TABLE_PAYLOAD, &row);
+}
+
+static enum refusal submission_keep(struct core *c, struct submission *s, uint64_t *ret_id)
+{
+    uint64_t first = c->next_job_id;
+    for (size_t i = 0; i < s->n; i++)
+        record_make(c, s, &s->draft[i]);
+    het_link(c, first, s->n);
+    enum refusal refusal = dependencies_take(c, s, first);
+    if (refusal) {
+        c->next_job_id = first;
+        return refusal;
+    }
+    meta_save(c, "next_job_id", c->next_job_id);
+    for (size_t i = 0; i < s->n; i++) {
+        struct jobrec *r = job_find(c, first + i);
+        job_start_state(c, r);
+        payload_save(c, s->m, r->j.id);
+        eligible_update(c, r);
+        if (r->j.state == JOB_PENDING)
+            job_save(c, r);
+    }
+    *ret_id = first;
+    return REFUSE_NONE;
+}
+
+/* ---- trying out ---------------------------------------------------------------------------------------------------------------- */
+
+/* The job as if it were submitted, planned once, and gone again. */
+static void try_out(struct core *c, struct submission *s, struct msg_submitted *answer, struct arena *a)
+{
+    struct waiting w = {.job_id = c->next_job_id, .req = &s->draft[0].spec.req, .uid = c->peer->uid, .elements = 1, .submit_us = c->now_us, .eligible_us = c->now_us, .nice = s->draft[0].spec.nice};
+    struct plan *plan = plan_new();
+    struct budget budget = {0};
+    struct plan_wait wait;
+    cluster_wait(c->cluster, &w);
+    sched_plan(c->cluster, c->now_us, &budget, plan);
+    answer->job_id = w.job_id;
+    answer->partition = s->draft[0].spec.req.partition;
+    for (size_t i = 0; i < plan->nstarts; i++)
+        if (plan->start[i].job_id == w.job_id) {
+            struct hostlist names = HOSTLIST_INIT;
+            struct str nodes = STR_INIT;
+            for (size_t k = 0; k < plan->start[i].alloc.n; k++) {
+                hostlist_add(&names, plan->start[i].alloc.node[k].node);
+                answer->cpus += plan->start[i].alloc.node[k].cpu_count;
+            }
+            hostlist_fold(&names, &nodes);
+            answer->nodes = arena_strdup(a, str_text(&nodes));
+            answer->partition = arena_strdup(a, plan->start[i].partition);
+            answer->planned_us = c->now_us;
+            str_done(&nodes);
+            hostlist_done(&names);
+        }
+    if (!answer->planned_us && plan_wait_of(plan, c->cluster, w.job_id, &wait)) {
+        answer->planned_us = wait.planned_us;
+        answer->nodes = arena_strdup(a, wait.planned_nodes);
+    }
+    cluster_unwait(c->cluster, w.job_id);
+    plan_free(plan);
+    if (!answer->cpus) {
+        const struct job_request *r = &s->draft[0].spec.req;
+        int32_t tasks = r->ntasks ? r->ntasks : 1;
+        answer->cpus = tasks * (r->cpus_per_task ? r->cpus_per_task : 1);
+    }
+}
+
+void req_submit(struct core *c, const struct msg_submit *m)
+{
+    struct submission s = {.m = m, .n = m->specs.n};
+    struct msg_submitted answer = {0};
+    s.draft = xcalloc(s.n ? s.n : 1, sizeof *s.draft);
+    enum refusal refusal = submission_check(c, &s);
+    if (!refusal && (m->test_only || m->immediate))
+        try_out(c, &s, &answer, c->fx->arena);
+    if (!refusal && m->immediate && answer.planned_us != c->now_us)
+        refusal = refuse(&s, REFUSE_UNAVAILABLE, "it cannot start at once; without --immediate it would wait");
+    if (!refusal && !m->test_only)
+        refusal = submission_keep(c, &s, &answer.job_id);
+    if (refusal) {
+        reply_done(c, refusal, str_text(&s.detail));
+    } else {
+        answer.warning = s.warning.len ? str_text(&s.warning) : NULL;
+        fx_reply(c, c->conn, c->seq, MSG_SUBMITTED, &answer);
+    }
+    for (size_t i = 0; i < s.n; i++)
+        idset_done(&s.draft[i].ids);
+    free(s.draft);
+    str_done(&s.warning);
+    str_done(&s.detail);
+}

@@ -1,0 +1,131 @@
+/* Going back to PENDING: by hand, after a node failure or preemption, after a launch that failed. The former run keeps its row in job_run. */
+#include "core/inside.h"
+
+static void run_keep(struct core *c, const struct jobrec *r, enum job_state how)
+{
+    struct job former = r->j;
+    former.state = how;
+    former.end_state = JOB_PENDING;
+    if (!former.end_us)
+        former.end_us = c->now_us;
+    fx_store(c, TABLE_JOB_RUN, &former);
+}
+
+static void run_clear(struct core *c, struct jobrec *r)
+{
+    text_set(c, &r->j.nodes, NULL);
+    text_set(c, &r->j.batch_host, NULL);
+    text_set(c, &r->j.alloc, NULL);
+    text_set(c, &r->j.alloc_gres, NULL);
+    text_set(c, &r->j.run_partition, NULL);
+    r->j.alloc_nodes = r->j.alloc_cpus = r->j.alloc_tasks = 0;
+    r->j.alloc_mem_mib = 0;
+    r->j.start_us = r->j.end_us = r->j.suspend_us = r->j.suspended_us = 0;
+    r->j.limit_us = 0;
+    r->j.exit_status = 0;
+    r->j.oom = false;
+    r->j.killed_by_uid_plus1 = 0;
+    r->j.cpu_user_us = r->j.cpu_system_us = 0;
+    r->started = r->script_ended = r->warned = false;
+    r->mailed = 0;
+    steps_drop(c, r);
+}
+
+/* `how` is what the former run is remembered as. */
+static void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special)
+{
+    if (r->j.start_us)
+        run_keep(c, r, how);
+    run_clear(c, r);
+    if (r->j.array_job_id && r->j.array_task_id != NO_TASK)
+        map_u64_put(array_ensure(c, r->j.array_job_id)->element, r->j.array_task_id, r);
+    r->j.restarts++;
+    r->j.requeue_pending = false;
+    r->j.eligible_us = 0;
+    r->j.reason = REASON_NONE;
+    if (r->j.hold_after_requeue) {
+        r->j.spec.hold = true;
+        r->j.reason = special ? REASON_SPECIAL_EXIT : REASON_HELD_USER;
+        r->j.hold_after_requeue = false;
+    }
+    if (special && r->j.state != JOB_SPECIAL_EXIT)
+        job_move(c, r, JOB_SPECIAL_EXIT);
+    else if (!special)
+        job_move(c, r, JOB_PENDING);
+    job_save(c, r);
+    mail_job(c, r, MAIL_REQUEUE);
+    eligible_update(c, r);
+    plan_soon(c);
+}
+
+void requeue_finish(struct core *c, struct jobrec *r)
+{
+    enum job_state how = (enum job_state) r->j.end_state;
+    bool special = how == JOB_SPECIAL_EXIT;
+    back_to_pending(c, r, special ? JOB_FAILED : how, special);
+}
+
+enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special, const char **detail)
+{
+    if (!r->j.spec.batch) {
+        *detail = "only batch jobs can be requeued: an interactive allocation ends with its command";
+        return REFUSE_NOT_REQUEUABLE;
+    }
+    switch ((enum job_state) r->j.state) {
+    case JOB_PENDING:
+        if (!hold) {
+            *detail = "the job is pending already";
+            return REFUSE_NOT_RUNNING;
+        }
+        r->j.spec.hold = true;
+        r->j.reason = special ? REASON_SPECIAL_EXIT : REASON_HELD_USER;
+        eligible_update(c, r);
+        job_save(c, r);
+        return REFUSE_NONE;
+    case JOB_RUNNING:
+    case JOB_SUSPENDED:
+        r->j.requeue_pending = true;
+        r->j.hold_after_requeue = hold;
+        job_end(c, r, special ? JOB_SPECIAL_EXIT : JOB_REQUEUED, REASON_NONE, c->settings.kill_wait_us, "DUE TO JOB REQUEUE");
+        return REFUSE_NONE;
+    case JOB_COMPLETING:
+        /* It is ending anyway: it goes back instead of taking its end state. */
+        r->j.requeue_pending = true;
+        r->j.hold_after_requeue = hold;
+        job_move_ending(c, r, JOB_REQUEUED, special ? JOB_SPECIAL_EXIT : (enum job_state) r->j.end_state);
+        job_save(c, r);
+        return REFUSE_NONE;
+    case JOB_REQUEUED:
+    case JOB_SPECIAL_EXIT:
+        return REFUSE_NONE;
+    case JOB_COMPLETED:
+    case JOB_CANCELLED:
+    case JOB_FAILED:
+    case JOB_TIMEOUT:
+    case JOB_NODE_FAIL:
+    case JOB_PREEMPTED:
+    case JOB_BOOT_FAIL:
+    case JOB_DEADLINE:
+    case JOB_OUT_OF_MEMORY:
+        r->j.hold_after_requeue = hold;
+        back_to_pending(c, r, (enum job_state) r->j.state, special);
+        return REFUSE_NONE;
+    case JOB_STATE_COUNT:
+        break;
+    }
+    return REFUSE_NOT_RUNNING;
+}
+
+void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report)
+{
+    bool again = report->retry && r->j.spec.batch && r->j.spec.requeue != NO;
+    if (report->detail)
+        text_set(c, &r->j.reason_detail, report->detail);
+    fx_log(c, LEVEL_WARNING, "job %llu could not be launched on %s: %s", (unsigned long long) r->j.id, r->j.batch_host ? r->j.batch_host : "?", report->detail ? report->detail : "");
+    r->script_ended = true;
+    if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) {
+        r->j.requeue_pending = again;
+        r->j.hold_after_requeue = again && r->j.restarts >= (uint32_t) c->settings.max_batch_requeue;
+        job_end(c, r, JOB_FAILED, REASON_LAUNCH_FAILED, 0, NULL);
+    }
+}

@@ -1,0 +1,145 @@
+/* A pass of the planner and what follows from it: jobs start, victims give way. Persist before you speak: the record is stored in the turn that sends the launch. */
+#include "core/inside.h"
+
+static void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al)
+{
+    struct str nodes = STR_INIT, gres = STR_INIT;
+    struct hostlist names = HOSTLIST_INIT;
+    r->j.alloc_nodes = (int32_t) al->n;
+    r->j.alloc_cpus = 0;
+    r->j.alloc_mem_mib = 0;
+    r->j.alloc_tasks = 0;
+    for (size_t i = 0; i < al->n; i++) {
+        hostlist_add(&names, al->node[i].node);
+        r->j.alloc_cpus += al->node[i].cpu_count;
+        r->j.alloc_mem_mib += al->node[i].mem_mib;
+        r->j.alloc_tasks += al->node[i].tasks;
+    }
+    hostlist_fold(&names, &nodes);
+    text_set(c, &r->j.nodes, str_text(&nodes));
+    text_set(c, &r->j.batch_host, al->n ? al->node[0].node : NULL);
+    alloc_gres_text(al, &gres);
+    text_set(c, &r->j.alloc_gres, str_text(&gres));
+    hostlist_done(&names);
+    str_done(&nodes);
+    str_done(&gres);
+}
+
+struct gres_sum {
+    const char *kind, *type;
+    int64_t count;
+};
+
+/* "gpu:v100=4,nic=2": each kind and type over all nodes, in order of appearance. */
+void alloc_gres_text(const struct alloc *al, struct str *out)
+{
+    VEC(struct gres_sum) sums = {0};
+    for (size_t i = 0; i < al->n; i++)
+        for (size_t g = 0; g < al->node[i].ngres; g++) {
+            const struct alloc_gres *one = &al->node[i].gres[g];
+            size_t k = 0;
+            while (k < sums.n && !(text_is(sums.v[k].kind, one->kind) && text_is(sums.v[k].type, one->type)))
+                k++;
+            if (k == sums.n)
+                vec_push(&sums, ((struct gres_sum){one->kind, one->type, 0}));
+            sums.v[k].count += one->count;
+        }
+    for (size_t k = 0; k < sums.n; k++)
+        str_addf(out, "%s%s%s%s=%lld", k ? "," : "", sums.v[k].kind, sums.v[k].type ? ":" : "", sums.v[k].type ? sums.v[k].type : "", (long long) sums.v[k].count);
+    vec_done(&sums);
+}
+
+static void holds_take(struct core *c, struct jobrec *r, const struct alloc *al)
+{
+    vec_clear(&r->hold);
+    for (size_t i = 0; i < al->n; i++) {
+        struct noderec *n = node_find(c, al->node[i].node);
+        CHECK(n);
+        struct hold hold = {.node = node_index(c, n)};
+        vec_push(&r->hold, hold);
+        node_job_add(c, hold.node, r->j.id);
+    }
+}
+
+void launch_send(struct core *c, struct jobrec *r)
+{
+    struct noderec *n = node_find(c, r->j.batch_host);
+    struct msg_launch m = {.job = {&r->j, 1}, .step_id = STEP_BATCH};
+    if (r->j.spec.batch && n && n->conn)
+        fx_send(c, n->conn, MSG_LAUNCH, &m, r->j.array_job_id ? r->j.array_job_id : r->j.id);
+}
+
+static void start_one(struct core *c, const struct plan_start *s)
+{
+    struct jobrec *r = job_find(c, s->job_id);
+    uint32_t task;
+    CHECK(r && r->j.state == JOB_PENDING);
+    if (job_is_array(r)) {
+        CHECK(idset_first(&r->pending, &task));
+        r = array_split(c, r, task);
+    }
+    if (r->waiting) {
+        cluster_unwait(c->cluster, r->j.id);
+        r->waiting = false;
+    }
+    struct str alloc = STR_INIT;
+    alloc_format(&s->alloc, &alloc);
+    text_set(c, &r->j.alloc, str_text(&alloc));
+    str_done(&alloc);
+    alloc_sums(c, r, &s->alloc);
+    text_set(c, &r->j.run_partition, s->partition);
+    r->j.limit_us = s->limit_us;
+    r->j.start_us = c->now_us;
+    r->j.end_us = 0;
+    r->j.suspend_us = 0;
+    r->j.suspended_us = 0;
+    r->j.attempt++;
+    r->j.exit_status = 0;
+    r->j.oom = false;
+    r->j.reason = REASON_NONE;
+    r->j.planned_us = 0;
+    text_set(c, &r->j.planned_nodes, NULL);
+    text_set(c, &r->j.reason_detail, NULL);
+    r->started = r->script_ended = r->warned = false;
+    r->mailed = 0;
+    holds_take(c, r, &s->alloc);
+    job_move(c, r, JOB_RUNNING);
+    int64_t end = job_limit_end(c, r);
+    cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, s->partition, &s->alloc, c->now_us, end == INT64_MAX ? TIME_UNLIMITED : end);
+    job_save(c, r);
+    launch_send(c, r);
+    mail_job(c, r, MAIL_BEGIN);
+    dependents_wake(c, r);
+}
+
+static void preempt_one(struct core *c, const struct plan_preempt *p)
+{
+    struct jobrec *r = job_find(c, p->victim);
+    const char *detail = NULL;
+    const struct partrec *part = r && r->j.run_partition ? part_find(c, r->j.run_partition) : NULL;
+    int64_t grace = part && part->p.grace_time_us ? part->p.grace_time_us : c->settings.kill_wait_us;
+    if (!r || r->j.state != JOB_RUNNING)
+        return;
+    bool requeues = p->mode == PREEMPT_REQUEUE && r->j.spec.batch && r->j.spec.requeue != NO && (r->j.spec.requeue == YES || c->settings.job_requeue);
+    if (!requeues || job_requeue(c, r, false, false, &detail) != REFUSE_NONE)
+        job_end(c, r, JOB_PREEMPTED, REASON_PREEMPTED, grace, "DUE TO PREEMPTION");
+}
+
+void starts_apply(struct core *c)
+{
+    struct budget budget = {0};
+    c->plan_needed = false;
+    c->plan_due_us = 0;
+    if (c->store_away)
+        return;
+    sched_plan(c->cluster, c->now_us, &budget, c->plan);
+    c->plans++;
+    c->considered = c->plan->considered;
+    c->plan_due_us = c->plan->next_us;
+    for (size_t i = 0; i < c->plan->nstarts; i++)
+        start_one(c, &c->plan->start[i]);
+    for (size_t i = 0; i < c->plan->npreempts; i++)
+        preempt_one(c, &c->plan->preempt[i]);
+    /* Starting changed the waiting list in the way the plan already knows. */
+    c->plan_needed = c->plan->npreempts > 0;
+}

@@ -1,0 +1,220 @@
+/* One heap of due times. An entry is looked at when it is due and may be out of date: what is to be done is decided from the job, and the job is armed anew. */
+#include "core/inside.h"
+
+static void heap_push(struct core *c, struct alarm a)
+{
+    vec_push(&c->heap, a);
+    size_t i = c->heap.n - 1;
+    while (i > 0 && c->heap.v[(i - 1) / 2].at_us > a.at_us) {
+        c->heap.v[i] = c->heap.v[(i - 1) / 2];
+        i = (i - 1) / 2;
+    }
+    c->heap.v[i] = a;
+}
+
+static struct alarm heap_pop(struct core *c)
+{
+    struct alarm top = c->heap.v[0], last = c->heap.v[--c->heap.n];
+    size_t i = 0;
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= c->heap.n)
+            break;
+        if (child + 1 < c->heap.n && c->heap.v[child + 1].at_us < c->heap.v[child].at_us)
+            child++;
+        if (c->heap.v[child].at_us >= last.at_us)
+            break;
+        c->heap.v[i] = c->heap.v[child];
+        i = child;
+    }
+    if (c->heap.n)
+        c->heap.v[i] = last;
+    return top;
+}
+
+int64_t job_limit_end(const struct core *c, const struct jobrec *r)
+{
+    (void) c;
+    if (!r->j.limit_us || r->j.limit_us == TIME_UNLIMITED)
+        return INT64_MAX;
+    int64_t end = r->j.start_us + r->j.limit_us + r->j.suspended_us;
+    return r->j.state == JOB_SUSPENDED ? INT64_MAX : end;
+}
+
+static int64_t over_time(const struct core *c, const struct jobrec *r)
+{
+    const struct partrec *p = r->j.run_partition ? part_find(c, r->j.run_partition) : NULL;
+    return p && p->p.over_time_limit_us ? p->p.over_time_limit_us : c->settings.over_time_limit_us;
+}
+
+static int64_t kill_time(const struct core *c, const struct jobrec *r)
+{
+    int64_t end = job_limit_end(c, r), extra = over_time(c, r);
+    if (end == INT64_MAX || extra == TIME_UNLIMITED)
+        return INT64_MAX;
+    return end + extra;
+}
+
+struct limit_mail {
+    uint32_t type;
+    int64_t percent;
+};
+static const struct limit_mail limit_mails[] = {{MAIL_TIME_LIMIT_50, 50}, {MAIL_TIME_LIMIT_80, 80}, {MAIL_TIME_LIMIT_90, 90}};
+
+static int64_t mail_time(const struct core *c, const struct jobrec *r, const struct limit_mail *m)
+{
+    int64_t end = job_limit_end(c, r);
+    if (end == INT64_MAX || !(r->j.spec.mail_types & m->type) || (r->mailed & m->type))
+        return INT64_MAX;
+    return end - r->j.limit_us / 100 * (100 - m->percent);
+}
+
+static int64_t signal_time(const struct core *c, const struct jobrec *r)
+{
+    int64_t end = job_limit_end(c, r);
+    if (!r->j.spec.signal || r->warned || end == INT64_MAX)
+        return INT64_MAX;
+    return end - r->j.spec.signal_before_us;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t running_due(const struct core *c, const struct jobrec *r)
+{
+    int64_t due = least(kill_time(c, r), signal_time(c, r));
+    for (size_t i = 0; i < ARRAY_LEN(limit_mails); i++)
+        due = least(due, mail_time(c, r, &limit_mails[i]));
+    return due;
+}
+
+static int64_t pending_due(const struct core *c, const struct jobrec *r)
+{
+    int64_t due = INT64_MAX;
+    if (r->j.spec.begin_us > c->now_us)
+        due = r->j.spec.begin_us;
+    if (r->j.spec.deadline_us)
+        due = least(due, r->j.spec.deadline_us > c->now_us ? r->j.spec.deadline_us : c->now_us);
+    for (size_t i = 0; i < r->deps.n; i++) {
+        const struct dependency *d = &r->deps.v[i];
+        const struct jobrec *other = d->kind == DEP_AFTER && d->status == DEP_OPEN && d->delay_us ? job_find(c, d->job_id) : NULL;
+        if (other && other->j.start_us && other->j.start_us + d->delay_us > c->now_us)
+            due = least(due, other->j.start_us + d->delay_us);
+    }
+    return due;
+}
+
+static int64_t job_due(const struct core *c, const struct jobrec *r)
+{
+    if (r->j.state == JOB_PENDING)
+        return pending_due(c, r);
+    if (r->j.state == JOB_RUNNING)
+        return running_due(c, r);
+    if (job_state_over((enum job_state) r->j.state))
+        return r->j.end_us + c->settings.min_job_age_us;
+    return INT64_MAX;
+}
+
+void timer_arm(struct core *c, struct jobrec *r)
+{
+    int64_t due = job_due(c, r);
+    if (due == INT64_MAX || due == r->timer_us)
+        return;
+    r->timer_us = due;
+    heap_push(c, (struct alarm){.at_us = due, .job_id = r->j.id});
+}
+
+void node_timer_arm(struct core *c, uint32_t node, int64_t at_us)
+{
+    heap_push(c, (struct alarm){.at_us = at_us, .node = node});
+}
+
+int64_t timers_due(const struct core *c)
+{
+    return c->heap.n ? c->heap.v[0].at_us : INT64_MAX;
+}
+
+static void warn(struct core *c, struct jobrec *r)
+{
+    struct msg_signal m = {.job_id = r->j.id, .attempt = r->j.attempt, .signal = r->j.spec.signal, .batch = r->j.spec.signal_batch};
+    r->warned = true;
+    for (size_t i = 0; i < r->hold.n; i++) {
+        struct noderec *n = c->node.v[r->hold.v[i].node];
+        if (n->conn && !r->hold.v[i].released)
+            fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
+    }
+}
+
+static void running_fire(struct core *c, struct jobrec *r)
+{
+    if (signal_time(c, r) <= c->now_us)
+        warn(c, r);
+    for (size_t i = 0; i < ARRAY_LEN(limit_mails); i++)
+        if (mail_time(c, r, &limit_mails[i]) <= c->now_us) {
+            r->mailed |= limit_mails[i].type;
+            mail_job(c, r, limit_mails[i].type);
+        }
+    if (kill_time(c, r) <= c->now_us) {
+        mail_job(c, r, MAIL_TIME_LIMIT);
+        job_end(c, r, JOB_TIMEOUT, REASON_TIME_LIMIT, c->settings.kill_wait_us, "DUE TO TIME LIMIT");
+    }
+}
+
+/* A waiting job that can no longer end by its deadline is cancelled. */
+static void pending_fire(struct core *c, struct jobrec *r)
+{
+    if (r->j.spec.deadline_us && r->j.spec.deadline_us <= c->now_us)
+        job_over(c, r, JOB_DEADLINE, REASON_DEADLINE);
+    else
+        eligible_update(c, r);
+}
+
+/* An array's record stays until the last of its elements may go. */
+static bool may_forget(const struct core *c, const struct jobrec *r)
+{
+    if (!job_state_over((enum job_state) r->j.state) || r->j.end_us + c->settings.min_job_age_us > c->now_us)
+        return false;
+    const struct id_list *list = map_u64_get(c->dependents, r->j.array_job_id ? r->j.array_job_id : r->j.id);
+    for (size_t i = 0; list && i < list->id.n; i++) {
+        const struct jobrec *other = job_find(c, list->id.v[i]);
+        if (other && other->j.state == JOB_PENDING)
+            return false;
+    }
+    return true;
+}
+
+static void job_fire(struct core *c, struct jobrec *r)
+{
+    if (r->j.state == JOB_PENDING)
+        pending_fire(c, r);
+    else if (r->j.state == JOB_RUNNING)
+        running_fire(c, r);
+    else if (may_forget(c, r)) {
+        job_forget(c, r);
+        return;
+    } else if (job_state_over((enum job_state) r->j.state)) {
+        /* Somebody still waits for it: look again later. */
+        r->timer_us = c->now_us + c->settings.min_job_age_us + USEC_PER_SEC;
+        heap_push(c, (struct alarm){.at_us = r->timer_us, .job_id = r->j.id});
+        return;
+    }
+    timer_arm(c, r);
+}
+
+void timers_fire(struct core *c)
+{
+    while (c->heap.n && c->heap.v[0].at_us <= c->now_us) {
+        struct alarm a = heap_pop(c);
+        if (!a.job_id) {
+            node_silent(c, a.node);
+            continue;
+        }
+        struct jobrec *r = job_find(c, a.job_id);
+        if (!r || r->timer_us != a.at_us)
+            continue;
+        r->timer_us = 0;
+        job_fire(c, r);
+    }
+}
