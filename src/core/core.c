@@ -315,8 +315,10 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     al.n = known;
     int64_t end = job_limit_end(c, r);
     cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, r->j.run_partition, &al, r->j.start_us, end == INT64_MAX ? TIME_UNLIMITED : end);
-    if (r->j.state == JOB_SUSPENDED)
+    if (r->j.state == JOB_SUSPENDED || r->j.suspended_us)
         cluster_suspend(c->cluster, r->j.id, true);
+    if (r->j.state != JOB_SUSPENDED && r->j.suspended_us)
+        cluster_suspend(c->cluster, r->j.id, false);
 }
 
 static void deps_restore(struct core *c, struct jobrec *r, struct arena *a)

@@ -208,12 +208,23 @@ static uint32_t elements_now(const struct core *c, const struct jobrec *r)
     return (uint32_t) (n < UINT32_MAX ? n : UINT32_MAX);
 }
 
+/* Components of a heterogeneous job have numbers that follow each other. */
+static uint32_t het_size(const struct core *c, const struct jobrec *r)
+{
+    uint32_t n = 0;
+    const struct jobrec *other;
+    while (r->j.het_job_id && (other = job_find(c, r->j.het_job_id + n)) && other->j.het_job_id == r->j.het_job_id)
+        n++;
+    return n;
+}
+
 static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
 {
     struct waiting w = {
         .job_id = r->j.id,
         .req = &r->j.spec.req,
         .het_job_id = r->j.het_job_id,
+        .het_size = het_size(c, r),
         .uid = r->j.user_id,
         .elements = elements,
         .submit_us = r->j.submit_us,

@@ -66,16 +66,12 @@ static enum refusal suspend(struct core *c, struct jobrec *r)
     return REFUSE_NONE;
 }
 
-static enum refusal resume(struct core *c, struct jobrec *r, const char **detail)
+static enum refusal resume(struct core *c, struct jobrec *r)
 {
     if (!peer_operates(c, c->peer))
         return REFUSE_ACCESS_DENIED;
     if (r->j.state != JOB_SUSPENDED)
         return job_live(r) ? REFUSE_NOT_SUSPENDED : REFUSE_ALREADY_DONE;
-    if (!cluster_can_resume(c->cluster, r->j.id)) {
-        *detail = "its CPUs are in use by jobs that started meanwhile; resume it when they have ended";
-        return REFUSE_UNAVAILABLE;
-    }
     r->j.suspended_us += c->now_us - r->j.suspend_us;
     r->j.suspend_us = c->now_us;
     job_move(c, r, JOB_RUNNING);
@@ -117,7 +113,7 @@ static enum refusal act(struct core *c, struct jobrec *r, void *ctx, const char 
     case ACTION_SUSPEND:
         return suspend(c, r);
     case ACTION_RESUME:
-        return resume(c, r, detail);
+        return resume(c, r);
     case ACTION_TOP:
         return top(c, r);
     }
