@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 #define TIMEOUT_MS_DEFAULT 60000
-#define READ_BYTES         (64u << 10)
+#define READ_BYTES         (16u << 10) /* most answers are small: room that needs no mapping of its own */
+#define READ_MORE_BYTES    (256u << 10)
 
 struct client {
     int fd;
@@ -118,9 +119,10 @@ static bool bytes_send(struct client *c, const char *data, size_t len, struct er
 
 static bool bytes_receive(struct client *c, int64_t deadline, struct err *ret_err)
 {
-    str_reserve(&c->in, READ_BYTES);
+    size_t room = c->in.len < READ_BYTES ? READ_BYTES : READ_MORE_BYTES;
+    str_reserve(&c->in, room);
     for (;;) {
-        ssize_t n = recv(c->fd, c->in.data + c->in.len, READ_BYTES, MSG_DONTWAIT);
+        ssize_t n = recv(c->fd, c->in.data + c->in.len, room, MSG_DONTWAIT);
         if (n > 0) {
             c->in.len += (size_t)n;
             return true;

@@ -82,11 +82,11 @@ eventually() {
 @test "reconfigure: by message and by SIGHUP; a bad file is refused and the old one stays" {
     start
     echo 'MinJobAge=77' >> "$S/remuda.conf"
-    run frames message '{"type":"daemon","seq":1,"action":"RECONFIGURE"}'
+    run frames message '{"type":"daemon","call":1,"action":"RECONFIGURE"}'
     [ "$output" = "done NONE" ]
     frames query SETTINGS | grep -q 'key=MinJobAge value=77 sec'
     echo 'MinJobAge=soon' >> "$S/remuda.conf"
-    run frames message '{"type":"daemon","seq":1,"action":"RECONFIGURE"}'
+    run frames message '{"type":"daemon","call":1,"action":"RECONFIGURE"}'
     [[ "$output" == "done UPDATE "*"remuda.conf:5: MinJobAge"* ]]
     frames query SETTINGS | grep -q 'key=MinJobAge value=77 sec'
     sed -i '$d' "$S/remuda.conf"
@@ -112,9 +112,9 @@ eventually() {
     [[ "${lines[0]}" == "done BAD_MESSAGE "* ]]
     run frames garbage '\xff\xff\xff\xff\x00\x00\x00\x00'
     [[ "${lines[0]}" == "done BAD_MESSAGE "* ]]
-    run frames message '{"type":"nonsense","seq":1}'
+    run frames message '{"type":"nonsense","call":1}'
     [[ "$output" == "done BAD_MESSAGE "*nonsense* ]]
-    run frames message '{"type":"done","seq":1}'
+    run frames message '{"type":"done","call":1}'
     [[ "$output" == "done BAD_MESSAGE "* ]]
     run frames ping
     [ "$output" = "done NONE" ]
@@ -215,8 +215,8 @@ eventually() {
     eventually test -s "$BATS_TEST_TMPDIR/port"
     printf 'SmtpServer=127.0.0.1:%s\nMailFrom=cluster@here\nMailDomain=site.org\n' "$(cat "$BATS_TEST_TMPDIR/port")" >> "$S/remuda.conf"
     start
-    job=$(frames message '{"type":"submit","seq":1,"specs":[{"name":"mailed","batch":true,"work_dir":"/tmp","mail_types":255,"mail_user":"ann"}]}' | awk '{print $2}')
-    frames message "{\"type\":\"cancel\",\"seq\":1,\"ids\":\"$job\"}"
+    job=$(frames message '{"type":"submit","call":1,"specs":[{"name":"mailed","batch":true,"work_dir":"/tmp","mail_types":255,"mail_user":"ann"}]}' | awk '{print $2}')
+    frames message "{\"type\":\"cancel\",\"call\":1,\"ids\":\"$job\"}"
     eventually grep -q "Job_id=$job Name=mailed" "$BATS_TEST_TMPDIR/mails"
     grep -q '^ENVELOPE <cluster@here> <ann@site.org>' "$BATS_TEST_TMPDIR/mails"
 }

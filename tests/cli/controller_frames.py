@@ -20,7 +20,7 @@ class Connection:
 
     def send(self, kind, raw=b"", **fields):
         self.seq += 1
-        text = json.dumps({"type": kind, "seq": self.seq, **fields}).encode()
+        text = json.dumps({"type": kind, "call": self.seq, **fields}).encode()
         self.socket.sendall(struct.pack(">II", len(text), len(raw)) + text + raw)
         return self.seq
 
