@@ -1,7 +1,9 @@
-/* The store: rows in, rows out. One SQL schema made from the field tables (model/message.h STORE_TABLES), SQLite behind it, a memory twin
- * with the same operations for simulators and tests. Nothing but store/ knows which database it is.
+/* The store: rows in, rows out. One SQL schema made from the field tables (model/message.h STORE_TABLES),
+ * SQLite behind it, a memory twin with the same operations for simulators and tests. Nothing but store/ knows
+ * which database it is.
  *
- * A commit is a batch: plain rows, a sequence number, the writer's epoch, stored in the same transaction. Applying a batch is deterministic. */
+ * A commit is a batch: plain rows, a sequence number, the writer's epoch, stored in the same transaction.
+ * Applying a batch is deterministic. */
 #ifndef REMUDA_STORE_STORE_H
 #define REMUDA_STORE_STORE_H
 
@@ -35,26 +37,36 @@ void batch_add(struct batch *b, enum row_op op, enum store_table table, const vo
 
 struct store; /* opaque; use from one thread at a time */
 
-/* Each returns NULL/false with ret_err (ERR_UNAVAILABLE: disk full, locked, I/O error: trying again later may work; the store stays usable). */
-struct store *store_open_sqlite(const char *path, bool read_only, struct err *ret_err); /* makes file and schema; adds columns a newer release has */
+/* Each returns NULL/false with ret_err (ERR_UNAVAILABLE: disk full, locked, I/O error: trying again later may
+ * work; the store stays usable). */
+struct store *store_open_sqlite(
+    const char *path, bool read_only,
+    struct err *ret_err); /* makes file and schema; adds columns a newer release has */
 struct store *store_open_memory(void);
 void store_close(struct store *s);
 
-/* All or nothing, durable when it returns true (SQLite: WAL, synchronous=FULL). Fails with ERR_DENIED if the stored epoch is newer than the batch's. */
+/* All or nothing, durable when it returns true (SQLite: WAL, synchronous=FULL). Fails with ERR_DENIED if the
+ * stored epoch is newer than the batch's. */
 bool store_commit(struct store *s, const struct batch *b, struct err *ret_err);
-/* Takes over as the writer: stores and returns a new epoch, higher than any before; *ret_seq is the last committed sequence number. */
+/* Takes over as the writer: stores and returns a new epoch, higher than any before; *ret_seq is the last
+ * committed sequence number. */
 bool store_take_epoch(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq, struct err *ret_err);
 
 typedef void (*store_row_fn)(void *ctx, const void *record); /* record and texts are valid during the call */
-/* All rows of a table in key order. For TABLE_JOB, live_only leaves out jobs that are over and ended before `ended_after_us`. */
-bool store_load(struct store *s, enum store_table table, bool live_only, int64_t ended_after_us, store_row_fn fn, void *ctx,
-                struct err *ret_err);
-/* History for sacct: jobs (TABLE_JOB, with q->duplicates also TABLE_JOB_RUN) that match q (ids, uids, states, partitions, names, accounts, qos, nodes, from_us, to_us as
- * sacct(1) defines them), in order of job id, or the steps of such jobs. Array references match all elements. */
-bool store_query_jobs(struct store *s, const struct msg_query *q, store_row_fn fn, void *ctx, struct err *ret_err);
-bool store_query_steps(struct store *s, uint64_t job_id, uint32_t attempt, store_row_fn fn, void *ctx, struct err *ret_err);
+/* All rows of a table in key order. For TABLE_JOB, live_only leaves out jobs that are over and ended before
+ * `ended_after_us`. */
+bool store_load(struct store *s, enum store_table table, bool live_only, int64_t ended_after_us,
+                store_row_fn fn, void *ctx, struct err *ret_err);
+/* History for sacct: jobs (TABLE_JOB, with q->duplicates also TABLE_JOB_RUN) that match q (ids, uids, states,
+ * partitions, names, accounts, qos, nodes, from_us, to_us as sacct(1) defines them), in order of job id, or
+ * the steps of such jobs. Array references match all elements. */
+bool store_query_jobs(struct store *s, const struct msg_query *q, store_row_fn fn, void *ctx,
+                      struct err *ret_err);
+bool store_query_steps(struct store *s, uint64_t job_id, uint32_t attempt, store_row_fn fn, void *ctx,
+                       struct err *ret_err);
 /* One payload; false with ERR_NOT_FOUND if there is none. Blobs live in the arena. */
-bool store_payload(struct store *s, uint64_t job_id, struct arena *a, struct payload *ret, struct err *ret_err);
+bool store_payload(struct store *s, uint64_t job_id, struct arena *a, struct payload *ret,
+                   struct err *ret_err);
 const char *store_describe(const struct store *s); /* "SQLite /path/remuda.db" */
 
 /* Memory twin only: the next `count` commits fail with ERR_UNAVAILABLE (fault worlds). */

@@ -1,0 +1,287 @@
+/* SQLite behind store.h.
+ *
+ * A commit: BEGIN IMMEDIATE (the write lock, so that what is read next cannot change), compare epoch and
+ * number, apply the rows, store the number, COMMIT. With WAL and synchronous=FULL the COMMIT is one fsync of
+ * the log, whatever the number of rows. Anything that fails rolls back, and the handle is as before: a full
+ * disk that has room again needs no new handle.
+ *
+ * The log is copied into the database every CHECKPOINT_PAGES pages: pages that change often (the newest jobs)
+ * are copied once for many commits. Readers have handles of their own and see the last commit before they
+ * began. */
+#include "base/alloc.h"
+#include "base/str.h"
+#include "store/sqlite_query.h"
+#include "store/sqlite_schema.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUSY_MS          1000
+#define CHECKPOINT_PAGES 4000 /* of 4 KiB */
+#define CACHE_KIB        8192
+
+struct sqlite {
+    struct store store;
+    sqlite3 *db;
+    struct sql_table table[STORE_TABLE_COUNT];
+    sqlite3_stmt *begin, *commit, *facts, *set_fact;
+    uint64_t unsure_seq; /* batch whose COMMIT failed; 0 = none */
+};
+
+struct sqlite_cursor {
+    struct cursor cursor;
+    const struct sql_table *table;
+    sqlite3_stmt *st;
+    void *record;
+};
+
+static struct sqlite *sqlite_of(struct store *s)
+{
+    return (struct sqlite *)s;
+}
+
+/* ---- opening and closing
+ * -----------------------------------------------------------------------------------------------------------
+ */
+
+static void sqlite_close(struct store *store)
+{
+    struct sqlite *s = sqlite_of(store);
+    sqlite3_finalize(s->begin);
+    sqlite3_finalize(s->commit);
+    sqlite3_finalize(s->facts);
+    sqlite3_finalize(s->set_fact);
+    for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
+        sql_table_done(&s->table[i]);
+    sqlite3_close(s->db);
+    free(s->store.description);
+    free(s);
+}
+
+/* Environments hold secrets: the file is its owner's alone. SQLite gives the log the mode of the database. */
+static bool make_file(const char *path, struct err *ret_err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_set(ret_err, ERR_UNAVAILABLE, "cannot open the store %s: %s", path,
+                       strerrordesc_np(errno));
+    close(fd);
+    return true;
+}
+
+static bool set_up(struct sqlite *s, bool read_only, struct err *ret_err)
+{
+    struct str sql = STR_INIT;
+    sqlite3_busy_timeout(s->db, BUSY_MS);
+    str_addf(&sql, "PRAGMA cache_size=-%d; PRAGMA temp_store=MEMORY;", CACHE_KIB);
+    if (!read_only)
+        str_addf(&sql,
+                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=%d; PRAGMA "
+                 "journal_size_limit=%d;",
+                 CHECKPOINT_PAGES, 2 * CHECKPOINT_PAGES * 4096);
+    bool good =
+        sql_exec(s->db, str_text(&sql), ret_err) && sql_schema_make(s->db, s->table, read_only, ret_err);
+    str_done(&sql);
+    return good;
+}
+
+static bool prepare(struct sqlite *s, const char *sql, sqlite3_stmt **ret, struct err *ret_err)
+{
+    int rc = sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret, NULL);
+    return rc == SQLITE_OK || sql_failed(s->db, rc, "preparing", ret_err);
+}
+
+static bool prepare_table(struct sqlite *s, struct sql_table *t, struct err *ret_err)
+{
+    struct str put = STR_INIT, del = STR_INIT;
+    sql_put_text(t, &put);
+    sql_delete_text(t, &del);
+    bool good = prepare(s, str_text(&put), &t->put, ret_err) && prepare(s, str_text(&del), &t->del, ret_err);
+    str_done(&put);
+    str_done(&del);
+    return good;
+}
+
+static bool prepare_writer(struct sqlite *s, struct err *ret_err)
+{
+    for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
+        if (!prepare_table(s, &s->table[i], ret_err))
+            return false;
+    return prepare(s, "BEGIN IMMEDIATE", &s->begin, ret_err) && prepare(s, "COMMIT", &s->commit, ret_err) &&
+           prepare(s,
+                   "SELECT (SELECT value FROM meta WHERE key='" META_EPOCH
+                   "'), (SELECT value FROM meta WHERE key='" META_SEQ "')",
+                   &s->facts, ret_err) &&
+           prepare(s, "UPDATE meta SET value=?2 WHERE key=?1", &s->set_fact, ret_err);
+}
+
+/* ---- committing
+ * ----------------------------------------------------------------------------------------------------------------------
+ */
+
+/* Runs a statement that yields no rows, and leaves it ready for the next time. */
+static bool run(struct sqlite *s, sqlite3_stmt *st, const char *doing, struct err *ret_err)
+{
+    int rc = sqlite3_step(st);
+    if (rc != SQLITE_DONE)
+        sql_failed(s->db, rc, doing, ret_err);
+    sqlite3_reset(st);
+    return rc == SQLITE_DONE;
+}
+
+/* A failed statement may have ended the transaction already. */
+static bool roll_back(struct sqlite *s)
+{
+    if (!sqlite3_get_autocommit(s->db))
+        sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+    return false;
+}
+
+static bool read_facts(struct sqlite *s, uint64_t *ret_epoch, uint64_t *ret_seq, struct err *ret_err)
+{
+    int rc = sqlite3_step(s->facts);
+    if (rc == SQLITE_ROW) {
+        *ret_epoch = (uint64_t)sqlite3_column_int64(s->facts, 0);
+        *ret_seq = (uint64_t)sqlite3_column_int64(s->facts, 1);
+    } else {
+        sql_failed(s->db, rc, "reading its epoch", ret_err);
+    }
+    sqlite3_reset(s->facts);
+    return rc == SQLITE_ROW;
+}
+
+static bool set_fact(struct sqlite *s, const char *key, uint64_t value, struct err *ret_err)
+{
+    struct str text = STR_INIT;
+    str_add_u64(&text, value);
+    sqlite3_bind_text(s->set_fact, 1, key, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s->set_fact, 2, str_text(&text), -1, SQLITE_TRANSIENT);
+    str_done(&text);
+    return run(s, s->set_fact, "storing a number", ret_err);
+}
+
+static bool apply_row(struct sqlite *s, const struct row *row, struct err *ret_err)
+{
+    struct sql_table *t = &s->table[row->table];
+    sqlite3_stmt *st = row->op == ROW_PUT ? t->put : t->del;
+    sqlite3_clear_bindings(st);
+    int rc = row->op == ROW_PUT ? sql_bind_record(t, st, row->record) : sql_bind_key(t, st, row->record);
+    if (rc != SQLITE_OK)
+        return sql_failed(s->db, rc, "binding a row", ret_err);
+    return run(s, st, "writing a row", ret_err);
+}
+
+static bool apply_batch(struct sqlite *s, const struct batch *b, struct err *ret_err)
+{
+    uint64_t epoch = 0, seq = 0;
+    if (!read_facts(s, &epoch, &seq, ret_err))
+        return false;
+    /* The COMMIT before said it failed, yet the batch is there: done. */
+    if (b->seq == s->unsure_seq && seq == b->seq && epoch == b->epoch)
+        return true;
+    if (!batch_may_follow(b, epoch, seq, ret_err))
+        return false;
+    for (size_t i = 0; i < b->n; i++)
+        if (!apply_row(s, &b->row[i], ret_err))
+            return false;
+    return set_fact(s, META_SEQ, b->seq, ret_err);
+}
+
+static bool sqlite_commit(struct store *store, const struct batch *b, struct err *ret_err)
+{
+    struct sqlite *s = sqlite_of(store);
+    if (!run(s, s->begin, "beginning a commit", ret_err))
+        return false;
+    if (!apply_batch(s, b, ret_err))
+        return roll_back(s);
+    if (!run(s, s->commit, "committing", ret_err)) {
+        s->unsure_seq = b->seq;
+        return roll_back(s);
+    }
+    s->unsure_seq = 0;
+    return true;
+}
+
+static bool sqlite_take_epoch(struct store *store, uint64_t *ret_epoch, uint64_t *ret_seq,
+                              struct err *ret_err)
+{
+    struct sqlite *s = sqlite_of(store);
+    if (!run(s, s->begin, "taking over", ret_err))
+        return false;
+    if (!read_facts(s, ret_epoch, ret_seq, ret_err) || !set_fact(s, META_EPOCH, *ret_epoch + 1, ret_err) ||
+        !run(s, s->commit, "taking over", ret_err))
+        return roll_back(s);
+    *ret_epoch += 1;
+    return true;
+}
+
+/* ---- cursors
+ * ---------------------------------------------------------------------------------------------------------------------------
+ */
+
+static void sqlite_done(struct cursor *cursor)
+{
+    struct sqlite_cursor *c = (struct sqlite_cursor *)cursor;
+    sqlite3_finalize(c->st);
+    free(c->record);
+    free(c);
+}
+
+static struct cursor *sqlite_open(struct store *store, const struct scan *scan, struct err *ret_err)
+{
+    struct sqlite *s = sqlite_of(store);
+    struct sqlite_cursor *c = xcalloc(1, sizeof *c);
+    c->cursor = (struct cursor){.store = store, .scan = scan};
+    c->table = &s->table[scan->table];
+    c->record = xcalloc(1, c->table->row->fields->size);
+    c->st = sql_query_prepare(s->db, c->table, scan, ret_err);
+    if (c->st)
+        return &c->cursor;
+    sqlite_done(&c->cursor);
+    return NULL;
+}
+
+static const void *sqlite_next(struct cursor *cursor, bool *ret_failed, struct err *ret_err)
+{
+    struct sqlite_cursor *c = (struct sqlite_cursor *)cursor;
+    int rc = sqlite3_step(c->st);
+    if (rc == SQLITE_DONE)
+        return NULL;
+    memset(c->record, 0, c->table->row->fields->size);
+    if (rc != SQLITE_ROW)
+        *ret_failed = !sql_failed(sqlite_of(cursor->store)->db, rc, "reading", ret_err);
+    else
+        *ret_failed = !sql_read_record(c->table, c->st, c->record, ret_err);
+    return *ret_failed ? NULL : c->record;
+}
+
+struct store *store_open_sqlite(const char *path, bool read_only, struct err *ret_err)
+{
+    static const struct store_ops ops = {
+        .close = sqlite_close,
+        .commit = sqlite_commit,
+        .take_epoch = sqlite_take_epoch,
+        .open = sqlite_open,
+        .next = sqlite_next,
+        .done = sqlite_done,
+    };
+    if (!read_only && !make_file(path, ret_err))
+        return NULL;
+    struct sqlite *s = xcalloc(1, sizeof *s);
+    s->store = (struct store){.ops = &ops, .description = xasprintf("SQLite %s", path)};
+    for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
+        sql_table_init(&s->table[i], (enum store_table)i);
+    int flags = (read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX;
+    int rc = sqlite3_open_v2(path, &s->db, flags, NULL);
+    if (rc != SQLITE_OK)
+        sql_failed(s->db, rc, "opening", ret_err);
+    if (rc == SQLITE_OK && set_up(s, read_only, ret_err) && (read_only || prepare_writer(s, ret_err)))
+        return &s->store;
+    err_prefix(ret_err, "%s", path);
+    sqlite_close(&s->store);
+    return NULL;
+}

@@ -1,0 +1,60 @@
+/* The SQL schema, made from the field tables: names as they are, numbers, booleans and times INTEGER (times
+ * in µs since 1970 UTC), texts and names of enums TEXT, blobs BLOB. Zeros are NULL, except in keys and in
+ * columns called "state". */
+#ifndef REMUDA_STORE_SQLITE_SCHEMA_H
+#define REMUDA_STORE_SQLITE_SCHEMA_H
+
+#include "base/err.h"
+#include "store/store_ops.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct column {
+    const struct field *f;
+    bool always;  /* written even when zero */
+    bool present; /* the file has it; a read-only handle may look at the file of an older release */
+    uint64_t own; /* ENUM: bit set for each value that alone has its name */
+};
+
+/* How a table is written and read. */
+struct sql_table {
+    const struct store_table_row *row;
+    const struct field *key[KEY_FIELDS_MAX];
+    size_t nkey;
+    struct column *column; /* as many as row->fields->n; owned */
+    sqlite3_stmt *put, *del;
+};
+
+/* SQL of job states that are not over, and of those that are: `state IN (…)` and `state NOT IN (…)`. */
+void sql_job_live(struct str *out);
+void sql_job_over(struct str *out);
+
+void sql_table_init(struct sql_table *t, enum store_table table);
+void sql_table_done(struct sql_table *t);
+/* Makes tables and indexes, adds missing columns (unless read_only), and notes which columns there are. One
+ * transaction. */
+bool sql_schema_make(sqlite3 *db, struct sql_table table[STORE_TABLE_COUNT], bool read_only,
+                     struct err *ret_err);
+
+void sql_put_text(const struct sql_table *t, struct str *out);
+void sql_delete_text(const struct sql_table *t, struct str *out);
+/* SELECT of all columns in the order of the fields, without WHERE. */
+void sql_select_text(const struct sql_table *t, struct str *out);
+void sql_order_text(const struct sql_table *t, struct str *out);
+
+/* Binds the non-zero fields; others must be NULL (sqlite3_clear_bindings). Texts and blobs must live until
+ * the statement is reset. */
+int sql_bind_record(const struct sql_table *t, sqlite3_stmt *st, const void *record);
+int sql_bind_key(const struct sql_table *t, sqlite3_stmt *st, const void *record);
+/* Fills a zeroed record from the row; texts and blobs point into the statement. False if a name of an enum is
+ * unknown. */
+bool sql_read_record(const struct sql_table *t, sqlite3_stmt *st, void *record, struct err *ret_err);
+
+/* Error of SQLite → ours. Always false. */
+bool sql_failed(sqlite3 *db, int rc, const char *doing, struct err *ret_err);
+bool sql_exec(sqlite3 *db, const char *sql, struct err *ret_err);
+
+#endif

@@ -1,0 +1,59 @@
+/* What a kind of store must be able to do. Everything else (what matches a query, in what order) is written
+ * once, in store.c and job_filter.c. */
+#ifndef REMUDA_STORE_STORE_OPS_H
+#define REMUDA_STORE_STORE_OPS_H
+
+#include "store/job_filter.h"
+#include "store/store.h"
+
+#define KEY_FIELDS_MAX 3u
+
+/* Which rows to visit. A kind of store may visit more than these: the caller checks each row with scan_wants.
+ */
+struct scan {
+    enum store_table table;
+    const struct job_filter *filter; /* JOB, JOB_RUN: those that match; NULL = all */
+    bool live_only; /* JOB: those not over, or ended at ended_after_us or later; STEP: of such jobs (exact) */
+    int64_t ended_after_us;
+    bool of_job; /* STEP, PAYLOAD: of this one */
+    uint64_t job_id;
+};
+
+struct cursor {
+    struct store *store;
+    const struct scan *scan;
+};
+
+struct store_ops {
+    void (*close)(struct store *s);
+    bool (*commit)(struct store *s, const struct batch *b, struct err *ret_err);
+    bool (*take_epoch)(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq, struct err *ret_err);
+    /* Rows in key order. `scan` stays the caller's and must outlive the cursor. NULL with ret_err. */
+    struct cursor *(*open)(struct store *s, const struct scan *scan, struct err *ret_err);
+    /* The next row, valid until the next call. NULL at the end, or with *ret_failed = true and ret_err. */
+    const void *(*next)(struct cursor *c, bool *ret_failed, struct err *ret_err);
+    void (*done)(struct cursor *c);
+};
+
+struct store {
+    const struct store_ops *ops;
+    char *description; /* owned by the kind */
+};
+
+/* The fields that make the key of a table, in order; returns how many. */
+size_t table_key(enum store_table table, const struct field *ret[KEY_FIELDS_MAX]);
+bool scan_wants(const struct scan *scan, const void *record);
+/* Is the job of interest to a controller that starts: not over, or over for a short time only? */
+bool job_is_recent(const struct job *j, int64_t ended_after_us);
+
+/* The small facts the store itself keeps in TABLE_META. */
+#define META_EPOCH     "epoch"
+#define META_SEQ       "seq"
+#define META_SCHEMA    "schema_version"
+#define SCHEMA_VERSION "1"
+
+/* May a batch of this epoch and number follow what is stored? ERR_DENIED if the epoch is newer here;
+ * ERR_INVALID if the number does not follow. */
+bool batch_may_follow(const struct batch *b, uint64_t epoch, uint64_t seq, struct err *ret_err);
+
+#endif
