@@ -284,7 +284,7 @@ static void result_fill(struct parser *p, struct config *ret)
 
 static void parser_done(struct parser *p)
 {
-    map_str_free(p->node_number);
+    map_str_free(p->node_index);
     map_str_free(p->part_seen);
     vec_done(&p->node);
     vec_done(&p->part);
@@ -304,7 +304,7 @@ bool config_parse(const char *text, const char *file, config_reader reader, void
         .reader = reader,
         .reader_ctx = ctx,
         .default_part = {.priority_tier = 1, .priority_job_factor = 1},
-        .node_number = map_str_new(),
+        .node_index = map_str_new(),
         .part_seen = map_str_new(),
     };
     settings_default(&config.settings);

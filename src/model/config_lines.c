@@ -100,10 +100,10 @@ static bool node_add(struct parser *p, const struct node *n, struct err *ret_err
         return err_set(ret_err, ERR_LIMIT, "%.40s… is longer than %u bytes", n->name, LIMIT_NAME_BYTES - 1);
     if (p->node.n == LIMIT_NODES)
         return err_set(ret_err, ERR_LIMIT, "%s would be one more than %u nodes", n->name, LIMIT_NODES);
-    if (map_str_get(p->node_number, n->name))
+    if (map_str_get(p->node_index, n->name))
         return err_set(ret_err, ERR_EXISTS, "%s is described twice", n->name);
+    map_str_put(p->node_index, n->name, arena_dup(p->a, &p->node.n, sizeof p->node.n));
     vec_push(&p->node, *n);
-    map_str_put(p->node_number, n->name, (void *)(uintptr_t)p->node.n);
     return true;
 }
 
@@ -268,8 +268,8 @@ bool config_line_take(struct parser *p, const struct line *line, bool *ret_mine,
 
 static struct node *node_find(const struct parser *p, const char *name)
 {
-    uintptr_t number = (uintptr_t)map_str_get(p->node_number, name);
-    return number ? &p->node.v[number - 1] : NULL;
+    const size_t *index = map_str_get(p->node_index, name);
+    return index ? &p->node.v[*index] : NULL;
 }
 
 static bool has_feature(const struct node *n, const char *feature)
@@ -279,6 +279,15 @@ static bool has_feature(const struct node *n, const char *feature)
         if (span_is(span_trim(piece), feature))
             return true;
     return false;
+}
+
+/* Adds all nodes, or all with the feature. */
+static void all_add(const struct parser *p, const char *feature, struct hostlist *out)
+{
+    CHECK(p->node.v || !p->node.n);
+    for (size_t i = 0; i < p->node.n; i++)
+        if (!feature || has_feature(&p->node.v[i], feature))
+            hostlist_add(out, p->node.v[i].name);
 }
 
 static bool names_resolve(const struct parser *p, const char *text, bool sets, struct hostlist *out,
@@ -295,9 +304,8 @@ static bool set_resolve(const struct parser *p, const char *name, struct hostlis
         if (!text_is(set->name, name))
             continue;
         found = true;
-        for (size_t n = 0; set->feature && n < p->node.n; n++)
-            if (has_feature(&p->node.v[n], set->feature))
-                hostlist_add(out, p->node.v[n].name);
+        if (set->feature)
+            all_add(p, set->feature, out);
         if (set->nodes)
             *ret_ok = names_resolve(p, set->nodes, false, out, ret_err);
     }
@@ -313,8 +321,7 @@ static bool name_resolve(const struct parser *p, const char *name, bool sets, st
         return true;
     }
     if (text_is_nocase(name, "ALL")) {
-        for (size_t i = 0; i < p->node.n; i++)
-            hostlist_add(out, p->node.v[i].name);
+        all_add(p, NULL, out);
         return true;
     }
     if (sets && set_resolve(p, name, out, &ok, ret_err))

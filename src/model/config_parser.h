@@ -44,7 +44,7 @@ struct parser {
     unsigned depth;  /* of Include */
     struct node_draft default_node;
     struct partition default_part;
-    struct map_str *node_number; /* name → index in node plus 1 */
+    struct map_str *node_index; /* name → a size_t in the arena: index in node */
     struct map_str *part_seen;
     VEC(struct node) node;
     VEC(struct partition) part;

@@ -90,7 +90,7 @@ uint64_t record_hash(const struct fields *t, const void *record, uint64_t hash);
 
 static inline void *field_ptr(const struct field *f, const void *record)
 {
-    return (char *) (uintptr_t) record + f->offset;
+    return (char *) record + f->offset;
 }
 
 #endif

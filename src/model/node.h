@@ -26,7 +26,7 @@ extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
     X(I32, sockets, 0, "sockets")                                                               \
     X(I32, cores_per_socket, 0, "cores on each socket")                                         \
     X(I32, threads_per_core, 0, "threads of each core")                                         \
-    X(MIB, memory_mib, 0, "memory to schedule (RealMemory)")                                    \
+    X(MIB, memory_mib, 0, "memory to schedule (RealMemory); 0 = not configured")                \
     X(MIB, memory_spec_mib, 0, "memory set aside for the system (MemSpecLimit)")                \
     X(I32, core_spec, 0, "cores set aside for the system (CoreSpecCount)")                      \
     X(MIB, tmp_disk_mib, 0, "temporary disk (TmpDisk)")                                         \
@@ -55,7 +55,8 @@ extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
     X(I32, jobs_cleaning, 0, "of these, being cleaned (computed)")                              \
     X(BOOL, planned, 0, "kept for a promised start (computed)")                                 \
     X(BOOL, reserved, 0, "inside an active reservation (computed)")                             \
-    X(BOOL, maint, 0, "inside an active maintenance reservation (computed)")
+    X(BOOL, maint, 0, "inside an active maintenance reservation (computed)")                    \
+    X(TEXT, comment, 0, "administrator's comment")
 
 struct node {
     NODE_FIELDS(FIELD_MEMBER)

@@ -16,11 +16,6 @@ const struct setting setting_table[] = {
 };
 const size_t setting_count = ARRAY_LEN(setting_table);
 
-static void *at(const struct setting *k, const struct settings *s)
-{
-    return (char *)(uintptr_t)s + k->offset;
-}
-
 bool setting_parse_bool(const char *text, bool *ret, struct err *ret_err)
 {
     static const char *const yes[] = {"YES", "TRUE", "ON", "1"}, *const no[] = {"NO", "FALSE", "OFF", "0"};
@@ -160,7 +155,7 @@ static bool frequency_parse(const char *text, int64_t *ret_us, struct err *ret_e
 /* Intervals that must not be nothing. */
 static bool interval_parse(const struct setting *k, const char *text, int64_t *ret_us, struct err *ret_err)
 {
-    int64_t us;
+    int64_t us = 0;
     if (!setting_parse_span(text, k->unit, &us, ret_err))
         return false;
     if (us < USEC_PER_SEC && text_is(k->key, "HeartbeatInterval"))
@@ -180,7 +175,7 @@ static const char *spelling(const char *key, const char *text)
 bool setting_set(const struct setting *k, struct settings *s, const char *text, struct err *ret_err)
 {
     int64_t number;
-    void *to = at(k, s);
+    void *to = (char *)s + k->offset;
     text = spelling(k->key, text);
     switch (k->type) {
     case SETTING_TEXT:
@@ -218,7 +213,7 @@ void settings_default(struct settings *s)
 
 void setting_format(const struct setting *k, const struct settings *s, struct str *out)
 {
-    const void *from = at(k, s);
+    const void *from = (const char *)s + k->offset;
     switch (k->type) {
     case SETTING_TEXT: {
         const char *text = *(const char *const *)from;

@@ -10,6 +10,7 @@
 #include "model/partition.h"
 
 /* X(type, member, Key, default as text, unit shown by scontrol ("" none; "sec" for spans), doc)
+ * A doc that starts with "kept for compatibility" marks a key without effect: giving it is a warning.
  * Types: TEXT, I32, BOOL (YES/NO, 1/0), SPAN (seconds in the file), MIB, POLICY (enum limit_policy). */
 #define SETTINGS(X)                                                                                                        \
     X(TEXT, cluster_name, ClusterName, "remuda", "", "name of the cluster")                                                \
@@ -122,7 +123,7 @@ struct config {
 typedef const char *(*config_reader)(void *ctx, const char *path, struct arena *a, struct err *ret_err);
 
 /* Parses slurm.conf's grammar: Key=Value pairs separated by blanks, '#' comments, backslash continuation, quotes, NodeName=DEFAULT and
- * PartitionName=DEFAULT, ranges in names, Include FILE. Keys in any letter case. Unknown keys, and known Slurm keys that have no effect
+ * PartitionName=DEFAULT, ranges in names, NodeSet, DownNodes, Include FILE. Keys in any letter case. Unknown keys, and known Slurm keys that have no effect
  * here, give warnings; bad values are errors that name file, line, key, what is allowed. ret is filled only on success. */
 bool config_parse(const char *text, const char *file, config_reader reader, void *ctx, struct config *ret, struct err *ret_err);
 void config_done(struct config *c);
