@@ -42,7 +42,7 @@ struct turns {
     struct worker *writer;
     struct turn a, b;
     struct turn *open, *sent; /* sent: at the writer, or being retried; NULL = the writer is free */
-    bool writing;             /* the writer has it now */
+    bool woke; /* the core was woken since the last hand-over, and that is enough until the next */
     uint64_t seq, epoch, count;
     struct timer *wake, *retry;
     bool away;
@@ -233,7 +233,6 @@ static void commit_done(void *ctx)
 {
     struct turns *t = ctx;
     struct turn *turn = t->sent;
-    t->writing = false;
     if (turn->ok) {
         t->sent = NULL;
         turn_release(t, turn);
@@ -279,7 +278,6 @@ static void grace_over(void *ctx)
 
 static void turn_write(struct turns *t)
 {
-    t->writing = true;
     worker_add(t->writer, commit_run, commit_done, t);
 }
 
@@ -317,12 +315,27 @@ static void turn_close(struct turns *t)
     turn->batch->seq = ++t->seq;
     turn->batch->epoch = t->epoch;
     t->sent = turn;
+    t->woke = false;
     turn_write(t);
 }
 
 static void wake_due(void *ctx)
 {
     (void)ctx; /* that the loop woke is enough: turns_run looks what is due */
+}
+
+/* While the writer is busy the core is woken once: what a further plan decides could not be let out sooner anyway, so under load there is
+ * one plan a commit. The end of the commit brings the next round. */
+static void wake_if_due(struct turns *t)
+{
+    int64_t now = clock_now_us();
+    if (!t->sent)
+        t->woke = false;
+    if (t->woke || core_wake_due(t->c->core) > now)
+        return;
+    t->woke = t->sent != NULL;
+    turns_step(t, &(struct event){.kind = EV_WAKE, .now_us = now});
+    turn_close(t);
 }
 
 /* The loop's hook before it sleeps. */
@@ -338,10 +351,6 @@ static void turns_run(void *ctx)
             sessions_close(t->c->sessions, false);
         return;
     }
-    int64_t now = clock_now_us();
-    if (core_wake_due(t->c->core) <= now) {
-        turns_step(t, &(struct event){.kind = EV_WAKE, .now_us = now});
-        turn_close(t);
-    }
-    timer_set_at(t->wake, core_wake_due(t->c->core));
+    wake_if_due(t);
+    timer_set_at(t->wake, t->woke ? INT64_MAX : core_wake_due(t->c->core));
 }
