@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""make bench: each figure beside a baseline measured in the same run, because timings on these machines are noisy and ratios are not.
+
+Usage: bench.py BUILD STAGE   (BENCH=name: one row; BENCH_SLURM=1: the same on Debian's slurm-wlm, installed and started here)
+Prints `name | figure unit | baseline | ratio | goal` and writes BUILD/bench.json.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD, STAGE = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
+LOAD = BUILD / "bench" / "remuda-load"
+ROWS = []
+
+
+def run(*command, env=None, check=True):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, env=env)
+    if check and done.returncode:
+        sys.exit(f"{' '.join(map(str, command))}: {done.stderr or done.stdout}")
+    return done.stdout.strip()
+
+
+class Cluster:
+    """A cluster of its own in a temporary directory, one virtual node."""
+
+    def __init__(self, cpus=2):
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="remuda-bench-"))
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "SBATCH_"))}
+        self.env.update(REMUDA_STATE=str(self.dir / "state"), PATH=f"{STAGE}/bin:{os.environ['PATH']}", BENCH_DIR=str(self.dir))
+        run(STAGE / "remuda", "up", "-q", "--nodes", 1, "--cpus", cpus, "--mem", "8G", env=self.env)
+
+    def load(self, *args):
+        return float(run(LOAD, *args, env=self.env))
+
+    def pid(self, who="controller"):
+        return int(run(STAGE / "remuda", "status", "--pid", who, env=self.env))
+
+    def rss(self, who="controller"):
+        for line in open(f"/proc/{self.pid(who)}/status"):
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+
+    def time(self, *command, **more):
+        began = time.monotonic()
+        subprocess.run([str(c) for c in command], env=self.env, check=True, stdout=subprocess.DEVNULL, **more)
+        return time.monotonic() - began
+
+    def close(self):
+        run(STAGE / "remuda", "down", env=self.env, check=False)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def row(name, figure, unit, baseline, ratio, goal, met):
+    ROWS.append(dict(name=name, figure=figure, unit=unit, baseline=baseline, ratio=ratio, goal=goal, met=met))
+    mark = "ok " if met else "MISS"
+    print(f"{name:<18} | {figure:>12.2f} {unit:<12} | {baseline:<34} | {ratio:<16} | {goal:<32} {mark}", flush=True)
+
+
+def bench_sbatch():
+    """sbatch as a whole process, one after another, against /bin/true from the same loop."""
+    c = Cluster()
+    try:
+        script = c.dir / "job.sh"
+        script.write_text("#!/bin/bash\ntrue\n")
+        n = 300
+        base = float(run(LOAD, "spawn", n, "/bin/true"))
+        took = float(run(LOAD, "spawn", n, STAGE / "bin/sbatch", "--hold", "-o", "/dev/null", script, env=c.env))
+        ratio = took / base
+        row("sbatch", took / n * 1e3, "ms", f"{base / n * 1e3:.2f} ms /bin/true", f"{ratio:.2f} x", "<= 3 x", ratio <= 3)
+    finally:
+        c.close()
+
+
+def fsync_seconds(directory, n=200):
+    """What one durable write costs here: the floor of any durable submission."""
+    fd = os.open(directory / "fsync", os.O_CREAT | os.O_WRONLY)
+    began = time.monotonic()
+    for _ in range(n):
+        os.write(fd, b"x" * 4096)
+        os.fsync(fd)
+    os.close(fd)
+    return (time.monotonic() - began) / n
+
+
+def bench_submit():
+    """Submissions over one connection, durable."""
+    c = Cluster()
+    try:
+        n = 20000
+        took = c.load("submit", n, "distinct")
+        row("submit", n / took, "jobs/s", f"{fsync_seconds(c.dir) * 1e6:.0f} us an fsync", "", ">= 10000/s", n / took >= 10000)
+    finally:
+        c.close()
+
+
+def bench_life():
+    """Whole life of short batch jobs, durable, output files written, against posix_spawn of the same script."""
+    c = Cluster(cpus=8)
+    try:
+        script = c.dir / "job.sh"
+        script.write_text("#!/bin/bash\ntrue\n")
+        script.chmod(0o755)
+        n = 2000
+        base = n / float(run(LOAD, "spawn-parallel", n, 2, script))
+        began = time.monotonic()
+        c.load("submit", n, "short")
+        c.load("wait")
+        rate = n / (time.monotonic() - began)
+        row("life", rate, "jobs/s", f"{base:.0f}/s posix_spawn", f"{rate / base:.2f} x", ">= 0.50 x", rate / base >= 0.5)
+    finally:
+        c.close()
+
+
+def bench_array():
+    """An array of a million elements."""
+    c = Cluster()
+    try:
+        before = c.rss()
+        took = c.load("array", 1000000)
+        grown = max(0, c.rss() - before)
+        row("array-submit", took * 1e3, "ms", "1,000,000 elements", "", "<= 50 ms", took <= 0.05)
+        row("array-memory", grown / 1e6, "MB", "controller, while pending", "", "<= 10 MB", grown <= 10e6)
+    finally:
+        c.close()
+
+
+def bench_pending():
+    """100,000 different pending jobs: memory, squeue, restart."""
+    c = Cluster()
+    try:
+        n = 100000
+        before = c.rss()
+        c.load("submit", n, "distinct")
+        each = (c.rss() - before) / n
+        row("pending-memory", each, "bytes/job", "controller", "", "<= 1500", each <= 1500)
+        took = c.time(STAGE / "bin/squeue")
+        row("squeue-100k", took, "s", "100,000 jobs", "", "<= 0.7 s", took <= 0.7)
+        run(STAGE / "remuda", "down", env=c.env)
+        took = c.time(STAGE / "remuda", "up", "-q")
+        row("restart-100k", took, "s", "remuda up, all of it", "", "<= 3 s", took <= 3)
+    finally:
+        c.close()
+
+
+def switches(pid):
+    total = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        for line in (task / "status").read_text().splitlines():
+            if "ctxt_switches" in line:
+                total += int(line.split()[1])
+    return total
+
+
+def bench_idle():
+    """An idle cluster: wake-ups in ten seconds, and memory."""
+    c = Cluster()
+    try:
+        time.sleep(3)
+        for who in ("controller", "node[node1]"):
+            pid = c.pid(who)
+            before = switches(pid)
+            time.sleep(10)
+            woken = switches(pid) - before
+            row(f"idle-{who.split('[')[0]}", woken, "wake-ups/10s", "heartbeat every 20 s", "", "<= 4", woken <= 4)
+            row(f"rss-{who.split('[')[0]}", c.rss(who) / 1e6, "MB", "", "", "<= 15 MB", c.rss(who) <= 15e6)
+    finally:
+        c.close()
+
+
+BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle}
+
+
+def main():
+    wanted = os.environ.get("BENCH", "").split() or list(BENCHES)
+    unknown = [w for w in wanted if w not in BENCHES]
+    if unknown:
+        sys.exit(f"no row {unknown[0]}; there are {', '.join(BENCHES)}")
+    print(f"{'name':<18} | {'figure':>12} {'unit':<12} | {'baseline':<34} | {'ratio':<16} | goal")
+    for name in wanted:
+        BENCHES[name]()
+    if os.environ.get("BENCH_SLURM") == "1":
+        sys.path.insert(0, str(pathlib.Path(__file__).parent))
+        import slurm
+        slurm.measure(LOAD, row)
+    (BUILD / "bench.json").write_text(json.dumps(ROWS, indent=1))
+
+
+main()
