@@ -67,7 +67,8 @@ static void node_change(struct core *c, struct noderec *n, const struct node *co
     bool small = !n->n.is_virtual && n->n.real_cpus;
     n->n.cpus = small && n->n.real_cpus < conf->cpus ? n->n.real_cpus : conf->cpus;
     small = !n->n.is_virtual && n->n.real_memory_mib;
-    n->n.memory_mib = small && n->n.real_memory_mib < conf->memory_mib ? n->n.real_memory_mib : conf->memory_mib;
+    bool short_of_memory = small && (!conf->memory_mib || n->n.real_memory_mib < conf->memory_mib);
+    n->n.memory_mib = short_of_memory ? n->n.real_memory_mib : conf->memory_mib;
     if (conf->state == NODE_FUTURE)
         n->n.state = NODE_FUTURE;
     else if (n->n.state == NODE_FUTURE)

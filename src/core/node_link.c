@@ -11,7 +11,7 @@ static void capacity_check(struct core *c, struct noderec *n)
     struct str text = STR_INIT;
     const struct node *conf = &n->conf;
     n->n.cpus = conf->cpus;
-    n->n.memory_mib = conf->memory_mib;
+    n->n.memory_mib = conf->memory_mib ? conf->memory_mib : n->n.real_memory_mib;
     if (!n->n.is_virtual && n->n.real_cpus && n->n.real_cpus < conf->cpus) {
         str_addf(&text, "%s has %d CPUs, configured are %d", n->n.name, n->n.real_cpus, conf->cpus);
         n->n.cpus = n->n.real_cpus;
