@@ -3,66 +3,22 @@
  * A connection's life: accepted → its user looked up (frames wait) → frames are decoded and stepped or
  * answered → closed. Input stops while the user is not known yet, while a query of this connection is being
  * answered, and while it has more than ASKED_MAX requests in one turn: so one connection can neither starve
- * the others nor fill the memory, and answers come in order.
- *
- * Order out: what is sent after a message that waits for its payload waits too, in a queue of the session. */
-#include "controller/session.h"
-
+ * the others nor fill the memory, and answers come in order. */
 #include "base/alloc.h"
-#include "base/map.h"
 #include "controller/config_file.h"
-#include "controller/payload.h"
 #include "controller/query.h"
+#include "controller/session_inside.h"
 #include "controller/turn.h"
 #include "io/clock.h"
-#include "io/conn.h"
 #include "model/limits.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define ASKED_MAX       2048         /* requests of one connection in one turn */
-#define FRAME_MAX_BYTES (20u << 20)  /* script + environment + specs */
-#define PIECE_BYTES     (256u << 10) /* of an answer sent at a time */
-#define UNSENT_MAX      (64u << 20)  /* of clients; nodes get conn.h's */
-
-struct queued {
-    struct session *session; /* NULL when it is gone */
-    struct str bytes;        /* the frame, when ready */
-    bool ready;
-    struct arena *arena; /* of the message that waits for its payload */
-    struct message msg;
-    uint64_t payload_job;
-    struct queued *next;
-};
-
-struct session {
-    struct sessions *owner;
-    uint64_t id;
-    struct conn *conn;
-    struct conn_peer who;
-    bool trusted; /* may speak as a node daemon */
-    bool counted; /* in the limits per user */
-    bool is_node; /* it has */
-    bool spoke;   /* the core knows of it */
-    bool user_known, querying, held;
-    unsigned asked; /* requests since turn `asked_turn` */
-    uint64_t asked_turn;
-    struct answer *answer;
-    struct queued *first, **last;
-    struct session *next_held;
-};
-
-struct sessions {
-    struct controller *c;
-    struct map_u64 *by_id;
-    struct map_u64 *per_user; /* uid → size_t *, its connections */
-    uint64_t last_id;
-    struct session *held;
-    struct arena *arena; /* of the frame being decoded */
-    bool draining;       /* the daemon ends: nothing more is taken in */
-};
+#define ASKED_MAX       2048        /* requests of one connection in one turn */
+#define FRAME_MAX_BYTES (20u << 20) /* script + environment + specs */
+#define UNSENT_MAX      (64u << 20) /* of clients; nodes get conn.h's */
 
 struct sessions *sessions_new(struct controller *c)
 {
@@ -96,8 +52,7 @@ bool session_is_there(const struct sessions *s, uint64_t id)
     return one && !conn_is_closing(one->conn);
 }
 
-/* Input flows unless something holds it. */
-static void gate(struct session *s)
+void session_gate(struct session *s)
 {
     if (!s->user_known || s->querying || s->held)
         conn_pause(s->conn);
@@ -141,7 +96,7 @@ static void session_uncount(struct session *s)
     user_count_add(s->owner, s->who.uid, -1);
 }
 
-static struct peer session_peer(const struct session *s)
+struct peer session_peer(const struct session *s)
 {
     struct controller *c = s->owner->c;
     const struct user *u = users_cached(c->users, s->who.uid, s->who.gid);
@@ -160,7 +115,7 @@ static void user_found(void *ctx)
 {
     struct session *s = ctx;
     s->user_known = true;
-    gate(s);
+    session_gate(s);
 }
 
 /* The reason why this connection cannot be served, or NULL. */
@@ -210,7 +165,7 @@ static bool config_is_good(struct session *s, uint64_t seq, const struct peer *p
     return false;
 }
 
-static void message_step(struct session *s, const struct message *m, const struct peer *peer)
+void session_step(struct session *s, const struct message *m, const struct peer *peer)
 {
     s->spoke = true;
     if (m->kind == MSG_NODE_HELLO && !s->is_node) {
@@ -245,13 +200,13 @@ static void message_take(struct session *s, const struct message *m)
         conn_close(s->conn);
     } else if (m->kind == MSG_QUERY) {
         s->querying = true;
-        gate(s);
+        session_gate(s);
         query_run(c, s->id, m->seq, m->body, &peer);
     } else if (!is_reading(m) && !turns_admit(c->turns, who == WHO_NODE)) {
         if (who != WHO_NODE) /* nodes repeat their reports */
             store_refuse(s, m->seq);
     } else if (config_is_good(s, m->seq, &peer, m)) {
-        message_step(s, m, &peer);
+        session_step(s, m, &peer);
     }
 }
 
@@ -266,7 +221,7 @@ static void asked_count(struct session *s)
     s->held = true;
     s->next_held = s->owner->held;
     s->owner->held = s;
-    gate(s);
+    session_gate(s);
 }
 
 static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
@@ -300,182 +255,9 @@ void sessions_released(struct sessions *s)
         struct session *next = one->next_held;
         one->held = false;
         one->next_held = NULL;
-        gate(one);
+        session_gate(one);
         one = next;
     }
-}
-
-/* ---- messages out
- * --------------------------------------------------------------------------------------------------- */
-
-static void payload_attach(const struct message *m, const struct payload *p, struct str *out)
-{
-    struct message with = *m;
-    struct msg_launch launch;
-    struct msg_script script;
-    if (m->kind == MSG_LAUNCH) {
-        launch = *(const struct msg_launch *)m->body;
-        launch.script = p->script;
-        launch.env = p->env;
-        with.body = &launch;
-    } else {
-        script = *(const struct msg_script *)m->body;
-        script.script = p->script;
-        with.body = &script;
-    }
-    wire_encode(&with, out);
-}
-
-static struct queued *queued_add(struct session *s)
-{
-    struct queued *q = xcalloc(1, sizeof *q);
-    q->session = s;
-    *s->last = q;
-    s->last = &q->next;
-    return q;
-}
-
-static void queued_free(struct queued *q)
-{
-    str_done(&q->bytes);
-    arena_free(q->arena);
-    free(q);
-}
-
-static void queued_send(struct session *s)
-{
-    while (s->first && s->first->ready) {
-        struct queued *q = s->first;
-        if (!(s->first = q->next))
-            s->last = &s->first;
-        if (q->bytes.len > 0)
-            conn_send(s->conn, q->bytes.data, q->bytes.len);
-        queued_free(q);
-    }
-}
-
-/* A launch whose script cannot be read has failed; the core hears it as from the node. */
-static void launch_failed(struct session *s, const struct message *m, const struct err *why)
-{
-    const struct msg_launch *launch = m->body;
-    const struct job *job = launch->job.v;
-    struct peer peer = session_peer(s);
-    struct msg_report r = {
-        .kind = REPORT_FAILED,
-        .job_id = job->id,
-        .attempt = job->attempt,
-        .step_id = launch->step_id,
-        .at_us = clock_now_us(),
-        .retry = true,
-        .detail = why->text,
-    };
-    struct message report = {.kind = MSG_REPORT, .body = &r};
-    log_error(s->owner->c->log, "cannot read the script of job %llu: %s", (unsigned long long)job->id,
-              why->text);
-    message_step(s, &report, &peer);
-}
-
-static void payload_came(void *ctx, const struct payload *p, const struct err *why)
-{
-    struct queued *q = ctx;
-    struct session *s = q->session;
-    if (!s) {
-        queued_free(q);
-        return;
-    }
-    q->ready = true;
-    if (p) {
-        payload_attach(&q->msg, p, &q->bytes);
-    } else if (q->msg.kind == MSG_LAUNCH) {
-        launch_failed(s, &q->msg, why);
-    } else {
-        struct msg_done done = {.refusal = REFUSE_STORE, .detail = why->text};
-        struct message m = {.kind = MSG_DONE, .seq = q->msg.seq, .body = &done};
-        wire_encode(&m, &q->bytes);
-    }
-    queued_send(s);
-}
-
-static void payload_wait(struct session *s, const struct message *m, uint64_t job)
-{
-    const struct fields *t = message_table[m->kind].fields;
-    struct queued *q = queued_add(s);
-    q->arena = arena_new();
-    void *body = arena_alloc(q->arena, t->size);
-    record_copy(t, body, m->body, q->arena);
-    q->msg = (struct message){.kind = m->kind, .seq = m->seq, .body = body};
-    q->payload_job = job;
-    payloads_read(s->owner->c->payloads, job, payload_came, q);
-}
-
-void session_send(struct sessions *all, uint64_t id, const struct message *m, uint64_t payload_job)
-{
-    struct session *s = map_u64_get(all->by_id, id);
-    if (!s)
-        return;
-    if (m->kind == MSG_SCRIPT && payload_job == 0)
-        payload_job = ((const struct msg_script *)m->body)->job_id;
-    const struct payload *p = payload_job ? payloads_get(all->c->payloads, payload_job) : NULL;
-    if (payload_job && !p) {
-        payload_wait(s, m, payload_job);
-        return;
-    }
-    struct str frame = STR_INIT;
-    if (p)
-        payload_attach(m, p, &frame);
-    else
-        wire_encode(m, &frame);
-    if (!s->first) {
-        conn_send(s->conn, frame.data, frame.len);
-        str_done(&frame);
-        return;
-    }
-    struct queued *q = queued_add(s);
-    q->bytes = frame;
-    q->ready = true;
-}
-
-/* ---- answers out
- * ---------------------------------------------------------------------------------------------------- */
-
-static void answer_pump(struct session *s)
-{
-    struct err err = {0};
-    const char *data;
-    size_t len;
-    while (s->answer && conn_unsent(s->conn) <= CONN_HIGH_BYTES && !conn_is_closing(s->conn)) {
-        if (answer_next(s->answer, PIECE_BYTES, &data, &len, &err)) {
-            conn_send(s->conn, data, len);
-            continue;
-        }
-        answer_free(s->answer);
-        s->answer = NULL;
-        s->querying = false;
-        if (err.code == ERR_NONE) {
-            gate(s);
-            return;
-        }
-        log_error(s->owner->c->log, "%s", err.text);
-        conn_abort(s->conn);
-    }
-}
-
-void session_answer(struct sessions *all, uint64_t id, struct answer *a)
-{
-    struct session *s = map_u64_get(all->by_id, id);
-    if (!s) {
-        answer_free(a);
-        return;
-    }
-    CHECK(!s->answer);
-    s->answer = a;
-    answer_pump(s);
-}
-
-static void session_drained(void *ctx, struct conn *conn)
-{
-    (void)conn;
-    answer_pump(ctx);
 }
 
 /* ---- life
@@ -491,14 +273,10 @@ static void held_remove(struct session *s)
         }
 }
 
-static void queue_forget(struct session *s)
+static void session_drained(void *ctx, struct conn *conn)
 {
-    for (struct queued *q = s->first, *next; q; q = next) {
-        next = q->next;
-        q->session = NULL;
-        if (q->ready)
-            queued_free(q);
-    }
+    (void)conn;
+    session_pump(ctx);
 }
 
 static void session_closed(void *ctx, struct conn *conn, const struct err *why)
@@ -512,8 +290,7 @@ static void session_closed(void *ctx, struct conn *conn, const struct err *why)
     map_u64_del(all->by_id, s->id);
     session_uncount(s);
     held_remove(s);
-    queue_forget(s);
-    answer_free(s->answer);
+    session_out_done(s);
     if (s->spoke && !all->draining)
         turns_step(
             all->c->turns,
@@ -552,7 +329,7 @@ static void session_welcome(struct session *s)
     s->counted = true;
     user_count_add(all, s->who.uid, 1);
     s->user_known = users_cached(all->c->users, s->who.uid, s->who.gid) != NULL;
-    gate(s);
+    session_gate(s);
     if (!s->user_known)
         users_ask(all->c->users, s->who.uid, s->who.gid, user_found, s);
 }
