@@ -292,14 +292,14 @@ void eligible_update(struct core *c, struct jobrec *r)
     timer_arm(c, r);
 }
 
-enum job_reason pending_reason(const struct core *c, const struct jobrec *r, struct plan_wait *ret_wait)
+enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us, struct plan_wait *ret_wait)
 {
     *ret_wait = (struct plan_wait){0};
     if (held(r))
         return (enum job_reason) (r->j.reason ? r->j.reason : REASON_HELD_USER);
     if (r->deps.n && r->j.spec.dependency)
         return r->j.reason == REASON_DEPENDENCY_NEVER ? REASON_DEPENDENCY_NEVER : REASON_DEPENDENCY;
-    if (r->j.spec.begin_us > c->now_us)
+    if (r->j.spec.begin_us > now_us)
         return REASON_BEGIN_TIME;
     if (r->barred != REASON_NONE)
         return r->barred;

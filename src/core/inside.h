@@ -160,7 +160,7 @@ bool list_has(const char *list, const char *word);
 
 /* ---- eligible.c: holds, begin times, dependencies; what the planner gets ---- */
 void eligible_update(struct core *c, struct jobrec *r);      /* after anything that may matter for a pending job */
-enum job_reason pending_reason(const struct core *c, const struct jobrec *r, struct plan_wait *ret_wait); /* ret_wait->detail … may stay NULL */
+enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us, struct plan_wait *ret_wait); /* ret_wait->detail … may stay NULL */
 void dependents_wake(struct core *c, struct jobrec *ended_or_started);
 bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct err *ret_err); /* parses, checks ids, indexes */
 void plan_soon(struct core *c);

@@ -1,0 +1,366 @@
+/* Reads of live state. Filters are read once; each record is a copy on the stack with its computed fields filled, handed to the view and forgotten. */
+#include "core/inside.h"
+
+#include <string.h>
+
+/* ---- filters -------------------------------------------------------------------------------------------------------------- */
+
+struct filter {
+    const struct msg_query *q;
+    struct arena *a;
+    VEC(uint64_t) uid;
+    uint32_t states;            /* bit a state */
+    struct hostlist nodes;      /* jobs on any of these */
+    VEC(struct job_ref) ref;
+};
+
+static enum refusal states_read(struct filter *f, struct str *detail)
+{
+    struct span rest = span_of(f->q->states), piece;
+    int32_t state;
+    if (!f->q->states) {
+        for (int s = 0; s < JOB_STATE_COUNT; s++)
+            f->states |= job_state_over((enum job_state) s) ? 0 : 1u << s;
+        return REFUSE_NONE;
+    }
+    if (text_is_nocase(f->q->states, "all")) {
+        f->states = UINT32_MAX;
+        return REFUSE_NONE;
+    }
+    while (span_next(&rest, ',', &piece)) {
+        const char *word = arena_strndup(f->a, piece.data, piece.len);
+        if (text_is(word, "NONE"))
+            continue;
+        if (!job_state_parse(word, &state)) {
+            str_addf(detail, "\"%s\" is no state of a job", word);
+            return REFUSE_BAD_MESSAGE;
+        }
+        if (state >= 0)
+            f->states |= 1u << state;
+    }
+    return REFUSE_NONE;
+}
+
+static enum refusal refs_read(struct filter *f, struct str *detail)
+{
+    struct err err = {0};
+    int depth = 0;
+    const char *start = f->q->ids;
+    for (const char *at = start; at; at++) {
+        depth += (*at == '[') - (*at == ']');
+        if (*at && (*at != ',' || depth > 0))
+            continue;
+        if (at > start) {
+            struct job_ref ref;
+            if (!job_ref_parse(arena_strndup(f->a, start, (size_t) (at - start)), &ref, &err)) {
+                str_add(detail, err.text);
+                return REFUSE_INVALID_JOB_ID;
+            }
+            vec_push(&f->ref, ref);
+        }
+        if (!*at)
+            break;
+        start = at + 1;
+    }
+    return REFUSE_NONE;
+}
+
+static enum refusal filter_read(struct filter *f, const struct msg_query *q, struct str *detail)
+{
+    struct span rest = span_of(q->uids), piece;
+    struct err err = {0};
+    *f = (struct filter){.q = q, .a = arena_new()};
+    while (q->uids && span_next(&rest, ',', &piece)) {
+        uint64_t uid;
+        if (text_to_u64(arena_strndup(f->a, piece.data, piece.len), UINT32_MAX, &uid))
+            vec_push(&f->uid, uid);
+    }
+    if (q->nodes && !hostlist_parse(&f->nodes, q->nodes, &err)) {
+        str_add(detail, err.text);
+        return REFUSE_INVALID_NODE;
+    }
+    enum refusal refusal = states_read(f, detail);
+    return refusal ? refusal : refs_read(f, detail);
+}
+
+static void filter_done(struct filter *f)
+{
+    for (size_t i = 0; i < f->ref.n; i++)
+        job_ref_done(&f->ref.v[i]);
+    vec_done(&f->ref);
+    vec_done(&f->uid);
+    hostlist_done(&f->nodes);
+    arena_free(f->a);
+}
+
+static bool uid_fits(const struct filter *f, const struct jobrec *r)
+{
+    for (size_t i = 0; i < f->uid.n; i++)
+        if (f->uid.v[i] == r->j.user_id)
+            return true;
+    return !f->q->uids;
+}
+
+static bool nodes_fit(const struct core *c, const struct filter *f, const struct jobrec *r)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    bool found = false;
+    (void) c;
+    if (!f->q->nodes)
+        return true;
+    if (r->j.nodes && hostlist_parse(&names, r->j.nodes, NULL))
+        for (size_t i = 0; i < names.n && !found; i++)
+            found = hostlist_has(&f->nodes, names.name[i]);
+    hostlist_done(&names);
+    return found;
+}
+
+static bool partition_fits(const struct filter *f, const struct jobrec *r)
+{
+    struct span rest = span_of(r->j.spec.req.partition), piece;
+    if (!f->q->partitions || (r->j.run_partition && list_has(f->q->partitions, r->j.run_partition)))
+        return true;
+    while (r->j.state == JOB_PENDING && r->j.spec.req.partition && span_next(&rest, ',', &piece)) {
+        struct span wanted = span_of(f->q->partitions), one;
+        while (span_next(&wanted, ',', &one))
+            if (one.len == piece.len && memcmp(one.data, piece.data, piece.len) == 0)
+                return true;
+    }
+    return false;
+}
+
+static bool job_fits(const struct core *c, const struct filter *f, const struct jobrec *r)
+{
+    const struct msg_query *q = f->q;
+    const struct job_spec *s = &r->j.spec;
+    return (f->states >> r->j.state & 1) && uid_fits(f, r) && (!q->names || list_has(q->names, s->name)) && (!q->accounts || list_has(q->accounts, s->req.account)) &&
+           (!q->qos || list_has(q->qos, s->req.qos)) && partition_fits(f, r) && nodes_fit(c, f, r);
+}
+
+/* ---- jobs and steps ------------------------------------------------------------------------------------------------------------ */
+
+static void job_show(const struct core *c, const struct jobrec *r, int64_t now_us, const struct view *v)
+{
+    struct job j = r->j;
+    struct plan_wait wait;
+    if (j.state == JOB_PENDING) {
+        j.reason = pending_reason(c, r, now_us, &wait);
+        if (wait.detail)
+            j.reason_detail = wait.detail;
+        j.planned_us = wait.planned_us;
+        j.planned_nodes = wait.planned_nodes;
+        j.priority = r->j.spec.hold ? 0 : wait.priority ? wait.priority : 1;
+        if (r->waiting)
+            j.evaluated_us = now_us;
+    } else if (j.state == JOB_RUNNING || j.state == JOB_SUSPENDED) {
+        bool limited = j.limit_us && j.limit_us != TIME_UNLIMITED;
+        j.end_us = limited ? j.start_us + j.limit_us + j.suspended_us : 0;
+    }
+    v->row(v->ctx, &j);
+}
+
+static void step_show(const struct jobrec *r, const struct step *s, const struct view *v)
+{
+    struct step copy = *s;
+    copy.user_name = r->j.user_name;
+    copy.partition = r->j.run_partition;
+    v->row(v->ctx, &copy);
+}
+
+struct show {
+    const struct core *c;
+    const struct filter *f;
+    const struct view *v;
+    int64_t now_us;
+    bool steps;
+};
+
+static void record_show(const struct show *x, const struct jobrec *r, const struct job_ref *ref)
+{
+    if (!job_fits(x->c, x->f, r))
+        return;
+    if (!x->steps) {
+        job_show(x->c, r, x->now_us, x->v);
+        return;
+    }
+    for (size_t i = 0; i < r->step.n; i++)
+        if ((!ref || !ref->has_step || ref->step_id == r->step.v[i]->step_id) && !r->step.v[i]->end_us)
+            step_show(r, r->step.v[i], x->v);
+}
+
+static enum refusal refs_show(const struct show *x)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < x->f->ref.n; i++) {
+        jobrec_vec jobs = {0};
+        /* Nothing is split: resolving without `split` changes nothing. */
+        found += ref_resolve((struct core *) (uintptr_t) x->c, &x->f->ref.v[i], false, &jobs);
+        for (size_t k = 0; k < jobs.n; k++)
+            record_show(x, jobs.v[k], &x->f->ref.v[i]);
+        vec_done(&jobs);
+    }
+    return found || x->f->ref.n != 1 ? REFUSE_NONE : REFUSE_INVALID_JOB_ID;
+}
+
+static enum refusal jobs_show(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *v, bool steps, struct str *detail)
+{
+    struct filter f;
+    struct map_walk w = {0};
+    enum refusal refusal = filter_read(&f, q, detail);
+    /* A job asked for by its id is shown as long as it is in memory. */
+    if (q->ids && !q->states)
+        f.states = UINT32_MAX;
+    struct show x = {.c = c, .f = &f, .v = v, .now_us = now_us, .steps = steps};
+    if (!refusal && q->ids)
+        refusal = refs_show(&x);
+    else
+        while (!refusal && map_u64_next(c->job, &w))
+            record_show(&x, w.value, NULL);
+    filter_done(&f);
+    return refusal;
+}
+
+/* ---- nodes and partitions ------------------------------------------------------------------------------------------------------ */
+
+static const char *partitions_of(const struct core *c, const char *node, struct arena *a)
+{
+    struct str list = STR_INIT;
+    for (size_t i = 0; i < c->part.n; i++) {
+        struct hostlist names = HOSTLIST_INIT;
+        if (c->part.v[i]->p.nodes && hostlist_parse(&names, c->part.v[i]->p.nodes, NULL) && hostlist_has(&names, node))
+            str_addf(&list, "%s%s", list.len ? "," : "", c->part.v[i]->p.name);
+        hostlist_done(&names);
+    }
+    const char *text = list.len ? arena_strdup(a, str_text(&list)) : NULL;
+    str_done(&list);
+    return text;
+}
+
+static void node_show(const struct core *c, const struct noderec *n, const struct view *v, struct arena *a)
+{
+    struct node copy = n->n;
+    struct node_use use = {0};
+    struct str gres = STR_INIT;
+    cluster_node_use(c->cluster, n->n.name, &use, &gres);
+    copy.alloc_cpus = use.cpus;
+    copy.alloc_mem_mib = use.mem_mib;
+    copy.alloc_gres = str_text(&gres);
+    copy.planned = use.planned;
+    copy.jobs = (int32_t) n->job.n;
+    for (size_t i = 0; i < n->job.n; i++) {
+        const struct jobrec *r = job_find(c, n->job.v[i]);
+        copy.jobs_cleaning += r && (r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED);
+    }
+    copy.partitions = partitions_of(c, n->n.name, a);
+    v->row(v->ctx, &copy);
+    str_done(&gres);
+}
+
+static bool node_in(const struct core *c, const struct noderec *n, const char *partitions, struct arena *a)
+{
+    struct span rest = span_of(partitions_of(c, n->n.name, a)), piece;
+    while (rest.data && span_next(&rest, ',', &piece))
+        if (list_has(partitions, arena_strndup(a, piece.data, piece.len)))
+            return true;
+    return false;
+}
+
+static enum refusal nodes_show(const struct core *c, const struct msg_query *q, const struct view *v, struct str *detail)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    struct arena *a = arena_new();
+    struct err err = {0};
+    const char *wanted = q->names ? q->names : q->nodes;
+    enum refusal refusal = REFUSE_NONE;
+    if (wanted && !hostlist_parse(&names, wanted, &err)) {
+        str_add(detail, err.text);
+        refusal = REFUSE_INVALID_NODE;
+    }
+    for (size_t i = 0; !refusal && i < names.n; i++)
+        if (!node_find(c, names.name[i])) {
+            str_addf(detail, "there is no node %s", names.name[i]);
+            refusal = REFUSE_INVALID_NODE;
+        }
+    for (size_t i = 0; !refusal && i < c->node.n; i++) {
+        const struct noderec *n = c->node.v[i];
+        if ((!wanted || hostlist_has(&names, n->n.name)) && (!q->partitions || node_in(c, n, q->partitions, a)))
+            node_show(c, n, v, a);
+    }
+    hostlist_done(&names);
+    arena_free(a);
+    return refusal;
+}
+
+static void partition_show(const struct core *c, const struct partrec *p, const struct view *v)
+{
+    struct partition copy = p->p;
+    struct hostlist names = HOSTLIST_INIT;
+    struct str tres = STR_INIT;
+    int64_t memory = 0;
+    if (p->p.nodes)
+        hostlist_parse(&names, p->p.nodes, NULL);
+    for (size_t i = 0; i < names.n; i++) {
+        const struct noderec *n = node_find(c, names.name[i]);
+        if (!n)
+            continue;
+        copy.total_nodes++;
+        copy.total_cpus += n->n.cpus;
+        memory += n->n.memory_mib;
+    }
+    str_addf(&tres, "cpu=%d,mem=%lldM,node=%d,billing=%d", copy.total_cpus, (long long) memory, copy.total_nodes, copy.total_cpus);
+    copy.tres = str_text(&tres);
+    v->row(v->ctx, &copy);
+    str_done(&tres);
+    hostlist_done(&names);
+}
+
+static enum refusal partitions_show(const struct core *c, const struct msg_query *q, const struct view *v, struct str *detail)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < c->part.n; i++)
+        if (!q->names || list_has(q->names, c->part.v[i]->p.name)) {
+            partition_show(c, c->part.v[i], v);
+            shown++;
+        }
+    if (shown || !q->names)
+        return REFUSE_NONE;
+    str_addf(detail, "there is no partition %s", q->names);
+    return REFUSE_INVALID_PARTITION;
+}
+
+/* ---- status -------------------------------------------------------------------------------------------------------------------- */
+
+static void status_show(const struct core *c, const struct view *v)
+{
+    struct daemon_status controller = {.role = "controller", .name = c->host, .jobs_pending = c->pending, .jobs_running = c->running, .plans = c->plans, .queue_considered = c->considered};
+    v->row(v->ctx, &controller);
+    for (size_t i = 0; i < c->node.n; i++) {
+        const struct noderec *n = c->node.v[i];
+        struct daemon_status row = {.role = "node", .name = n->n.name, .pid = n->conn ? n->pid : 0, .start_us = n->n.daemon_start_us, .version = n->n.version, .jobs_running = n->job.n};
+        row.trouble = n->n.complaint ? n->n.complaint : !n->conn ? "its daemon is not connected" : n->n.drain ? n->n.reason : NULL;
+        v->row(v->ctx, &row);
+    }
+}
+
+enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer, int64_t now_us, const struct view *v, struct str *detail)
+{
+    (void) peer; /* everyone sees all jobs, as in Slurm without PrivateData */
+    switch ((enum query_what) q->what) {
+    case QUERY_JOBS:
+        return jobs_show(c, q, now_us, v, false, detail);
+    case QUERY_STEPS:
+        return jobs_show(c, q, now_us, v, true, detail);
+    case QUERY_NODES:
+        return nodes_show(c, q, v, detail);
+    case QUERY_PARTITIONS:
+        return partitions_show(c, q, v, detail);
+    case QUERY_STATUS:
+        status_show(c, v);
+        return REFUSE_NONE;
+    case QUERY_SETTINGS:
+    case QUERY_HISTORY:
+        break;
+    }
+    str_add(detail, "the controller's machine does not answer this query");
+    return REFUSE_BAD_MESSAGE;
+}

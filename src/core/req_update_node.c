@@ -1,0 +1,168 @@
+/* update_node: states with their reasons, and a node's own fields. */
+#include "core/inside.h"
+
+#include <string.h>
+
+enum word { WORD_NONE, WORD_DOWN, WORD_DRAIN, WORD_FAIL, WORD_RESUME, WORD_UNDRAIN, WORD_FUTURE, WORD_POWER, WORD_UNKNOWN };
+
+struct word_row {
+    const char *text;
+    enum word word;
+};
+
+static const struct word_row words[] = {
+    {"DOWN", WORD_DOWN},     {"DRAIN", WORD_DRAIN},     {"DRAINED", WORD_DRAIN},   {"DRAINING", WORD_DRAIN},  {"FAIL", WORD_FAIL},
+    {"FAILING", WORD_FAIL},  {"RESUME", WORD_RESUME},   {"IDLE", WORD_RESUME},     {"UNDRAIN", WORD_UNDRAIN}, {"FUTURE", WORD_FUTURE},
+    {"POWER_UP", WORD_POWER}, {"POWER_DOWN", WORD_POWER}, {"POWER_DOWN_ASAP", WORD_POWER}, {"POWER_DOWN_FORCE", WORD_POWER}, {"REBOOT", WORD_POWER},
+};
+
+static enum word word_of(const char *text)
+{
+    if (text_empty(text))
+        return WORD_NONE;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (text_is_nocase(words[i].text, text))
+            return words[i].word;
+    return WORD_UNKNOWN;
+}
+
+static void reason_set(struct core *c, struct noderec *n, const char *reason)
+{
+    text_set(c, &n->n.reason, reason);
+    text_set(c, &n->n.reason_user, reason ? c->peer->user : NULL);
+    n->n.reason_uid = reason ? c->peer->uid : 0;
+    n->n.reason_us = reason ? c->now_us : 0;
+}
+
+static void jobs_lose(struct core *c, struct noderec *n)
+{
+    uint64_t *ids = n->job.n ? xmemdup(n->job.v, n->job.n * sizeof *ids) : NULL;
+    size_t count = n->job.n;
+    for (size_t i = 0; i < count; i++) {
+        struct jobrec *r = job_find(c, ids[i]);
+        if (r)
+            job_node_lost(c, r, node_index(c, n));
+    }
+    free(ids);
+}
+
+static void state_apply(struct core *c, struct noderec *n, enum word word, const char *reason)
+{
+    switch (word) {
+    case WORD_DOWN:
+        n->n.state = NODE_DOWN;
+        reason_set(c, n, reason);
+        jobs_lose(c, n);
+        break;
+    case WORD_DRAIN:
+        n->n.drain = true;
+        reason_set(c, n, reason);
+        break;
+    case WORD_FAIL:
+        n->n.fail = true;
+        reason_set(c, n, reason);
+        break;
+    case WORD_RESUME:
+        n->n.drain = n->n.fail = false;
+        n->n.state = n->conn ? NODE_UP : NODE_UNKNOWN;
+        reason_set(c, n, NULL);
+        break;
+    case WORD_UNDRAIN:
+        n->n.drain = false;
+        reason_set(c, n, NULL);
+        break;
+    case WORD_FUTURE:
+        n->n.state = NODE_FUTURE;
+        break;
+    case WORD_NONE:
+        if (reason)
+            reason_set(c, n, reason);
+        break;
+    case WORD_POWER:
+    case WORD_UNKNOWN:
+        break;
+    }
+}
+
+static void fields_apply(struct core *c, struct noderec *n, const struct msg_update_node *m)
+{
+    const struct node *v = m->values.n ? m->values.v : NULL;
+    if (!v)
+        return;
+    if (list_has(m->fields, "weight"))
+        n->n.weight = n->conf.weight = v->weight;
+    if (list_has(m->fields, "features"))
+        text_set(c, &n->n.features, v->features);
+    if (list_has(m->fields, "gres"))
+        text_set(c, &n->n.gres, v->gres);
+    if (list_has(m->fields, "comment"))
+        text_set(c, &n->n.comment, v->comment);
+    if (list_has(m->fields, "addr"))
+        text_set(c, &n->n.addr, v->addr);
+    if (list_has(m->fields, "hostname"))
+        text_set(c, &n->n.hostname, v->hostname);
+}
+
+static const char *fields_wrong(const struct msg_update_node *m, struct arena *a)
+{
+    static const char *const known[] = {"weight", "features", "gres", "comment", "addr", "hostname"};
+    struct span rest = span_of(m->fields), piece;
+    while (m->fields && span_next(&rest, ',', &piece)) {
+        bool found = !piece.len;
+        for (size_t i = 0; i < ARRAY_LEN(known) && !found; i++)
+            found = span_is(piece, known[i]);
+        if (!found)
+            return arena_strndup(a, piece.data, piece.len);
+    }
+    return NULL;
+}
+
+static enum refusal check(struct core *c, const struct msg_update_node *m, enum word word, const struct hostlist *names, const char **detail)
+{
+    const char *wrong = fields_wrong(m, c->fx->arena);
+    if (word == WORD_UNKNOWN || word == WORD_POWER) {
+        *detail = arena_printf(c->fx->arena, word == WORD_POWER ? "State=%s: not supported yet: nodes are not powered up or down" : "\"%s\" is no state to set: DOWN, DRAIN, FAIL, RESUME, UNDRAIN and FUTURE are", m->state);
+        return word == WORD_POWER ? REFUSE_NOT_SUPPORTED : REFUSE_UPDATE;
+    }
+    if ((word == WORD_DOWN || word == WORD_DRAIN || word == WORD_FAIL) && text_empty(m->reason)) {
+        *detail = "DOWN, DRAIN and FAIL need a Reason=";
+        return REFUSE_UPDATE;
+    }
+    if (wrong) {
+        *detail = arena_printf(c->fx->arena, "\"%s\" of a node cannot be changed here: edit remuda.conf and run `scontrol reconfigure`", wrong);
+        return REFUSE_UPDATE;
+    }
+    for (size_t i = 0; i < names->n; i++)
+        if (!node_find(c, names->name[i])) {
+            *detail = arena_printf(c->fx->arena, "there is no node %s", names->name[i]);
+            return REFUSE_INVALID_NODE;
+        }
+    return names->n ? REFUSE_NONE : REFUSE_INVALID_NODE;
+}
+
+static void names_read(const struct core *c, const char *text, struct hostlist *names)
+{
+    if (text_is_nocase(text, "ALL"))
+        for (size_t i = 0; i < c->node.n; i++)
+            hostlist_add(names, c->node.v[i]->n.name);
+    else
+        hostlist_parse(names, text ? text : "", NULL);
+}
+
+void req_update_node(struct core *c, const struct msg_update_node *m)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    enum word word = word_of(m->state);
+    const char *detail = NULL;
+    names_read(c, m->names, &names);
+    enum refusal refusal = check(c, m, word, &names, &detail);
+    for (size_t i = 0; !refusal && i < names.n; i++) {
+        struct noderec *n = node_find(c, names.name[i]);
+        state_apply(c, n, word, m->reason);
+        fields_apply(c, n, m);
+        node_save(c, n);
+        node_plan_update(c, n);
+    }
+    reply_done(c, refusal, detail);
+    hostlist_done(&names);
+}
