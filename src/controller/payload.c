@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ENTRY_OVERHEAD 256 /* bytes of the map and of malloc for each entry, about */
+
 struct entry {
     struct payload payload; /* its bytes follow the struct */
     size_t size;
@@ -78,7 +80,7 @@ static struct entry *entry_new(const struct payload *from)
     size_t size = sizeof(struct entry) + from->script.len + from->env.len;
     struct entry *e = xmalloc(size);
     char *at = (char *)(e + 1);
-    *e = (struct entry){.size = size, .payload = {.job_id = from->job_id}};
+    *e = (struct entry){.size = size + ENTRY_OVERHEAD, .payload = {.job_id = from->job_id}};
     e->payload.script = (struct blob){.data = at, .len = from->script.len};
     e->payload.env = (struct blob){.data = at + from->script.len, .len = from->env.len};
     if (from->script.len > 0)

@@ -5,7 +5,7 @@
 #include "controller/controller.h"
 #include "model/message.h"
 
-#define PAYLOAD_CACHE_BYTES (8u << 20)
+#define PAYLOAD_CACHE_BYTES (4u << 20)
 
 struct payloads; /* opaque */
 

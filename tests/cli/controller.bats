@@ -217,6 +217,6 @@ eventually() {
     start
     job=$(frames message '{"type":"submit","call":1,"specs":[{"name":"mailed","batch":true,"work_dir":"/tmp","mail_types":255,"mail_user":"ann"}]}' | awk '{print $2}')
     frames message "{\"type\":\"cancel\",\"call\":1,\"ids\":\"$job\"}"
-    eventually grep -q "Job_id=$job Name=mailed" "$BATS_TEST_TMPDIR/mails"
+    eventually grep -qs "Job_id=$job Name=mailed" "$BATS_TEST_TMPDIR/mails"
     grep -q '^ENVELOPE <cluster@here> <ann@site.org>' "$BATS_TEST_TMPDIR/mails"
 }
