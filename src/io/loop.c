@@ -122,9 +122,9 @@ static void mark_run(void *ctx)
 /* Only those that wait now: what they add is left for the next time. */
 static void ring_run(struct later *ring)
 {
-    struct later mark;
-    ring_add(ring, &mark, mark_run, NULL);
-    while (ring->next != &mark) {
+    struct later *mark = xcalloc(1, sizeof *mark);
+    ring_add(ring, mark, mark_run, NULL);
+    while (ring->next != mark) {
         struct later *one = ring->next;
         loop_fn fn = one->fn;
         void *ctx = one->ctx;
@@ -132,7 +132,8 @@ static void ring_run(struct later *ring)
         CHECK(fn);
         fn(ctx);
     }
-    ring_remove(&mark);
+    ring_remove(mark);
+    free(mark);
 }
 
 void loop_later(struct loop *l, struct later *one, loop_fn fn, void *ctx)
