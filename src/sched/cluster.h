@@ -28,7 +28,8 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s);
  * than is in use, nothing new starts until it fits again. Availability is n->state == NODE_UP && !drain && !fail. */
 bool cluster_put_node(struct cluster *cl, const struct node *n, struct err *ret_err);
 void cluster_remove_node(struct cluster *cl, const char *name); /* only when nothing runs there */
-bool cluster_put_partition(struct cluster *cl, const struct partition *p, struct err *ret_err); /* ERR_NOT_FOUND names unknown nodes */
+bool cluster_put_partition(struct cluster *cl, const struct partition *p,
+                           struct err *ret_err); /* ERR_NOT_FOUND names unknown nodes */
 void cluster_remove_partition(struct cluster *cl, const char *name);
 
 /* In use on a node now. `gres` gets Slurm's "gpu:v100:2(IDX:0-1)" text appended. */
@@ -47,12 +48,13 @@ struct waiting {
     const struct job_request *req; /* copied into the class */
     uint64_t het_job_id;           /* components of one heterogeneous job start together; 0 = none */
     uint32_t uid;
-    uint32_t elements;             /* how many may start now: 1, or the pending elements an array's limit allows */
+    uint32_t het_size; /* components of that job: none starts before all are here; 0 or 1 = no matter */
+    uint32_t elements; /* how many may start now: 1, or the pending elements an array's limit allows */
     int64_t submit_us, eligible_us;
-    int64_t deadline_us;           /* 0 = none */
+    int64_t deadline_us; /* 0 = none */
     int32_t nice;
-    uint64_t priority_asked;       /* 0 = computed */
-    uint32_t order;                /* scontrol top: smaller first among equals; 0 normally */
+    uint64_t priority_asked; /* 0 = computed */
+    uint32_t order;          /* scontrol top: smaller first among equals; 0 normally */
 };
 /* Adds or replaces. Only eligible jobs are given (no holds, dependencies or begin times open). */
 void cluster_wait(struct cluster *cl, const struct waiting *w);
@@ -61,18 +63,22 @@ void cluster_unwait(struct cluster *cl, uint64_t job_id);
 /* Could it ever run on this cluster, all nodes up and empty, within its partitions' limits? REFUSE_NONE if so (or if policy lets it pend: then *ret_pend
  * is the reason to show); otherwise the refusal, and `detail` gets a sentence: what was asked, what is allowed or there, the nearest thing that works.
  * CLAMP policy changes the request and says so in detail with REFUSE_NONE. Fills defaults the partition gives (see sched_defaults). */
-enum refusal sched_check(const struct cluster *cl, struct job_request *req, uint32_t uid, const char *user_groups, enum job_reason *ret_pend,
-                         struct str *detail);
+enum refusal sched_check(const struct cluster *cl, struct job_request *req, uint32_t uid,
+                         const char *user_groups, enum job_reason *ret_pend, struct str *detail);
 
 /* ---- running work ---- */
 
-/* Takes the resources of `al` until about end_us (TIME_UNLIMITED = no limit). Aborts if anything is taken twice (unless sharing allows it). */
-void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request *req, uint32_t uid, const char *partition, const struct alloc *al,
-                   int64_t start_us, int64_t end_us);
+/* Takes the resources of `al` until about end_us (TIME_UNLIMITED = no limit). Aborts if a device is taken twice; CPUs are checked by cluster_check,
+ * because those of a suspended job may lawfully be in use when it comes back. After a restart, a job that was ever suspended is suspended (and
+ * resumed) here too, so that this is known. */
+void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request *req, uint32_t uid,
+                   const char *partition, const struct alloc *al, int64_t start_us, int64_t end_us);
 void cluster_set_end(struct cluster *cl, uint64_t job_id, int64_t end_us);
-void cluster_suspend(struct cluster *cl, uint64_t job_id, bool suspended); /* suspended work holds memory and devices, not CPUs */
-void cluster_release_node(struct cluster *cl, uint64_t job_id, const char *node); /* one node of a job is free */
-void cluster_release(struct cluster *cl, uint64_t job_id);                        /* all that it still holds */
+void cluster_suspend(struct cluster *cl, uint64_t job_id,
+                     bool suspended); /* suspended work holds memory and devices, not CPUs */
+void cluster_release_node(struct cluster *cl, uint64_t job_id,
+                          const char *node);               /* one node of a job is free */
+void cluster_release(struct cluster *cl, uint64_t job_id); /* all that it still holds */
 bool cluster_is_running(const struct cluster *cl, uint64_t job_id);
 
 void cluster_check(const struct cluster *cl); /* asserts: nothing is given twice, sums agree */

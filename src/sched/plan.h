@@ -10,23 +10,24 @@ struct budget {
 };
 
 struct plan_start {
-    uint64_t job_id;     /* of an array: one element of it */
+    uint64_t job_id; /* of an array: one element of it */
     const char *partition;
     struct alloc alloc;
-    int64_t limit_us;    /* limit of this run (default of the partition applied, time_min considered); TIME_UNLIMITED = none */
+    int64_t
+        limit_us; /* limit of this run (default of the partition applied, time_min considered); TIME_UNLIMITED = none */
 };
 
 struct plan_wait {
     enum job_reason reason;
-    const char *detail;  /* sentence with every blocker and its count; may be NULL */
-    uint64_t priority;   /* multifactor priority */
-    uint32_t rank;       /* 1 = next */
-    int64_t planned_us;  /* 0 = none */
+    const char *detail;        /* sentence with every blocker and its count; may be NULL */
+    uint64_t priority;         /* multifactor priority */
+    uint32_t rank;             /* 1 = next */
+    int64_t planned_us;        /* 0 = none */
     const char *planned_nodes; /* folded; NULL = none */
 };
 
 struct plan_preempt {
-    uint64_t victim;     /* running job that must give way */
+    uint64_t victim; /* running job that must give way */
     uint64_t for_job;
     enum preempt_mode mode;
 };
@@ -37,8 +38,8 @@ struct plan {
     size_t nstarts;
     struct plan_preempt *preempt;
     size_t npreempts;
-    int64_t next_us;       /* plan again by then even if nothing happens; 0 = no need */
-    uint64_t considered;   /* waiting jobs (array elements counted once) looked at */
+    int64_t next_us;     /* plan again by then even if nothing happens; 0 = no need */
+    uint64_t considered; /* waiting jobs (array elements counted once) looked at */
     struct plan_private *priv;
 };
 struct plan *plan_new(void);

@@ -1,0 +1,24 @@
+/* From counts to things: which CPUs and which devices of a node a job gets. */
+#ifndef REMUDA_SCHED_EXACT_H
+#define REMUDA_SCHED_EXACT_H
+
+#include "sched/demand.h"
+
+/* What is taken on a node during one pass, on top of what really runs there. */
+struct exact {
+    uint16_t *load;
+    uint64_t *dev_job;
+};
+
+struct exacts; /* opaque: of the nodes touched in a pass */
+struct exacts *exacts_new(const struct cluster *cl, struct arena *a);
+void exacts_free(struct exacts *e);
+
+/* Chooses CPUs and devices on the node and takes them; texts of *ret live in the arena. False (and nothing is taken) if rules about sockets
+ * cannot be kept with what is free. */
+bool exact_take(struct exacts *e, const struct compiled *c, const struct option *o, const struct variant *v,
+                uint32_t node, int32_t units, struct alloc_node *ret);
+/* What exact_take took goes back. */
+void exact_back(struct exacts *e, uint32_t node, const struct option *o, const struct alloc_node *an);
+
+#endif

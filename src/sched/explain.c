@@ -1,0 +1,254 @@
+/* Why a job waits, in a sentence with counts; and where it stands in the queue. Worked out when somebody asks, from the cluster as it is then. */
+#include "base/alloc.h"
+#include "base/hostlist.h"
+#include "sched/classes.h"
+#include "sched/pass.h"
+#include "sched/priority.h"
+#include "sched/wording.h"
+
+#include <string.h>
+
+/* Where the nodes of the partition stand for an option. */
+struct tally {
+    int32_t nodes, never, excluded, away, fit, no_cpu, no_mem, no_gres, alone;
+    struct hostlist away_names;
+    const char *away_reason;
+};
+
+/* The variant whose demand the sentence names: the first that the group can hold at all. */
+static struct variant *variant_for(const struct option *o, const struct group *g)
+{
+    for (size_t i = 0; i < o->nvariants; i++)
+        if (bit_get(o->variant[i].groups, g->idx))
+            return &o->variant[i];
+    return NULL;
+}
+
+static void tally_lack(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                       const struct variant *v, const struct snode *n, struct tally *t)
+{
+    const int64_t *row = node_free(cl, n);
+    struct take take;
+    demand_take(cl, c, o, v, n->group, v->lay.umin, &take);
+    bool gres = false, mem = false, cpu = false, jobs = false;
+    for (uint32_t i = 0; i < take.n; i++) {
+        bool lacks = row[take.use[i].dim] < take.use[i].amount;
+        gres |= lacks && take.use[i].dim >= DIM_GRES;
+        mem |= lacks && take.use[i].dim == DIM_MEM;
+        jobs |= lacks && take.use[i].dim == DIM_JOBS;
+        cpu |= lacks && (take.use[i].dim == DIM_CPU || take.use[i].dim == DIM_SHARE);
+    }
+    if (gres)
+        t->no_gres++;
+    else if (cpu && !jobs)
+        t->no_cpu++;
+    else if (mem && !jobs)
+        t->no_mem++;
+    else if (jobs)
+        t->alone++;
+    else
+        t->fit++;
+}
+
+static void tally_nodes(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                        struct tally *t)
+{
+    for (size_t i = 0; i < o->part->node.n; i++) {
+        const struct snode *n = o->part->node.v[i];
+        const struct variant *v = variant_for(o, n->group);
+        t->nodes++;
+        if (!v) {
+            t->never++;
+        } else if (c->allowed && !bit_get(c->allowed, n->idx)) {
+            t->excluded++;
+        } else if (!n->up) {
+            t->away++;
+            hostlist_add(&t->away_names, n->name);
+            if (!text_empty(n->cfg->reason))
+                t->away_reason = n->cfg->reason;
+        } else {
+            tally_lack(cl, c, o, v, n, t);
+        }
+    }
+}
+
+static void clause(struct str *s, int32_t count, const char *what)
+{
+    if (count > 0)
+        str_addf(s, ", %d %s", count, what);
+}
+
+static void tally_text(const struct option *o, struct tally *t, struct str *s)
+{
+    str_addf(s, ": of %d node%s of partition %s, %d %s that free now", t->nodes, t->nodes == 1 ? "" : "s",
+             o->part->p.name, t->fit, t->fit == 1 ? "has" : "have");
+    clause(s, t->no_gres, "too few free devices");
+    clause(s, t->no_cpu, "too few free CPUs");
+    clause(s, t->no_mem, "too little free memory");
+    clause(s, t->alone,
+           t->alone == 1 ? "serves other jobs while whole nodes are needed"
+                         : "serve other jobs while whole nodes are needed");
+    clause(s, t->excluded, t->excluded == 1 ? "is excluded by the job" : "are excluded by the job");
+    if (t->away > 0) {
+        struct str names = STR_INIT;
+        hostlist_sort(&t->away_names);
+        hostlist_fold(&t->away_names, &names);
+        str_addf(s, ", %d %s down or drained (%.120s%s%.120s)", t->away, t->away == 1 ? "is" : "are",
+                 str_text(&names), t->away_reason ? ": " : "", t->away_reason ? t->away_reason : "");
+        str_done(&names);
+    }
+    clause(s, t->never, t->never == 1 ? "could not hold it even empty" : "could not hold it even empty");
+}
+
+static void licences_text(const struct cluster *cl, const struct compiled *c, struct str *s)
+{
+    for (size_t i = 0; i < c->nlic; i++) {
+        const struct licence *l = &cl->lic.v[c->lic[i].lic];
+        if (l->total - l->used < c->lic[i].count)
+            str_addf(s, "%sneeds %lld of the licence %s: %lld of %lld are free", s->len ? "; " : "",
+                     (long long)c->lic[i].count, l->name, (long long)(l->total - l->used),
+                     (long long)l->total);
+    }
+}
+
+static void must_text(const struct cluster *cl, const struct compiled *c, struct str *s)
+{
+    struct hostlist down = HOSTLIST_INIT;
+    for (size_t i = 0; i < c->nmust; i++)
+        if (!cl->node.v[c->must[i]]->up)
+            hostlist_add(&down, cl->node.v[c->must[i]]->name);
+    if (down.n > 0) {
+        str_add(s, "; of the nodes it names, ");
+        hostlist_fold(&down, s);
+        str_add(s, down.n == 1 ? " is down or drained" : " are down or drained");
+    }
+    hostlist_done(&down);
+}
+
+const char *explain_class(const struct cluster *cl, const struct compiled *c, struct option *o,
+                          enum job_reason reason, int64_t now_us, struct arena *a)
+{
+    struct str s = STR_INIT;
+    struct tally t = {0};
+    if (reason == o->never && o->never_text) {
+        str_add(&s, o->never_text);
+    } else if (o->wish) {
+        licences_text(cl, c, &s);
+        str_add(&s, s.len ? "; needs " : "needs ");
+        word_demand(cl, c, o, o->nvariants ? &o->variant[0] : o->wish, &s);
+        tally_nodes(cl, c, o, &t);
+        tally_text(o, &t, &s);
+        must_text(cl, c, &s);
+    }
+    char *text = arena_strdup(a, str_text(&s));
+    hostlist_done(&t.away_names);
+    str_done(&s);
+    return text;
+}
+
+/* ---- questions about a job ---- */
+
+static bool listed(const uint64_t *v, size_t n, uint64_t id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v[i] == id)
+            return true;
+    return false;
+}
+
+/* Jobs of the lane that come before one of that tier and priority. */
+static uint32_t lane_ahead(const struct cluster *cl, const struct lane *l, int32_t tier, uint64_t priority,
+                           const struct wjob *j, int64_t now_us)
+{
+    const struct compiled *c = demand_of(cl, l->klass);
+    const struct option *o = NULL;
+    for (size_t i = 0; i < c->n; i++) /* the partition in which it stands first */
+        if (!o || c->option[i].tier > o->tier)
+            o = &c->option[i];
+    if (!o || o->tier < tier)
+        return 0;
+    if (o->tier > tier)
+        return (uint32_t)l->n;
+    size_t low = 0, high = l->n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct wjob *other = l->job[l->first + middle];
+        uint64_t theirs = priority_of(cl, o, &other->w, now_us);
+        bool before = theirs != priority             ? theirs > priority
+                      : other->w.order != j->w.order ? other->w.order < j->w.order
+                                                     : wjob_order(other, j) < 0;
+        if (before)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
+
+static const char *planned_names(const struct plan_private *v, const struct cluster *cl, struct planned *f)
+{
+    if (f->names || v->version != cl->version)
+        return f->names;
+    struct hostlist h = HOSTLIST_INIT;
+    struct str s = STR_INIT;
+    for (uint32_t i = 0; i < f->nnodes; i++)
+        hostlist_add(&h, cl->node.v[f->node[i]]->name);
+    hostlist_fold(&h, &s);
+    f->names = arena_strdup(v->arena, str_text(&s));
+    hostlist_done(&h);
+    str_done(&s);
+    return f->names;
+}
+
+static void reason_of(struct plan_private *v, const struct cluster *cl, const struct wjob *j,
+                      struct plan_wait *ret)
+{
+    struct compiled *c = demand_of(cl, j->lane->klass);
+    uint32_t idx = j->lane->klass->idx;
+    struct class_note *n =
+        idx < v->note.n && v->note.v[idx].serial == j->lane->klass->serial ? &v->note.v[idx] : NULL;
+    ret->reason = n ? n->reason : REASON_PRIORITY;
+    if (listed(v->late.v, v->late.n, j->w.job_id)) {
+        ret->reason = REASON_DEADLINE;
+        ret->detail = "cannot end before its deadline any more";
+        return;
+    }
+    bool head = listed(v->head.v, v->head.n, j->w.job_id);
+    if (ret->reason == REASON_RESOURCES && !head)
+        ret->reason = REASON_PRIORITY;
+    if (n && !n->detailed && c->n > 0) {
+        n->detail = explain_class(cl, c, &c->option[0], n->reason, v->now_us, v->arena);
+        n->detailed = true;
+    }
+    ret->detail = n ? n->detail : NULL;
+}
+
+bool plan_wait_of(const struct plan *p, const struct cluster *constant, uint64_t job_id,
+                  struct plan_wait *ret)
+{
+    const struct cluster *cl = cluster_settle(constant);
+    struct plan_private *v = p->priv;
+    const struct wjob *j = map_u64_get(cl->wait_of, job_id);
+    *ret = (struct plan_wait){0};
+    if (!j || j->serial > v->serial)
+        return false;
+    reason_of(v, cl, j, ret);
+    struct compiled *c = demand_of(cl, j->lane->klass);
+    int32_t tier = 0;
+    uint64_t best = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        uint64_t priority = priority_of(cl, &c->option[i], &j->w, v->now_us);
+        if (c->option[i].tier > tier || (c->option[i].tier == tier && priority > best))
+            tier = c->option[i].tier, best = priority;
+    }
+    ret->priority = best / PRIORITY_ONE;
+    ret->rank = 1;
+    for (size_t i = 0; i < cl->lane.n; i++)
+        ret->rank += lane_ahead(cl, cl->lane.v[i], tier, best, j, v->now_us);
+    struct planned *f = map_u64_get(v->planned, job_id);
+    if (f) {
+        ret->planned_us = f->start_us;
+        ret->planned_nodes = planned_names(v, cl, f);
+    }
+    return true;
+}

@@ -1,0 +1,159 @@
+/* A heterogeneous job: all components start together or none does. The components are placed one after another in the same world; if one does
+ * not fit, those placed before it are undone. */
+#include "base/alloc.h"
+#include "sched/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct het *pass_het_of(struct pass *p, uint64_t id)
+{
+    for (size_t i = 0; i < p->het.n; i++)
+        if (p->het.v[i].id == id)
+            return &p->het.v[i];
+    return NULL;
+}
+
+/* First option in which the component can start at `at_us`; fills p->at. */
+static struct option *component_place(struct pass *p, const struct compiled *c, int64_t at_us)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        struct option *o = &c->option[i];
+        if (o->never == REASON_NONE && world_place(p->w, c, o, at_us, time_add(at_us, o->limit_us), &p->at))
+            return o;
+    }
+    return NULL;
+}
+
+static void starts_drop(struct pass *p, size_t n)
+{
+    while (p->v->start.n > n) {
+        struct plan_start *s = &p->v->start.v[--p->v->start.n];
+        const struct spart *part = cluster_part(p->cl, s->partition);
+        for (size_t i = 0; i < s->alloc.n; i++) {
+            struct option o = {.part = (struct spart *)(uintptr_t)part};
+            exact_back(p->ex, cluster_node(p->cl, s->alloc.node[i].node)->idx, &o, &s->alloc.node[i]);
+        }
+    }
+}
+
+static bool start_all(struct pass *p, const struct het *h)
+{
+    uint32_t *begun = xcalloc(h->n + 1, sizeof begun[0]);
+    size_t n = 0, starts = p->v->start.n;
+    int64_t now = p->w->now_us;
+    bool ok = true;
+    for (; ok && n < h->n; n += ok) {
+        struct compiled *c = demand_of(p->cl, h->job[n]->lane->klass);
+        struct option *o = component_place(p, c, now);
+        ok = o && (p->future || pass_emit(p, h->job[n], c, &p->at, o->limit_us));
+        if (ok)
+            begun[n] = world_begin(p->w, c, &p->at, h->job[n]->w.job_id, time_add(now, o->limit_us));
+        if (ok && p->future)
+            pass_foresee(p, h->job[n]->w.job_id, now, &p->at, false);
+    }
+    if (!ok) {
+        while (n > 0)
+            world_undo(p->w, begun[--n]);
+        starts_drop(p, starts);
+    }
+    free(begun);
+    return ok;
+}
+
+static bool component_earliest(struct pass *p, const struct compiled *c, int64_t from_us,
+                               struct option **ret_option, int64_t *ret_us)
+{
+    struct placement at = {0};
+    bool found = false;
+    *ret_us = INT64_MAX;
+    for (size_t i = 0; i < c->n; i++) {
+        int64_t when;
+        struct option *o = &c->option[i];
+        if (o->never != REASON_NONE || !world_earliest(p->w, c, o, o->limit_us, from_us, &at, &when) ||
+            when >= *ret_us)
+            continue;
+        *ret_us = when;
+        *ret_option = o;
+        found = true;
+        struct placement swap = p->at;
+        p->at = at;
+        at = swap;
+    }
+    vec_done(&at.at);
+    return found;
+}
+
+#define ROUNDS_MAX 64 /* times at which a common start is looked for */
+
+/* Finds the first time at which all components fit, by letting the latest of them push the others. */
+static void promise_all(struct pass *p, const struct het *h, uint32_t part)
+{
+    int64_t at_us = p->w->now_us;
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        size_t first = p->promise.n, n = 0;
+        int64_t when = at_us;
+        for (; n < h->n; n++) {
+            struct compiled *c = demand_of(p->cl, h->job[n]->lane->klass);
+            struct option *o = NULL;
+            if (!component_earliest(p, c, at_us, &o, &when) || when > at_us)
+                break;
+            struct promised pr = {
+                .lane = h->job[n]->lane, .job = h->job[n], .part = part, .start_us = at_us, .het = h->id};
+            pr.world_job =
+                world_promise(p->w, c, &p->at, h->job[n]->w.job_id, at_us, time_add(at_us, o->limit_us));
+            vec_push(&p->promise, pr);
+            pass_foresee(p, h->job[n]->w.job_id, at_us, &p->at, true);
+        }
+        if (n == h->n) {
+            p->served[part] = true;
+            return;
+        }
+        while (p->promise.n > first) {
+            struct promised *pr = &p->promise.v[--p->promise.n];
+            struct planned *f = map_u64_del(p->v->planned, pr->job->w.job_id);
+            world_break(p->w, pr->world_job);
+            free(f->node);
+            free(f);
+        }
+        if (when == INT64_MAX || when <= at_us)
+            return;
+        at_us = when;
+    }
+}
+
+enum outcome pass_het(struct pass *p, struct entry *e)
+{
+    struct het *h = pass_het_of(p, e->lane->het);
+    if (h->done)
+        return NEVER;
+    if (h->stamp == p->step || e->job->w.het_size > h->n)
+        return BLOCKED;
+    h->stamp = p->step;
+    for (size_t i = 0; i < p->promise.n; i++)
+        if (p->promise.v[i].het == h->id)
+            return BLOCKED;
+    for (size_t i = 0; i < h->n; i++) {
+        struct compiled *c = demand_of(p->cl, h->job[i]->lane->klass);
+        bool reachable = false;
+        for (size_t k = 0; k < c->n; k++)
+            reachable |= c->option[k].never == REASON_NONE && pass_reachable(p, c, &c->option[k]);
+        if (!reachable) {
+            pass_note(p, e, REASON_REQ_NODE_NOT_AVAIL);
+            return NEVER;
+        }
+    }
+    p->w->uid_plus1 = p->future ? 0 : e->job->w.uid + 1;
+    if (start_all(p, h)) {
+        h->done = true;
+        return NEVER; /* all of its entries go */
+    }
+    uint32_t part = e->o->part->idx;
+    pass_note(p, e, p->served[part] ? REASON_PRIORITY : REASON_RESOURCES);
+    if (!p->served[part]) {
+        if (!p->future)
+            vec_push(&p->v->head, e->job->w.job_id);
+        promise_all(p, h, part);
+    }
+    return BLOCKED;
+}

@@ -1,0 +1,110 @@
+/* One pass of the planner, and what it leaves behind for questions. */
+#ifndef REMUDA_SCHED_PASS_H
+#define REMUDA_SCHED_PASS_H
+
+#include "sched/exact.h"
+#include "sched/plan.h"
+#include "sched/world.h"
+
+/* A lane's next job in one of its partitions. */
+struct entry {
+    struct lane *lane;
+    struct wjob *job;
+    struct compiled *c;
+    struct option *o;
+    uint64_t priority;
+    int32_t tier;
+    uint32_t number; /* of the option in its class */
+};
+
+/* What the last pass found about a class in one of its partitions. */
+struct class_note {
+    uint64_t serial; /* of the class; 0 = nothing */
+    enum job_reason reason;
+    const char *detail;
+    bool detailed;
+};
+
+struct planned {
+    uint64_t job_id;
+    int64_t start_us;
+    uint32_t *node; /* owned */
+    uint32_t nnodes;
+    bool promise;      /* kept free for it, not only foreseen */
+    const char *names; /* folded, made when asked for */
+};
+
+/* A promise in the world of a pass. */
+struct promised {
+    uint32_t world_job;
+    struct lane *lane;
+    struct wjob *job;
+    uint32_t part;
+    int64_t start_us;
+    uint64_t het;
+};
+
+struct het {
+    uint64_t id;
+    struct wjob **job;
+    struct lane **lane;
+    size_t n;
+    bool done;
+    uint32_t stamp;
+};
+
+struct plan_private {
+    struct arena *arena;
+    const struct cluster *cl;
+    uint64_t serial;  /* of the cluster when the pass was made */
+    uint64_t version; /* configuration then: node numbers below are of it */
+    int64_t now_us;
+    VEC(struct class_note) note; /* by class */
+    struct map_u64 *planned;     /* by job id */
+    VEC(uint64_t) head;          /* jobs that are next in their partition but blocked */
+    VEC(uint64_t) late;          /* jobs that can not end before their deadline */
+    VEC(struct plan_start) start;
+    VEC(struct plan_preempt) preempt;
+    int64_t forecast_us;    /* when the last forecast was made; INT64_MIN = never */
+    uint64_t forecast_cost; /* its cost in steps */
+    uint64_t forecast_serial;
+};
+
+struct pass {
+    struct plan_private *v;
+    const struct cluster *cl;
+    struct world *w;
+    struct exacts *ex;
+    bool again;  /* a promise was taken back: the step must be made once more */
+    bool future; /* past the present: starts are foreseen, not made */
+    uint32_t step;
+    uint64_t cost;          /* of the forecast, in units of work done */
+    VEC(struct entry) live; /* in order */
+    size_t *pos;            /* by lane: jobs done with */
+    uint32_t *left;         /* by lane: elements left of the next job */
+    VEC(struct promised) promise;
+    bool *served; /* by partition: its first blocked job has a promise */
+    VEC(struct het) het;
+    struct placement at;
+};
+
+enum outcome { STARTED, BLOCKED, NEVER, SKIPPED };
+
+void pass_took_one(struct pass *p,
+                   const struct lane *l);            /* one element of the lane's next job is dealt with */
+void pass_step(struct pass *p);                      /* every waiting job in order, at the world's time */
+void pass_forecast(struct pass *p, uint32_t budget); /* on from there */
+enum outcome pass_het(struct pass *p, struct entry *e);
+bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o);
+void pass_note(struct pass *p, const struct entry *e, enum job_reason reason);
+bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, const struct placement *at,
+               int64_t limit_us);
+void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at,
+                  bool promise);
+struct het *pass_het_of(struct pass *p, uint64_t id);
+
+/* explain.c: the sentence for a blocked class. */
+const char *explain_class(const struct cluster *cl, const struct compiled *c, struct option *o,
+                          enum job_reason reason, int64_t now_us, struct arena *a);
+
+#endif

@@ -1,0 +1,448 @@
+/* A pass. Each lane's next job stands in `live` in order of tier and priority; they are tried in that order. One that starts makes room for
+ * the next of its lane, which is put where it belongs. One that cannot start blocks its class: equal requests cannot start either, so that a
+ * hundred thousand jobs in forty shapes cost forty fits. The first that is blocked in each partition gets a promise: the earliest time at
+ * which it can start if all that runs ends as expected, with the nodes for it. Whatever comes later in the order may start only if that
+ * leaves every promise whole (EASY backfill, Lifka 1995). The present is the first step of a simulation of the future that goes on from
+ * there (forecast.c). */
+#include "sched/plan.h"
+
+#include "base/alloc.h"
+#include "base/hostlist.h"
+#include "sched/classes.h"
+#include "sched/pass.h"
+#include "sched/priority.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the order ---- */
+
+static int entry_order(const void *va, const void *vb)
+{
+    const struct entry *a = va, *b = vb;
+    if (a->tier != b->tier)
+        return a->tier > b->tier ? -1 : 1;
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    if (a->job->w.order != b->job->w.order)
+        return a->job->w.order < b->job->w.order ? -1 : 1;
+    int by_age = wjob_order(a->job, b->job);
+    return by_age ? by_age : (int)a->number - (int)b->number;
+}
+
+static struct wjob *lane_next(const struct pass *p, const struct lane *l)
+{
+    size_t pos = p->pos[l->idx];
+    return pos < l->n ? l->job[l->first + pos] : NULL;
+}
+
+static void lane_advance(struct pass *p, const struct lane *l)
+{
+    p->pos[l->idx]++;
+    const struct wjob *next = lane_next(p, l);
+    p->left[l->idx] = next ? next->w.elements : 0;
+}
+
+void pass_took_one(struct pass *p, const struct lane *l)
+{
+    if (p->left[l->idx] > 1)
+        p->left[l->idx]--;
+    else
+        lane_advance(p, l);
+}
+
+static void entry_fill(const struct pass *p, struct entry *e)
+{
+    e->job = lane_next(p, e->lane);
+    if (e->job)
+        e->priority = priority_of(p->cl, e->o, &e->job->w, p->v->now_us);
+}
+
+static void live_build(struct pass *p)
+{
+    for (size_t i = 0; i < p->cl->lane.n; i++) {
+        struct lane *l = p->cl->lane.v[i];
+        struct compiled *c = demand_of(p->cl, l->klass);
+        p->left[l->idx] = l->job[l->first]->w.elements;
+        for (uint32_t k = 0; k < c->n; k++) {
+            struct entry e = {.lane = l, .c = c, .o = &c->option[k], .tier = c->option[k].tier, .number = k};
+            e.o->stamp = 0;
+            entry_fill(p, &e);
+            vec_push(&p->live, e);
+        }
+        if (c->n == 0)
+            pass_note(p, &(struct entry){.lane = l, .c = c}, REASON_BAD_CONSTRAINTS);
+    }
+    if (p->live.n > 1)
+        qsort(p->live.v, p->live.n, sizeof p->live.v[0], entry_order);
+}
+
+/* Entry i is stale: its lane has another next job. Puts it where it belongs, or takes it out. */
+static void live_refresh(struct pass *p, size_t i)
+{
+    struct entry e = p->live.v[i];
+    vec_remove(&p->live, i);
+    entry_fill(p, &e);
+    if (!e.job)
+        return;
+    size_t low = i, high = p->live.n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (entry_order(&p->live.v[middle], &e) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    vec_push(&p->live, e);
+    memmove(&p->live.v[low + 1], &p->live.v[low], (p->live.n - 1 - low) * sizeof e);
+    p->live.v[low] = e;
+}
+
+/* ---- what is found ---- */
+
+void pass_note(struct pass *p, const struct entry *e, enum job_reason reason)
+{
+    uint32_t idx = e->lane->klass->idx;
+    if (p->future)
+        return;
+    while (p->v->note.n <= idx) {
+        struct class_note none = {0};
+        vec_push(&p->v->note, none);
+    }
+    struct class_note *n = &p->v->note.v[idx];
+    if (n->serial == e->lane->klass->serial && n->reason != REASON_PRIORITY)
+        return; /* the entry that came first in the order speaks */
+    *n = (struct class_note){.serial = e->lane->klass->serial, .reason = reason};
+}
+
+void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at, bool promise)
+{
+    struct planned *old = map_u64_get(p->v->planned, job_id);
+    if (old) /* an array's first element speaks for it */
+        return;
+    struct planned *f = xcalloc(1, sizeof *f);
+    *f = (struct planned){
+        .job_id = job_id, .start_us = start_us, .promise = promise, .nnodes = (uint32_t)at->at.n};
+    f->node = xmalloc((at->at.n + 1) * sizeof f->node[0]);
+    for (size_t i = 0; i < at->at.n; i++)
+        f->node[i] = at->at.v[i].node;
+    map_u64_put(p->v->planned, job_id, f);
+}
+
+bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, const struct placement *at,
+               int64_t limit_us)
+{
+    struct alloc al = {.node = arena_alloc(p->v->arena, (at->at.n + 1) * sizeof al.node[0])};
+    for (; al.n < at->at.n; al.n++) {
+        const struct placed *pl = &at->at.v[al.n];
+        if (exact_take(p->ex, c, at->option, at->variant, pl->node, pl->units, &al.node[al.n]))
+            continue;
+        for (size_t i = 0; i < al.n; i++)
+            exact_back(p->ex, at->at.v[i].node, at->option, &al.node[i]);
+        return false;
+    }
+    struct plan_start s = {.job_id = j->w.job_id,
+                           .partition = arena_strdup(p->v->arena, at->option->part->p.name),
+                           .alloc = al,
+                           .limit_us = limit_us};
+    vec_push(&p->v->start, s);
+    return true;
+}
+
+/* Could it start if every node that is up were empty? */
+bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o)
+{
+    if (o->up_version == p->cl->up_version)
+        return o->reachable;
+    o->up_version = p->cl->up_version;
+    o->reachable = false;
+    for (size_t i = 0; i < o->nvariants && !o->reachable; i++) {
+        struct variant *v = &o->variant[i];
+        int64_t nodes = 0, units = 0;
+        for (size_t g = 0; g < p->cl->group.n; g++) {
+            const struct group *group = p->cl->group.v[g];
+            if (!bit_get(v->groups, g) || group->up == 0)
+                continue;
+            int32_t cap = demand_cap(p->cl, c, o, v, group, group->total);
+            nodes += group->up;
+            units += (int64_t)cap * group->up;
+        }
+        o->reachable = nodes >= v->lay.nmin && units >= v->lay.units;
+    }
+    for (size_t i = 0; i < c->nmust; i++)
+        o->reachable &= p->cl->node.v[c->must[i]]->up;
+    return o->reachable;
+}
+
+/* ---- trying ---- */
+
+/* With --time-min the limit may be cut so that the job ends before promised work begins. */
+static bool place_shorter(struct pass *p, const struct entry *e, int64_t *limit_us)
+{
+    for (size_t i = p->promise.n; i-- > 0;) {
+        int64_t room = (p->promise.v[i].start_us - p->w->now_us) / USEC_PER_MIN * USEC_PER_MIN;
+        if (room < e->o->limit_min_us || room >= *limit_us)
+            continue;
+        if (world_place(p->w, e->c, e->o, p->w->now_us, p->w->now_us + room, &p->at)) {
+            *limit_us = room;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool try_start(struct pass *p, const struct entry *e)
+{
+    struct world *w = p->w;
+    int64_t limit = e->o->limit_us;
+    w->uid_plus1 = p->future ? 0 : e->job->w.uid + 1;
+    if (!world_place(w, e->c, e->o, w->now_us, time_add(w->now_us, limit), &p->at) &&
+        !(e->o->limit_min_us < limit && place_shorter(p, e, &limit)))
+        return false;
+    if (p->future)
+        pass_foresee(p, e->job->w.job_id, w->now_us, &p->at, false);
+    else if (!pass_emit(p, e->job, e->c, &p->at, limit))
+        return false;
+    world_begin(w, e->c, &p->at, e->job->w.job_id, time_add(w->now_us, limit));
+    return true;
+}
+
+static void promise_make(struct pass *p, const struct entry *e)
+{
+    int64_t at, limit = e->o->limit_us;
+    if (p->served[e->o->part->idx])
+        return;
+    for (size_t i = 0; i < p->promise.n; i++)
+        if (p->promise.v[i].job == e->job)
+            return;
+    if (!world_earliest(p->w, e->c, e->o, limit, p->w->now_us, &p->at, &at))
+        return;
+    struct promised pr = {.world_job =
+                              world_promise(p->w, e->c, &p->at, e->job->w.job_id, at, time_add(at, limit)),
+                          .lane = e->lane,
+                          .job = e->job,
+                          .part = e->o->part->idx,
+                          .start_us = at};
+    vec_push(&p->promise, pr);
+    p->served[pr.part] = true;
+    pass_foresee(p, e->job->w.job_id, at, &p->at, true);
+}
+
+static bool is_promised(const struct pass *p, const struct wjob *j)
+{
+    for (size_t i = 0; i < p->promise.n; i++)
+        if (p->promise.v[i].job == j)
+            return true;
+    return false;
+}
+
+static enum job_reason blocked_reason(const struct pass *p, const struct entry *e)
+{
+    for (size_t i = 0; i < e->c->nlic; i++)
+        if (p->w->free[(p->w->nnodes + e->c->lic[i].lic) * p->w->dims + DIM_CPU] < e->c->lic[i].count)
+            return REASON_LICENSES;
+    return p->served[e->o->part->idx] ? REASON_PRIORITY : REASON_RESOURCES;
+}
+
+static bool too_late(const struct pass *p, const struct entry *e)
+{
+    return e->job->w.deadline_us > 0 && time_add(p->w->now_us, e->o->limit_min_us) > e->job->w.deadline_us;
+}
+
+static enum outcome entry_try(struct pass *p, struct entry *e)
+{
+    if (e->o->never != REASON_NONE) {
+        pass_note(p, e, e->o->never);
+        return NEVER;
+    }
+    if (e->lane->het)
+        return pass_het(p, e);
+    if (!pass_reachable(p, e->c, e->o)) {
+        pass_note(p, e, REASON_REQ_NODE_NOT_AVAIL);
+        return NEVER;
+    }
+    if (too_late(p, e)) {
+        if (!p->future)
+            vec_push(&p->v->late, e->job->w.job_id);
+        return SKIPPED;
+    }
+    p->cost++;
+    if (p->future && is_promised(p, e->job))
+        return BLOCKED;
+    if (try_start(p, e))
+        return STARTED;
+    pass_note(p, e, blocked_reason(p, e));
+    if (!p->served[e->o->part->idx] && !p->future)
+        vec_push(&p->v->head, e->job->w.job_id);
+    promise_make(p, e);
+    return BLOCKED;
+}
+
+/* A job that starts in one partition no longer needs the promise it got in another; what was refused for that promise's sake is tried again. */
+static void promise_drop(struct pass *p, const struct wjob *j)
+{
+    for (size_t i = 0; i < p->promise.n; i++)
+        if (p->promise.v[i].job == j) {
+            world_break(p->w, p->promise.v[i].world_job);
+            p->served[p->promise.v[i].part] = false;
+            vec_remove(&p->promise, i);
+            p->again = true;
+            return;
+        }
+}
+
+static void step_once(struct pass *p)
+{
+    p->step++;
+    for (size_t i = 0; i < p->live.n;) {
+        struct entry *e = &p->live.v[i];
+        if (e->job != lane_next(p, e->lane)) {
+            live_refresh(p, i);
+            continue;
+        }
+        if (e->o->stamp == p->step) {
+            pass_note(p, e, REASON_PRIORITY);
+            i++;
+            continue;
+        }
+        enum outcome out = entry_try(p, e);
+        if (out == NEVER) {
+            vec_remove(&p->live, i);
+        } else if (out == BLOCKED) {
+            e->o->stamp = p->step;
+            i++;
+        } else if (out == SKIPPED) {
+            lane_advance(p, e->lane);
+        } else {
+            if (p->left[e->lane->idx] == 1)
+                promise_drop(p, e->job);
+            pass_took_one(p, e->lane);
+        }
+    }
+}
+
+void pass_step(struct pass *p)
+{
+    do {
+        p->again = false;
+        step_once(p);
+    } while (p->again);
+}
+
+/* ---- a pass ---- */
+
+static void hets_collect(struct pass *p)
+{
+    for (size_t i = 0; i < p->cl->lane.n; i++) {
+        struct lane *l = p->cl->lane.v[i];
+        for (size_t k = 0; l->het && k < l->n; k++) {
+            struct het *h = pass_het_of(p, l->het);
+            if (!h) {
+                struct het new = {.id = l->het};
+                vec_push(&p->het, new);
+                h = &p->het.v[p->het.n - 1];
+            }
+            h->job = xrealloc(h->job, (h->n + 1) * sizeof h->job[0]);
+            h->job[h->n++] = l->job[l->first + k];
+        }
+    }
+}
+
+static void planned_clear(struct plan_private *v)
+{
+    struct map_walk walk = {0};
+    while (map_u64_next(v->planned, &walk)) {
+        struct planned *f = walk.value;
+        free(f->node);
+        free(f);
+    }
+    map_u64_free(v->planned);
+    v->planned = map_u64_new();
+}
+
+static void private_reset(struct plan_private *v, const struct cluster *cl, int64_t now_us)
+{
+    arena_reset(v->arena);
+    vec_clear(&v->note);
+    vec_clear(&v->head);
+    vec_clear(&v->late);
+    vec_clear(&v->start);
+    vec_clear(&v->preempt);
+    planned_clear(v);
+    v->cl = cl;
+    v->serial = cl->serial;
+    v->version = cl->version;
+    v->now_us = now_us;
+}
+
+struct plan *plan_new(void)
+{
+    struct plan *p = xcalloc(1, sizeof *p);
+    p->priv = xcalloc(1, sizeof *p->priv);
+    p->priv->arena = arena_new();
+    p->priv->planned = map_u64_new();
+    p->priv->forecast_us = INT64_MIN;
+    return p;
+}
+
+void plan_free(struct plan *p)
+{
+    if (!p)
+        return;
+    planned_clear(p->priv);
+    map_u64_free(p->priv->planned);
+    arena_free(p->priv->arena);
+    vec_done(&p->priv->note);
+    vec_done(&p->priv->head);
+    vec_done(&p->priv->late);
+    vec_done(&p->priv->start);
+    vec_done(&p->priv->preempt);
+    free(p->priv);
+    free(p);
+}
+
+static void pass_done(struct pass *p)
+{
+    for (size_t i = 0; i < p->het.n; i++)
+        free(p->het.v[i].job);
+    vec_done(&p->het);
+    vec_done(&p->live);
+    vec_done(&p->promise);
+    vec_done(&p->at.at);
+    free(p->pos);
+    free(p->left);
+    free(p->served);
+    exacts_free(p->ex);
+    world_free(p->w);
+}
+
+/* Nodes that promises wait for are shown as planned. */
+static void planned_mark(const struct pass *p)
+{
+    for (size_t i = 0; i < p->cl->node.n; i++)
+        p->cl->node.v[i]->planned = p->w->kept[i] != NONE;
+}
+
+void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b, struct plan *ret_plan)
+{
+    const struct cluster *cl = cluster_settle(constant);
+    struct plan_private *v = ret_plan->priv;
+    private_reset(v, cl, now_us);
+    struct pass p = {.v = v, .cl = cl, .w = world_new(cl, now_us), .ex = exacts_new(cl, v->arena)};
+    p.pos = xcalloc(cl->lane.n + 1, sizeof p.pos[0]);
+    p.left = xcalloc(cl->lane.n + 1, sizeof p.left[0]);
+    p.served = xcalloc(cl->part.n + 1, sizeof p.served[0]);
+    hets_collect(&p);
+    live_build(&p);
+    pass_step(&p);
+    planned_mark(&p);
+    uint32_t budget = b && b->promises ? b->promises : cl->policy.promises;
+    ret_plan->next_us = world_next_end(p.w) == INT64_MAX ? 0 : world_next_end(p.w);
+    pass_forecast(&p, budget);
+    ret_plan->start = v->start.v;
+    ret_plan->nstarts = v->start.n;
+    ret_plan->preempt = v->preempt.v;
+    ret_plan->npreempts = v->preempt.n;
+    ret_plan->considered = cl->nwaiting;
+    pass_done(&p);
+}

@@ -1,0 +1,119 @@
+/* Settings to policy: the words of slurm.conf read once. */
+#include "base/alloc.h"
+#include "sched/classes.h"
+#include "sched/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Value of key=… in a comma-separated list of parameters, or -1. */
+static int64_t parameter(const char *list, const char *key)
+{
+    struct span rest = span_of(list ? list : ""), piece;
+    size_t len = strlen(key);
+    int64_t value = -1;
+    while (span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        if (piece.len > len && strncmp(piece.data, key, len) == 0 && piece.data[len] == '=') {
+            char *text = xstrndup(piece.data + len + 1, piece.len - len - 1);
+            if (!text_to_i64(text, 0, INT32_MAX, &value))
+                value = -1;
+            free(text);
+        }
+    }
+    return value;
+}
+
+static bool listed(const char *list, const char *word)
+{
+    struct span rest = span_of(list ? list : ""), piece;
+    while (span_next(&rest, ',', &piece))
+        if (span_is_nocase(span_trim(piece), word))
+            return true;
+    return false;
+}
+
+/* Licences keep their place in the table, because running work refers to it; one that is gone has none in all. */
+static void licence_set(struct cluster *cl, const char *name, int64_t total)
+{
+    ptrdiff_t at = cluster_licence(cl, name);
+    if (at < 0) {
+        struct licence l = {.name = xstrdup(name)};
+        vec_push(&cl->lic, l);
+        at = (ptrdiff_t)cl->lic.n - 1;
+    }
+    cl->lic.v[at].total = total;
+}
+
+static void licences_set(struct cluster *cl, const char *text)
+{
+    struct span rest = span_of(text ? text : ""), piece;
+    for (size_t i = 0; i < cl->lic.n; i++)
+        cl->lic.v[i].total = 0;
+    while (span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        if (!piece.len)
+            continue;
+        char *name = xstrndup(piece.data, piece.len), *colon = strchr(name, ':');
+        int64_t total = 1;
+        if (colon) {
+            *colon = '\0';
+            if (!text_to_i64(colon + 1, 0, INT32_MAX, &total))
+                total = 0;
+        }
+        licence_set(cl, name, total);
+        free(name);
+    }
+}
+
+static enum preempt_mode preempt_mode_of(const char *text)
+{
+    if (listed(text, "SUSPEND"))
+        return PREEMPT_SUSPEND;
+    if (listed(text, "REQUEUE"))
+        return PREEMPT_REQUEUE;
+    if (listed(text, "CANCEL"))
+        return PREEMPT_CANCEL;
+    return listed(text, "GANG") ? PREEMPT_GANG : PREEMPT_OFF;
+}
+
+void cluster_set_policy(struct cluster *cl, const struct settings *s)
+{
+    struct policy *p = &cl->policy;
+    bool multifactor = !s->priority_type || !text_is(s->priority_type, "priority/basic");
+    int64_t tests = parameter(s->sched_parameters, "bf_max_job_test");
+    *p = (struct policy){
+        .weight_age = s->priority_weight_age,
+        .weight_size = s->priority_weight_job_size,
+        .weight_part = s->priority_weight_partition,
+        .weight_fair = s->priority_weight_fairshare,
+        .max_age_us = s->priority_max_age_us > 0 ? s->priority_max_age_us : 1,
+        .fifo = !multifactor,
+        .by_thread =
+            listed(s->select_type_parameters, "CR_CPU") || listed(s->select_type_parameters, "CR_CPU_Memory"),
+        .count_memory = text_empty(s->select_type_parameters) ||
+                        listed(s->select_type_parameters, "CR_Core_Memory") ||
+                        listed(s->select_type_parameters, "CR_CPU_Memory") ||
+                        listed(s->select_type_parameters, "CR_Memory") ||
+                        listed(s->select_type_parameters, "CR_Socket_Memory"),
+        .def_mem_per_cpu = s->def_mem_per_cpu_mib,
+        .def_mem_per_node = s->def_mem_per_node_mib,
+        .max_mem_per_cpu = s->max_mem_per_cpu_mib,
+        .max_mem_per_node = s->max_mem_per_node_mib,
+        .grace_us = s->kill_wait_us > 0 ? s->kill_wait_us : USEC_PER_SEC,
+        .limits = (enum limit_policy)s->enforce_part_limits,
+        .promises = tests > 0 ? (uint32_t)tests : 0,
+        .preempt_tier = text_is(s->preempt_type, "preempt/partition_prio"),
+        .preempt_mode = preempt_mode_of(s->preempt_mode),
+        .share_max = 1,
+    };
+    if (text_empty(s->select_type_parameters))
+        p->by_thread = false;
+    licences_set(cl, s->licenses);
+    /* Slots may be cut differently now: the keys of the groups say how. */
+    for (size_t i = 0; i < cl->node.n; i++) {
+        free(cl->node.v[i]->base_key);
+        cl->node.v[i]->base_key = node_key(cl, cl->node.v[i]->cfg);
+    }
+    cl->unsettled = true;
+}

@@ -1,0 +1,260 @@
+/* Inside of the planner's cluster: nodes with every core and device, groups of equal nodes, partitions, running work, waiting work as
+ * classes. Only files of sched/ include this. Nodes are numbered in natural order of their names, whatever the order they came in, so that
+ * a cluster that is built anew plans the same. */
+#ifndef REMUDA_SCHED_STATE_H
+#define REMUDA_SCHED_STATE_H
+
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "sched/cluster.h"
+
+/* ---- resource dimensions: what is counted on a node. One cluster-wide numbering ---- */
+
+enum { DIM_CPU, DIM_MEM, DIM_JOBS, DIM_SHARE, DIM_GRES };
+/* DIM_JOBS: a job takes 1, a job that wants the node for itself takes all. DIM_SHARE: CPUs as jobs that share them see them, each CPU
+ * counted as often as jobs may share it; only counted where some partition allows sharing. */
+#define JOBS_ALL (INT64_C(1) << 20)
+
+#define NEEDS_MAX 16 /* kinds of resource in one request */
+
+struct dim {
+    char *kind, *type; /* type NULL = untyped */
+    char *label;       /* "gpu:v100" */
+};
+
+/* An amount of one dimension. */
+struct use {
+    uint32_t dim;
+    int64_t amount;
+};
+
+typedef VEC(uint32_t) u32_vec;
+typedef VEC(uint64_t) bits_vec;
+
+static inline bool bit_get(const uint64_t *bits, size_t i)
+{
+    return bits[i / 64] >> (i % 64) & 1;
+}
+static inline void bit_set(uint64_t *bits, size_t i)
+{
+    bits[i / 64] |= UINT64_C(1) << (i % 64);
+}
+static inline void bit_clear(uint64_t *bits, size_t i)
+{
+    bits[i / 64] &= ~(UINT64_C(1) << (i % 64));
+}
+#define BIT_WORDS(n) (((n) + 63) / 64)
+
+/* ---- nodes ---- */
+
+struct sdevice {
+    uint32_t dim;
+    int32_t index;
+    int64_t mem_mib;
+    char *near; /* one byte a slot: 1 = close; NULL = all are */
+};
+
+/* Nodes that are equal in all that placement looks at. */
+struct group {
+    uint32_t idx;
+    char *key; /* all that they share, as text */
+    int32_t cpus, sockets, cores_per_socket, threads_per_core;
+    int32_t
+        slots; /* what is given out as one: a core, or a thread under CR_CPU; without the cores set aside */
+    int32_t spec_slots; /* set aside for the system: the last ones */
+    int32_t slot_cpus;  /* CPUs of a slot */
+    int64_t mem_mib, tmp_disk_mib;
+    int32_t weight, weight_rank;
+    char *features;
+    struct sdevice *dev;
+    size_t ndev;
+    int64_t *total; /* by dimension; ntotal entries, the rest 0 */
+    size_t ntotal;
+    uint64_t *parts;    /* bitmap of partitions */
+    uint32_t nodes, up; /* members; members that take work */
+};
+
+struct hold;
+
+struct snode {
+    char *name;
+    uint32_t idx;
+    struct group *group;
+    char *base_key;   /* group key without partitions */
+    struct node *cfg; /* what placement needs of it, texts owned by `arena` */
+    struct arena *arena;
+    bool up; /* takes work */
+    bool planned;
+    uint16_t *load;    /* by slot: 0 idle, LOAD_ALONE, else jobs that share it */
+    uint64_t *dev_job; /* by device: job that holds it, 0 = none */
+    VEC(struct hold *) hold;
+};
+#define LOAD_ALONE UINT16_MAX
+
+/* ---- partitions ---- */
+
+struct spart {
+    uint32_t idx;
+    struct partition p; /* texts in `arena` */
+    struct arena *arena;
+    VEC(struct snode *) node;
+    bool gone;
+};
+
+/* ---- running work ---- */
+
+struct held_gres {
+    uint32_t dim;
+    int64_t count;
+    int32_t *index; /* device indexes; NULL = counted only */
+    size_t nindex;
+};
+
+struct hold {
+    struct run *run;
+    struct snode *node;
+    int32_t *cpu; /* CPU numbers */
+    size_t ncpu;
+    int64_t mem_mib;
+    struct held_gres *gres;
+    size_t ngres;
+    bool released;
+};
+
+struct lic_use {
+    uint32_t lic;
+    int64_t count;
+};
+
+struct run {
+    uint64_t job_id;
+    uint32_t uid;
+    const char *partition; /* interned */
+    int64_t start_us, end_us;
+    bool suspended, whole, shares, user_only;
+    bool was_suspended; /* its CPUs may have been given to others meanwhile, and be used twice now */
+    struct hold *hold;
+    size_t nholds, nheld;
+    struct lic_use *lic;
+    size_t nlic;
+};
+
+struct licence {
+    char *name;
+    int64_t total, used;
+};
+
+/* ---- waiting work ---- */
+
+struct wjob {
+    struct waiting w; /* req points into the class */
+    struct lane *lane;
+    uint64_t serial; /* of its coming (cluster.serial then) */
+};
+
+/* Equal requests. */
+struct sclass {
+    uint64_t hash;
+    struct job_request req; /* texts interned */
+    uint32_t uid_plus1;     /* of a class that is one user's own (--exclusive=user); 0 = anybody's */
+    uint64_t serial;        /* never used twice, unlike idx */
+    uint32_t idx;           /* place in cluster.klass; stays */
+    struct lane *lanes;
+    struct sclass *next;   /* same hash bucket */
+    struct compiled *made; /* demand.h; NULL = not yet for this configuration */
+    uint64_t made_version;
+};
+
+/* Jobs of one class whose order among themselves never changes: same nice, asked priority and order. Sorted by (eligible, submit, id). */
+struct lane {
+    struct sclass *klass;
+    int32_t nice;
+    uint64_t priority_asked;
+    uint32_t order;
+    uint32_t uid_plus1; /* of a lane that is one user's own; 0 = anybody's */
+    uint64_t het;       /* a heterogeneous job's components have lanes of their own */
+    struct wjob **job;
+    size_t first, n, cap; /* jobs are job[first … first+n) */
+    uint32_t idx;         /* place in cluster.lane */
+    struct lane *next;    /* of the same class */
+};
+
+struct policy {
+    int64_t weight_age, weight_size, weight_part, weight_fair, max_age_us;
+    bool fifo;         /* PriorityType=priority/basic */
+    bool by_thread;    /* CR_CPU */
+    bool count_memory; /* CR_*_Memory */
+    int64_t def_mem_per_cpu, def_mem_per_node, max_mem_per_cpu, max_mem_per_node;
+    int64_t grace_us; /* how long past its end a job is expected to hold on */
+    enum limit_policy limits;
+    uint32_t promises; /* bf_max_job_test: planned starts a pass; 0 = all */
+    bool preempt_tier;
+    enum preempt_mode preempt_mode;
+    int32_t share_max; /* most jobs any partition lets share a CPU; 1 = none */
+};
+
+struct cluster {
+    struct policy policy;
+    struct intern *text;
+    VEC(struct dim) dim;
+    struct map_str *dim_of;
+    VEC(struct licence) lic;
+
+    VEC(struct snode *) node; /* in natural order of names once settled */
+    struct map_str *node_of;
+    VEC(struct group *) group;
+    struct map_str *group_of;
+    VEC(struct spart *) part; /* by idx; entries that are gone stay */
+    struct map_str *part_of;
+    int64_t *free;       /* node.n × dim.n: what is free, exact; may be negative after a node shrank */
+    bool unsettled;      /* nodes, partitions or dimensions changed: settle before use */
+    uint64_t version;    /* of the configuration: classes made for an older one are made again */
+    uint64_t up_version; /* changes when a node becomes available or not */
+
+    struct map_u64 *run_of;
+    struct map_u64 *wait_of;
+    VEC(struct sclass *) klass; /* holes are NULL */
+    VEC(uint32_t) klass_free;
+    struct sclass **bucket;
+    size_t nbuckets, nklass;
+    VEC(struct lane *) lane; /* only with jobs in them */
+    uint64_t serial;         /* grows with every job and class that comes */
+    uint64_t nwaiting;       /* jobs, arrays counted once */
+    bool user_nodes;         /* some partition has ExclusiveUser */
+};
+
+/* Brings numbering, groups and free amounts up to date after nodes or partitions changed. A cache behind a const cluster: nothing that a
+ * caller can see changes. */
+struct cluster *cluster_settle(const struct cluster *cl);
+
+static inline int64_t *node_free(const struct cluster *cl, const struct snode *n)
+{
+    return &cl->free[n->idx * cl->dim.n];
+}
+
+/* Dimension of a gres kind and type, made when new. */
+uint32_t cluster_dim(struct cluster *cl, const char *kind, const char *type);
+struct snode *cluster_node(const struct cluster *cl, const char *name);
+struct spart *cluster_part(const struct cluster *cl, const char *name);
+ptrdiff_t cluster_licence(const struct cluster *cl, const char *name);
+
+/* node_state.c */
+char *node_key(const struct cluster *cl, const struct node *n);
+struct group *group_make(struct cluster *cl, const struct node *n, const char *key);
+void group_free(struct group *g);
+void node_recount(struct cluster *cl,
+                  struct snode *n); /* load and devices from its holds, and its row of cluster.free */
+void node_rebuild(struct snode *n);
+void hold_expect_free(const struct snode *n,
+                      const struct hold *h); /* aborts if a device of a new hold is taken */
+
+/* How a request uses nodes of a partition. */
+struct use_mode {
+    bool whole;     /* nodes to itself */
+    bool user_only; /* nodes to its user */
+    int32_t share;  /* jobs that may share its CPUs; 0 = none */
+};
+struct use_mode request_mode(const struct job_request *req, const struct partition *p);
+
+#endif

@@ -1,0 +1,406 @@
+/* Each node has two chains of takes: running work by its end, promises by their start. What is free on a node at a later time is what is
+ * free now, plus what ends by then, minus the promises in force then; over a stretch of time the least of it is found at its beginning or
+ * where a promise begins. Nodes without promises, which nearly all are, need none of this: what is free now stays free. */
+#include "sched/world.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void open_refresh(struct world *w, uint32_t node)
+{
+    if (node >= w->nnodes)
+        return;
+    const int64_t *row = &w->free[node * w->dims];
+    bool open = bit_get(w->up, node) && row[DIM_JOBS] > 0 && (row[DIM_CPU] > 0 || row[DIM_SHARE] > 0);
+    if (open)
+        bit_set(w->open, node);
+    else
+        bit_clear(w->open, node);
+}
+
+static void chain_work(struct world *w, uint32_t take)
+{
+    int64_t end = w->job.v[w->take.v[take].job].end_us;
+    uint32_t *at = &w->work[w->take.v[take].node];
+    while (*at != NONE && w->job.v[w->take.v[*at].job].end_us <= end)
+        at = &w->take.v[*at].next;
+    w->take.v[take].next = *at;
+    *at = take;
+}
+
+static void chain_kept(struct world *w, uint32_t take)
+{
+    int64_t start = w->job.v[w->take.v[take].job].start_us;
+    uint32_t *at = &w->kept[w->take.v[take].node];
+    while (*at != NONE && w->job.v[w->take.v[*at].job].start_us <= start)
+        at = &w->take.v[*at].next;
+    w->take.v[take].next = *at;
+    *at = take;
+}
+
+static void unchain(struct world *w, uint32_t *head, uint32_t take)
+{
+    while (*head != take)
+        head = &w->take.v[*head].next;
+    *head = w->take.v[take].next;
+}
+
+/* ---- ends ---- */
+
+static bool end_before(const struct world *w, const struct end *a, const struct end *b)
+{
+    if (a->at_us != b->at_us)
+        return a->at_us < b->at_us;
+    uint64_t na = w->job.v[a->job].name, nb = w->job.v[b->job].name;
+    return na != nb ? na < nb : a->job < b->job;
+}
+
+static void ends_insert(struct world *w, struct end e)
+{
+    vec_push(&w->ends, e);
+    size_t low = w->ends_first, high = w->ends.n - 1;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (end_before(w, &w->ends.v[middle], &e))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    memmove(&w->ends.v[low + 1], &w->ends.v[low], (w->ends.n - 1 - low) * sizeof e);
+    w->ends.v[low] = e;
+}
+
+static void ends_remove(struct world *w, uint32_t job)
+{
+    size_t i = w->ends_first;
+    while (w->ends.v[i].job != job)
+        i++;
+    vec_remove(&w->ends, i);
+}
+
+/* ---- building ---- */
+
+static void amounts_add(struct world *w, const struct wtake *t, int64_t sign)
+{
+    int64_t *row = &w->free[t->node * w->dims];
+    for (uint32_t i = 0; i < t->n; i++)
+        row[w->use.v[t->first + i].dim] += sign * w->use.v[t->first + i].amount;
+}
+
+static void use_push(struct world *w, uint32_t dim, int64_t amount)
+{
+    struct use u = {dim, amount};
+    if (amount != 0)
+        vec_push(&w->use, u);
+}
+
+/* What a real hold gives back when it ends. */
+static void take_of_hold(struct world *w, uint32_t job, const struct hold *h)
+{
+    const struct cluster *cl = w->cl;
+    const struct group *g = h->node->group;
+    struct wtake t = {.node = h->node->idx, .job = job, .first = (uint32_t)w->use.n};
+    int64_t cpus = 0;
+    int32_t last = -1;
+    for (size_t i = 0; i < h->ncpu && !h->run->suspended; i++) {
+        if (h->cpu[i] / g->slot_cpus == last)
+            continue;
+        last = h->cpu[i] / g->slot_cpus;
+        cpus += last < g->slots ? g->slot_cpus : 1;
+    }
+    /* CPUs that are shared come free with the last job on them; counting them with every one would promise too much, with none too
+     * little. The work that ends last gives them back. */
+    use_push(w, DIM_CPU, h->run->shares ? 0 : cpus);
+    use_push(w, DIM_SHARE, h->run->shares ? cpus : cpus * cl->policy.share_max);
+    use_push(w, DIM_MEM, h->mem_mib);
+    use_push(w, DIM_JOBS, h->run->whole || h->run->user_only ? JOBS_ALL : 1);
+    for (size_t i = 0; i < h->ngres; i++)
+        use_push(w, h->gres[i].dim, h->gres[i].count);
+    t.n = (uint32_t)w->use.n - t.first;
+    vec_push(&w->take, t);
+}
+
+static int64_t run_end(const struct cluster *cl, const struct run *r, int64_t now_us)
+{
+    /* What runs past its end is expected to be gone after the grace it is given. */
+    return r->end_us > now_us ? r->end_us : time_add(now_us, cl->policy.grace_us);
+}
+
+static int run_order(const void *a, const void *b)
+{
+    const struct run *x = *(const struct run *const *)a, *y = *(const struct run *const *)b;
+    if (x->end_us != y->end_us)
+        return x->end_us < y->end_us ? -1 : 1;
+    return (x->job_id > y->job_id) - (x->job_id < y->job_id);
+}
+
+static void run_copy(struct world *w, const struct run *r)
+{
+    struct wjobs j = {.start_us = r->start_us,
+                      .end_us = run_end(w->cl, r, w->now_us),
+                      .first = (uint32_t)w->take.n,
+                      .name = r->job_id};
+    uint32_t number = (uint32_t)w->job.n;
+    for (size_t i = 0; i < r->nholds; i++)
+        if (!r->hold[i].released)
+            take_of_hold(w, number, &r->hold[i]);
+    for (size_t i = 0; i < r->nlic; i++) {
+        struct wtake t = {
+            .node = (uint32_t)w->nnodes + r->lic[i].lic, .job = number, .first = (uint32_t)w->use.n, .n = 1};
+        use_push(w, DIM_CPU, r->lic[i].count);
+        vec_push(&w->take, t);
+    }
+    j.n = (uint32_t)w->take.n - j.first;
+    vec_push(&w->job, j);
+    struct end e = {j.end_us, number};
+    vec_push(&w->ends, e);
+}
+
+/* Chains are kept by end; runs come ascending by end, so each goes to the tail. */
+static void chains_build(struct world *w)
+{
+    for (size_t i = w->take.n; i-- > 0;) {
+        struct wtake *t = &w->take.v[i];
+        t->next = w->work[t->node];
+        w->work[t->node] = (uint32_t)i;
+    }
+}
+
+static int end_order(const void *a, const void *b)
+{
+    const struct end *x = a, *y = b;
+    if (x->at_us != y->at_us)
+        return x->at_us < y->at_us ? -1 : 1;
+    return (x->job > y->job) - (x->job < y->job);
+}
+
+static void runs_copy(struct world *w)
+{
+    size_t n = map_u64_count(w->cl->run_of);
+    const struct run **run = xcalloc(n + 1, sizeof run[0]);
+    struct map_walk walk = {0};
+    for (size_t i = 0; map_u64_next(w->cl->run_of, &walk); i++)
+        run[i] = walk.value;
+    qsort(run, n, sizeof run[0], run_order);
+    for (size_t i = 0; i < n;
+         i++) /* first those past their end, whose expected end is later than that of some others */
+        if (run[i]->end_us > w->now_us)
+            run_copy(w, run[i]);
+    size_t in_order = w->take.n;
+    chains_build(w);
+    for (size_t i = 0; i < n; i++)
+        if (run[i]->end_us <= w->now_us)
+            run_copy(w, run[i]);
+    for (size_t i = in_order; i < w->take.n; i++)
+        chain_work(w, (uint32_t)i);
+    if (w->ends.n > 1)
+        qsort(w->ends.v, w->ends.n, sizeof w->ends.v[0], end_order);
+    free(run);
+}
+
+struct world *world_new(const struct cluster *constant, int64_t now_us)
+{
+    const struct cluster *cl = cluster_settle(constant);
+    struct world *w = xcalloc(1, sizeof *w);
+    w->cl = cl;
+    w->now_us = now_us;
+    w->nnodes = cl->node.n;
+    w->nall = cl->node.n + cl->lic.n;
+    w->dims = cl->dim.n;
+    w->free = xcalloc(w->nall * w->dims + 1, sizeof w->free[0]);
+    memcpy(w->free, cl->free, w->nnodes * w->dims * sizeof w->free[0]);
+    for (size_t i = 0; i < cl->lic.n; i++)
+        w->free[(w->nnodes + i) * w->dims + DIM_CPU] = cl->lic.v[i].total - cl->lic.v[i].used;
+    w->row = xcalloc(w->dims, sizeof w->row[0]);
+    w->cap = xcalloc(w->nnodes + 1, sizeof w->cap[0]);
+    w->open = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof w->open[0]);
+    w->up = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof w->up[0]);
+    w->work = xmalloc((w->nall + 1) * sizeof w->work[0]);
+    w->kept = xmalloc((w->nall + 1) * sizeof w->kept[0]);
+    memset(w->work, 0xff, (w->nall + 1) * sizeof w->work[0]);
+    memset(w->kept, 0xff, (w->nall + 1) * sizeof w->kept[0]);
+    for (uint32_t i = 0; i < w->nnodes; i++) {
+        if (cl->node.v[i]->up)
+            bit_set(w->up, i);
+        open_refresh(w, i);
+    }
+    runs_copy(w);
+    return w;
+}
+
+void world_free(struct world *w)
+{
+    if (!w)
+        return;
+    vec_done(&w->job);
+    vec_done(&w->take);
+    vec_done(&w->use);
+    vec_done(&w->ends);
+    vec_done(&w->key);
+    vec_done(&w->pick);
+    vec_done(&w->stair);
+    free(w->cap);
+    free(w->free);
+    free(w->open);
+    free(w->up);
+    free(w->work);
+    free(w->kept);
+    free(w->row);
+    free(w);
+}
+
+/* ---- what is free when ---- */
+
+static void row_add(const struct world *w, const struct wtake *t, int64_t sign, int64_t *row)
+{
+    for (uint32_t i = 0; i < t->n; i++)
+        row[w->use.v[t->first + i].dim] += sign * w->use.v[t->first + i].amount;
+}
+
+static void row_at(const struct world *w, uint32_t node, int64_t at_us, int64_t *row)
+{
+    memcpy(row, &w->free[node * w->dims], w->dims * sizeof row[0]);
+    for (uint32_t t = w->work[node]; t != NONE && w->job.v[w->take.v[t].job].end_us <= at_us;
+         t = w->take.v[t].next)
+        row_add(w, &w->take.v[t], 1, row);
+    for (uint32_t t = w->kept[node]; t != NONE && w->job.v[w->take.v[t].job].start_us <= at_us;
+         t = w->take.v[t].next)
+        if (w->job.v[w->take.v[t].job].end_us > at_us)
+            row_add(w, &w->take.v[t], -1, row);
+}
+
+const int64_t *world_row(struct world *w, uint32_t node, int64_t start_us, int64_t end_us)
+{
+    uint32_t t = w->kept[node];
+    if (t == NONE && start_us <= w->now_us)
+        return &w->free[node * w->dims];
+    row_at(w, node, start_us, w->row);
+    for (; t != NONE && w->job.v[w->take.v[t].job].start_us < end_us; t = w->take.v[t].next) {
+        int64_t at = w->job.v[w->take.v[t].job].start_us;
+        if (at <= start_us)
+            continue;
+        int64_t other[64], *row = w->dims <= 64 ? other : xcalloc(w->dims, sizeof row[0]);
+        row_at(w, node, at, row);
+        for (size_t d = 0; d < w->dims; d++)
+            if (row[d] < w->row[d])
+                w->row[d] = row[d];
+        if (row != other)
+            free(row);
+    }
+    return w->row;
+}
+
+/* ---- changing it ---- */
+
+static void take_push(struct world *w, uint32_t node, uint32_t job, const struct take *t)
+{
+    struct wtake wt = {.node = node, .job = job, .first = (uint32_t)w->use.n, .n = t->n};
+    for (uint32_t i = 0; i < t->n; i++)
+        vec_push(&w->use, t->use[i]);
+    /* Sharing work lies on idle CPUs first, and takes those from work that wants them alone. */
+    if (node < w->nnodes && t->n > 0 && t->use[0].dim == DIM_SHARE &&
+        (t->n < 2 || t->use[1].dim != DIM_CPU)) {
+        int64_t idle = w->free[node * w->dims + DIM_CPU];
+        use_push(w, DIM_CPU, idle < t->cpus ? (idle > 0 ? idle : 0) : t->cpus);
+        wt.n = (uint32_t)w->use.n - wt.first;
+    }
+    vec_push(&w->take, wt);
+}
+
+static uint32_t job_push(struct world *w, const struct compiled *c, const struct placement *p, struct wjobs j)
+{
+    uint32_t number = (uint32_t)w->job.n;
+    j.first = (uint32_t)w->take.n;
+    for (size_t i = 0; i < p->at.n; i++) {
+        const struct placed *at = &p->at.v[i];
+        struct take t;
+        CHECK(demand_take(w->cl, c, p->option, p->variant, w->cl->node.v[at->node]->group, at->units, &t));
+        take_push(w, at->node, number, &t);
+    }
+    for (size_t i = 0; i < c->nlic; i++)
+        take_push(w, (uint32_t)w->nnodes + c->lic[i].lic, number,
+                  &(struct take){.use = {{DIM_CPU, c->lic[i].count}}, .n = 1});
+    j.n = (uint32_t)w->take.n - j.first;
+    vec_push(&w->job, j);
+    return number;
+}
+
+static void job_start(struct world *w, uint32_t job)
+{
+    struct wjobs *j = &w->job.v[job];
+    for (uint32_t t = j->first; t < j->first + j->n; t++) {
+        amounts_add(w, &w->take.v[t], -1);
+        chain_work(w, t);
+        open_refresh(w, w->take.v[t].node);
+    }
+    ends_insert(w, (struct end){j->end_us, job});
+}
+
+uint32_t world_begin(struct world *w, const struct compiled *c, const struct placement *p, uint64_t name,
+                     int64_t end_us)
+{
+    uint32_t job = job_push(w, c, p, (struct wjobs){.start_us = w->now_us, .end_us = end_us, .name = name});
+    job_start(w, job);
+    return job;
+}
+
+uint32_t world_promise(struct world *w, const struct compiled *c, const struct placement *p, uint64_t name,
+                       int64_t start_us, int64_t end_us)
+{
+    uint32_t job = job_push(w, c, p, (struct wjobs){.start_us = start_us, .end_us = end_us, .name = name});
+    for (uint32_t t = w->job.v[job].first; t < w->job.v[job].first + w->job.v[job].n; t++)
+        chain_kept(w, t);
+    w->promises++;
+    return job;
+}
+
+void world_undo(struct world *w, uint32_t job)
+{
+    struct wjobs *j = &w->job.v[job];
+    ends_remove(w, job);
+    for (uint32_t t = j->first; t < j->first + j->n; t++) {
+        unchain(w, &w->work[w->take.v[t].node], t);
+        amounts_add(w, &w->take.v[t], 1);
+        open_refresh(w, w->take.v[t].node);
+    }
+    j->n = 0;
+}
+
+void world_fulfil(struct world *w, uint32_t job)
+{
+    struct wjobs *j = &w->job.v[job];
+    for (uint32_t t = j->first; t < j->first + j->n; t++)
+        unchain(w, &w->kept[w->take.v[t].node], t);
+    w->promises--;
+    job_start(w, job);
+}
+
+void world_break(struct world *w, uint32_t job)
+{
+    struct wjobs *j = &w->job.v[job];
+    for (uint32_t t = j->first; t < j->first + j->n; t++)
+        unchain(w, &w->kept[w->take.v[t].node], t);
+    j->n = 0;
+    w->promises--;
+}
+
+int64_t world_next_end(const struct world *w)
+{
+    return w->ends_first < w->ends.n ? w->ends.v[w->ends_first].at_us : INT64_MAX;
+}
+
+void world_advance(struct world *w, int64_t now_us)
+{
+    while (w->ends_first < w->ends.n && w->ends.v[w->ends_first].at_us <= now_us) {
+        struct wjobs *j = &w->job.v[w->ends.v[w->ends_first++].job];
+        for (uint32_t t = j->first; t < j->first + j->n; t++) {
+            uint32_t node = w->take.v[t].node;
+            unchain(w, &w->work[node], t);
+            amounts_add(w, &w->take.v[t], 1);
+            open_refresh(w, node);
+        }
+    }
+    w->now_us = now_us;
+}

@@ -1,0 +1,105 @@
+/* The planner's working copy of the cluster: what is free at a point in time, what runs (really or as planned) until when, and what is kept
+ * for promised starts. Time only moves forward. Licences are nodes of their own behind the real ones, with their count as CPUs. */
+#ifndef REMUDA_SCHED_WORLD_H
+#define REMUDA_SCHED_WORLD_H
+
+#include "sched/demand.h"
+
+#define NONE UINT32_MAX
+
+/* What one job takes from one node. */
+struct wtake {
+    uint32_t node, job;
+    uint32_t first, n; /* amounts: world.use[first … first+n) */
+    uint32_t next;     /* on the same node, by time: of ends for work, of starts for promises */
+};
+
+/* Work that runs, or a promise of it. */
+struct wjobs {
+    int64_t start_us, end_us;
+    uint32_t first, n; /* takes: world.take[first … first+n) */
+    uint32_t slot;     /* place in `ends`, so that it can be found again */
+    uint64_t name;     /* job id: decides between equal ends */
+};
+
+struct end {
+    int64_t at_us;
+    uint32_t job;
+};
+
+/* From at_us on a node takes `more` units more (or less) of what is being placed. */
+struct stair {
+    int64_t at_us;
+    int32_t more, nodes;
+};
+
+struct world {
+    const struct cluster *cl;
+    size_t nnodes, nall, dims;
+    int64_t now_us;
+    int64_t *free;     /* nall × dims, at now_us */
+    uint64_t *open;    /* bitmap of nodes that take work and have a CPU or a share of one free now */
+    uint64_t *up;      /* bitmap of nodes that take work */
+    uint32_t *work;    /* by node: first take of running work, by end */
+    uint32_t *kept;    /* by node: first take of promises, by start */
+    uint32_t promises; /* promises in force */
+    VEC(struct wjobs) job;
+    VEC(struct wtake) take;
+    VEC(struct use) use;
+    VEC(struct end) ends; /* of running work, ascending; from ends_first on */
+    size_t ends_first;
+    uint32_t uid_plus1;      /* whose job is being placed, where that matters; 0 = anybody's */
+    int64_t *row;            /* scratch: one row */
+    VEC(uint64_t) key;       /* scratch of placing: candidates, best first once sorted */
+    int32_t *cap;            /* scratch: units that fit, by node */
+    VEC(uint32_t) pick;      /* scratch: nodes chosen */
+    VEC(struct stair) stair; /* scratch of world_earliest */
+};
+
+struct placed {
+    uint32_t node;
+    int32_t units;
+};
+struct placement {
+    struct option *option;
+    struct variant *variant;
+    VEC(struct placed) at; /* ascending by node */
+};
+
+struct world *world_new(const struct cluster *cl, int64_t now_us);
+void world_free(struct world *w);
+
+/* Amounts of a node over [start, end) at least: what is free then whatever else happens as planned. Returns a row (the scratch row, or
+ * the node's own). */
+const int64_t *world_row(struct world *w, uint32_t node, int64_t start_us, int64_t end_us);
+
+/* Can the option start at start_us (now or later) and keep its resources until end_us? Fills *ret. */
+bool world_place(struct world *w, const struct compiled *c, struct option *o, int64_t start_us,
+                 int64_t end_us, struct placement *ret);
+
+/* Makes it so: as work from now on, or as a promise from start_us on. Returns its number. */
+uint32_t world_begin(struct world *w, const struct compiled *c, const struct placement *p, uint64_t name,
+                     int64_t end_us);
+uint32_t world_promise(struct world *w, const struct compiled *c, const struct placement *p, uint64_t name,
+                       int64_t start_us, int64_t end_us);
+void world_undo(struct world *w, uint32_t job);   /* of work begun in this pass, the last first */
+void world_break(struct world *w, uint32_t job);  /* takes a promise back */
+void world_fulfil(struct world *w, uint32_t job); /* a promise that is due becomes work */
+
+/* Earliest start at or after from_us at which the option can run for limit_us; fills *ret. False if there is none. */
+bool world_earliest(struct world *w, const struct compiled *c, struct option *o, int64_t limit_us,
+                    int64_t from_us, struct placement *ret, int64_t *ret_us);
+
+int64_t world_next_end(const struct world *w);       /* INT64_MAX = none */
+void world_advance(struct world *w, int64_t now_us); /* ends all work that ends by then */
+
+static inline bool world_group_has(const struct variant *v, const struct group *g)
+{
+    return bit_get(v->groups, g->idx);
+}
+static inline int64_t time_add(int64_t at, int64_t span)
+{
+    return span >= INT64_MAX - at ? INT64_MAX : at + span;
+}
+
+#endif
