@@ -125,8 +125,9 @@ int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row)
 {
     int64_t start = truncated(env, start_of(row)), end = truncated(env, end_of(row) ? end_of(row) : env->now_us);
     int64_t suspended = row->step ? row->step->suspended_us : row->job->suspended_us;
-    int64_t elapsed = start ? end - start - suspended : 0;
-    return elapsed > 0 ? elapsed : 0;
+    /* Whole seconds, so that Elapsed is the difference of Start and End as they are shown. */
+    int64_t elapsed = start ? end / USEC_PER_SEC - start / USEC_PER_SEC - suspended / USEC_PER_SEC : 0;
+    return elapsed > 0 ? elapsed * USEC_PER_SEC : 0;
 }
 
 enum job_state acct_state(const struct acct_row *row)

@@ -43,6 +43,8 @@ struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
     for (size_t i = 0; i < r->deps.n; i++)
         if (r->deps.v[i].job_id)
             id_list_add(c->dependents, r->deps.v[i].job_id, id);
+        else
+            singleton_watch(c, r);
     r->barred = master->barred;
     job_start_state(c, r);
     map_u64_put(array->element, task, r);

@@ -331,6 +331,8 @@ static void deps_restore(struct core *c, struct jobrec *r, struct arena *a)
     for (size_t i = 0; i < list.n; i++)
         if (list.v[i].job_id)
             id_list_add(c->dependents, list.v[i].job_id, r->j.id);
+        else
+            singleton_watch(c, r);
 }
 
 static bool holds_nodes(const struct jobrec *r)

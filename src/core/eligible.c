@@ -69,10 +69,7 @@ static enum dep_status after_status(const struct core *c, const struct dependenc
 
 static bool singleton_free(const struct core *c, const struct jobrec *r)
 {
-    struct str key = STR_INIT;
-    str_addf(&key, "%u %s", r->j.user_id, r->j.spec.name ? r->j.spec.name : "");
-    const struct id_list *list = map_str_get(c->singleton, str_text(&key));
-    str_done(&key);
+    const struct id_list *list = singleton_list(c, r);
     for (size_t i = 0; list && i < list->id.n; i++)
         if (list->id.v[i] < r->j.id)
             return false;
@@ -155,6 +152,8 @@ bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct
         for (size_t i = 0; i < list.n; i++)
             if (list.v[i].job_id)
                 id_list_add(c->dependents, list.v[i].job_id, r->j.id);
+            else
+                singleton_watch(c, r);
         enum dep_status status = deps_update(c, r);
         dependency_text(c, r, status);
     }
@@ -179,9 +178,7 @@ void dependents_wake(struct core *c, struct jobrec *done)
     if (!job_state_over((enum job_state) done->j.state))
         return;
     /* singleton: the next of that user and name */
-    struct str key = STR_INIT;
-    str_addf(&key, "%u %s", done->j.user_id, done->j.spec.name ? done->j.spec.name : "");
-    const struct id_list *same = map_str_get(c->singleton, str_text(&key));
+    const struct id_list *same = singleton_list(c, done);
     for (size_t i = 0; same && i < same->id.n; i++) {
         struct jobrec *r = job_find(c, same->id.v[i]);
         if (r && r->deps.n && r->j.state == JOB_PENDING) {
@@ -189,7 +186,6 @@ void dependents_wake(struct core *c, struct jobrec *done)
             break;
         }
     }
-    str_done(&key);
 }
 
 /* ---- eligibility ------------------------------------------------------------------------------------------------------------ */

@@ -83,8 +83,7 @@ struct core {
     struct map_u64 *job;         /* id → struct jobrec */
     struct map_u64 *array;       /* array id → struct arrayrec */
     struct map_u64 *dependents;  /* job id → struct id_list of the jobs that depend on it */
-    struct map_str *singleton;   /* "uid name" → struct id_list of its live jobs */
-    struct map_u64 *user_jobs;   /* uid → count of live jobs (as intptr) */
+    struct map_str *singleton;   /* "uid name" that a singleton job watches → struct id_list of its live jobs */
     VEC(struct noderec *) node;
     struct map_str *node_by_name; /* → struct noderec */
     struct map_u64 *node_by_conn;
@@ -134,7 +133,9 @@ bool job_live(const struct jobrec *r);                      /* not over */
 struct step *step_find(const struct jobrec *r, int64_t step_id);
 struct step *step_ensure(struct core *c, struct jobrec *r, int64_t step_id);
 void steps_drop(struct core *c, struct jobrec *r);
-void live_index(struct core *c, struct jobrec *r, bool live); /* singleton and per-user counts */
+void live_index(struct core *c, struct jobrec *r, bool live); /* keeps the lists of watched names */
+struct id_list *singleton_list(const struct core *c, const struct jobrec *r); /* NULL: nobody watches its name */
+void singleton_watch(struct core *c, struct jobrec *r);
 
 /* ---- job_state.c: the only place that writes a job's state ---- */
 void job_move(struct core *c, struct jobrec *r, enum job_state to);

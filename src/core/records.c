@@ -180,27 +180,58 @@ struct step *step_ensure(struct core *c, struct jobrec *r, int64_t step_id)
     return s;
 }
 
-/* Jobs of one user and name, for --dependency=singleton. */
-void live_index(struct core *c, struct jobrec *r, bool live)
+/* Live jobs of one user and name, for --dependency=singleton. Only names that a singleton job watches have a list: most jobs cost a look-up and no memory. */
+static const char *singleton_key(const struct jobrec *r, struct str *key)
+{
+    str_addf(key, "%u %s", r->j.user_id, r->j.spec.name ? r->j.spec.name : "");
+    return str_text(key);
+}
+
+struct id_list *singleton_list(const struct core *c, const struct jobrec *r)
 {
     struct str key = STR_INIT;
-    str_addf(&key, "%u %s", r->j.user_id, r->j.spec.name ? r->j.spec.name : "");
-    struct id_list *list = map_str_get(c->singleton, str_text(&key));
-    if (live && !list) {
-        list = xcalloc(1, sizeof *list);
-        map_str_put(c->singleton, str_text(&key), list);
-    }
-    if (live)
-        vec_push(&list->id, r->j.id);
-    for (size_t i = 0; !live && list && i < list->id.n; i++)
-        if (list->id.v[i] == r->j.id) {
-            vec_remove(&list->id, i);
-            break;
-        }
-    if (list && !list->id.n) {
-        map_str_del(c->singleton, str_text(&key));
-        vec_done(&list->id);
-        free(list);
-    }
+    struct id_list *list = map_str_count(c->singleton) ? map_str_get(c->singleton, singleton_key(r, &key)) : NULL;
     str_done(&key);
+    return list;
+}
+
+void singleton_watch(struct core *c, struct jobrec *r)
+{
+    struct map_walk w = {0};
+    struct str key = STR_INIT;
+    if (singleton_list(c, r))
+        return;
+    struct id_list *list = xcalloc(1, sizeof *list);
+    map_str_put(c->singleton, singleton_key(r, &key), list);
+    str_done(&key);
+    while (map_u64_next(c->job, &w)) {
+        const struct jobrec *other = w.value;
+        if (job_live(other) && other->j.user_id == r->j.user_id && text_is(other->j.spec.name, r->j.spec.name))
+            vec_push(&list->id, other->j.id);
+    }
+}
+
+static void singleton_drop(struct core *c, const struct jobrec *r, struct id_list *list)
+{
+    struct str key = STR_INIT;
+    map_str_del(c->singleton, singleton_key(r, &key));
+    str_done(&key);
+    vec_done(&list->id);
+    free(list);
+}
+
+void live_index(struct core *c, struct jobrec *r, bool live)
+{
+    struct id_list *list = singleton_list(c, r);
+    size_t i = 0;
+    if (!list)
+        return;
+    while (i < list->id.n && list->id.v[i] != r->j.id)
+        i++;
+    if (live && i == list->id.n)
+        vec_push(&list->id, r->j.id);
+    else if (!live && i < list->id.n)
+        vec_remove(&list->id, i);
+    if (!list->id.n)
+        singleton_drop(c, r, list);
 }
