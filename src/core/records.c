@@ -86,6 +86,7 @@ void job_forget(struct core *c, struct jobrec *r)
 {
     if (r->waiting)
         cluster_unwait(c->cluster, r->j.id);
+    live_index(c, r, false);
     dependents_drop(c, r);
     if (r->j.array_job_id) {
         struct arrayrec *array = array_of(c, r->j.array_job_id);

@@ -22,7 +22,7 @@
 
 #define BUSY_MS          1000
 #define CHECKPOINT_PAGES 4000 /* of 4 KiB */
-#define CACHE_KIB        8192
+#define CACHE_KIB        4096
 
 struct sqlite {
     struct store store;
