@@ -22,20 +22,22 @@
 
 #define BUSY_MS          1000
 #define CHECKPOINT_PAGES 4000 /* of 4 KiB */
-#define CACHE_KIB        4096
+#define CACHE_KIB        2048 /* more gained nothing: the kernel caches the file too */
 
 struct sqlite {
     struct store store;
     sqlite3 *db;
     struct sql_table table[STORE_TABLE_COUNT];
     sqlite3_stmt *begin, *commit, *facts, *set_fact;
-    uint64_t unsure_seq; /* batch whose COMMIT failed; 0 = none */
+    sqlite3_stmt *of_job[STORE_TABLE_COUNT]; /* rows of one job, NULL while a cursor uses it */
+    uint64_t unsure_seq;                     /* batch whose COMMIT failed; 0 = none */
 };
 
 struct sqlite_cursor {
     struct cursor cursor;
     const struct sql_table *table;
     sqlite3_stmt *st;
+    bool kept; /* st came from of_job and goes back there */
     void *record;
 };
 
@@ -55,6 +57,8 @@ static void sqlite_close(struct store *store)
     sqlite3_finalize(s->commit);
     sqlite3_finalize(s->facts);
     sqlite3_finalize(s->set_fact);
+    for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
+        sqlite3_finalize(s->of_job[i]);
     for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
         sql_table_done(&s->table[i]);
     sqlite3_close(s->db);
@@ -226,23 +230,41 @@ static bool sqlite_take_epoch(struct store *store, uint64_t *ret_epoch, uint64_t
 static void sqlite_done(struct cursor *cursor)
 {
     struct sqlite_cursor *c = (struct sqlite_cursor *)cursor;
-    sqlite3_finalize(c->st);
+    struct sqlite *s = sqlite_of(cursor->store);
+    enum store_table table = cursor->scan->table;
+    sqlite3_reset(c->st);
+    if (c->kept && !s->of_job[table])
+        s->of_job[table] = c->st;
+    else
+        sqlite3_finalize(c->st);
     free(c->record);
     free(c);
+}
+
+/* Steps and scripts are asked for job by job, thousands of times in a row: that SELECT is prepared once. */
+static sqlite3_stmt *take_statement(struct sqlite *s, const struct scan *scan, struct err *ret_err)
+{
+    sqlite3_stmt *st = scan->of_job ? s->of_job[scan->table] : NULL;
+    if (st)
+        s->of_job[scan->table] = NULL;
+    else
+        st = sql_query_prepare(s->db, &s->table[scan->table], scan, ret_err);
+    if (st && scan->of_job)
+        sqlite3_bind_int64(st, 1, (int64_t)scan->job_id);
+    return st;
 }
 
 static struct cursor *sqlite_open(struct store *store, const struct scan *scan, struct err *ret_err)
 {
     struct sqlite *s = sqlite_of(store);
+    sqlite3_stmt *st = take_statement(s, scan, ret_err);
+    if (!st)
+        return NULL;
     struct sqlite_cursor *c = xcalloc(1, sizeof *c);
-    c->cursor = (struct cursor){.store = store, .scan = scan};
+    *c = (struct sqlite_cursor){.cursor = {.store = store, .scan = scan}, .st = st, .kept = scan->of_job};
     c->table = &s->table[scan->table];
     c->record = xcalloc(1, c->table->row->fields->size);
-    c->st = sql_query_prepare(s->db, c->table, scan, ret_err);
-    if (c->st)
-        return &c->cursor;
-    sqlite_done(&c->cursor);
-    return NULL;
+    return &c->cursor;
 }
 
 static const void *sqlite_next(struct cursor *cursor, bool *ret_failed, struct err *ret_err)

@@ -153,7 +153,7 @@ static void where_runs(struct str *sql, const struct scan *scan)
 static void where_of_job(struct str *sql, const struct scan *scan)
 {
     if (scan->of_job)
-        str_addf(sql, " WHERE job_id = %lld", (long long)scan->job_id);
+        str_add(sql, " WHERE job_id=?1");
 }
 
 static void add_where(struct str *sql, const struct scan *scan)

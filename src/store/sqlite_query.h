@@ -5,7 +5,7 @@
 
 #include "store/sqlite_schema.h"
 
-/* NULL with ret_err. The caller finalizes. */
+/* NULL with ret_err. The caller finalizes. With scan->of_job, the job id is parameter 1. */
 sqlite3_stmt *sql_query_prepare(sqlite3 *db, const struct sql_table *t, const struct scan *scan,
                                 struct err *ret_err);
 

@@ -23,27 +23,27 @@ static void add_name(struct str *out, const char *name)
     str_addc(out, '"');
 }
 
-static void job_states(struct str *out, const char *operator)
+/* A chain of comparisons: for a list of more than two, IN would build a temporary table for each index at each put. */
+static void job_states(struct str *out, const char *compare, const char *join)
 {
-    const char *comma = "";
-    str_add(out, operator);
+    const char *before = "(";
     for (int32_t s = 0; s < JOB_STATE_COUNT; s++) {
         if (job_state_over((enum job_state)s))
             continue;
-        str_addf(out, "%s'%s'", comma, enum_name(&job_state_names, s));
-        comma = ",";
+        str_addf(out, "%sstate%s'%s'", before, compare, enum_name(&job_state_names, s));
+        before = join;
     }
     str_addc(out, ')');
 }
 
 void sql_job_live(struct str *out)
 {
-    job_states(out, "state IN (");
+    job_states(out, "=", " OR ");
 }
 
 void sql_job_over(struct str *out)
 {
-    job_states(out, "state NOT IN (");
+    job_states(out, "<>", " AND ");
 }
 
 static const char *sql_type(enum field_type type)
@@ -241,33 +241,62 @@ static bool make_table(sqlite3 *db, struct sql_table *t, struct err *ret_err)
     return missing >= 0 && (missing == 0 || add_columns(db, t, ret_err));
 }
 
+/* SQLite keeps the text an index was made with. */
+static bool index_is_made_so(sqlite3 *db, const char *name, const char *sql, bool *ret_same,
+                             struct err *ret_err)
+{
+    sqlite3_stmt *st = NULL;
+    int rc =
+        sqlite3_prepare_v2(db, "SELECT sql FROM sqlite_master WHERE type='index' AND name=?", -1, &st, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(st);
+    *ret_same = rc == SQLITE_ROW && text_is((const char *)sqlite3_column_text(st, 0), sql);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        sql_failed(db, rc, "looking at its indexes", ret_err);
+    sqlite3_finalize(st);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE;
+}
+
+/* An index of another release (the states that count as over may differ) is made anew. */
+static bool make_index(sqlite3 *db, const char *name, const char *sql, struct err *ret_err)
+{
+    bool same = false;
+    struct str drop = STR_INIT;
+    str_addf(&drop, "DROP INDEX IF EXISTS %s", name);
+    bool good = index_is_made_so(db, name, sql, &same, ret_err) &&
+                (same || (sql_exec(db, str_text(&drop), ret_err) && sql_exec(db, sql, ret_err)));
+    str_done(&drop);
+    return good;
+}
+
 static bool make_indexes(sqlite3 *db, struct err *ret_err)
 {
     static const struct {
-        const char *head;
+        const char *name, *on;
         bool over, live;
     } indexes[] = {
-        {"job_live ON job(id)", false, true},
-        {"job_by_end ON job(end_us)", true, false},
-        {"job_by_start ON job(start_us)", true, false},
-        {"job_by_user ON job(user_id, end_us)", true, false},
-        {"job_by_state ON job(state, end_us)", true, false},
-        {"job_by_name ON job(name)", true, false},
-        {"job_by_array ON job(array_job_id) WHERE array_job_id IS NOT NULL", false, false},
-        {"job_by_het ON job(het_job_id) WHERE het_job_id IS NOT NULL", false, false},
-        {"job_run_by_end ON job_run(end_us)", false, false},
+        {"job_live", "job(id)", false, true},
+        {"job_by_end", "job(end_us)", true, false},
+        {"job_by_user", "job(user_id, end_us)", true, false},
+        {"job_by_state", "job(state, end_us)", true, false},
+        {"job_by_name", "job(name)", true, false},
+        {"job_by_array", "job(array_job_id) WHERE array_job_id IS NOT NULL", false, false},
+        {"job_by_het", "job(het_job_id) WHERE het_job_id IS NOT NULL", false, false},
+        {"job_run_by_end", "job_run(end_us)", false, false},
     };
     bool good = true;
     for (size_t i = 0; i < ARRAY_LEN(indexes) && good; i++) {
         struct str sql = STR_INIT;
-        str_addf(&sql, "CREATE INDEX IF NOT EXISTS %s", indexes[i].head);
+        str_addf(&sql, "CREATE INDEX %s ON %s", indexes[i].name, indexes[i].on);
         if (indexes[i].over || indexes[i].live)
             str_add(&sql, " WHERE ");
         if (indexes[i].live)
             sql_job_live(&sql);
         if (indexes[i].over)
             sql_job_over(&sql);
-        good = sql_exec(db, str_text(&sql), ret_err);
+        good = make_index(db, indexes[i].name, str_text(&sql), ret_err);
         str_done(&sql);
     }
     return good;

@@ -28,7 +28,7 @@ struct sql_table {
     sqlite3_stmt *put, *del;
 };
 
-/* SQL of job states that are not over, and of those that are: `state IN (…)` and `state NOT IN (…)`. */
+/* SQL of the states of jobs that are not over, and of those that are. */
 void sql_job_live(struct str *out);
 void sql_job_over(struct str *out);
 

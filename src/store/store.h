@@ -39,29 +39,33 @@ struct store; /* opaque; use from one thread at a time */
 
 /* Each returns NULL/false with ret_err (ERR_UNAVAILABLE: disk full, locked, I/O error: trying again later may
  * work; the store stays usable). */
-struct store *store_open_sqlite(
-    const char *path, bool read_only,
-    struct err *ret_err); /* makes file and schema; adds columns a newer release has */
+/* Makes the file (its owner's alone: environments hold secrets) and the schema, and adds columns that this release
+ * has and the file lacks. Read-only handles need an existing file; any number of them may be used beside the writer,
+ * each by one thread. */
+struct store *store_open_sqlite(const char *path, bool read_only, struct err *ret_err);
 struct store *store_open_memory(void);
 void store_close(struct store *s);
 
-/* All or nothing, durable when it returns true (SQLite: WAL, synchronous=FULL). Fails with ERR_DENIED if the
- * stored epoch is newer than the batch's. */
+/* All or nothing, durable when it returns true (SQLite: WAL, synchronous=FULL). Fails with ERR_DENIED if the stored
+ * epoch is newer than the batch's, with ERR_INVALID if the batch's number is not the last one's plus 1. A batch that
+ * failed with ERR_UNAVAILABLE may be committed again as it is. */
 bool store_commit(struct store *s, const struct batch *b, struct err *ret_err);
 /* Takes over as the writer: stores and returns a new epoch, higher than any before; *ret_seq is the last
  * committed sequence number. */
 bool store_take_epoch(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq, struct err *ret_err);
 
 typedef void (*store_row_fn)(void *ctx, const void *record); /* record and texts are valid during the call */
-/* All rows of a table in key order. For TABLE_JOB, live_only leaves out jobs that are over and ended before
- * `ended_after_us`. */
+/* All rows of a table in key order (texts by bytes). For TABLE_JOB, live_only leaves out jobs that are over and ended
+ * before `ended_after_us`; for TABLE_STEP, the steps of such jobs. TABLE_META also holds the store's own facts: epoch,
+ * seq, schema_version. `fn` may read from the store, not write. */
 bool store_load(struct store *s, enum store_table table, bool live_only, int64_t ended_after_us,
                 store_row_fn fn, void *ctx, struct err *ret_err);
-/* History for sacct: jobs (TABLE_JOB, with q->duplicates also TABLE_JOB_RUN) that match q (ids, uids, states,
- * partitions, names, accounts, qos, nodes, from_us, to_us as sacct(1) defines them), in order of job id, or
- * the steps of such jobs. Array references match all elements. */
+/* History for sacct: jobs (TABLE_JOB, with q->duplicates also TABLE_JOB_RUN, before the job they belong to) that match q
+ * (ids, uids, states, partitions, names, accounts, qos, nodes, from_us, to_us as sacct(1) defines them, see
+ * job_filter.c), in order of job id. An array's id matches all its elements. */
 bool store_query_jobs(struct store *s, const struct msg_query *q, store_row_fn fn, void *ctx,
                       struct err *ret_err);
+/* Steps of a job in key order; attempt 0 = of all its runs. */
 bool store_query_steps(struct store *s, uint64_t job_id, uint32_t attempt, store_row_fn fn, void *ctx,
                        struct err *ret_err);
 /* One payload; false with ERR_NOT_FOUND if there is none. Blobs live in the arena. */
