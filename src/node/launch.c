@@ -109,7 +109,7 @@ static struct job_env env_of(const struct launch_site *site, const struct job *j
         .node = site->node,
         .hostname = site->hostname,
         .cluster_name = site->welcome->cluster_name,
-        .state_dir = site->welcome->state_dir,
+        .state_dir = site->state_dir,
         .bin_dir = site->bin_dir,
         .has_gpus = site->has_gpus,
         .user = j->user_name,

@@ -13,7 +13,7 @@
 /* What the node adds to it. */
 struct launch_site {
     const char *node, *hostname;
-    const char *node_dir, *bin_dir;
+    const char *state_dir, *node_dir, *bin_dir;
     const char *cgroups;
     const struct msg_node_welcome *welcome;
     const char *

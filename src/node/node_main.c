@@ -306,6 +306,7 @@ static void site_fill(struct node_daemon *d, const char *node_dir)
     d->site = (struct launch_site){
         .node = d->options.name,
         .hostname = m->hostname ? m->hostname : d->options.name,
+        .state_dir = d->options.state_dir,
         .node_dir = node_dir,
         .bin_dir = commands_dir(d->arena),
         .cgroups = cgroups_make(d, node_dir),
