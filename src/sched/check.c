@@ -244,33 +244,24 @@ static bool clamp(struct checking *k, const struct option *o)
 
 /* ---- what there is ---- */
 
-/* Nodes of the partition (up or not) and units that could hold it if all were empty. */
-static bool holds(struct checking *k, const struct compiled *c, const struct option *o, int64_t *ret_nodes)
+/* Nodes of the partition, up or not, that could hold a part of it if they were empty. */
+static int64_t nodes_that_hold(const struct compiled *c, const struct option *o)
 {
-    *ret_nodes = 0;
+    int64_t most = 0;
     for (size_t i = 0; i < o->nvariants; i++) {
-        struct variant *v = &o->variant[i];
-        int64_t nodes = 0, units = 0;
-        size_t must = 0;
+        int64_t nodes = 0;
         for (size_t n = 0; n < o->part->node.n; n++) {
             const struct snode *node = o->part->node.v[n];
-            if (!bit_get(v->groups, node->group->idx) || (c->allowed && !bit_get(c->allowed, node->idx)))
-                continue;
-            nodes++;
-            units += demand_cap(k->cl, c, o, v, node->group, node->group->total);
-            for (size_t m = 0; m < c->nmust; m++)
-                must += c->must[m] == node->idx;
+            nodes += bit_get(o->variant[i].groups, node->group->idx) && (!c->allowed || bit_get(c->allowed, node->idx));
         }
-        *ret_nodes = nodes > *ret_nodes ? nodes : *ret_nodes;
-        if (nodes >= v->lay.nmin && units >= v->lay.units && must == c->nmust)
-            return true;
+        most = nodes > most ? nodes : most;
     }
-    return false;
+    return most;
 }
 
-static enum refusal never_fits(struct checking *k, const struct compiled *c, const struct option *o,
-                               int64_t nodes)
+static enum refusal never_fits(struct checking *k, const struct compiled *c, const struct option *o)
 {
+    int64_t nodes = nodes_that_hold(c, o);
     str_add(k->detail, "it needs ");
     if (o->wish)
         word_demand(k->cl, c, o, o->nvariants ? &o->variant[0] : o->wish, k->detail);
@@ -290,7 +281,6 @@ static enum refusal never_fits(struct checking *k, const struct compiled *c, con
 static enum refusal check_option(struct checking *k, const struct compiled *c, struct option *o,
                                  enum job_reason *ret_pend)
 {
-    int64_t nodes;
     *ret_pend = REASON_NONE;
     if (o->never == REASON_PARTITION_DOWN) {
         *ret_pend = REASON_PARTITION_DOWN;
@@ -306,7 +296,7 @@ static enum refusal check_option(struct checking *k, const struct compiled *c, s
         }
         return o->never == REASON_PARTITION_TIME_LIMIT ? REFUSE_TIME_LIMIT : REFUSE_INVALID_NODE_COUNT;
     }
-    return holds(k, c, o, &nodes) ? REFUSE_NONE : never_fits(k, c, o, nodes);
+    return demand_possible(k->cl, c, o, false) ? REFUSE_NONE : never_fits(k, c, o);
 }
 
 /* It is enough if one of its partitions takes it. */

@@ -103,6 +103,9 @@ bool demand_take(const struct cluster *cl, const struct compiled *c, const struc
 int32_t demand_cap(const struct cluster *cl, const struct compiled *c, const struct option *o,
                    struct variant *v, const struct group *g, const int64_t *row);
 
+/* Could the option start if all nodes of the cluster (or all that are up) were empty? */
+bool demand_possible(const struct cluster *cl, const struct compiled *c, const struct option *o, bool up_only);
+
 #define LAYOUTS_MAX 2
 /* The layouts of a request in order of preference; 0 = contradictory, and *v says why. gpus: of the whole job. */
 size_t demand_layouts(const struct job_request *req, int64_t gpus, int64_t gpus_per_node,

@@ -82,9 +82,9 @@ static void tally_text(const struct option *o, struct tally *t, struct str *s)
 {
     str_addf(s, ": of %d node%s of partition %s, %d %s that free now", t->nodes, t->nodes == 1 ? "" : "s",
              o->part->p.name, t->fit, t->fit == 1 ? "has" : "have");
-    clause(s, t->no_gres, "too few free devices");
-    clause(s, t->no_cpu, "too few free CPUs");
-    clause(s, t->no_mem, "too little free memory");
+    clause(s, t->no_gres, t->no_gres == 1 ? "has too few free devices" : "have too few free devices");
+    clause(s, t->no_cpu, t->no_cpu == 1 ? "has too few free CPUs" : "have too few free CPUs");
+    clause(s, t->no_mem, t->no_mem == 1 ? "has too little free memory" : "have too little free memory");
     clause(s, t->alone,
            t->alone == 1 ? "serves other jobs while whole nodes are needed"
                          : "serve other jobs while whole nodes are needed");
@@ -97,7 +97,7 @@ static void tally_text(const struct option *o, struct tally *t, struct str *s)
                  str_text(&names), t->away_reason ? ": " : "", t->away_reason ? t->away_reason : "");
         str_done(&names);
     }
-    clause(s, t->never, t->never == 1 ? "could not hold it even empty" : "could not hold it even empty");
+    clause(s, t->never, "could not hold it even empty");
 }
 
 static void licences_text(const struct cluster *cl, const struct compiled *c, struct str *s)

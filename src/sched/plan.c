@@ -155,22 +155,7 @@ bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o)
     if (o->up_version == p->cl->up_version)
         return o->reachable;
     o->up_version = p->cl->up_version;
-    o->reachable = false;
-    for (size_t i = 0; i < o->nvariants && !o->reachable; i++) {
-        struct variant *v = &o->variant[i];
-        int64_t nodes = 0, units = 0;
-        for (size_t g = 0; g < p->cl->group.n; g++) {
-            const struct group *group = p->cl->group.v[g];
-            if (!bit_get(v->groups, g) || group->up == 0)
-                continue;
-            int32_t cap = demand_cap(p->cl, c, o, v, group, group->total);
-            nodes += group->up;
-            units += (int64_t)cap * group->up;
-        }
-        o->reachable = nodes >= v->lay.nmin && units >= v->lay.units;
-    }
-    for (size_t i = 0; i < c->nmust; i++)
-        o->reachable &= p->cl->node.v[c->must[i]]->up;
+    o->reachable = demand_possible(p->cl, c, o, true);
     return o->reachable;
 }
 
