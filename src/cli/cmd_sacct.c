@@ -449,7 +449,8 @@ static bool sacct_run(struct sacct *s, struct err *ret_err)
     if (!c)
         return false;
     bool ok = rows_read(s, c, ret_err);
-    qsort(s->step.v, s->step.n, sizeof *s->step.v, step_order);
+    if (s->step.n)
+        qsort(s->step.v, s->step.n, sizeof *s->step.v, step_order);
     if (ok && s->batch_script)
         ok = scripts_print(s, c, ret_err);
     else if (ok && s->json)

@@ -1,0 +1,49 @@
+/* scontrol: what its files share. */
+#ifndef REMUDA_CLI_SCONTROL_H
+#define REMUDA_CLI_SCONTROL_H
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "io/client.h"
+
+#include <stdbool.h>
+
+struct scontrol {
+    struct arena *a;
+    struct client *client;   /* opened when first needed */
+    bool oneliner, all, json, quiet;
+    int details;             /* -d, -dd */
+    int rc;                  /* exit status so far */
+};
+
+/* The connection, or NULL after an error was printed. */
+struct client *scontrol_connect(struct scontrol *s);
+/* "scontrol: error: …" or Slurm's "slurm_…" lines; sets rc = 1. */
+void scontrol_fail(struct scontrol *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Sends a changing request and prints what did not go, as Slurm does: "slurm_update error: …" (what = "slurm_update"). */
+void scontrol_change(struct scontrol *s, enum message_kind kind, const void *body, const char *what);
+
+/* The commands; words are those after the command, options removed. */
+void scontrol_show(struct scontrol *s, int n, char **word);
+void scontrol_update(struct scontrol *s, int n, char **word);
+void scontrol_create(struct scontrol *s, int n, char **word);
+void scontrol_delete(struct scontrol *s, int n, char **word);
+void scontrol_show_jobs(struct scontrol *s, const char *ids);
+void scontrol_show_steps(struct scontrol *s, const char *ids);
+void scontrol_show_nodes(struct scontrol *s, const char *names);
+void scontrol_show_partitions(struct scontrol *s, const char *names);
+void scontrol_show_config(struct scontrol *s);
+void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list);
+
+/* One record, fields in lines as Slurm breaks them; -o puts all of it into one line. */
+struct record_text {
+    struct str text;
+    bool oneliner, fresh;    /* fresh: nothing stands on the line yet */
+};
+void record_begin(struct record_text *r, bool oneliner);
+void record_break(struct record_text *r);                       /* a new line, three blanks deep */
+void record_add(struct record_text *r, const char *key, const char *value);
+void record_addf(struct record_text *r, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void record_print(struct record_text *r);                       /* with the blank line between records, and frees */
+
+#endif

@@ -1,0 +1,376 @@
+/* scontrol show job and step: every field in Slurm's order and words. */
+#include "base/duration.h"
+#include "base/vec.h"
+#include "cli/columns.h"
+#include "cli/columns_job.h"
+#include "cli/job_json.h"
+#include "cli/listing.h"
+#include "cli/scontrol.h"
+#include "model/alloc.h"
+#include "model/refusal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct found {
+    struct arena *a;
+    VEC(const struct job *) job;
+    VEC(const struct step *) step;
+};
+
+static void job_keep(void *ctx, const void *record)
+{
+    struct found *f = ctx;
+    vec_push(&f->job, arena_dup(f->a, record, sizeof(struct job)));
+}
+
+static void step_keep(void *ctx, const void *record)
+{
+    struct found *f = ctx;
+    vec_push(&f->step, arena_dup(f->a, record, sizeof(struct step)));
+}
+
+static const char *time_text(const struct cell_env *env, int64_t us, const char *if_zero, struct arena *a)
+{
+    struct str s = STR_INIT;
+    cell_time(env, us, if_zero, &s);
+    const char *text = arena_strdup(a, str_text(&s));
+    str_done(&s);
+    return text;
+}
+
+static const char *span_text(int64_t us, struct arena *a)
+{
+    struct str s = STR_INIT;
+    duration_format(us, &s);
+    const char *text = arena_strdup(a, str_text(&s));
+    str_done(&s);
+    return text;
+}
+
+static void ids_lines(struct record_text *r, const struct job *j)
+{
+    record_addf(r, "JobId", "%llu", (unsigned long long) j->id);
+    if (j->array_job_id) {
+        record_addf(r, "ArrayJobId", "%llu", (unsigned long long) j->array_job_id);
+        if (j->array_task_id != NO_TASK)
+            record_addf(r, "ArrayTaskId", "%u", j->array_task_id);
+        else
+            record_add(r, "ArrayTaskId", j->array_pending ? j->array_pending : "");
+        if (j->array_limit)
+            record_addf(r, "ArrayTaskThrottle", "%u", j->array_limit);
+    }
+    if (j->het_job_id) {
+        record_addf(r, "HetJobId", "%llu", (unsigned long long) j->het_job_id);
+        record_addf(r, "HetJobOffset", "%u", j->het_offset);
+    }
+    record_add(r, "JobName", j->spec.name);
+    if (j->het_job_id) {
+        record_break(r);
+        record_add(r, "HetJobIdSet", j->het_set);
+    }
+    record_break(r);
+    record_addf(r, "UserId", "%s(%u)", j->user_name ? j->user_name : "nobody", j->user_id);
+    record_addf(r, "GroupId", "%s(%u)", j->group_name ? j->group_name : "nobody", j->group_id);
+    record_add(r, "MCS_label", "N/A");
+    record_break(r);
+    record_addf(r, "Priority", "%llu", (unsigned long long) j->priority);
+    record_addf(r, "Nice", "%d", j->spec.nice);
+    record_add(r, "Account", j->spec.req.account);
+    record_add(r, "QOS", j->spec.req.qos);
+    if (j->spec.wckey)
+        record_add(r, "WCKey", j->spec.wckey);
+}
+
+static void state_lines(struct record_text *r, const struct job *j, const struct cell_env *env, int details, struct arena *a)
+{
+    int64_t limit = job_limit_us(j);
+    bool first_reason = j->state == JOB_PENDING || j->reason != REASON_NONE;
+    record_break(r);
+    record_add(r, "JobState", enum_name(&job_state_names, j->state));
+    record_add(r, "Reason", enum_name(&job_reason_names, first_reason ? j->reason : REASON_NONE));
+    record_add(r, "Dependency", j->spec.dependency);
+    if (!text_empty(j->reason_detail) && !r->oneliner) {
+        record_break(r);
+        record_add(r, "ReasonDetail", j->reason_detail);
+    }
+    record_break(r);
+    record_add(r, "Requeue", j->spec.requeue == NO ? "0" : "1");
+    record_addf(r, "Restarts", "%u", j->restarts);
+    record_add(r, "BatchFlag", j->spec.batch ? "1" : "0");
+    record_add(r, "Reboot", j->spec.reboot ? "1" : "0");
+    record_addf(r, "ExitCode", "%d:%d", status_code(j->exit_status), status_signal(j->exit_status));
+    if (details) {
+        record_break(r);
+        record_addf(r, "DerivedExitCode", "%d:%d", status_code(j->derived_exit_status), status_signal(j->derived_exit_status));
+    }
+    record_break(r);
+    record_add(r, "RunTime", span_text(job_elapsed_us(j, env->now_us), a));
+    record_add(r, "TimeLimit", limit ? span_text(limit, a) : "Partition_Limit");
+    record_add(r, "TimeMin", j->spec.req.time_min_us ? span_text(j->spec.req.time_min_us, a) : "N/A");
+    record_break(r);
+    record_add(r, "SubmitTime", time_text(env, j->submit_us, "Unknown", a));
+    record_add(r, "EligibleTime", time_text(env, j->eligible_us ? j->eligible_us : j->spec.begin_us, "Unknown", a));
+    record_break(r);
+    record_add(r, "AccrueTime", time_text(env, j->eligible_us, "Unknown", a));
+    record_break(r);
+    record_add(r, "StartTime", time_text(env, j->start_us ? j->start_us : j->planned_us, "Unknown", a));
+    record_add(r, "EndTime", time_text(env, j->end_us, "Unknown", a));
+    record_add(r, "Deadline", time_text(env, j->spec.deadline_us, "N/A", a));
+    if (j->state == JOB_SUSPENDED || j->suspended_us) {
+        record_break(r);
+        record_add(r, "PreSusTime", span_text(job_elapsed_us(j, env->now_us), a));
+    }
+    record_break(r);
+    record_add(r, "SuspendTime", time_text(env, j->state == JOB_SUSPENDED ? j->suspend_us : 0, "None", a));
+    record_addf(r, "SecsPreSuspend", "%lld", (long long) (j->suspended_us / USEC_PER_SEC));
+    record_add(r, "LastSchedEval", time_text(env, j->evaluated_us, "Unknown", a));
+    record_add(r, "Scheduler", "Main");
+}
+
+static void request_lines(struct record_text *r, const struct job *j, struct arena *a)
+{
+    const struct job_request *q = &j->spec.req;
+    struct str s = STR_INIT;
+    record_break(r);
+    record_add(r, "Partition", job_partition(j));
+    record_addf(r, "AllocNode:Sid", "%s:0", j->spec.alloc_host ? j->spec.alloc_host : "");
+    record_break(r);
+    record_add(r, "ReqNodeList", q->nodelist);
+    record_add(r, "ExcNodeList", q->exclude);
+    record_break(r);
+    record_add(r, "NodeList", j->nodes ? j->nodes : r->oneliner ? "(null)" : "");
+    if (j->planned_nodes && !j->nodes)
+        record_add(r, "SchedNodeList", j->planned_nodes);
+    if (j->batch_host) {
+        record_break(r);
+        record_add(r, "BatchHost", j->batch_host);
+    }
+    record_break(r);
+    job_cell_nodes(j, &s);
+    record_add(r, "NumNodes", str_text(&s));
+    record_addf(r, "NumCPUs", "%d", job_cpus(j));
+    record_addf(r, "NumTasks", "%d", job_tasks(j));
+    record_addf(r, "CPUs/Task", "%d", q->cpus_per_task ? q->cpus_per_task : 1);
+    if (q->sockets_per_node || q->cores_per_socket || q->threads_per_core)
+        record_addf(r, "ReqB:S:C:T", "0:%s:%s:%s", q->sockets_per_node ? arena_printf(a, "%d", q->sockets_per_node) : "*",
+                    q->cores_per_socket ? arena_printf(a, "%d", q->cores_per_socket) : "*", q->threads_per_core ? arena_printf(a, "%d", q->threads_per_core) : "*");
+    else
+        record_add(r, "ReqB:S:C:T", "0:0:*:*");
+    struct job asked = *j;
+    asked.alloc_nodes = asked.alloc_cpus = asked.alloc_tasks = 0;
+    asked.alloc_gres = NULL;
+    str_clear(&s);
+    job_cell_tres(&asked, &s);
+    record_break(r);
+    record_add(r, "ReqTRES", str_text(&s));
+    str_clear(&s);
+    if (j->alloc_nodes)
+        job_cell_tres(j, &s);
+    record_break(r);
+    record_add(r, "AllocTRES", s.len ? str_text(&s) : "(null)");
+    record_break(r);
+    record_add(r, "Socks/Node", q->sockets_per_node ? arena_printf(a, "%d", q->sockets_per_node) : "*");
+    record_addf(r, "NtasksPerN:B:S:C", "%d:0:%s:%s", q->ntasks_per_node, q->ntasks_per_socket ? arena_printf(a, "%d", q->ntasks_per_socket) : "*",
+                q->ntasks_per_core ? arena_printf(a, "%d", q->ntasks_per_core) : "*");
+    record_add(r, "CoreSpec", q->core_spec ? arena_printf(a, "%d", q->core_spec - 1) : "*");
+    str_done(&s);
+}
+
+/* -d: what it holds on each node. */
+static void alloc_lines(struct record_text *r, const struct job *j, struct arena *a)
+{
+    struct alloc al = {0};
+    if (text_empty(j->alloc) || !alloc_parse(j->alloc, a, &al, NULL))
+        return;
+    record_break(r);
+    record_add(r, "JOB_GRES", j->alloc_gres);
+    for (size_t i = 0; i < al.n; i++) {
+        struct str gres = STR_INIT;
+        for (size_t g = 0; g < al.node[i].ngres; g++) {
+            const struct alloc_gres *one = &al.node[i].gres[g];
+            str_addf(&gres, "%s%s%s%s:%lld", g ? "," : "", one->kind, one->type ? ":" : "", one->type ? one->type : "", (long long) one->count);
+            if (one->devices)
+                str_addf(&gres, "(IDX:%s)", one->devices);
+        }
+        record_break(r);
+        if (!r->oneliner)
+            str_add(&r->text, "  ");
+        record_add(r, "Nodes", al.node[i].node);
+        record_add(r, "CPU_IDs", al.node[i].cpus);
+        record_addf(r, "Mem", "%lld", (long long) al.node[i].mem_mib);
+        record_add(r, "GRES", str_text(&gres));
+        str_done(&gres);
+    }
+}
+
+static const char *oversubscribe_text(const struct job *j)
+{
+    if (j->spec.req.exclusive == EXCLUSIVE_USER)
+        return "USER";
+    if (j->spec.req.exclusive)
+        return "NO";
+    return j->spec.req.oversubscribe ? "YES" : "OK";
+}
+
+static void memory_line(struct record_text *r, const struct job *j)
+{
+    const struct job_request *q = &j->spec.req;
+    struct str s = STR_INIT;
+    job_cell_memory(j, &s);
+    record_break(r);
+    record_addf(r, "MinCPUsNode", "%d", q->min_cpus_per_node ? q->min_cpus_per_node : q->cpus_per_task ? q->cpus_per_task : 1);
+    record_add(r, q->mem_per_cpu_mib ? "MinMemoryCPU" : "MinMemoryNode", str_text(&s));
+    record_addf(r, "MinTmpDiskNode", "%lld", (long long) q->tmp_disk_mib);
+    str_done(&s);
+}
+
+static void path_line(struct record_text *r, const struct job *j, const char *key, const char *pattern)
+{
+    struct str s = STR_INIT;
+    job_cell_path(j, pattern, &s);
+    record_break(r);
+    record_add(r, key, str_text(&s));
+    str_done(&s);
+}
+
+static void rest_lines(struct record_text *r, const struct job *j)
+{
+    const struct job_request *q = &j->spec.req;
+    memory_line(r, j);
+    record_break(r);
+    record_add(r, "Features", q->constraint);
+    record_add(r, "DelayBoot", "00:00:00");
+    if (q->reservation) {
+        record_break(r);
+        record_add(r, "Reservation", q->reservation);
+    }
+    record_break(r);
+    record_add(r, "OverSubscribe", oversubscribe_text(j));
+    record_add(r, "Contiguous", q->contiguous ? "1" : "0");
+    record_add(r, "Licenses", q->licenses);
+    record_add(r, "Network", "(null)");
+    record_break(r);
+    record_add(r, "Command", j->spec.command);
+    record_break(r);
+    record_add(r, "SubmitLine", r->oneliner ? NULL : j->spec.submit_line);
+    record_break(r);
+    record_add(r, "WorkDir", j->spec.work_dir);
+    if (j->spec.comment) {
+        record_break(r);
+        record_add(r, "Comment", j->spec.comment);
+    }
+    if (j->admin_comment) {
+        record_break(r);
+        record_add(r, "AdminComment", j->admin_comment);
+    }
+    if (j->system_comment) {
+        record_break(r);
+        record_add(r, "SystemComment", j->system_comment);
+    }
+    if (j->spec.batch) {
+        path_line(r, j, "StdErr", text_empty(j->spec.std_err) ? j->spec.std_out : j->spec.std_err);
+        path_line(r, j, "StdIn", text_empty(j->spec.std_in) ? "/dev/null" : j->spec.std_in);
+        path_line(r, j, "StdOut", j->spec.std_out);
+    }
+    if (q->gpus || q->gpus_per_node || q->gpus_per_task || q->gres) {
+        record_break(r);
+        if (q->gpus)
+            record_addf(r, "TresPerJob", "gres/gpu:%s", q->gpus);
+        if (q->gres)
+            record_addf(r, "TresPerNode", "gres/%s", q->gres);
+        else if (q->gpus_per_node)
+            record_addf(r, "TresPerNode", "gres/gpu:%s", q->gpus_per_node);
+        if (q->gpus_per_task)
+            record_addf(r, "TresPerTask", "gres/gpu:%s", q->gpus_per_task);
+    }
+    if (j->spec.mail_types || j->spec.mail_user) {
+        record_break(r);
+        record_add(r, "MailUser", j->spec.mail_user ? j->spec.mail_user : j->user_name);
+        record_addf(r, "MailType", "%u", j->spec.mail_types);
+    }
+}
+
+static void job_print(struct scontrol *s, const struct job *j, const struct cell_env *env)
+{
+    struct record_text r;
+    record_begin(&r, s->oneliner);
+    ids_lines(&r, j);
+    state_lines(&r, j, env, s->details, s->a);
+    request_lines(&r, j, s->a);
+    if (s->details)
+        alloc_lines(&r, j, s->a);
+    rest_lines(&r, j);
+    record_print(&r);
+}
+
+void scontrol_show_jobs(struct scontrol *s, const char *ids)
+{
+    struct client *c = scontrol_connect(s);
+    struct found f = {.a = s->a};
+    struct msg_query q = {.what = QUERY_JOBS, .ids = ids, .states = "all"};
+    struct msg_done done = {0};
+    struct err err = {0};
+    struct cell_env env = listing_env();
+    if (!c)
+        return;
+    if (!client_query(c, &q, &job_fields, s->a, job_keep, &f, &done, &err)) {
+        scontrol_fail(s, "slurm_load_jobs error: %s", err.text);
+    } else if (done.refusal != REFUSE_NONE) {
+        scontrol_fail(s, "slurm_load_jobs error: %s", refusal_text((enum refusal) done.refusal));
+    } else if (s->json) {
+        job_json_print(f.job.v, f.job.n, "scontrol");
+    } else {
+        for (size_t i = 0; i < f.job.n; i++)
+            job_print(s, f.job.v[i], &env);
+        if (!f.job.n)
+            puts(ids ? arena_printf(s->a, "Job %s not found", ids) : "No jobs in the system");
+    }
+    vec_done(&f.job);
+}
+
+static void step_print(struct scontrol *s, const struct step *p, const struct cell_env *env)
+{
+    struct record_text r;
+    struct str id = STR_INIT;
+    record_begin(&r, s->oneliner);
+    str_addf(&id, "%llu.", (unsigned long long) p->job_id);
+    step_label(p->step_id, &id);
+    record_add(&r, "StepId", str_text(&id));
+    record_add(&r, "UserId", p->user_name);
+    record_add(&r, "StartTime", time_text(env, p->start_us, "Unknown", s->a));
+    record_add(&r, "TimeLimit", "UNLIMITED");
+    record_break(&r);
+    record_add(&r, "State", enum_name(&job_state_names, p->state));
+    record_add(&r, "Partition", p->partition);
+    record_add(&r, "NodeList", p->nodes);
+    record_break(&r);
+    record_addf(&r, "Nodes", "%d", p->node_count);
+    record_addf(&r, "CPUs", "%d", p->cpus);
+    record_addf(&r, "Tasks", "%d", p->ntasks);
+    record_add(&r, "Name", p->step_name);
+    record_add(&r, "TRES", p->gres);
+    record_print(&r);
+    str_done(&id);
+}
+
+void scontrol_show_steps(struct scontrol *s, const char *ids)
+{
+    struct client *c = scontrol_connect(s);
+    struct found f = {.a = s->a};
+    struct msg_query q = {.what = QUERY_STEPS, .ids = ids};
+    struct msg_done done = {0};
+    struct err err = {0};
+    struct cell_env env = listing_env();
+    if (!c)
+        return;
+    if (!client_query(c, &q, &step_fields, s->a, step_keep, &f, &done, &err))
+        scontrol_fail(s, "slurm_get_job_steps error: %s", err.text);
+    else if (done.refusal != REFUSE_NONE)
+        scontrol_fail(s, "slurm_get_job_steps error: %s", refusal_text((enum refusal) done.refusal));
+    for (size_t i = 0; i < f.step.n; i++)
+        step_print(s, f.step.v[i], &env);
+    if (!s->rc && !f.step.n)
+        puts("No job steps in the system");
+    vec_done(&f.step);
+}
