@@ -41,7 +41,7 @@ static bool field(struct change *c, const char *name)
 
 static bool number(const char *value, int32_t *ret, struct err *ret_err)
 {
-    int64_t n;
+    int64_t n = 0;
     if (!text_to_i64(value, 0, INT32_MAX, &n))
         return err_set(ret_err, ERR_INVALID, "a number is expected, not \"%s\"", value);
     *ret = (int32_t) n;
@@ -132,7 +132,7 @@ static bool job_cpus(struct change *c, const char *value, struct err *ret_err)
 /* TimeLimit=1:00:00, TimeLimit=+30, TimeLimit+=30, TimeLimit-=10 */
 static bool job_limit(struct change *c, const char *value, struct err *ret_err)
 {
-    int64_t us;
+    int64_t us = 0;
     char sign = value[0];
     if (sign == '+' || sign == '-') {
         if (!duration_parse(value + 1, &us, ret_err))
@@ -207,7 +207,7 @@ static bool job_admin_comment(struct change *c, const char *value, struct err *r
 
 static bool job_throttle(struct change *c, const char *value, struct err *ret_err)
 {
-    int32_t n;
+    int32_t n = 0;
     if (!number(value, &n, ret_err))
         return false;
     c->job.array_limit_plus1 = (uint32_t) n + 1;
