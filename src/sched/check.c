@@ -252,7 +252,8 @@ static int64_t nodes_that_hold(const struct compiled *c, const struct option *o)
         int64_t nodes = 0;
         for (size_t n = 0; n < o->part->node.n; n++) {
             const struct snode *node = o->part->node.v[n];
-            nodes += bit_get(o->variant[i].groups, node->group->idx) && (!c->allowed || bit_get(c->allowed, node->idx));
+            nodes += bit_get(o->variant[i].groups, node->group->idx) &&
+                     (!c->allowed || bit_get(c->allowed, node->idx));
         }
         most = nodes > most ? nodes : most;
     }

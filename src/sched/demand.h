@@ -104,7 +104,8 @@ int32_t demand_cap(const struct cluster *cl, const struct compiled *c, const str
                    struct variant *v, const struct group *g, const int64_t *row);
 
 /* Could the option start if all nodes of the cluster (or all that are up) were empty? */
-bool demand_possible(const struct cluster *cl, const struct compiled *c, const struct option *o, bool up_only);
+bool demand_possible(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                     bool up_only);
 
 #define LAYOUTS_MAX 2
 /* The layouts of a request in order of preference; 0 = contradictory, and *v says why. gpus: of the whole job. */

@@ -50,8 +50,8 @@ static uint64_t node_key_of(const struct placing *p, uint32_t node, const int64_
     uint64_t cpus = clip(row[DIM_CPU], 0xffff);
     if (p->o->part->p.lln)
         cpus = 0xffff - cpus;
-    return (uint64_t)(p->w->kept[node] == NONE) << 63 | clip(g->weight_rank, 0x7ff) << 52 | clip(gpus, 0xfff) << 40 |
-           cpus << NODE_BITS | node;
+    return (uint64_t)(p->w->kept[node] == NONE) << 63 | clip(g->weight_rank, 0x7ff) << 52 |
+           clip(gpus, 0xfff) << 40 | cpus << NODE_BITS | node;
 }
 
 /* Are all jobs on the node, and at least one, those of the user whose job is being placed? Then a job that wants nodes for its user only may go
@@ -61,10 +61,14 @@ static bool own_node(const struct placing *p, uint32_t node)
     const struct snode *n = p->w->cl->node.v[node];
     if (p->w->kept[node] != NONE) /* promised to somebody */
         return false;
-    for (size_t i = 0; i < n->hold.n; i++)
+    int64_t jobs = JOBS_ALL;
+    for (size_t i = 0; i < n->hold.n; i++) {
         if (n->hold.v[i]->run->uid + 1 != p->w->uid_plus1)
             return false;
-    return n->hold.n > 0 && p->w->free[node * p->w->dims + DIM_JOBS] == node_free(p->w->cl, n)[DIM_JOBS];
+        jobs -= run_places(n->hold.v[i]->run);
+    }
+    return n->hold.n > 0 &&
+           p->w->free[node * p->w->dims + DIM_JOBS] == jobs; /* and nothing started there in this pass */
 }
 
 static void candidate(struct placing *p, uint32_t node)
@@ -72,7 +76,8 @@ static void candidate(struct placing *p, uint32_t node)
     struct world *w = p->w;
     const struct group *g = w->cl->node.v[node]->group;
     const int64_t *row = world_row(w, node, p->start_us, p->end_us);
-    if (p->o->mode.user_only && w->uid_plus1 && row[DIM_JOBS] < JOBS_ALL && own_node(p, node)) {
+    if (p->o->mode.user_only && w->uid_plus1 && p->start_us <= w->now_us && row[DIM_JOBS] < JOBS_ALL &&
+        own_node(p, node)) {
         if (row != w->row)
             memcpy(w->row, row, w->dims * sizeof row[0]);
         w->row[DIM_JOBS] = JOBS_ALL;
@@ -163,6 +168,20 @@ static bool pick_must(struct placing *p)
     return true;
 }
 
+/* The best candidate of some groups that is not picked yet: the one that holds most, then the smallest key. */
+static uint32_t counted_best(const struct placing *p, const uint64_t *groups)
+{
+    const struct world *w = p->w;
+    uint32_t best = NONE;
+    for (size_t k = 0; k < w->key.n; k++) {
+        uint32_t node = NODE_OF(w->key.v[k]);
+        if (bit_get(groups, w->cl->node.v[node]->group->idx) &&
+            (best == NONE || w->cap[node] > w->cap[best]) && !picked(w, node))
+            best = node;
+    }
+    return best;
+}
+
 /* The nodes that counted features ask for: name*2. */
 static bool pick_counts(struct placing *p)
 {
@@ -171,15 +190,12 @@ static bool pick_counts(struct placing *p)
         int32_t missing = p->v->count[i].nodes;
         for (size_t k = 0; k < w->pick.n; k++)
             missing -= bit_get(p->v->count[i].groups, w->cl->node.v[w->pick.v[k]]->group->idx);
-        for (size_t k = 0; k < w->key.n && missing > 0; k++) {
-            uint32_t node = NODE_OF(w->key.v[k]);
-            if (bit_get(p->v->count[i].groups, w->cl->node.v[node]->group->idx) && !picked(w, node)) {
-                vec_push(&w->pick, node);
-                missing--;
-            }
+        for (; missing > 0; missing--) {
+            uint32_t node = counted_best(p, p->v->count[i].groups);
+            if (node == NONE)
+                return false;
+            vec_push(&w->pick, node);
         }
-        if (missing > 0)
-            return false;
     }
     return true;
 }

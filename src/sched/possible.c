@@ -29,7 +29,8 @@ static bool enough(const struct layout *l, struct caps *v, size_t n, int64_t nod
     return nodes >= l->nmin && units >= l->units;
 }
 
-static bool by_groups(const struct cluster *cl, const struct compiled *c, const struct option *o, struct variant *v, bool up_only)
+static bool by_groups(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                      struct variant *v, bool up_only)
 {
     struct caps *caps = xcalloc(cl->group.n + 1, sizeof caps[0]);
     size_t n = 0;
@@ -53,7 +54,8 @@ static bool is_must(const struct compiled *c, uint32_t node)
 }
 
 /* Node i of the cluster, if the variant can use it. */
-static int32_t node_cap(const struct cluster *cl, const struct compiled *c, const struct option *o, struct variant *v, size_t i, bool up_only)
+static int32_t node_cap(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                        struct variant *v, size_t i, bool up_only)
 {
     const struct snode *n = cl->node.v[i];
     if ((up_only && !n->up) || !bit_get(v->groups, n->group->idx) || (c->allowed && !bit_get(c->allowed, i)))
@@ -61,28 +63,61 @@ static int32_t node_cap(const struct cluster *cl, const struct compiled *c, cons
     return demand_cap(cl, c, o, v, n->group, n->group->total);
 }
 
-static bool by_nodes(const struct cluster *cl, const struct compiled *c, const struct option *o, struct variant *v, bool up_only)
+/* Takes nodes of the groups, the largest first, until `nodes` of those taken are of them; taken nodes have cap 0 afterwards. */
+static bool take_counted(const struct cluster *cl, const uint64_t *groups, int32_t nodes, int32_t *cap,
+                         char *taken, int64_t *ret_nodes, int64_t *ret_units)
+{
+    for (size_t i = 0; i < cl->node.n; i++)
+        nodes -= taken[i] && bit_get(groups, cl->node.v[i]->group->idx);
+    for (; nodes > 0; nodes--) {
+        size_t best = SIZE_MAX;
+        for (size_t i = 0; i < cl->node.n; i++)
+            if (cap[i] > 0 && bit_get(groups, cl->node.v[i]->group->idx) &&
+                (best == SIZE_MAX || cap[i] > cap[best]))
+                best = i;
+        if (best == SIZE_MAX)
+            return false;
+        *ret_units += cap[best];
+        (*ret_nodes)++;
+        cap[best] = 0;
+        taken[best] = 1;
+    }
+    return true;
+}
+
+/* As placing does it: nodes named, nodes for counted features, then the largest. */
+static bool by_nodes(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                     struct variant *v, bool up_only)
 {
     struct caps *caps = xcalloc(cl->node.n + 1, sizeof caps[0]);
-    size_t n = 0, must = 0;
-    int64_t units = 0;
+    int32_t *cap = xcalloc(cl->node.n + 1, sizeof cap[0]);
+    char *taken = xcalloc(cl->node.n + 1, 1);
+    size_t n = 0;
+    int64_t units = 0, nodes = 0;
     for (size_t i = 0; i < cl->node.n; i++) {
-        int32_t cap = node_cap(cl, c, o, v, i, up_only);
-        if (cap == 0)
+        cap[i] = node_cap(cl, c, o, v, i, up_only);
+        if (cap[i] == 0 || !is_must(c, (uint32_t)i))
             continue;
-        if (is_must(c, (uint32_t)i)) {
-            must++;
-            units += cap;
-        } else {
-            caps[n++] = (struct caps){cap, 1};
-        }
+        nodes++;
+        units += cap[i];
+        cap[i] = 0;
+        taken[i] = 1;
     }
-    bool ok = must == c->nmust && enough(&v->lay, caps, n, (int64_t)must, units);
+    bool ok = (size_t)nodes == c->nmust;
+    for (size_t k = 0; ok && k < v->ncount; k++)
+        ok = take_counted(cl, v->count[k].groups, v->count[k].nodes, cap, taken, &nodes, &units);
+    for (size_t i = 0; i < cl->node.n; i++)
+        if (cap[i] > 0)
+            caps[n++] = (struct caps){cap[i], 1};
+    ok = ok && nodes <= v->lay.nmax && enough(&v->lay, caps, n, nodes, units);
     free(caps);
+    free(cap);
+    free(taken);
     return ok;
 }
 
-static bool by_neighbours(const struct cluster *cl, const struct compiled *c, const struct option *o, struct variant *v, bool up_only)
+static bool by_neighbours(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                          struct variant *v, bool up_only)
 {
     const struct layout *l = &v->lay;
     int64_t nodes = 0, units = 0, must = 0;
@@ -106,29 +141,13 @@ static bool by_neighbours(const struct cluster *cl, const struct compiled *c, co
     return false;
 }
 
-/* Counted features need so many nodes each. */
-static bool counts_there(const struct cluster *cl, const struct variant *v, bool up_only)
-{
-    for (size_t k = 0; k < v->ncount; k++) {
-        int64_t nodes = 0;
-        for (size_t i = 0; i < cl->group.n; i++)
-            if (bit_get(v->count[k].groups, i) && bit_get(v->groups, i))
-                nodes += up_only ? cl->group.v[i]->up : cl->group.v[i]->nodes;
-        if (nodes < v->count[k].nodes)
-            return false;
-    }
-    return true;
-}
-
 bool demand_possible(const struct cluster *cl, const struct compiled *c, const struct option *o, bool up_only)
 {
     for (size_t i = 0; i < o->nvariants; i++) {
         struct variant *v = &o->variant[i];
-        if (!counts_there(cl, v, up_only))
-            continue;
-        if (c->req->contiguous ? by_neighbours(cl, c, o, v, up_only)
-            : c->allowed || c->nmust > 0 ? by_nodes(cl, c, o, v, up_only)
-                                         : by_groups(cl, c, o, v, up_only))
+        if (c->req->contiguous                            ? by_neighbours(cl, c, o, v, up_only)
+            : c->allowed || c->nmust > 0 || v->ncount > 0 ? by_nodes(cl, c, o, v, up_only)
+                                                          : by_groups(cl, c, o, v, up_only))
             return true;
     }
     return false;

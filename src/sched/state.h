@@ -140,6 +140,12 @@ struct run {
     size_t nlic;
 };
 
+/* What a run takes of DIM_JOBS on each node. */
+static inline int64_t run_places(const struct run *r)
+{
+    return r->whole || r->user_only ? JOBS_ALL : 1;
+}
+
 struct licence {
     char *name;
     int64_t total, used;

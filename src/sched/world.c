@@ -115,7 +115,7 @@ static void take_of_hold(struct world *w, uint32_t job, const struct hold *h)
     use_push(w, DIM_CPU, h->run->shares ? 0 : cpus);
     use_push(w, DIM_SHARE, h->run->shares ? cpus : cpus * cl->policy.share_max);
     use_push(w, DIM_MEM, h->mem_mib);
-    use_push(w, DIM_JOBS, h->run->whole || h->run->user_only ? JOBS_ALL : 1);
+    use_push(w, DIM_JOBS, run_places(h->run));
     for (size_t i = 0; i < h->ngres; i++)
         use_push(w, h->gres[i].dim, h->gres[i].count);
     t.n = (uint32_t)w->use.n - t.first;
@@ -200,6 +200,17 @@ static void runs_copy(struct world *w)
     free(run);
 }
 
+/* Several jobs of one user that each take the node for that user: it comes free for others with the last of them. */
+static void places_count(struct world *w, const struct snode *n)
+{
+    int64_t *jobs = &w->free[n->idx * w->dims + DIM_JOBS];
+    if (n->hold.n < 2 || *jobs > 0)
+        return;
+    *jobs = JOBS_ALL;
+    for (size_t i = 0; i < n->hold.n; i++)
+        *jobs -= run_places(n->hold.v[i]->run);
+}
+
 struct world *world_new(const struct cluster *constant, int64_t now_us)
 {
     const struct cluster *cl = cluster_settle(constant);
@@ -224,6 +235,7 @@ struct world *world_new(const struct cluster *constant, int64_t now_us)
     for (uint32_t i = 0; i < w->nnodes; i++) {
         if (cl->node.v[i]->up)
             bit_set(w->up, i);
+        places_count(w, cl->node.v[i]);
         open_refresh(w, i);
     }
     runs_copy(w);

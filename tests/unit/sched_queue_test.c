@@ -24,7 +24,8 @@ static int teardown(void **state)
 
 static struct job_request nodes_for(int32_t nodes, int64_t limit)
 {
-    return (struct job_request){.partition = "main", .min_nodes = nodes, .exclusive = EXCLUSIVE_NODE, .time_limit_us = limit};
+    return (struct job_request){
+        .partition = "main", .min_nodes = nodes, .exclusive = EXCLUSIVE_NODE, .time_limit_us = limit};
 }
 
 /* Starts job `id` at once, to end after `limit`. */
@@ -102,13 +103,26 @@ static void tiers_then_nice_then_age(void **state)
     put_part(cl, &p);
     struct job_request whole = nodes_for(4, HOUR);
     waits(1, whole);
-    struct waiting w = {.job_id = 2, .req = &whole, .uid = 1, .elements = 1, .submit_us = NOW, .eligible_us = NOW, .nice = -50000};
+    struct waiting w = {.job_id = 2,
+                        .req = &whole,
+                        .uid = 1,
+                        .elements = 1,
+                        .submit_us = NOW,
+                        .eligible_us = NOW,
+                        .nice = -50000};
     cluster_wait(cl, &w);
     whole.partition = "urgent";
-    w = (struct waiting){.job_id = 3, .req = &whole, .uid = 1, .elements = 1, .submit_us = NOW, .eligible_us = NOW};
+    w = (struct waiting){
+        .job_id = 3, .req = &whole, .uid = 1, .elements = 1, .submit_us = NOW, .eligible_us = NOW};
     cluster_wait(cl, &w);
     whole.partition = "main";
-    w = (struct waiting){.job_id = 4, .req = &whole, .uid = 1, .elements = 1, .submit_us = NOW - 5, .eligible_us = NOW - 5, .priority_asked = 1};
+    w = (struct waiting){.job_id = 4,
+                         .req = &whole,
+                         .uid = 1,
+                         .elements = 1,
+                         .submit_us = NOW - 5,
+                         .eligible_us = NOW - 5,
+                         .priority_asked = 1};
     cluster_wait(cl, &w);
     sched_plan(cl, NOW, NULL, plan);
     assert_int_equal(plan->nstarts, 1);
@@ -126,7 +140,8 @@ static void tiers_then_nice_then_age(void **state)
 static void several_elements_start_at_once(void **state)
 {
     struct job_request one = {.partition = "main", .cpus_per_task = 3, .time_limit_us = HOUR};
-    struct waiting w = {.job_id = 7, .req = &one, .uid = 1, .elements = 20, .submit_us = NOW, .eligible_us = NOW};
+    struct waiting w = {
+        .job_id = 7, .req = &one, .uid = 1, .elements = 20, .submit_us = NOW, .eligible_us = NOW};
     cluster_wait(cl, &w);
     sched_plan(cl, NOW, NULL, plan);
     assert_int_equal(plan->nstarts, 8);
@@ -140,7 +155,14 @@ static void components_start_together_or_not_at_all(void **state)
 {
     running(1, nodes_for(2, HOUR));
     struct job_request a = nodes_for(2, HOUR), b = nodes_for(1, HOUR);
-    struct waiting w = {.job_id = 11, .het_job_id = 11, .het_size = 2, .req = &a, .uid = 1, .elements = 1, .submit_us = NOW, .eligible_us = NOW};
+    struct waiting w = {.job_id = 11,
+                        .het_job_id = 11,
+                        .het_size = 2,
+                        .req = &a,
+                        .uid = 1,
+                        .elements = 1,
+                        .submit_us = NOW,
+                        .eligible_us = NOW};
     cluster_wait(cl, &w);
     sched_plan(cl, NOW, NULL, plan);
     assert_int_equal(plan->nstarts, 0); /* its other half is not here yet */
@@ -208,7 +230,8 @@ static void nodes_that_are_away_are_named(void **state)
     struct plan_wait w = wait_of(1);
     assert_int_equal(w.reason, REASON_REQ_NODE_NOT_AVAIL);
     assert_int_equal(w.planned_us, 0);
-    assert_non_null(strstr(w.detail, "needs 4 nodes with 8 CPUs, the node to itself and 8000 MiB of memory each: of 4 nodes of partition main, 3 have "
+    assert_non_null(strstr(w.detail, "needs 4 nodes with 8 CPUs, the node to itself and 8000 MiB of memory "
+                                     "each: of 4 nodes of partition main, 3 have "
                                      "that free now, 1 is down or drained (n3: bad fan)"));
 }
 
@@ -221,17 +244,25 @@ static void what_blocks_is_counted(void **state)
     put_part(cl, &p);
     struct job_request one = {.partition = "gpu", .gres = "gpu:v100:1", .time_limit_us = HOUR};
     running(1, one);
-    struct job_request two = {.partition = "gpu", .gpus_per_node = "2", .min_nodes = 3, .time_limit_us = HOUR};
+    struct job_request two = {
+        .partition = "gpu", .gpus_per_node = "2", .min_nodes = 3, .time_limit_us = HOUR};
     waits(2, two);
     sched_plan(cl, NOW, NULL, plan);
-    assert_string_equal(wait_of(2).detail, "needs 3 nodes with 1 CPU, 2 gpu:v100 and 1000 MiB of memory each: of 3 nodes of partition gpu, 2 have that "
+    assert_string_equal(wait_of(2).detail, "needs 3 nodes with 1 CPU, 2 gpu:v100 and 1000 MiB of memory "
+                                           "each: of 3 nodes of partition gpu, 2 have that "
                                            "free now, 1 has too few free devices");
 }
 
 static void a_deadline_that_cannot_be_met(void **state)
 {
     struct job_request req = nodes_for(1, 2 * HOUR);
-    struct waiting w = {.job_id = 5, .req = &req, .uid = 1, .elements = 1, .submit_us = NOW, .eligible_us = NOW, .deadline_us = NOW + HOUR};
+    struct waiting w = {.job_id = 5,
+                        .req = &req,
+                        .uid = 1,
+                        .elements = 1,
+                        .submit_us = NOW,
+                        .eligible_us = NOW,
+                        .deadline_us = NOW + HOUR};
     cluster_wait(cl, &w);
     waits(6, nodes_for(1, HOUR));
     sched_plan(cl, NOW, NULL, plan);

@@ -156,10 +156,12 @@ static void start(struct sim *s, const struct plan_start *ps)
     struct task *j = job_of(s, ps->job_id);
     assert_non_null(j);
     assert_true(j->start == 0);
-    assert_true(ps->limit_us <= j->req.time_limit_us && ps->limit_us >= (j->req.time_min_us ? j->req.time_min_us : j->req.time_limit_us));
+    assert_true(ps->limit_us <= j->req.time_limit_us &&
+                ps->limit_us >= (j->req.time_min_us ? j->req.time_min_us : j->req.time_limit_us));
     j->start = s->now;
     j->limit = ps->limit_us;
-    j->runs = s->exact || rng_chance(&s->rng, 500) ? ps->limit_us : rng_range(&s->rng, 1, ps->limit_us / MIN) * MIN;
+    j->runs =
+        s->exact || rng_chance(&s->rng, 500) ? ps->limit_us : rng_range(&s->rng, 1, ps->limit_us / MIN) * MIN;
     j->end = s->now + j->runs;
     j->arena = arena_new();
     struct str text = STR_INIT;
@@ -167,7 +169,8 @@ static void start(struct sim *s, const struct plan_start *ps)
     assert_true(alloc_parse(str_text(&text), j->arena, &j->al, NULL));
     str_done(&text);
     j->part = arena_strdup(j->arena, ps->partition);
-    cluster_start(s->cl, j->id, &j->req, 1000 + (uint32_t)(j->id % 3), ps->partition, &j->al, s->now, s->now + ps->limit_us);
+    cluster_start(s->cl, j->id, &j->req, 1000 + (uint32_t)(j->id % 3), ps->partition, &j->al, s->now,
+                  s->now + ps->limit_us);
     cluster_unwait(s->cl, j->id);
 }
 
@@ -177,7 +180,8 @@ static void check_order(const struct sim *s)
         for (size_t k = i + 1; k < s->njobs; k++)
             if (!s->job[i].start && s->job[k].start == s->now && s->job[i].req.exclusive != EXCLUSIVE_USER &&
                 record_equal(&job_request_fields, &s->job[i].req, &s->job[k].req))
-                fail_msg("job %llu started before its equal %llu", (unsigned long long)s->job[k].id, (unsigned long long)s->job[i].id);
+                fail_msg("job %llu started before its equal %llu", (unsigned long long)s->job[k].id,
+                         (unsigned long long)s->job[i].id);
 }
 
 /* The first in each queue was promised a start; with exact ends and only younger jobs coming, it may not move to a later time. */
@@ -192,7 +196,8 @@ static void check_promises(struct sim *s)
             continue;
         }
         if (j->promised && w.planned_us > j->promised)
-            fail_msg("the promise to job %llu moved from %lld to %lld", (unsigned long long)j->id, (long long)j->promised, (long long)w.planned_us);
+            fail_msg("the promise to job %llu moved from %lld to %lld", (unsigned long long)j->id,
+                     (long long)j->promised, (long long)w.planned_us);
         if (w.rank == 1 && w.planned_us)
             j->promised = w.planned_us;
     }
@@ -214,7 +219,8 @@ static void check_rebuilt(struct sim *s)
         if (!j->start)
             job_wait(cl, j);
         else
-            cluster_start(cl, j->id, &j->req, 1000 + (uint32_t)(j->id % 3), j->part, &j->al, j->start, j->start + j->limit);
+            cluster_start(cl, j->id, &j->req, 1000 + (uint32_t)(j->id % 3), j->part, &j->al, j->start,
+                          j->start + j->limit);
     }
     sched_plan(cl, s->now, NULL, plan);
     assert_int_equal(plan->nstarts, s->plan->nstarts);
@@ -273,7 +279,8 @@ static int64_t next_end(const struct sim *s)
 
 static void sim_run(uint64_t seed, bool exact, bool rebuild)
 {
-    struct sim s = {.rng = {seed}, .cl = cluster_new(), .plan = plan_new(), .next_id = 1, .now = NOW, .exact = exact};
+    struct sim s = {
+        .rng = {seed}, .cl = cluster_new(), .plan = plan_new(), .next_id = 1, .now = NOW, .exact = exact};
     nodes_make(&s);
     parts_make(&s);
     size_t jobs = 1 + rng_below(&s.rng, 40);
@@ -295,7 +302,8 @@ static void sim_run(uint64_t seed, bool exact, bool rebuild)
         if (!s.job[i].start) {
             assert_true(plan_wait_of(s.plan, s.cl, s.job[i].id, &w));
             if (w.reason != REASON_REQ_NODE_NOT_AVAIL)
-                fail_msg("job %llu never ran: %s, %s", (unsigned long long)s.job[i].id, enum_name(&job_reason_names, w.reason), w.detail);
+                fail_msg("job %llu never ran: %s, %s", (unsigned long long)s.job[i].id,
+                         enum_name(&job_reason_names, w.reason), w.detail);
         }
     }
     plan_free(s.plan);
@@ -337,7 +345,8 @@ static int32_t flat_free(const struct flat *f, int32_t nodes, int64_t at)
 
 /* Which of the waiting jobs (in order) start now, as a bitmap: heads while they fit; a reservation for the first that does not; then who ends by
  * then or needs no more than the spare nodes. */
-static uint64_t easy(struct flat f, int32_t nodes, const int32_t *width, const int64_t *limit, size_t n, int64_t now)
+static uint64_t easy(struct flat f, int32_t nodes, const int32_t *width, const int64_t *limit, size_t n,
+                     int64_t now)
 {
     uint64_t started = 0;
     size_t i = 0;
@@ -380,7 +389,8 @@ static void easy_world(uint64_t seed)
     put_part(cl, &p);
     size_t running = rng_below(&r, 6), waiting = 1 + rng_below(&r, 19);
     for (uint64_t id = 1; id <= running; id++) {
-        struct job_request q = {.partition = "main", .exclusive = EXCLUSIVE_NODE, .min_nodes = (int32_t)rng_range(&r, 1, nodes)};
+        struct job_request q = {
+            .partition = "main", .exclusive = EXCLUSIVE_NODE, .min_nodes = (int32_t)rng_range(&r, 1, nodes)};
         q.time_limit_us = rng_range(&r, 1, 9) * 10 * MIN;
         queue_job(cl, id, &q);
         sched_plan(cl, NOW, NULL, plan);
@@ -394,7 +404,10 @@ static void easy_world(uint64_t seed)
     for (size_t i = 0; i < waiting; i++) {
         width[i] = (int32_t)rng_range(&r, 1, nodes);
         limit[i] = rng_range(&r, 1, 9) * 10 * MIN;
-        struct job_request q = {.partition = "main", .exclusive = EXCLUSIVE_NODE, .min_nodes = width[i], .time_limit_us = limit[i]};
+        struct job_request q = {.partition = "main",
+                                .exclusive = EXCLUSIVE_NODE,
+                                .min_nodes = width[i],
+                                .time_limit_us = limit[i]};
         queue_job(cl, 100 + i, &q);
     }
     sched_plan(cl, NOW, NULL, plan);
@@ -402,7 +415,8 @@ static void easy_world(uint64_t seed)
     for (size_t i = 0; i < plan->nstarts; i++)
         got |= UINT64_C(1) << (plan->start[i].job_id - 100);
     if (expected != got)
-        fail_msg("seed %llu: starts %llx, EASY says %llx", (unsigned long long)seed, (unsigned long long)got, (unsigned long long)expected);
+        fail_msg("seed %llu: starts %llx, EASY says %llx", (unsigned long long)seed, (unsigned long long)got,
+                 (unsigned long long)expected);
     plan_free(plan);
     cluster_free(cl);
 }
