@@ -1,0 +1,366 @@
+/* sinfo: partitions and nodes. The controller answers with whole records; filters, grouping, sorting and repeating (-i) are done here. */
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "cli/columns_node.h"
+#include "cli/commands.h"
+#include "cli/json_slurm.h"
+#include "cli/listing.h"
+#include "cli/node_json.h"
+#include "cli/node_words.h"
+#include "cli/options.h"
+#include "cli/program.h"
+#include "cli/sinfo_rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* '#' stands for the width of the longest name. */
+#define FORMAT_DEFAULT      "%#P %.5a %.10l %.6D %.6t %N"
+#define FORMAT_SUMMARY      "%#P %.5a %.10l %.16F %N"
+#define FORMAT_LONG         "%#P %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %.11i %N"
+#define FORMAT_NODE         "%#N %.6D %.#P %6t"
+#define FORMAT_NODE_LONG    "%#N %.6D %.#P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E"
+#define FORMAT_REASONS      "%20E %9u %19H %N"
+#define FORMAT_REASONS_LONG "%20E %12U %19H %6t %N"
+#define STATES_WITH_REASON  "DOWN,DRAIN,FAIL"
+#define SORT_DEFAULT        "#P,-t"
+#define SORT_NODE           "N"
+#define NODE_FIELDS_ASKED                                                                                                                              \
+    "name,addr,hostname,state,drain,fail,responding,reason,reason_uid,reason_user,reason_us,cpus,boards,sockets,cores_per_socket,threads_per_core,"     \
+    "memory_mib,memory_spec_mib,core_spec,tmp_disk_mib,weight,features,gres,partitions,version,last_seen_us,load_centi,free_mem_mib,alloc_cpus,"        \
+    "alloc_mem_mib,alloc_gres,jobs,jobs_cleaning,planned,reserved,maint,comment"
+
+enum {
+    OPT_ALL = 1, OPT_CLUSTERS, OPT_DEAD, OPT_EXACT, OPT_IGNORE, OPT_FORMAT, OPT_LONG_FORMAT, OPT_FUTURE, OPT_HELP, OPT_HIDE, OPT_ITERATE, OPT_JSON,
+    OPT_REASONS, OPT_LONG, OPT_NOCONVERT, OPT_BY_NODE, OPT_NODES, OPT_NOHEADER, OPT_PARTITION, OPT_RESERVATION, OPT_RESPONDING, OPT_SORT, OPT_STATES,
+    OPT_SUMMARY, OPT_VERSION, OPT_YAML,
+};
+
+static const struct cli_option option_rows[] = {
+    {"all", 'a', CLI_NONE, OPT_ALL, "hidden partitions too"},
+    {"clusters", 'M', CLI_VALUE, OPT_CLUSTERS, "cluster; only this one is known"},
+    {"cluster", 0, CLI_VALUE, OPT_CLUSTERS, NULL},
+    {"dead", 'd', CLI_NONE, OPT_DEAD, "only nodes that do not respond"},
+    {"exact", 'e', CLI_NONE, OPT_EXACT, "no ranges: nodes that differ have lines of their own"},
+    {"federation", 0, CLI_NONE, OPT_IGNORE, "there are no federations: the same as without"},
+    {"format", 'o', CLI_VALUE, OPT_FORMAT, "columns by letter: \"%P %.6D %t %N\""},
+    {"Format", 'O', CLI_VALUE, OPT_LONG_FORMAT, "columns by name: NodeList:20,StateLong"},
+    {"future", 'F', CLI_NONE, OPT_FUTURE, "nodes in state FUTURE too"},
+    {"help", 0, CLI_NONE, OPT_HELP, "this text"},
+    {"hide", 0, CLI_NONE, OPT_HIDE, "no hidden partitions (the default)"},
+    {"iterate", 'i', CLI_VALUE, OPT_ITERATE, "repeat every so many seconds"},
+    {"json", 0, CLI_ATTACHED, OPT_JSON, "everything as JSON"},
+    {"list-reasons", 'R', CLI_NONE, OPT_REASONS, "why nodes are down, drained or failing"},
+    {"local", 0, CLI_NONE, OPT_IGNORE, "this cluster (the default)"},
+    {"long", 'l', CLI_NONE, OPT_LONG, "more columns"},
+    {"noconvert", 0, CLI_NONE, OPT_NOCONVERT, "numbers in their own unit"},
+    {"Node", 'N', CLI_NONE, OPT_BY_NODE, "a line for each node and partition"},
+    {"nodes", 'n', CLI_VALUE, OPT_NODES, "these nodes: gpu[1-4],login"},
+    {"noheader", 'h', CLI_NONE, OPT_NOHEADER, "no header line"},
+    {"partition", 'p', CLI_VALUE, OPT_PARTITION, "these partitions"},
+    {"reservation", 'T', CLI_NONE, OPT_RESERVATION, "reservations"},
+    {"responding", 'r', CLI_NONE, OPT_RESPONDING, "only nodes that respond"},
+    {"sort", 'S', CLI_VALUE, OPT_SORT, "sort by letters of -o, '-' before one turns it round"},
+    {"states", 't', CLI_VALUE, OPT_STATES, "nodes in these states: idle,mix; idle&drain; ~down"},
+    {"summarize", 's', CLI_NONE, OPT_SUMMARY, "a line for each partition, with counts by state"},
+    {"usage", 0, CLI_NONE, OPT_HELP, "short help"},
+    {"verbose", 'v', CLI_NONE, OPT_IGNORE, "say more"},
+    {"version", 'V', CLI_NONE, OPT_VERSION, "version"},
+    {"yaml", 0, CLI_ATTACHED, OPT_YAML, NULL},
+};
+/* Other words are passed over, as Slurm's sinfo does. */
+static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), true};
+
+struct sinfo {
+    struct arena *a;     /* of this call */
+    struct arena *round; /* of one listing: emptied before the next (-i) */
+    const char *short_format, *long_format, *sort, *partitions, *states, *nodes;
+    bool all, dead, exact, future, reasons, longer, noconvert, by_node, noheader, reservation, responding, summary, json, help, version;
+    int64_t iterate_s;
+    struct hostlist wanted; /* of -n */
+    struct format format;
+    VEC(const struct partition *) part;
+    VEC(const struct node *) node;
+};
+
+static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+{
+    struct sinfo *s = ctx;
+    switch (id) {
+    case OPT_ALL: s->all = true; break;
+    case OPT_HIDE: s->all = false; break;
+    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
+    case OPT_DEAD: s->dead = true; break;
+    case OPT_EXACT: s->exact = true; break;
+    case OPT_FORMAT: s->short_format = value; s->long_format = NULL; break;
+    case OPT_LONG_FORMAT: s->long_format = value; s->short_format = NULL; break;
+    case OPT_FUTURE: s->future = true; break;
+    case OPT_HELP: s->help = true; break;
+    case OPT_ITERATE:
+        return text_to_i64(value, 1, 1000000, &s->iterate_s) || err_set(ret_err, ERR_INVALID, "Error: invalid entry for --iterate=%s; it needs a number of seconds", value);
+    case OPT_JSON: s->json = true; break;
+    case OPT_YAML: return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
+    case OPT_REASONS: s->reasons = true; break;
+    case OPT_LONG: s->longer = true; break;
+    case OPT_NOCONVERT: s->noconvert = true; break;
+    case OPT_BY_NODE: s->by_node = true; break;
+    case OPT_NODES: s->nodes = value; break;
+    case OPT_NOHEADER: s->noheader = true; break;
+    case OPT_PARTITION: s->partitions = value; break;
+    case OPT_RESERVATION: s->reservation = true; break;
+    case OPT_RESPONDING: s->responding = true; break;
+    case OPT_SORT: s->sort = value; break;
+    case OPT_STATES: s->states = value; break;
+    case OPT_SUMMARY: s->summary = true; break;
+    case OPT_VERSION: s->version = true; break;
+    }
+    return true;
+}
+
+/* The environment stands in for options that were not given; then what was given is checked. */
+static bool settle(struct sinfo *s, struct err *ret_err)
+{
+    if (!s->short_format && !s->long_format && !s->longer && !s->summary && !s->reasons && !s->by_node)
+        s->short_format = getenv("SINFO_FORMAT");
+    if (!s->partitions)
+        s->partitions = getenv("SINFO_PARTITION");
+    if (!s->sort)
+        s->sort = getenv("SINFO_SORT");
+    if (!s->sort)
+        s->sort = s->by_node ? SORT_NODE : SORT_DEFAULT;
+    s->all |= getenv("SINFO_ALL") != NULL;
+    if (s->partitions && text_is_nocase(s->partitions, "all"))
+        s->partitions = NULL;
+    if (s->states && text_is_nocase(s->states, "all")) {
+        s->states = NULL;
+        s->future = true;
+    }
+    if (s->reasons && !s->states)
+        s->states = STATES_WITH_REASON;
+    if (s->nodes && !hostlist_parse(&s->wanted, s->nodes, ret_err))
+        return false;
+    return sinfo_sort_check(s->sort, ret_err) && (!s->states || node_states_check(s->states, ret_err));
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------------- */
+
+static void partition_keep(void *ctx, const void *record)
+{
+    struct sinfo *s = ctx;
+    const struct partition *p = record;
+    if (s->partitions ? listing_has(s->partitions, p->name) : s->all || !p->hidden)
+        vec_push(&s->part, (const struct partition *) arena_dup(s->round, p, sizeof *p));
+}
+
+static bool node_fits(const struct sinfo *s, const struct node *n)
+{
+    bool future = n->state == NODE_FUTURE;
+    if (future && !s->future && !(s->states && node_states_match(n, s->states)))
+        return false;
+    if ((s->dead || s->responding) && s->responding != n->responding)
+        return false;
+    if (s->nodes && !hostlist_has(&s->wanted, n->name))
+        return false;
+    return !s->states || node_states_match(n, s->states);
+}
+
+static void node_keep(void *ctx, const void *record)
+{
+    struct sinfo *s = ctx;
+    if (node_fits(s, record))
+        vec_push(&s->node, (const struct node *) arena_dup(s->round, record, sizeof(struct node)));
+}
+
+static bool rows_read(struct sinfo *s, struct client *c, struct err *ret_err)
+{
+    struct msg_query parts = {.what = QUERY_PARTITIONS}, nodes = {.what = QUERY_NODES, .fields = NODE_FIELDS_ASKED};
+    struct msg_done done = {0};
+    vec_clear(&s->part);
+    vec_clear(&s->node);
+    return client_query(c, &parts, &partition_fields, s->round, partition_keep, s, &done, ret_err) &&
+           client_query(c, &nodes, &node_fields, s->round, node_keep, s, &done, ret_err);
+}
+
+/* ---- showing ----------------------------------------------------------------------------------------------- */
+
+/* Nodes in the order of their names, numbers compared as numbers. */
+struct named_node {
+    const char *name;
+    const struct node *node;
+};
+
+static int named_compare(const void *pa, const void *pb)
+{
+    return strcmp(((const struct named_node *) pa)->name, ((const struct named_node *) pb)->name);
+}
+
+static const struct node **nodes_sorted(const struct sinfo *s)
+{
+    struct named_node *byname = arena_alloc(s->round, s->node.n * sizeof *byname);
+    const struct node **sorted = arena_alloc(s->round, s->node.n * sizeof(struct node *));
+    struct hostlist order = HOSTLIST_INIT;
+    for (size_t i = 0; i < s->node.n; i++) {
+        byname[i] = (struct named_node){s->node.v[i]->name, s->node.v[i]};
+        hostlist_add(&order, byname[i].name);
+    }
+    hostlist_sort(&order);
+    qsort(byname, s->node.n, sizeof *byname, named_compare);
+    for (size_t i = 0; i < order.n; i++) {
+        struct named_node key = {order.name[i], NULL};
+        const struct named_node *found = bsearch(&key, byname, s->node.n, sizeof *byname, named_compare);
+        sorted[i] = found->node;
+    }
+    hostlist_done(&order);
+    return sorted;
+}
+
+static const char *format_standard(const struct sinfo *s)
+{
+    if (s->summary)
+        return FORMAT_SUMMARY;
+    if (s->reasons)
+        return s->longer ? FORMAT_REASONS_LONG : FORMAT_REASONS;
+    if (s->by_node)
+        return s->longer ? FORMAT_NODE_LONG : FORMAT_NODE;
+    return s->longer ? FORMAT_LONG : FORMAT_DEFAULT;
+}
+
+/* "%#P" → "%12P": as wide as the longest name (of partitions with room for a '*'), and at least 9. */
+static const char *format_fit(const struct sinfo *s, const char *text)
+{
+    size_t part = 9, node = 9;
+    struct str fitted = STR_INIT;
+    for (size_t i = 0; i < s->part.n; i++) {
+        size_t len = strlen(s->part.v[i]->name) + s->part.v[i]->is_default;
+        part = len > part ? len : part;
+    }
+    for (size_t i = 0; i < s->node.n; i++) {
+        size_t len = strlen(s->node.v[i]->name);
+        node = len > node ? len : node;
+    }
+    for (const char *at = text; *at; at++) {
+        if (*at == '#')
+            str_addf(&fitted, "%zu", at[1] == 'P' ? part : node);
+        else
+            str_addc(&fitted, *at);
+    }
+    const char *kept = arena_strdup(s->round, str_text(&fitted));
+    str_done(&fitted);
+    return kept;
+}
+
+static bool format_choose(struct sinfo *s, struct err *ret_err)
+{
+    format_done(&s->format);
+    if (s->long_format && text_is_nocase(s->long_format, "all"))
+        return format_parse_short(&node_columns, "%all", s->round, &s->format, ret_err);
+    if (s->long_format)
+        return format_parse_long(&node_columns, s->long_format, s->round, &s->format, ret_err);
+    const char *text = s->short_format ? s->short_format : format_fit(s, format_standard(s));
+    return format_parse_short(&node_columns, text, s->round, &s->format, ret_err);
+}
+
+static void date_print(struct str *out)
+{
+    time_t now = time(NULL);
+    struct tm local;
+    char date[64];
+    localtime_r(&now, &local);
+    strftime(date, sizeof date, "%a %b %d %H:%M:%S %Y", &local);
+    str_addf(out, "%s\n", date);
+}
+
+static void rows_print(const struct sinfo *s, const struct sinfo_rows *rows)
+{
+    struct cell_env env = listing_env();
+    struct str out = STR_INIT;
+    env.noconvert = s->noconvert;
+    if (s->iterate_s || (s->longer && !s->noheader))
+        date_print(&out);
+    if (!s->noheader)
+        format_print_header(&s->format, &out);
+    for (size_t i = 0; i < rows->row.n; i++) {
+        format_print_row(&s->format, &env, &rows->row.v[i], &out);
+        if (out.len > 60000)
+            listing_flush(&out);
+    }
+    listing_flush(&out);
+    str_done(&out);
+}
+
+static void rows_json(const struct sinfo_rows *rows)
+{
+    struct str out = STR_INIT;
+    struct json_out o;
+    json_slurm_begin(&o, &out, "sinfo");
+    json_key(&o, "sinfo");
+    json_array(&o);
+    for (size_t i = 0; i < rows->row.n; i++)
+        sinfo_row_json(&o, &rows->row.v[i]);
+    json_array_end(&o);
+    json_slurm_end(&o);
+}
+
+static bool show_once(struct sinfo *s, struct client *c, struct err *ret_err)
+{
+    struct sinfo_rows rows;
+    arena_reset(s->round);
+    if (!rows_read(s, c, ret_err) || !format_choose(s, ret_err))
+        return false;
+    struct sinfo_nodes nodes = {nodes_sorted(s), s->node.n};
+    struct sinfo_wish wish = {.format = &s->format, .sort = s->sort, .by_node = s->by_node, .exact = s->exact || s->json, .keep_empty = !s->by_node && !s->reasons};
+    sinfo_rows_make(s->part.v, s->part.n, &nodes, &wish, &rows);
+    if (s->json)
+        rows_json(&rows);
+    else
+        rows_print(s, &rows);
+    sinfo_rows_done(&rows);
+    return true;
+}
+
+static bool sinfo_run(struct sinfo *s, struct err *ret_err)
+{
+    if (!settle(s, ret_err) || !format_choose(s, ret_err))
+        return false;
+    struct client *c = program_connect("sinfo", state_dir_find(NULL, s->a));
+    if (!c)
+        return false;
+    bool ok = true;
+    for (bool again = true; ok && again; again = s->iterate_s > 0) {
+        ok = show_once(s, c, ret_err);
+        if (ok && s->iterate_s) {
+            putchar('\n');
+            fflush(stdout);
+            sleep((unsigned) s->iterate_s);
+        }
+    }
+    client_close(c);
+    return ok;
+}
+
+int cmd_sinfo(int argc, char **argv)
+{
+    struct sinfo s = {.a = arena_new(), .round = arena_new()};
+    struct err err = {0};
+    bool ok = cli_parse(&option_table, argc, argv, option_take, &s, &err);
+    if (ok && s.version)
+        puts(SLURM_VERSION_TEXT);
+    else if (ok && s.help)
+        cli_help_print(&option_table, "sinfo [OPTIONS]");
+    else if (ok && s.reservation)
+        puts("No reservations in the system");
+    else if (ok)
+        ok = sinfo_run(&s, &err);
+    if (!ok && err.code)
+        program_error("sinfo", "%s", err.text);
+    hostlist_done(&s.wanted);
+    format_done(&s.format);
+    vec_done(&s.part);
+    vec_done(&s.node);
+    arena_free(s.round);
+    arena_free(s.a);
+    return ok ? 0 : 1;
+}

@@ -1,0 +1,260 @@
+/* Flags are read off the words of scontrol's form ("IDLE+COMPLETING+DRAIN"), so that what -t matches and what is shown can never differ. */
+#include "cli/node_words.h"
+
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "model/gres.h"
+
+#include <string.h>
+
+/* ---- states --------------------------------------------------------------------------------------------- */
+
+static bool flag_is(const struct node *n, const char *word)
+{
+    struct str words = STR_INIT;
+    struct span rest, piece;
+    bool found = false;
+    node_state_word(n, NODE_WORD_CONTROL, &words);
+    rest = span_of(str_text(&words));
+    while (!found && span_next(&rest, '+', &piece))
+        found = span_is(piece, word);
+    str_done(&words);
+    return found;
+}
+
+bool node_base_is(const struct node *n, const char *word)
+{
+    struct str words = STR_INIT;
+    struct span rest, piece = {0};
+    node_state_word(n, NODE_WORD_CONTROL, &words);
+    rest = span_of(str_text(&words));
+    bool is = span_next(&rest, '+', &piece) && span_is(piece, word);
+    str_done(&words);
+    return is;
+}
+
+bool node_busy(const struct node *n)
+{
+    return n->jobs_cleaning > 0 || node_base_is(n, "ALLOCATED") || node_base_is(n, "MIXED");
+}
+
+bool node_out(const struct node *n)
+{
+    return n->drain || n->fail || n->state != NODE_UP;
+}
+
+/* What a word of -t asks: the base, a flag, or one of the words that stand for several. */
+enum ask { ASK_BASE, ASK_FLAG, ASK_DRAINED, ASK_DRAINING, ASK_FAILING, ASK_ALL, ASK_NEVER };
+
+static const struct state_word {
+    const char *word;
+    enum ask ask;
+    const char *means;
+} state_words[] = {
+    {"ALLOC", ASK_BASE, "ALLOCATED"},
+    {"ALLOCATED", ASK_BASE, "ALLOCATED"},
+    {"COMP", ASK_FLAG, "COMPLETING"},
+    {"COMPLETING", ASK_FLAG, "COMPLETING"},
+    {"DOWN", ASK_BASE, "DOWN"},
+    {"DRAIN", ASK_FLAG, "DRAIN"},
+    {"DRAINED", ASK_DRAINED, NULL},
+    {"DRAINING", ASK_DRAINING, NULL},
+    {"DRNG", ASK_DRAINING, NULL},
+    {"FAIL", ASK_FLAG, "FAIL"},
+    {"FAILING", ASK_FAILING, NULL},
+    {"FAILG", ASK_FAILING, NULL},
+    {"FUTURE", ASK_BASE, "FUTURE"},
+    {"FUTR", ASK_BASE, "FUTURE"},
+    {"IDLE", ASK_BASE, "IDLE"},
+    {"MAINT", ASK_FLAG, "MAINTENANCE"},
+    {"MIX", ASK_BASE, "MIXED"},
+    {"MIXED", ASK_BASE, "MIXED"},
+    {"NO_RESPOND", ASK_FLAG, "NOT_RESPONDING"},
+    {"PLANNED", ASK_FLAG, "PLANNED"},
+    {"PLND", ASK_FLAG, "PLANNED"},
+    {"RESERVED", ASK_FLAG, "RESERVED"},
+    {"RESV", ASK_FLAG, "RESERVED"},
+    {"UNKNOWN", ASK_BASE, "UNKNOWN"},
+    {"UNK", ASK_BASE, "UNKNOWN"},
+    {"ALL", ASK_ALL, NULL},
+    /* States of Slurm's that no node here is ever in. */
+    {"BLOCKED", ASK_NEVER, NULL},
+    {"CLOUD", ASK_NEVER, NULL},
+    {"INVAL", ASK_NEVER, NULL},
+    {"NPC", ASK_NEVER, NULL},
+    {"PERFCTRS", ASK_NEVER, NULL},
+    {"POWER_DOWN", ASK_NEVER, NULL},
+    {"POWER_UP", ASK_NEVER, NULL},
+    {"POWERED_DOWN", ASK_NEVER, NULL},
+    {"POWERING_DOWN", ASK_NEVER, NULL},
+    {"POWERING_UP", ASK_NEVER, NULL},
+    {"REBOOT_ISSUED", ASK_NEVER, NULL},
+    {"REBOOT_REQUESTED", ASK_NEVER, NULL},
+};
+
+static const struct state_word *state_word_of(struct span text)
+{
+    for (size_t i = 0; i < ARRAY_LEN(state_words); i++)
+        if (span_is_nocase(text, state_words[i].word))
+            return &state_words[i];
+    return NULL;
+}
+
+/* Takes the '~' that negates, and a '*' as sinfo shows it, off a word. */
+static struct span word_bare(struct span word, bool *ret_negated)
+{
+    word = span_trim(word);
+    *ret_negated = word.len && word.data[0] == '~';
+    if (*ret_negated)
+        word = (struct span){word.data + 1, word.len - 1};
+    if (word.len && word.data[word.len - 1] == '*')
+        word.len--;
+    return word;
+}
+
+static bool states_bad(const char *states, struct err *ret_err)
+{
+    struct str valid = STR_INIT;
+    for (size_t i = 0; i < ARRAY_LEN(state_words) && state_words[i].ask != ASK_NEVER; i++)
+        str_addf(&valid, "%s%s", i ? "," : "", state_words[i].word);
+    err_set(ret_err, ERR_INVALID, "Bad state string: \"%.100s\"; valid states: %s", states, str_text(&valid));
+    str_done(&valid);
+    return false;
+}
+
+bool node_states_check(const char *states, struct err *ret_err)
+{
+    struct span rest = span_of(states), either, word;
+    while (span_next(&rest, ',', &either)) {
+        bool negated;
+        for (struct span both = either; span_next(&both, '&', &word);)
+            if (!state_word_of(word_bare(word, &negated)))
+                return states_bad(states, ret_err);
+    }
+    return true;
+}
+
+static bool word_fits(const struct node *n, const struct state_word *w)
+{
+    switch (w->ask) {
+    case ASK_ALL:
+        return true;
+    case ASK_NEVER:
+        return false;
+    case ASK_FLAG:
+        return flag_is(n, w->means);
+    case ASK_DRAINED:
+        return n->drain && !node_busy(n);
+    case ASK_DRAINING:
+        return n->drain && node_busy(n);
+    case ASK_FAILING:
+        return n->fail && node_busy(n);
+    case ASK_BASE:
+        break;
+    }
+    /* An idle node that is drained is listed as drained, not as idle. */
+    bool hidden = (n->drain || n->fail) && !text_is(w->means, "DOWN");
+    return !hidden && node_base_is(n, w->means);
+}
+
+bool node_states_match(const struct node *n, const char *states)
+{
+    struct span rest = span_of(states), either, word;
+    while (span_next(&rest, ',', &either)) {
+        bool fits = true, negated;
+        for (struct span both = either; fits && span_next(&both, '&', &word);) {
+            const struct state_word *w = state_word_of(word_bare(word, &negated));
+            fits = w && word_fits(n, w) != negated;
+        }
+        if (fits)
+            return true;
+    }
+    return false;
+}
+
+/* ---- resources ------------------------------------------------------------------------------------------- */
+
+/* The gres list of a text that may carry "(IDX:…)" after its counts. */
+static bool gres_bare(const char *text, struct arena *a, struct gres_list *ret)
+{
+    struct str bare = STR_INIT;
+    int depth = 0;
+    for (const char *at = text; at && *at; at++) {
+        depth += *at == '(';
+        if (!depth)
+            str_addc(&bare, *at);
+        depth -= *at == ')';
+    }
+    bool ok = gres_parse(str_text(&bare), a, ret, NULL);
+    str_done(&bare);
+    return ok;
+}
+
+static bool list_names(const struct gres_list *list, const struct gres_item *g)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (text_is(list->item[i].kind, g->kind) && text_is_nocase(list->item[i].type, g->type))
+            return true;
+    return false;
+}
+
+void node_gres_used(const struct node *n, struct str *out)
+{
+    struct arena *a = arena_new();
+    struct gres_list all = {0}, used = {0};
+    size_t before = out->len;
+    if (!text_empty(n->alloc_gres) && gres_bare(n->alloc_gres, a, &used))
+        str_add(out, n->alloc_gres);
+    if (!text_empty(n->gres) && gres_parse(n->gres, a, &all, NULL))
+        for (size_t i = 0; i < all.n; i++) {
+            const struct gres_item *g = &all.item[i];
+            if (list_names(&used, g))
+                continue;
+            str_addf(out, "%s%s%s%s:0%s", out->len > before ? "," : "", g->kind, g->type ? ":" : "", g->type ? g->type : "",
+                     text_is(g->kind, "gpu") ? "(IDX:N/A)" : "");
+        }
+    if (out->len == before)
+        str_add(out, "gpu:0");
+    arena_free(a);
+}
+
+static void gres_tres(const char *text, struct str *out)
+{
+    struct arena *a = arena_new();
+    struct gres_list list = {0};
+    if (!text_empty(text) && gres_bare(text, a, &list))
+        for (size_t i = 0; i < list.n; i++) {
+            bool seen = false;
+            for (size_t k = 0; k < i; k++)
+                seen |= text_is(list.item[k].kind, list.item[i].kind);
+            if (!seen)
+                str_addf(out, ",gres/%s=%lld", list.item[i].kind, (long long) gres_count(&list, list.item[i].kind));
+        }
+    for (size_t i = 0; i < list.n; i++)
+        if (list.item[i].type)
+            str_addf(out, ",gres/%s:%s=%lld", list.item[i].kind, list.item[i].type, (long long) list.item[i].count);
+    arena_free(a);
+}
+
+void node_tres(const struct node *n, bool allocated, struct str *out)
+{
+    int32_t cpus = allocated ? n->alloc_cpus : n->cpus;
+    int64_t mem = allocated ? n->alloc_mem_mib : n->memory_mib;
+    if (allocated && cpus <= 0 && mem <= 0 && text_empty(n->alloc_gres))
+        return;
+    str_addf(out, "cpu=%d", cpus);
+    if (mem > 0) {
+        str_add(out, ",mem=");
+        size_format_mib(mem, 0, out);
+    }
+    if (!allocated)
+        str_addf(out, ",billing=%d", cpus);
+    gres_tres(allocated ? n->alloc_gres : n->gres, out);
+}
+
+void partition_share_word(const struct partition *p, struct str *out)
+{
+    str_add(out, enum_name(&part_share_names, p->share));
+    if (p->share == SHARE_FORCE || p->share == SHARE_YES)
+        str_addf(out, ":%d", p->share_count > 0 ? p->share_count : 4);
+}

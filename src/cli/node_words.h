@@ -1,0 +1,32 @@
+/* Words about a node's state and resources that sinfo, scontrol and --json share. */
+#ifndef REMUDA_CLI_NODE_WORDS_H
+#define REMUDA_CLI_NODE_WORDS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "model/node.h"
+#include "model/partition.h"
+
+#include <stdbool.h>
+
+/* Base word of scontrol's state, "IDLE" of "IDLE+DRAIN". */
+bool node_base_is(const struct node *n, const char *word);
+/* Runs or cleans something. */
+bool node_busy(const struct node *n);
+/* Not to be used for new jobs whatever is free: drained, failing, down, unknown. */
+bool node_out(const struct node *n);
+
+/* -t of sinfo: "idle,mix", "idle&drain", "~down". Checked by node_states_check, then matched by node_states_match. "all" matches every node. */
+bool node_states_check(const char *states, struct err *ret_err);
+bool node_states_match(const struct node *n, const char *states);
+
+/* "gpu:v100:2(IDX:0-1)"; kinds of which nothing is used are there with 0. "gpu:0" if it has none. */
+void node_gres_used(const struct node *n, struct str *out);
+/* "cpu=4,mem=16000M,billing=4,gres/gpu=2" of all it has, or of what is allocated. */
+void node_tres(const struct node *n, bool allocated, struct str *out);
+
+/* "NO", "EXCLUSIVE", "YES:4", "FORCE:4" */
+void partition_share_word(const struct partition *p, struct str *out);
+
+#endif
