@@ -1,3 +1,5 @@
+#include "unit.h"
+
 #include "shepherd_world.h"
 
 #include "base/alloc.h"
@@ -7,9 +9,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +18,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define WAIT_MS 10000
 
@@ -44,6 +42,19 @@ void world_begin(struct herd_world *w)
     world_serve(w);
 }
 
+/* REMUDA_SHEPHERD names it, else it is where it was built, beside tests/. */
+static const char *shepherd_program(void)
+{
+    static char path[4200];
+    ssize_t n = readlink("/proc/self/exe", path, 4095);
+    if (getenv("REMUDA_SHEPHERD"))
+        return getenv("REMUDA_SHEPHERD");
+    path[n > 0 ? n : 0] = '\0';
+    *strrchr(path, '/') = '\0';
+    strcat(path, "/../../src/node/remuda-shepherd");
+    return path;
+}
+
 void world_serve(struct herd_world *w)
 {
     int pair[2];
@@ -51,7 +62,7 @@ void world_serve(struct herd_world *w)
     w->parent = fork();
     if (w->parent == 0) {
         dup2(pair[1], 3);
-        execl(getenv("REMUDA_SHEPHERD"), "remuda-shepherd", w->dir, (char *)NULL);
+        execl(shepherd_program(), "remuda-shepherd", w->dir, (char *)NULL);
         _exit(127);
     }
     close(pair[1]);

@@ -1,13 +1,13 @@
-/* Shepherds with real processes: how steps start, end and are ended. REMUDA_SHEPHERD names the program. */
+/* Shepherds with real processes: how steps start, end and are ended. */
+#include "unit.h"
+
 #include "shepherd_world.h"
 
 #include "base/str.h"
 #include "node/cgroup.h"
 #include "node/step_dir.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +15,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct herd_world world;
 
