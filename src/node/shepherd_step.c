@@ -322,7 +322,7 @@ static bool setup_failed(struct shepherd *s, struct note *ret)
     ret->kind = NOTE_STARTED;
     if (!WIFEXITED(s->status) || WEXITSTATUS(s->status) != SHEPHERD_SETUP_EXIT)
         return false;
-    step_dir_notes(s->herd->steps_fd, s->plan->dir_name, failure_find, ret);
+    step_dir_own_notes(s->state_fd, failure_find, ret);
     return ret->kind == NOTE_FAILED;
 }
 

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,9 +102,10 @@ static bool script_write(int dir, const struct step_plan *p)
 static bool files_write(int dir, const struct step_plan *p, const struct note *first, int *ret_state)
 {
     struct str line = STR_INIT;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET}; /* not inherited by the step's process */
     note_format(first, &line);
     *ret_state = openat(dir, "state", O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-    bool ok = *ret_state >= 0 && flock(*ret_state, LOCK_EX) == 0 &&
+    bool ok = *ret_state >= 0 && fcntl(*ret_state, F_SETLK, &lock) == 0 &&
               write_all(*ret_state, line.data, line.len) && script_write(dir, p) &&
               (p->keep.len == 0 || small_file_write(dir, "job", p->keep.data, p->keep.len, 0600));
     int saved = errno;
@@ -140,32 +140,49 @@ enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p, cons
 bool step_dir_alive(int steps_fd, const char *name)
 {
     char path[320];
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     snprintf(path, sizeof path, "%s/state", name);
     int fd = openat(steps_fd, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     close(fd);
     return held;
+}
+
+/* A line that a full disk cut short does not parse and is not counted. */
+static bool notes_tell(const struct str *text, void (*fn)(void *ctx, const struct note *n), void *ctx)
+{
+    struct span rest = {text->data, text->len}, line;
+    struct note note;
+    bool any = false;
+    while (span_next(&rest, '\n', &line)) {
+        if (!note_parse(line, &note))
+            continue;
+        any = true;
+        fn(ctx, &note);
+    }
+    return any;
 }
 
 bool step_dir_notes(int steps_fd, const char *name, void (*fn)(void *ctx, const struct note *n), void *ctx)
 {
     char path[320];
     struct str text = STR_INIT;
-    struct note note;
-    bool any = false;
     snprintf(path, sizeof path, "%s/state", name);
-    if (small_file_read(steps_fd, path, STATE_MAX_BYTES, &text)) {
-        struct span rest = {text.data, text.len}, line;
-        /* A line that a full disk cut short does not parse and is not counted. */
-        while (span_next(&rest, '\n', &line)) {
-            if (!note_parse(line, &note))
-                continue;
-            any = true;
-            fn(ctx, &note);
-        }
-    }
+    bool any = small_file_read(steps_fd, path, STATE_MAX_BYTES, &text) && notes_tell(&text, fn, ctx);
+    str_done(&text);
+    return any;
+}
+
+bool step_dir_own_notes(int state_fd, void (*fn)(void *ctx, const struct note *n), void *ctx)
+{
+    char piece[4096];
+    struct str text = STR_INIT;
+    ssize_t n;
+    while ((n = pread(state_fd, piece, sizeof piece, (off_t)text.len)) > 0)
+        str_addn(&text, piece, (size_t)n);
+    bool any = notes_tell(&text, fn, ctx);
     str_done(&text);
     return any;
 }

@@ -28,8 +28,10 @@ enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p, cons
 
 /* Is the shepherd of that step alive (does it hold the lock)? */
 bool step_dir_alive(int steps_fd, const char *name);
-/* Calls fn for each note of the state file, in order. False if there is none. */
+/* Calls fn for each note of the state file, in order. False if there is none. Not for the shepherd itself: closing the file would take its
+ * lock away; it uses the second form, with its own descriptor. */
 bool step_dir_notes(int steps_fd, const char *name, void (*fn)(void *ctx, const struct note *n), void *ctx);
+bool step_dir_own_notes(int state_fd, void (*fn)(void *ctx, const struct note *n), void *ctx);
 /* Removes it with everything in it. */
 void step_dir_remove(int steps_fd, const char *name);
 /* Whole of a small file; false if it cannot be read. */
