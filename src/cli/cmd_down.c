@@ -15,16 +15,23 @@
 
 static const char usage[] = "Usage: remuda down [--state DIR]\n  Stops the daemons on this machine. Running jobs go on; nothing is lost. `remuda up` continues.\n";
 
+static void row_count(void *ctx, const void *record)
+{
+    (void) record;
+    ++*(uint64_t *) ctx;
+}
+
 static uint64_t jobs_running(const char *state_dir, struct arena *a)
 {
     struct client *c = client_open(state_dir, NULL);
     struct msg_query q = {.what = QUERY_JOBS, .fields = "id", .states = "RUNNING,SUSPENDED,COMPLETING"};
     struct msg_done done = {0};
+    uint64_t count = 0;
     if (c) {
-        client_query(c, &q, &job_fields, a, NULL, NULL, &done, NULL);
+        client_query(c, &q, &job_fields, a, row_count, &count, &done, NULL);
         client_close(c);
     }
-    return done.count;
+    return count;
 }
 
 static bool stopped_wait(const char *pid_file, int *budget_ms)

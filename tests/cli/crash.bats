@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# kill -9 of the controller, of node daemons, of both, dozens of times under load: then the books are checked. No acknowledged submission is lost, no job runs
+# twice, running jobs go on and their results arrive.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export REMUDA_STATE="$BATS_FILE_TMPDIR/state" WORK="$BATS_FILE_TMPDIR/work"
+    mkdir -p "$WORK"
+    remuda up -q --nodes 2 --cpus 8 --mem 4000 --name crashtest
+    cat > "$WORK/job.sh" <<'END'
+#!/bin/bash
+# Each start leaves a line that no other start can leave: a second one would show.
+echo "$SLURM_JOB_ID $SLURM_RESTART_COUNT" >> "$WORK/started"
+sleep 0.$((RANDOM % 4))
+echo "$SLURM_JOB_ID" >> "$WORK/ended"
+END
+}
+
+teardown_file() {
+    scancel -u "$(id -un)" || true
+    remuda down
+}
+
+kill9() {
+    local pid
+    pid=$(remuda status --pid "$1" 2>/dev/null) || return 0
+    kill -9 "$pid" 2>/dev/null || true
+}
+
+# Submits until told to stop; an acknowledged id goes to the list, a failure is tried again with the next.
+submitter() {
+    local id
+    while [ ! -e "$WORK/stop" ]; do
+        id=$(sbatch --parsable --export=ALL --mem=10 -o /dev/null "$WORK/job.sh" 2>/dev/null) && echo "$id" >> "$WORK/acknowledged"
+        sleep 0.02
+    done
+}
+
+all_over() {
+    for _ in $(seq 600); do
+        [ -z "$(squeue -h 2>/dev/null)" ] && return 0
+        sleep 0.1
+    done
+    squeue
+    return 1
+}
+
+@test "forty kills under load, then every acknowledged job ended exactly once" {
+    submitter 3>&- &
+    local submitter=$!
+    for i in $(seq 40); do
+        sleep 0.15
+        case $((i % 4)) in
+        0) kill9 controller ;;
+        1) kill9 "node[node1]" ;;
+        2) kill9 "node[node2]"; kill9 controller ;;
+        3) kill9 "node[node1]"; kill9 "node[node2]"; kill9 controller ;;
+        esac
+        remuda up -q 3>&-
+    done
+    touch "$WORK/stop"
+    wait "$submitter"
+    all_over
+
+    local acknowledged
+    acknowledged=$(wc -l < "$WORK/acknowledged")
+    echo "acknowledged: $acknowledged"
+    [ "$acknowledged" -gt 40 ]
+    # none is lost, and each has one row, COMPLETED
+    sacct -X -n -P -a -S 1970-01-01 -o JobIDRaw,State | sort -n > "$WORK/books"
+    sort -n "$WORK/acknowledged" | while read -r id; do
+        [ "$(grep -c "^$id|" "$WORK/books")" = 1 ] || { echo "job $id: $(grep "^$id|" "$WORK/books")"; exit 1; }
+    done
+    run -0 bash -c "cut -d'|' -f2 '$WORK/books' | sort | uniq -c"
+    echo "$output"
+    [ -z "$(grep -v '|COMPLETED$' "$WORK/books")" ]
+    # none started twice, none ended twice
+    [ -z "$(sort "$WORK/started" | uniq -d)" ]
+    [ -z "$(sort "$WORK/ended" | uniq -d)" ]
+    [ "$(wc -l < "$WORK/books")" = "$(wc -l < "$WORK/ended")" ]
+}
+
+@test "a job runs on while controller and node daemon are away, and its result arrives" {
+    id=$(sbatch --parsable -o "$WORK/long.out" --wrap 'echo begun; sleep 2; echo done; exit 7')
+    for _ in $(seq 50); do grep -q begun "$WORK/long.out" 2>/dev/null && break; sleep 0.1; done
+    kill9 controller
+    kill9 "node[node1]"
+    kill9 "node[node2]"
+    sleep 2.5
+    [ "$(cat "$WORK/long.out")" = $'begun\ndone' ]
+    remuda up -q 3>&-
+    all_over
+    [ "$(sacct -n -P -X -j "$id" -o State,ExitCode)" = "FAILED|7:0" ]
+}
+
+@test "down and up lose nothing: what waits still waits, what runs runs on" {
+    held=$(sbatch --parsable -H -o /dev/null --wrap true)
+    running=$(sbatch --parsable -o /dev/null --wrap 'sleep 3')
+    sleep 0.5
+    remuda down
+    run remuda status
+    [ "$status" -eq 1 ]
+    run ! squeue
+    remuda up -q 3>&-
+    [ "$(squeue -h -j "$held" -o '%T %r')" = "PENDING JobHeldUser" ]
+    [ "$(squeue -h -j "$running" -o %T)" = RUNNING ]
+    scontrol release "$held"
+    all_over
+    [ "$(sacct -n -P -X -j "$held,$running" -o State | sort -u)" = COMPLETED ]
+}
+
+@test "a shepherd that is killed takes its job along: reported, not run again" {
+    id=$(sbatch --parsable --no-requeue -o /dev/null --wrap 'sleep 60')
+    for _ in $(seq 50); do [ "$(squeue -h -j "$id" -o %T)" = RUNNING ] && break; sleep 0.1; done
+    sleep 0.3
+    child=$(pgrep -f "^sleep 60$" | tail -1)
+    shepherd=$(ps -o ppid= -p "$(ps -o ppid= -p "$child" | tr -d ' ')" | tr -d ' ')
+    kill -9 "$shepherd"
+    all_over
+    [[ "$(sacct -n -P -X -j "$id" -o State)" =~ ^(NODE_FAIL|FAILED)$ ]]
+    run ! kill -0 "$child"
+}
