@@ -270,14 +270,14 @@ static bool was_in_state(const struct job_filter *f, const struct job *j, bool f
         return true;
     if (j->state == JOB_PENDING || j->state == JOB_RUNNING || !(f->states >> j->state & 1))
         return false;
-    return end == INT64_MAX ? lived(f, j, former) : end >= f->from_us && end <= f->to_us;
+    return end == INT64_MAX || end <= f->to_us;
 }
 
 static bool matches_time(const struct job_filter *f, const struct job *j, bool former)
 {
     if (!f->window)
         return !f->by_state || (f->states >> j->state & 1);
-    return f->by_state ? was_in_state(f, j, former) : lived(f, j, former);
+    return lived(f, j, former) && (!f->by_state || was_in_state(f, j, former));
 }
 
 bool job_filter_matches(const struct job_filter *f, const struct job *j, bool former)

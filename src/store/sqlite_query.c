@@ -93,7 +93,7 @@ static void add_ids_by_life(struct str *sql, const struct job_filter *f, int64_t
     add_end(sql, from_us);
     if (f)
         add_common(sql, f);
-    str_add(sql, " UNION ALL SELECT id FROM job INDEXED BY job_live WHERE ");
+    str_add(sql, " UNION ALL SELECT id FROM job WHERE ");
     sql_job_live(sql);
     if (f)
         add_common(sql, f);
