@@ -283,6 +283,7 @@ static void try_out(struct core *c, struct submission *s, struct msg_submitted *
     if (!answer->planned_us && plan_wait_of(plan, c->cluster, w.job_id, &wait)) {
         answer->planned_us = wait.planned_us;
         answer->nodes = arena_strdup(a, wait.planned_nodes);
+        answer->warning = arena_strdup(a, wait.detail ? wait.detail : job_reason_sentence(wait.reason));
     }
     cluster_unwait(c->cluster, w.job_id);
     plan_free(plan);
@@ -303,6 +304,8 @@ void req_submit(struct core *c, const struct msg_submit *m)
         try_out(c, &s, &answer, c->fx->arena);
     if (!refusal && m->immediate && answer.planned_us != c->now_us)
         refusal = refuse(&s, REFUSE_UNAVAILABLE, "it cannot start at once; without --immediate it would wait");
+    if (!refusal && m->test_only && !answer.planned_us)
+        refusal = refuse(&s, REFUSE_UNAVAILABLE, "no start can be planned now: %s", answer.warning ? answer.warning : "its place in the queue is not known");
     if (!refusal && !m->test_only)
         refusal = submission_keep(c, &s, &answer.job_id);
     if (refusal) {
