@@ -45,8 +45,7 @@ struct turn {
     struct agent_effects *fx;
 };
 
-/* ---- effects
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- effects ---- */
 
 static struct agent_effect *effect_add(struct turn *t, enum agent_effect_kind kind)
 {
@@ -87,8 +86,7 @@ static void report_send(struct turn *t, struct report *p)
     send(t, MSG_REPORT, &p->msg);
 }
 
-/* ---- reports
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- reports ---- */
 
 static void report_keep(struct turn *t, struct held_step *s, struct report *p)
 {
@@ -119,8 +117,7 @@ static void report_released(struct turn *t, struct held_step *s, const char *det
     report_keep(t, s, p);
 }
 
-/* ---- what becomes of a step
- * ------------------------------------------------------------------------------------------ */
+/* ---- what becomes of a step ---- */
 
 static bool has_program(const char *path)
 {
@@ -218,8 +215,7 @@ static void step_start(struct turn *t, struct held_step *s, const struct msg_lau
     effect_about(t, AGENT_START, s)->launch = launch;
 }
 
-/* ---- messages
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
 static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
 {
@@ -230,8 +226,8 @@ static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
     a->welcome_arena = fresh;
     a->has_welcome = a->welcomed = true;
     a->heartbeat_due_us = a->welcome.heartbeat_us > 0 ? t->now_us + a->welcome.heartbeat_us : INT64_MAX;
-    for (size_t i = 0; i < a->reports.list.n; i++)
-        report_send(t, a->reports.list.v[i]);
+    for (struct report *p = a->reports.first; p; p = p->next)
+        report_send(t, p);
     struct held_walk walk = {0};
     while (held_next(&a->held, &walk))
         if (walk.step->state == HELD_ENDED)
@@ -452,8 +448,7 @@ static void take_note(struct turn *t, const struct note *n)
     }
 }
 
-/* ---- programs of the site
- * ------------------------------------------------------------------------------------------- */
+/* ---- programs of the site ---- */
 
 static struct held_step *step_of(struct turn *t, const struct note *n)
 {
@@ -488,8 +483,7 @@ static void epilog_done(struct turn *t, const struct agent_event *ev)
     step_over(t, s);
 }
 
-/* ---- the connection
- * ------------------------------------------------------------------------------------------------- */
+/* ---- the connection ---- */
 
 static void hello(struct turn *t)
 {
@@ -525,14 +519,13 @@ static void wake(struct turn *t, const struct agent_event *ev)
         return;
     struct msg_heartbeat beat = {.load_centi = ev->load_centi, .free_mem_mib = ev->free_mem_mib};
     send(t, MSG_HEARTBEAT, &beat);
-    for (size_t i = 0; i < a->reports.list.n; i++)
-        if (a->reports.list.v[i]->sent_us + a->welcome.heartbeat_us <= t->now_us)
-            report_send(t, a->reports.list.v[i]);
+    for (struct report *p = a->reports.first; p; p = p->next)
+        if (p->sent_us + a->welcome.heartbeat_us <= t->now_us)
+            report_send(t, p);
     a->heartbeat_due_us = t->now_us + a->welcome.heartbeat_us;
 }
 
-/* ---- the machine
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the machine ---- */
 
 void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effects *fx)
 {
@@ -629,13 +622,13 @@ size_t agent_held_count(const struct agent *a)
 
 size_t agent_unacknowledged_count(const struct agent *a)
 {
-    return a->reports.list.n;
+    return a->reports.n;
 }
 
 static uint32_t reports_about(const struct agent *a, const struct held_step *s)
 {
     uint32_t n = 0;
-    for (size_t i = 0; i < a->reports.list.n; i++) {
+    for (size_t i = 0; i < a->reports.n; i++) {
         const struct msg_report *m = &a->reports.list.v[i]->msg;
         n += m->job_id == s->job_id && m->attempt == s->attempt && m->step_id == s->step_id;
     }
@@ -658,8 +651,8 @@ void agent_check(const struct agent *a)
         CHECK(held_find(&a->held, s->job_id, s->attempt, s->step_id) == s);
     }
     CHECK(steps == a->held.count);
-    CHECK(reports == a->reports.list.n);
-    for (size_t i = 1; i < a->reports.list.n; i++)
+    CHECK(reports == a->reports.n);
+    for (size_t i = 1; i < a->reports.n; i++)
         CHECK(a->reports.list.v[i - 1]->msg.seq < a->reports.list.v[i]->msg.seq);
     CHECK(!a->welcomed || (a->connected && a->has_welcome));
 }
@@ -675,7 +668,7 @@ uint64_t agent_hash(const struct agent *a)
             s->release_wanted,  s->released, s->pid,     s->end.status, s->lost,   s->unacknowledged};
         hash = hash_bytes(hash, state, sizeof state);
     }
-    for (size_t i = 0; i < a->reports.list.n; i++)
+    for (size_t i = 0; i < a->reports.n; i++)
         hash = record_hash(message_table[MSG_REPORT].fields, &a->reports.list.v[i]->msg, hash);
     int64_t rest[] = {a->connected, a->welcomed, a->heartbeat_due_us, (int64_t)a->reports.next_seq};
     return hash_bytes(hash, rest, sizeof rest);

@@ -49,6 +49,9 @@ void held_done(struct holdings *h)
         }
     }
     map_u64_free(h->by_job);
+    w = (struct map_walk){0};
+    while (map_u64_next(h->ended, &w))
+        free(w.value);
     map_u64_free(h->ended);
     vec_done(&h->ended_jobs);
 }
@@ -119,25 +122,25 @@ bool held_has_others(const struct holdings *h, const struct held_step *s)
 
 void held_remember_ended(struct holdings *h, uint64_t job_id, uint32_t attempt)
 {
-    if (held_was_ended(h, job_id, attempt))
+    uint32_t *highest = map_u64_get(h->ended, job_id);
+    if (highest) {
+        *highest = attempt > *highest ? attempt : *highest;
         return;
-    bool known = map_u64_get(h->ended, job_id) != NULL;
-    map_u64_put(h->ended, job_id, (void *)(uintptr_t)attempt);
-    if (known)
-        return;
+    }
+    map_u64_put(h->ended, job_id, xmemdup(&attempt, sizeof attempt));
     if (h->ended_jobs.n < HELD_ENDED_MAX) {
         vec_push(&h->ended_jobs, job_id);
         return;
     }
-    map_u64_del(h->ended, h->ended_jobs.v[h->ended_at]);
+    free(map_u64_del(h->ended, h->ended_jobs.v[h->ended_at]));
     h->ended_jobs.v[h->ended_at] = job_id;
     h->ended_at = (h->ended_at + 1) % HELD_ENDED_MAX;
 }
 
 bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt)
 {
-    uintptr_t highest = (uintptr_t)map_u64_get(h->ended, job_id);
-    return highest != 0 && attempt <= highest;
+    const uint32_t *highest = map_u64_get(h->ended, job_id);
+    return highest && attempt <= *highest;
 }
 
 void held_keep_launch(struct held_step *s, const struct msg_launch *l, bool with_payload)

@@ -29,9 +29,12 @@ void note_format(const struct note *n, struct str *out)
         str_add_i64(out, number[i]);
     }
     if (n->detail[0]) {
+        size_t from = out->len;
         str_addc(out, ' ');
-        for (const char *c = n->detail; *c; c++)
-            str_addc(out, *c == '\n' ? ' ' : *c);
+        str_add(out, n->detail);
+        for (char *c = out->data + from; *c; c++)
+            if (*c == '\n')
+                *c = ' ';
     }
     str_addc(out, '\n');
 }

@@ -15,16 +15,17 @@ void report_free(struct report *p)
 {
     if (!p)
         return;
-    free((char *)(uintptr_t)p->msg.detail);
+    free((char *)p->msg.detail);
     free(p->node);
     free(p);
 }
 
 void reports_done(struct reports *r)
 {
-    for (size_t i = 0; i < r->list.n; i++)
-        report_free(r->list.v[i]);
-    vec_done(&r->list);
+    for (struct report *p = r->first, *next; p; p = next) {
+        next = p->next;
+        report_free(p);
+    }
 }
 
 /* A step on one node is one task as far as usage goes: most, least and mean are the same figure. */
@@ -59,12 +60,14 @@ static void usage_fill(struct report *p, const struct held_step *s, const struct
 struct report *report_make(enum report_kind kind, const struct held_step *s, const struct note *n,
                            const char *node, int64_t now_us)
 {
+    static const struct note nothing;
     struct report *p = xcalloc(1, sizeof *p);
+    n = n ? n : &nothing;
     p->msg.kind = kind;
     p->msg.job_id = s->job_id;
     p->msg.attempt = s->attempt;
     p->msg.step_id = s->step_id;
-    p->msg.at_us = n && n->at_us ? n->at_us : now_us;
+    p->msg.at_us = n->at_us ? n->at_us : now_us;
     switch (kind) {
     case REPORT_EXITED:
         p->msg.exit_status = (int32_t)n->status;
@@ -92,17 +95,31 @@ struct report *report_make(enum report_kind kind, const struct held_step *s, con
 void reports_add(struct reports *r, struct report *p)
 {
     p->msg.seq = r->next_seq++;
-    vec_push(&r->list, p);
+    if (r->last)
+        r->last->next = p;
+    else
+        r->first = p;
+    r->last = p;
+    r->n++;
 }
 
+/* Acknowledgements come in the order of the reports, so the first one is nearly always it. */
 struct report *reports_take(struct reports *r, uint64_t seq)
 {
-    for (size_t i = 0; i < r->list.n; i++) {
-        struct report *p = r->list.v[i];
-        if (p->msg.seq == seq) {
-            vec_remove(&r->list, i);
-            return p;
-        }
+    struct report *before = NULL, *p = r->first;
+    while (p && p->msg.seq != seq) {
+        before = p;
+        p = p->next;
     }
-    return NULL;
+    if (!p)
+        return NULL;
+    if (before)
+        before->next = p->next;
+    else
+        r->first = p->next;
+    if (r->last == p)
+        r->last = before;
+    r->n--;
+    p->next = NULL;
+    return p;
 }

@@ -3,13 +3,13 @@
 #define REMUDA_AGENT_REPORT_H
 
 #include "agent/held.h"
-#include "base/vec.h"
 #include "model/message.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct report {
+    struct report *next;
     struct msg_report msg; /* msg.usage.v points to `usage`, msg.detail is owned */
     struct step usage;
     char *node;      /* of usage, owned */
@@ -17,7 +17,8 @@ struct report {
 };
 
 struct reports {
-    VEC(struct report *) list;
+    struct report *first, *last;
+    size_t n;
     uint64_t next_seq;
 };
 

@@ -9,7 +9,7 @@
 
 #define TURN_KEEP_BYTES (256u << 10)
 
-/* ---- events in ------------------------------------------------------------------------------------------------------ */
+/* ---- events in ---- */
 
 static void wake_set(struct node_daemon *d)
 {
@@ -73,7 +73,7 @@ void node_note(struct node_daemon *d, const struct note *n)
     node_event(d, &ev);
 }
 
-/* ---- starting ------------------------------------------------------------------------------------------------------- */
+/* ---- starting ---- */
 
 static void start_failed(struct node_daemon *d, const struct msg_launch *l, const struct err *err)
 {
@@ -130,7 +130,7 @@ static void start(struct node_daemon *d, const struct msg_launch *l)
     owners_ask(d->owners, j->user_id, j->group_id, owner_found, w);
 }
 
-/* ---- ending --------------------------------------------------------------------------------------------------------- */
+/* ---- ending ---- */
 
 static enum command_why why_code(const char *text)
 {
@@ -159,7 +159,7 @@ static void signal_step(struct node_daemon *d, const struct agent_effect *e)
     herd_command(d->herd, &e->note, &c, NULL);
 }
 
-/* ---- prolog and epilog ---------------------------------------------------------------------------------------------- */
+/* ---- prolog and epilog ---- */
 
 static void program_run(struct node_daemon *d, const struct agent_effect *e, bool is_epilog,
                         struct plan_bytes env)
@@ -197,7 +197,7 @@ static void epilog(struct node_daemon *d, const struct agent_effect *e)
     program_run(d, e, true, env);
 }
 
-/* ---- the effects ---------------------------------------------------------------------------------------------------- */
+/* ---- the effects ---- */
 
 void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
 {

@@ -55,8 +55,7 @@ static int64_t number_of_key(const char *text, const char *key)
     return -1;
 }
 
-/* ---- the node's groups
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the node's groups ---- */
 
 /* Where a controller is mounted ("" = version 2) and which group of it this process is in; both from
  * /proc/self. */
@@ -154,8 +153,11 @@ static bool v2_base_in(const char *dir, const char *key, struct str *bases, char
         return false;
     ret_controllers[strcspn(ret_controllers, "\n")] = '\0';
     str_add(bases, "unified:");
-    for (const char *c = ret_controllers; *c; c++)
-        str_addc(bases, *c == ' ' ? '+' : *c);
+    struct span rest = span_of(ret_controllers), word_of;
+    for (bool first = true; span_next(&rest, ' ', &word_of); first = false) {
+        str_add(bases, first ? "" : "+");
+        str_addn(bases, word_of.data, word_of.len);
+    }
     str_addf(bases, "=%s\n", base);
     return true;
 }
@@ -205,8 +207,7 @@ void cgroup_bases_make(const char *key, struct str *bases, struct str *missing)
                 "devices of other jobs are not hidden: no devices control group can be written here\n");
 }
 
-/* ---- a step's groups
- * ------------------------------------------------------------------------------------------------ */
+/* ---- a step's groups ---- */
 
 static bool base_next(struct span *rest, char *controller, size_t controller_size, char *dir, size_t dir_size)
 {

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- simple facts --------------------------------------------------------------------------------------------------- */
+/* ---- simple facts ---- */
 
 static int64_t file_number(const char *path, const char *key)
 {
@@ -80,7 +80,7 @@ static void discover_devices(struct machine *m, struct arena *a, struct str *rem
     str_done(&text);
 }
 
-/* ---- from the child to the parent ----------------------------------------------------------------------------------- */
+/* ---- from the child to the parent ---- */
 
 static void machine_write(const struct machine *m, FILE *to)
 {

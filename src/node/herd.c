@@ -43,7 +43,7 @@ struct herd_link {
     struct str in; /* read from the pipe, not yet a whole line */
 };
 
-/* ---- notes ---------------------------------------------------------------------------------------------------------- */
+/* ---- notes ---- */
 
 static void note_deliver(void *ctx, const struct note *n)
 {
@@ -109,7 +109,7 @@ static void pipe_readable(void *ctx)
     h->in.len -= at;
 }
 
-/* ---- the shepherds' parent ------------------------------------------------------------------------------------------ */
+/* ---- the shepherds' parent ---- */
 
 static void parent_frame(void *ctx, struct conn *c, const struct frame *f)
 {
@@ -192,7 +192,7 @@ static void parent_again(void *ctx)
     h->ops.parent_lost(h->ctx);
 }
 
-/* ---- beginning and end ---------------------------------------------------------------------------------------------- */
+/* ---- beginning and end ---- */
 
 static bool files_open(struct herd_link *h, struct err *ret_err)
 {
@@ -258,7 +258,7 @@ void herd_free(struct herd_link *h)
     free(h);
 }
 
-/* ---- steps ---------------------------------------------------------------------------------------------------------- */
+/* ---- steps ---- */
 
 /* A directory that never got its name belongs to a shepherd that died while making it. */
 static void name_scan(struct herd_link *h, const char *name, void (*found)(void *ctx, const struct note *ids))
@@ -318,7 +318,7 @@ bool herd_command(struct herd_link *h, const struct note *step, const struct com
         str_addf(&path, "%s/why", str_text(&name));
         if (c->op == COMMAND_TERMINATE && c->why == WHY_FILE)
             small_file_write(h->steps_fd, str_text(&path), why_text, strlen(why_text), 0600);
-        union sigval v = {.sival_ptr = (void *)(uintptr_t)command_pack(c)};
+        union sigval v = command_value(c);
         told = sigqueue((pid_t)step->pid, COMMAND_SIGNAL, v) == 0;
         if (!told)
             log_error(h->log, "cannot reach the shepherd of step %s, process %lld: %s", str_text(&name),

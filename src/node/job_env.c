@@ -22,7 +22,7 @@ struct maker {
     struct str *out;
 };
 
-/* ---- writing -------------------------------------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void put(struct maker *m, const char *name, const char *value)
 {
@@ -72,7 +72,7 @@ static void put_unless_exported(struct maker *m, const char *name, const char *v
         put(m, name, value);
 }
 
-/* ---- the allocation ------------------------------------------------------------------------------------------------- */
+/* ---- the allocation ---- */
 
 /* "2(x3),1": equal neighbours are counted. */
 static void put_per_node(struct maker *m, const char *name, bool tasks)
@@ -162,7 +162,7 @@ static void put_gpus(struct maker *m)
     str_done(&numbers);
 }
 
-/* ---- what was asked ------------------------------------------------------------------------------------------------- */
+/* ---- what was asked ---- */
 
 /* The type is not part of it: "v100:2" → as asked, like Slurm. */
 static void put_gpu_requests(struct maker *m)
@@ -261,7 +261,7 @@ static void put_array(struct maker *m)
     idset_done(&ids);
 }
 
-/* ---- the job and its owner ------------------------------------------------------------------------------------------ */
+/* ---- the job and its owner ---- */
 
 static void put_identity(struct maker *m)
 {

@@ -24,7 +24,7 @@ static const char *text_keep(struct arena *a, struct str *text)
     return kept;
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static const char *expanded(const char *pattern, const struct pattern_env *env, struct arena *a)
 {
@@ -56,7 +56,7 @@ static void files_plan(const struct launch_site *site, const struct job *j, int6
     p->append = j->spec.open_mode == OPEN_APPEND;
 }
 
-/* ---- resources ------------------------------------------------------------------------------------------------------ */
+/* ---- resources ---- */
 
 static const char *nth_number(const char *list, int64_t n)
 {
@@ -173,6 +173,7 @@ bool launch_plan(const struct launch_site *site, const struct msg_launch *l, con
         ret->mem_limit_bytes = here->mem_mib << 20;
     ret->sample_us = site->welcome->accounting_freq_us;
     ret->cgroups = site->cgroups;
+    ret->bin_dir = site->bin_dir;
     ret->script = (struct plan_bytes){l->script.data, l->script.len};
     script_args_unpack(j->spec.script_args, &args);
     ret->args = bytes_keep(a, &args);

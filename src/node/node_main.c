@@ -27,7 +27,7 @@ static const char usage[] =
     "Usage: remudad node --state DIR --name NAME [--virtual] [--foreground] [--verbose]\n"
     "       remudad node --print-config\n";
 
-/* ---- options -------------------------------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 static bool value_take(int argc, char **argv, int *i, const char *name, const char **ret, struct err *ret_err)
 {
@@ -64,7 +64,7 @@ static bool options_read(int argc, char **argv, struct node_options *o, struct e
         return !ret_err->code;
     if (!o->state_dir)
         return err_set(ret_err, ERR_INVALID, "--state DIR is missing: the state directory of the cluster");
-    if (text_empty(o->name) || strchr(o->name, '/') || o->name[0] == '.')
+    if (!o->name || !*o->name || strchr(o->name, '/') || o->name[0] == '.')
         return err_set(ret_err, ERR_INVALID, "--name NAME is missing: the node's name in remuda.conf");
     return true;
 }
@@ -84,7 +84,7 @@ static int config_print(void)
     return 0;
 }
 
-/* ---- what the node says of itself ----------------------------------------------------------------------------------- */
+/* ---- what the node says of itself ---- */
 
 /* A virtual node has whatever the configuration says; what it reports must not contradict that. */
 static struct node self_of(const struct node_daemon *d)
@@ -133,7 +133,7 @@ static int64_t free_mem_mib(void)
     return kib / 1024;
 }
 
-/* ---- events --------------------------------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 static void link_up(void *ctx, struct link *k)
 {
@@ -251,7 +251,7 @@ static void log_rotated(void *ctx)
         log_error(d->log, "%s", err.text);
 }
 
-/* ---- start and end -------------------------------------------------------------------------------------------------- */
+/* ---- start and end ---- */
 
 static const char *executable_dir(struct arena *a)
 {

@@ -69,7 +69,7 @@ void owners_free(struct owners *o)
     free(o);
 }
 
-/* ---- on a worker thread ---------------------------------------------------------------------------------------------- */
+/* ---- on a worker thread ---- */
 
 static void user_find(struct owner *o, struct arena *a)
 {
@@ -112,7 +112,7 @@ static void lookup(void *ctx)
     groups_find(&e->fresh, e->fresh_arena);
 }
 
-/* ---- on the loop ------------------------------------------------------------------------------------------------------ */
+/* ---- on the loop ---- */
 
 static void looked_up(void *ctx)
 {

@@ -63,8 +63,10 @@ static void last_words(const struct spawn_result *r, struct str *out)
     size_t from = len > WORDS_MAX ? len - WORDS_MAX : 0;
     if (len > 0)
         str_add(out, ": ");
-    for (size_t i = from; i < len; i++)
-        str_addc(out, r->output[i] == '\n' ? ' ' : r->output[i]);
+    for (size_t i = from; i < len; i++) {
+        char c = r->output[i];
+        str_addc(out, (char)(c == '\n' ? ' ' : c));
+    }
 }
 
 static void ended(void *ctx, const struct spawn_result *result)

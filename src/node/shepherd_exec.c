@@ -27,6 +27,7 @@
 #define LOGIN_ENV_WAIT_MS   20000
 #define LOGIN_ENV_MAX_BYTES (4u << 20)
 #define LOGIN_ENV_MARK      "remuda-environment-begins"
+#define LOGIN_ENV_SHOW      ("printf '\\0%s\\0' " LOGIN_ENV_MARK "; exec env -0")
 
 struct setup {
     const struct herd *herd;
@@ -37,8 +38,7 @@ struct setup {
     struct str remarks; /* lines for the job's error file, until it is open */
 };
 
-/* ---- saying what is wrong
- * ------------------------------------------------------------------------------------------- */
+/* ---- saying what is wrong ---- */
 
 static void remark(struct setup *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void remark(struct setup *s, const char *format, ...)
@@ -80,8 +80,7 @@ static _Noreturn void setup_fail(struct setup *s, const char *format, ...)
     _exit(SHEPHERD_SETUP_EXIT);
 }
 
-/* ---- limits and identity
- * -------------------------------------------------------------------------------------------- */
+/* ---- limits and identity ---- */
 
 static const struct {
     const char *name;
@@ -224,8 +223,7 @@ static void files_open(struct setup *s)
     move_to(in, STDIN_FILENO);
 }
 
-/* ---- environment
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- environment ---- */
 
 /* Runs the login shell and reads the environment it ends up with; what its start-up files print before the
  * mark is dropped. */
@@ -237,8 +235,7 @@ static pid_t login_shell_start(const struct step_plan *p, char *const env[], int
     pid_t pid = fork();
     if (pid == 0) {
         const char *shell = p->shell ? p->shell : "/bin/sh";
-        char *const argv[] = {(char *)(uintptr_t)shell, "-l", "-c",
-                              "printf '\\0%s\\0' " LOGIN_ENV_MARK "; exec env -0", NULL};
+        char *const argv[] = {(char *)shell, "-l", "-c", LOGIN_ENV_SHOW, NULL};
         dup2(pipes[1], STDOUT_FILENO);
         move_to(open("/dev/null", O_RDWR), STDERR_FILENO);
         execve(shell, argv, env);
@@ -293,38 +290,81 @@ static bool env_has(char *const *env, size_t n, const char *assignment)
     return false;
 }
 
-/* The step's environment; the login environment fills in what it does not set itself (PATH is the login
- * shell's). */
+struct env {
+    char **v; /* with room for what is added */
+    size_t n;
+};
+
+static void env_add(struct env *e, const char *name, const char *first, const char *second)
+{
+    struct str text = STR_INIT;
+    str_addf(&text, "%s=%s%s", name, first, second);
+    e->v[e->n++] = str_take(&text);
+}
+
+/* The login environment fills in what the job does not set itself. PATH is the login shell's, with the commands of this cluster before it. */
+static void env_fill(struct env *e, const struct step_plan *p, const struct str *login)
+{
+    size_t nlogin, mine = e->n;
+    char **more = plan_texts((struct plan_bytes){login->data, login->len}, 0, &nlogin);
+    for (size_t i = 0; i < nlogin; i++) {
+        if (strncmp(more[i], "PATH=", 5) == 0)
+            env_add(e, "PATH", p->bin_dir ? p->bin_dir : "", p->bin_dir ? more[i] + 4 : more[i] + 5);
+        else if (strchr(more[i], '=') && !env_has(e->v, mine, more[i]))
+            e->v[e->n++] = more[i];
+    }
+    free(more);
+}
+
+static void env_drop(struct env *e, const char *assignment)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < e->n; i++)
+        if (strncmp(e->v[i], assignment, strlen(assignment)) != 0)
+            e->v[kept++] = e->v[i];
+    e->n = kept;
+}
+
+/* A TMPDIR that is not there is made; one that cannot be is replaced, as Slurm does. */
+static void tmpdir_ensure(struct setup *s, struct env *e)
+{
+    const char *dir = NULL;
+    struct stat st;
+    for (size_t i = 0; i < e->n; i++)
+        if (strncmp(e->v[i], "TMPDIR=", 7) == 0)
+            dir = e->v[i] + 7;
+    if (!dir || (stat(dir, &st) == 0 && S_ISDIR(st.st_mode)) || mkdir(dir, 0700) == 0)
+        return;
+    remark(s, "Unable to create TMPDIR [%s]: %s", dir, strerror(errno));
+    remark(s, "Setting TMPDIR to /tmp");
+    env_drop(e, "TMPDIR=");
+    env_add(e, "TMPDIR", "/tmp", "");
+}
+
 static char **env_make(struct setup *s)
 {
     const struct step_plan *p = s->plan;
-    static char task_pid[48];
     struct str login = STR_INIT; /* lives on in the environment */
-    size_t n, nlogin = 0;
-    snprintf(task_pid, sizeof task_pid, "SLURM_TASK_PID=%ld", (long)getpid());
-    char **own = plan_texts(p->env, 0, &n), **more = NULL;
-    if (p->login_env && login_env(p, own, &login))
-        more = plan_texts((struct plan_bytes){login.data, login.len}, 0, &nlogin);
-    else if (p->login_env)
+    struct env e;
+    char pid[24];
+    e.v = plan_texts(p->env, 3, &e.n);
+    if (p->login_env && login_env(p, e.v, &login)) {
+        e.v =
+            xrealloc(e.v, (e.n + login.len / 2 + 4) * sizeof *e.v); /* an assignment has two bytes at least */
+        env_drop(&e, "PATH=");
+        env_fill(&e, p, &login);
+    } else if (p->login_env) {
         remark(s, "the login environment of %s could not be read; going on without it",
                p->user ? p->user : "the owner");
-    char **env = xcalloc(n + nlogin + 2, sizeof *env);
-    size_t at = 0;
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(own[i], "PATH=", 5) != 0 || !more || !env_has(more, nlogin, own[i]))
-            env[at++] = own[i];
-    size_t mine = at;
-    for (size_t i = 0; i < nlogin; i++)
-        if (strchr(more[i], '=') && !env_has(env, mine, more[i]))
-            env[at++] = more[i];
-    env[at++] = task_pid;
-    free(own);
-    free(more);
-    return env;
+    }
+    tmpdir_ensure(s, &e);
+    snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    env_add(&e, "SLURM_TASK_PID", pid, "");
+    e.v[e.n] = NULL;
+    return e.v;
 }
 
-/* ---- the script
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the script ---- */
 
 static _Noreturn void script_exec(struct setup *s, char **env)
 {

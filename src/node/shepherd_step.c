@@ -75,8 +75,7 @@ static int64_t now_us(void)
     return clock_us(CLOCK_MONOTONIC);
 }
 
-/* ---- telling
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- telling ---- */
 
 static void state_write(struct shepherd *s, const struct note *n)
 {
@@ -197,8 +196,7 @@ static void sample_due(struct shepherd *s)
     s->sample_at_us = s->plan->sample_us > 0 ? now_us() + s->sample_gap_us : NEVER;
 }
 
-/* ---- signals to the step
- * -------------------------------------------------------------------------------------------- */
+/* ---- signals to the step ---- */
 
 static void everyone(struct shepherd *s, int signo, bool but_main)
 {
@@ -277,7 +275,7 @@ static void signal_step(struct shepherd *s, const struct command *c)
 
 static void command_carry_out(struct shepherd *s, const siginfo_t *info)
 {
-    struct command c = command_unpack((uint64_t)(uintptr_t)info->si_value.sival_ptr);
+    struct command c = command_of_value(info->si_value);
     if (info->si_code != SI_QUEUE)
         return;
     switch (c.op) {
@@ -290,8 +288,7 @@ static void command_carry_out(struct shepherd *s, const siginfo_t *info)
     }
 }
 
-/* ---- the end
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- the end ---- */
 
 /* Reaps what has ended. True when no process of the step is left. */
 static bool reap(struct shepherd *s)
@@ -414,8 +411,7 @@ static void watch(struct shepherd *s)
     }
 }
 
-/* ---- the beginning
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the beginning ---- */
 
 static void failed_exit(struct shepherd *s, const char *what)
 {

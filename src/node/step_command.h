@@ -3,9 +3,11 @@
 #ifndef REMUDA_NODE_STEP_COMMAND_H
 #define REMUDA_NODE_STEP_COMMAND_H
 
+#include <assert.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define COMMAND_SIGNAL SIGRTMIN
 
@@ -50,6 +52,23 @@ static inline struct command command_unpack(uint64_t packed)
         .full = (packed >> 25) & 1,
         .kill_wait_ms = (int64_t)(packed >> 32),
     };
+}
+
+/* As sigqueue(3) carries it. */
+static inline union sigval command_value(const struct command *c)
+{
+    uint64_t packed = command_pack(c);
+    union sigval v;
+    static_assert(sizeof v == sizeof packed, "commands need 64 bits with a signal");
+    memcpy(&v, &packed, sizeof v);
+    return v;
+}
+
+static inline struct command command_of_value(union sigval v)
+{
+    uint64_t packed;
+    memcpy(&packed, &v, sizeof packed);
+    return command_unpack(packed);
 }
 
 #endif

@@ -111,7 +111,7 @@ char **plan_texts(struct plan_bytes b, size_t room, size_t *ret_n)
     char **list = xcalloc(n + room + 1, sizeof *list);
     n = 0;
     for (const char *c = at; c < end; c += strlen(c) + 1)
-        list[n++] = (char *)(uintptr_t)c;
+        list[n++] = (char *)c;
     if (ret_n)
         *ret_n = n;
     return list;

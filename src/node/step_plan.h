@@ -30,6 +30,7 @@ struct plan_bytes {
     X(TEXT, home, "home directory")                                                                          \
     X(TEXT, shell, "login shell")                                                                            \
     X(I64, login_env, "take the environment of a login shell")                                               \
+    X(TEXT, bin_dir, "directory of the commands, put before a login environment's PATH")                     \
     X(TEXT, work_dir, "work directory")                                                                      \
     X(TEXT, std_in, "standard input file; NULL = /dev/null")                                                 \
     X(TEXT, std_out, "standard output file")                                                                 \

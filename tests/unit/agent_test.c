@@ -36,7 +36,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* ---- effects as text ------------------------------------------------------------------------------------------------ */
+/* ---- effects as text ---- */
 
 static void ids_say(const struct note *n)
 {
@@ -116,7 +116,7 @@ static void step(struct agent_event ev)
         str_clear(&said);                                                                                    \
     } while (0)
 
-/* ---- events --------------------------------------------------------------------------------------------------------- */
+/* ---- events ---- */
 
 static void message(enum message_kind kind, const void *body)
 {
@@ -198,7 +198,7 @@ static void begin(void)
     str_clear(&said);
 }
 
-/* ---- tests ---------------------------------------------------------------------------------------------------------- */
+/* ---- tests ---- */
 
 static void test_a_job_comes_runs_ends_and_is_forgotten(void **state)
 {

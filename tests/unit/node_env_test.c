@@ -211,7 +211,7 @@ static void test_restarts_limits_and_the_cluster(void **state)
     HAS("SLURM_CLUSTER_NAME", "stable");
 }
 
-/* ---- plans ---------------------------------------------------------------------------------------------------------- */
+/* ---- plans ---- */
 
 static struct msg_node_welcome settings = {
     .constrain_ram = true, .constrain_cores = true, .accounting_freq_us = 5};

@@ -195,7 +195,7 @@ bool world_quiet(struct herd_world *w, int ms)
 void world_command(struct herd_world *w, pid_t shepherd, const struct command *c)
 {
     (void)w;
-    union sigval v = {.sival_ptr = (void *)(uintptr_t)command_pack(c)};
+    union sigval v = command_value(c);
     assert_int_equal(sigqueue(shepherd, COMMAND_SIGNAL, v), 0);
 }
 
