@@ -628,8 +628,8 @@ size_t agent_unacknowledged_count(const struct agent *a)
 static uint32_t reports_about(const struct agent *a, const struct held_step *s)
 {
     uint32_t n = 0;
-    for (size_t i = 0; i < a->reports.n; i++) {
-        const struct msg_report *m = &a->reports.list.v[i]->msg;
+    for (const struct report *p = a->reports.first; p; p = p->next) {
+        const struct msg_report *m = &p->msg;
         n += m->job_id == s->job_id && m->attempt == s->attempt && m->step_id == s->step_id;
     }
     return n;
@@ -652,8 +652,8 @@ void agent_check(const struct agent *a)
     }
     CHECK(steps == a->held.count);
     CHECK(reports == a->reports.n);
-    for (size_t i = 1; i < a->reports.n; i++)
-        CHECK(a->reports.list.v[i - 1]->msg.seq < a->reports.list.v[i]->msg.seq);
+    for (const struct report *p = a->reports.first; p && p->next; p = p->next)
+        CHECK(p->msg.seq < p->next->msg.seq);
     CHECK(!a->welcomed || (a->connected && a->has_welcome));
 }
 
@@ -668,8 +668,8 @@ uint64_t agent_hash(const struct agent *a)
             s->release_wanted,  s->released, s->pid,     s->end.status, s->lost,   s->unacknowledged};
         hash = hash_bytes(hash, state, sizeof state);
     }
-    for (size_t i = 0; i < a->reports.n; i++)
-        hash = record_hash(message_table[MSG_REPORT].fields, &a->reports.list.v[i]->msg, hash);
+    for (const struct report *p = a->reports.first; p; p = p->next)
+        hash = record_hash(message_table[MSG_REPORT].fields, &p->msg, hash);
     int64_t rest[] = {a->connected, a->welcomed, a->heartbeat_due_us, (int64_t)a->reports.next_seq};
     return hash_bytes(hash, rest, sizeof rest);
 }
