@@ -212,7 +212,7 @@ bool idset_parse(struct idset *s, const char *text, uint32_t max, struct err *re
 {
     struct idset raw = IDSET_INIT, built = IDSET_INIT;
     struct span rest = span_of(text), piece;
-    struct idrange r;
+    struct idrange r = {0};
     bool ok = true;
     while (ok && span_next(&rest, ',', &piece)) {
         ok = range_read(span_trim(piece), max, &r, ret_err);
