@@ -28,9 +28,9 @@ struct sqlite {
     struct store store;
     sqlite3 *db;
     struct sql_table table[STORE_TABLE_COUNT];
-    sqlite3_stmt *begin, *commit, *facts, *set_fact;
-    sqlite3_stmt *of_job[STORE_TABLE_COUNT]; /* rows of one job, NULL while a cursor uses it */
-    uint64_t unsure_seq;                     /* batch whose COMMIT failed; 0 = none */
+    sqlite3_stmt *begin, *commit, *facts, *set_fact; /* NULL in a handle that only reads */
+    sqlite3_stmt *of_job[STORE_TABLE_COUNT];         /* rows of one job, NULL while a cursor uses it */
+    uint64_t unsure_seq;                             /* batch whose COMMIT failed; 0 = none */
 };
 
 struct sqlite_cursor {
@@ -127,6 +127,11 @@ static bool prepare_writer(struct sqlite *s, struct err *ret_err)
  * ----------------------------------------------------------------------------------------------------------------------
  */
 
+static bool may_write(const struct sqlite *s, struct err *ret_err)
+{
+    return s->begin || err_set(ret_err, ERR_DENIED, "%s was opened for reading only", s->store.description);
+}
+
 /* Runs a statement that yields no rows, and leaves it ready for the next time. */
 static bool run(struct sqlite *s, sqlite3_stmt *st, const char *doing, struct err *ret_err)
 {
@@ -198,7 +203,7 @@ static bool apply_batch(struct sqlite *s, const struct batch *b, struct err *ret
 static bool sqlite_commit(struct store *store, const struct batch *b, struct err *ret_err)
 {
     struct sqlite *s = sqlite_of(store);
-    if (!run(s, s->begin, "beginning a commit", ret_err))
+    if (!may_write(s, ret_err) || !run(s, s->begin, "beginning a commit", ret_err))
         return false;
     if (!apply_batch(s, b, ret_err))
         return roll_back(s);
@@ -214,7 +219,7 @@ static bool sqlite_take_epoch(struct store *store, uint64_t *ret_epoch, uint64_t
                               struct err *ret_err)
 {
     struct sqlite *s = sqlite_of(store);
-    if (!run(s, s->begin, "taking over", ret_err))
+    if (!may_write(s, ret_err) || !run(s, s->begin, "taking over", ret_err))
         return false;
     if (!read_facts(s, ret_epoch, ret_seq, ret_err) || !set_fact(s, META_EPOCH, *ret_epoch + 1, ret_err) ||
         !run(s, s->commit, "taking over", ret_err))
