@@ -9,8 +9,8 @@ struct filter {
     const struct msg_query *q;
     struct arena *a;
     VEC(uint64_t) uid;
-    uint32_t states;            /* bit a state */
-    struct hostlist nodes;      /* jobs on any of these */
+    uint32_t states;       /* bit a state */
+    struct hostlist nodes; /* jobs on any of these */
     VEC(struct job_ref) ref;
 };
 
@@ -20,7 +20,7 @@ static enum refusal states_read(struct filter *f, struct str *detail)
     int32_t state;
     if (!f->q->states) {
         for (int s = 0; s < JOB_STATE_COUNT; s++)
-            f->states |= job_state_over((enum job_state) s) ? 0 : 1u << s;
+            f->states |= job_state_over((enum job_state)s) ? 0 : 1u << s;
         return REFUSE_NONE;
     }
     if (text_is_nocase(f->q->states, "all")) {
@@ -52,7 +52,7 @@ static enum refusal refs_read(struct filter *f, struct str *detail)
             continue;
         if (at > start) {
             struct job_ref ref;
-            if (!job_ref_parse(arena_strndup(f->a, start, (size_t) (at - start)), &ref, &err)) {
+            if (!job_ref_parse(arena_strndup(f->a, start, (size_t)(at - start)), &ref, &err)) {
                 str_add(detail, err.text);
                 return REFUSE_INVALID_JOB_ID;
             }
@@ -101,11 +101,10 @@ static bool uid_fits(const struct filter *f, const struct jobrec *r)
     return !f->q->uids;
 }
 
-static bool nodes_fit(const struct core *c, const struct filter *f, const struct jobrec *r)
+static bool nodes_fit(const struct filter *f, const struct jobrec *r)
 {
     struct hostlist names = HOSTLIST_INIT;
     bool found = false;
-    (void) c;
     if (!f->q->nodes)
         return true;
     if (r->j.nodes && hostlist_parse(&names, r->j.nodes, NULL))
@@ -129,15 +128,25 @@ static bool partition_fits(const struct filter *f, const struct jobrec *r)
     return false;
 }
 
-static bool job_fits(const struct core *c, const struct filter *f, const struct jobrec *r)
+static bool job_fits(const struct filter *f, const struct jobrec *r)
 {
     const struct msg_query *q = f->q;
     const struct job_spec *s = &r->j.spec;
-    return (f->states >> r->j.state & 1) && uid_fits(f, r) && (!q->names || list_has(q->names, s->name)) && (!q->accounts || list_has(q->accounts, s->req.account)) &&
-           (!q->qos || list_has(q->qos, s->req.qos)) && partition_fits(f, r) && nodes_fit(c, f, r);
+    return (f->states >> r->j.state & 1) && uid_fits(f, r) && (!q->names || list_has(q->names, s->name)) &&
+           (!q->accounts || list_has(q->accounts, s->req.account)) &&
+           (!q->qos || list_has(q->qos, s->req.qos)) && partition_fits(f, r) && nodes_fit(f, r);
 }
 
 /* ---- jobs and steps ------------------------------------------------------------------------------------------------------------ */
+
+/* When the limit ends the job if nothing changes: time suspended does not count, that of the suspension at hand neither. */
+static int64_t expected_end(const struct job *j, int64_t now_us)
+{
+    if (!j->limit_us || j->limit_us == TIME_UNLIMITED)
+        return 0;
+    return j->start_us + j->limit_us + j->suspended_us +
+           (j->state == JOB_SUSPENDED ? now_us - j->suspend_us : 0);
+}
 
 static void job_show(const struct core *c, const struct jobrec *r, int64_t now_us, const struct view *v)
 {
@@ -145,7 +154,8 @@ static void job_show(const struct core *c, const struct jobrec *r, int64_t now_u
     struct plan_wait wait;
     if (j.state == JOB_PENDING) {
         j.reason = pending_reason(c, r, now_us, &wait);
-        if (wait.detail)
+        /* A sentence kept in the record tells of what holds the job; of a former run's end it says nothing that still matters. */
+        if (wait.detail || (!j.spec.hold && r->barred == REASON_NONE))
             j.reason_detail = wait.detail;
         j.planned_us = wait.planned_us;
         j.planned_nodes = wait.planned_nodes;
@@ -153,8 +163,7 @@ static void job_show(const struct core *c, const struct jobrec *r, int64_t now_u
         if (r->waiting)
             j.evaluated_us = now_us;
     } else if (j.state == JOB_RUNNING || j.state == JOB_SUSPENDED) {
-        bool limited = j.limit_us && j.limit_us != TIME_UNLIMITED;
-        j.end_us = limited ? j.start_us + j.limit_us + j.suspended_us : 0;
+        j.end_us = expected_end(&j, now_us);
     }
     v->row(v->ctx, &j);
 }
@@ -177,7 +186,7 @@ struct show {
 
 static void record_show(const struct show *x, const struct jobrec *r, const struct job_ref *ref)
 {
-    if (!job_fits(x->c, x->f, r))
+    if (!job_fits(x->f, r))
         return;
     if (!x->steps) {
         job_show(x->c, r, x->now_us, x->v);
@@ -188,21 +197,37 @@ static void record_show(const struct show *x, const struct jobrec *r, const stru
             step_show(r, r->step.v[i], x->v);
 }
 
+static void ref_show(const struct show *x, const struct job_ref *ref, const jobrec_vec *jobs,
+                     struct map_u64 *shown)
+{
+    for (size_t k = 0; k < jobs->n; k++) {
+        struct jobrec *r = jobs->v[k];
+        /* A step reference names a part of its job: another of the same job is no repetition. */
+        if (!x->steps && map_u64_get(shown, r->j.id))
+            continue;
+        map_u64_put(shown, r->j.id, r);
+        record_show(x, r, ref);
+    }
+}
+
+/* Each record once, however often it is named: all waiting elements of an array are one. */
 static enum refusal refs_show(const struct show *x)
 {
+    struct map_u64 *shown = map_u64_new();
     size_t found = 0;
     for (size_t i = 0; i < x->f->ref.n; i++) {
         jobrec_vec jobs = {0};
         /* Nothing is split: resolving without `split` changes nothing. */
-        found += ref_resolve((struct core *) (uintptr_t) x->c, &x->f->ref.v[i], false, &jobs);
-        for (size_t k = 0; k < jobs.n; k++)
-            record_show(x, jobs.v[k], &x->f->ref.v[i]);
+        found += ref_resolve((struct core *)(uintptr_t)x->c, &x->f->ref.v[i], false, &jobs);
+        ref_show(x, &x->f->ref.v[i], &jobs, shown);
         vec_done(&jobs);
     }
+    map_u64_free(shown);
     return found || x->f->ref.n != 1 ? REFUSE_NONE : REFUSE_INVALID_JOB_ID;
 }
 
-static enum refusal jobs_show(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *v, bool steps, struct str *detail)
+static enum refusal jobs_show(const struct core *c, const struct msg_query *q, int64_t now_us,
+                              const struct view *v, bool steps, struct str *detail)
 {
     struct filter f;
     struct map_walk w = {0};
@@ -222,72 +247,98 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q, i
 
 /* ---- nodes and partitions ------------------------------------------------------------------------------------------------------ */
 
-static const char *partitions_of(const struct core *c, const char *node, struct arena *a)
+struct node_view {
+    const struct core *c;
+    struct str *partitions; /* of each node */
+    bool *wanted;           /* each node */
+};
+
+/* Adds the partition's name to each of its nodes; with `among`, those of the partitions in that list are wanted. */
+static void partition_note(struct node_view *nv, const struct partition *p, const char *among)
 {
-    struct str list = STR_INIT;
-    for (size_t i = 0; i < c->part.n; i++) {
-        struct hostlist names = HOSTLIST_INIT;
-        if (c->part.v[i]->p.nodes && hostlist_parse(&names, c->part.v[i]->p.nodes, NULL) && hostlist_has(&names, node))
-            str_addf(&list, "%s%s", list.len ? "," : "", c->part.v[i]->p.name);
-        hostlist_done(&names);
+    struct hostlist names = HOSTLIST_INIT;
+    bool chosen = among && list_has(among, p->name);
+    if (p->nodes)
+        hostlist_parse(&names, p->nodes, NULL);
+    for (size_t i = 0; i < names.n; i++) {
+        const struct noderec *n = node_find(nv->c, names.name[i]);
+        if (!n)
+            continue;
+        struct str *list = &nv->partitions[n->index];
+        str_addf(list, "%s%s", list->len ? "," : "", p->name);
+        nv->wanted[n->index] |= chosen;
     }
-    const char *text = list.len ? arena_strdup(a, str_text(&list)) : NULL;
-    str_done(&list);
-    return text;
+    hostlist_done(&names);
 }
 
-static void node_show(const struct core *c, const struct noderec *n, const struct view *v, struct arena *a)
+static void node_show(const struct node_view *nv, const struct noderec *n, const struct view *v)
 {
+    const struct core *c = nv->c;
     struct node copy = n->n;
     struct node_use use = {0};
     struct str gres = STR_INIT;
     cluster_node_use(c->cluster, n->n.name, &use, &gres);
     copy.alloc_cpus = use.cpus;
     copy.alloc_mem_mib = use.mem_mib;
-    copy.alloc_gres = str_text(&gres);
+    copy.alloc_gres = gres.len ? str_text(&gres) : NULL;
     copy.planned = use.planned;
-    copy.jobs = (int32_t) n->job.n;
+    copy.jobs = (int32_t)n->job.n;
     for (size_t i = 0; i < n->job.n; i++) {
         const struct jobrec *r = job_find(c, n->job.v[i]);
         copy.jobs_cleaning += r && (r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED);
     }
-    copy.partitions = partitions_of(c, n->n.name, a);
+    copy.partitions = nv->partitions[n->index].len ? str_text(&nv->partitions[n->index]) : NULL;
     v->row(v->ctx, &copy);
     str_done(&gres);
 }
 
-static bool node_in(const struct core *c, const struct noderec *n, const char *partitions, struct arena *a)
-{
-    struct span rest = span_of(partitions_of(c, n->n.name, a)), piece;
-    while (rest.data && span_next(&rest, ',', &piece))
-        if (list_has(partitions, arena_strndup(a, piece.data, piece.len)))
-            return true;
-    return false;
-}
-
-static enum refusal nodes_show(const struct core *c, const struct msg_query *q, const struct view *v, struct str *detail)
+/* Narrows down to the nodes named; each name must be there. */
+static enum refusal names_choose(struct node_view *nv, const char *wanted, bool also_by_partition,
+                                 struct str *detail)
 {
     struct hostlist names = HOSTLIST_INIT;
-    struct arena *a = arena_new();
     struct err err = {0};
-    const char *wanted = q->names ? q->names : q->nodes;
-    enum refusal refusal = REFUSE_NONE;
-    if (wanted && !hostlist_parse(&names, wanted, &err)) {
+    bool *named = xcalloc(nv->c->node.n + 1, sizeof *named);
+    enum refusal refusal = hostlist_parse(&names, wanted, &err) ? REFUSE_NONE : REFUSE_INVALID_NODE;
+    if (refusal)
         str_add(detail, err.text);
+    for (size_t i = 0; !refusal && i < names.n; i++) {
+        const struct noderec *n = node_find(nv->c, names.name[i]);
+        if (n) {
+            named[n->index] = true;
+            continue;
+        }
+        str_addf(detail, "there is no node %s", names.name[i]);
         refusal = REFUSE_INVALID_NODE;
     }
-    for (size_t i = 0; !refusal && i < names.n; i++)
-        if (!node_find(c, names.name[i])) {
-            str_addf(detail, "there is no node %s", names.name[i]);
-            refusal = REFUSE_INVALID_NODE;
-        }
-    for (size_t i = 0; !refusal && i < c->node.n; i++) {
-        const struct noderec *n = c->node.v[i];
-        if ((!wanted || hostlist_has(&names, n->n.name)) && (!q->partitions || node_in(c, n, q->partitions, a)))
-            node_show(c, n, v, a);
-    }
+    for (size_t i = 0; i < nv->c->node.n; i++)
+        nv->wanted[i] = named[i] && (!also_by_partition || nv->wanted[i]);
+    free(named);
     hostlist_done(&names);
-    arena_free(a);
+    return refusal;
+}
+
+static enum refusal nodes_show(const struct core *c, const struct msg_query *q, const struct view *v,
+                               struct str *detail)
+{
+    const char *named = q->names ? q->names : q->nodes;
+    struct node_view nv = {.c = c,
+                           .partitions = xcalloc(c->node.n + 1, sizeof(struct str)),
+                           .wanted = xcalloc(c->node.n + 1, sizeof(bool))};
+    enum refusal refusal = REFUSE_NONE;
+    for (size_t i = 0; i < c->node.n; i++)
+        nv.wanted[i] = !q->partitions;
+    for (size_t i = 0; i < c->part.n; i++)
+        partition_note(&nv, &c->part.v[i]->p, q->partitions);
+    if (named)
+        refusal = names_choose(&nv, named, q->partitions != NULL, detail);
+    for (size_t i = 0; i < c->node.n; i++) {
+        if (!refusal && nv.wanted[i])
+            node_show(&nv, c->node.v[i], v);
+        str_done(&nv.partitions[i]);
+    }
+    free(nv.partitions);
+    free(nv.wanted);
     return refusal;
 }
 
@@ -307,14 +358,16 @@ static void partition_show(const struct core *c, const struct partrec *p, const 
         copy.total_cpus += n->n.cpus;
         memory += n->n.memory_mib;
     }
-    str_addf(&tres, "cpu=%d,mem=%lldM,node=%d,billing=%d", copy.total_cpus, (long long) memory, copy.total_nodes, copy.total_cpus);
+    str_addf(&tres, "cpu=%d,mem=%lldM,node=%d,billing=%d", copy.total_cpus, (long long)memory,
+             copy.total_nodes, copy.total_cpus);
     copy.tres = str_text(&tres);
     v->row(v->ctx, &copy);
     str_done(&tres);
     hostlist_done(&names);
 }
 
-static enum refusal partitions_show(const struct core *c, const struct msg_query *q, const struct view *v, struct str *detail)
+static enum refusal partitions_show(const struct core *c, const struct msg_query *q, const struct view *v,
+                                    struct str *detail)
 {
     size_t shown = 0;
     for (size_t i = 0; i < c->part.n; i++)
@@ -332,20 +385,34 @@ static enum refusal partitions_show(const struct core *c, const struct msg_query
 
 static void status_show(const struct core *c, const struct view *v)
 {
-    struct daemon_status controller = {.role = "controller", .name = c->host, .jobs_pending = c->pending, .jobs_running = c->running, .plans = c->plans, .queue_considered = c->considered};
+    struct daemon_status controller = {.role = "controller",
+                                       .name = c->host,
+                                       .jobs_pending = c->pending,
+                                       .jobs_running = c->running,
+                                       .plans = c->plans,
+                                       .queue_considered = c->considered};
     v->row(v->ctx, &controller);
     for (size_t i = 0; i < c->node.n; i++) {
         const struct noderec *n = c->node.v[i];
-        struct daemon_status row = {.role = "node", .name = n->n.name, .pid = n->conn ? n->pid : 0, .start_us = n->n.daemon_start_us, .version = n->n.version, .jobs_running = n->job.n};
-        row.trouble = n->n.complaint ? n->n.complaint : !n->conn ? "its daemon is not connected" : n->n.drain ? n->n.reason : NULL;
+        struct daemon_status row = {.role = "node",
+                                    .name = n->n.name,
+                                    .pid = n->conn ? n->pid : 0,
+                                    .start_us = n->n.daemon_start_us,
+                                    .version = n->n.version,
+                                    .jobs_running = n->job.n};
+        row.trouble = n->n.complaint ? n->n.complaint
+                      : !n->conn     ? "its daemon is not connected"
+                      : n->n.drain   ? n->n.reason
+                                     : NULL;
         v->row(v->ctx, &row);
     }
 }
 
-enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer, int64_t now_us, const struct view *v, struct str *detail)
+enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer,
+                        int64_t now_us, const struct view *v, struct str *detail)
 {
-    (void) peer; /* everyone sees all jobs, as in Slurm without PrivateData */
-    switch ((enum query_what) q->what) {
+    (void)peer; /* everyone sees all jobs, as in Slurm without PrivateData */
+    switch ((enum query_what)q->what) {
     case QUERY_JOBS:
         return jobs_show(c, q, now_us, v, false, detail);
     case QUERY_STEPS:

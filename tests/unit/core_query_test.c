@@ -1,0 +1,247 @@
+/* Questions to the controller's machine. */
+#include "core_help.h"
+
+static void jobs_are_found_by_what_they_are(void **unused)
+{
+    uint64_t one = submit(a_job("one"));
+    am_bob();
+    struct job_spec held = a_job("two");
+    held.hold = true;
+    held.req.partition = "small";
+    held.req.account = "physics";
+    uint64_t two = submit(held);
+    assert_int_equal(state(one), JOB_RUNNING);
+    assert_int_equal(state(two), JOB_PENDING);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 2);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .uids = "1001"}), 1);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .uids = "1001,1000"}), 2);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "R"}), 1);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "pending,RUNNING"}), 2);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .partitions = "small"}), 1);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .partitions = "small,main"}), 2);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .names = "one"}), 1);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .accounts = "physics"}), 1);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .qos = "none"}), 0);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .nodes = "n[1-4]"}), 1);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .nodes = "n9"}), 0);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .uids = "1000", .states = "PD"}), 0);
+}
+
+static void an_ended_job_is_shown_when_asked_for(void **unused)
+{
+    uint64_t id = submit(a_job("short"));
+    pass(5 * SEC);
+    script_ends(id, 0);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 0);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "all"}), 1);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "CD"}), 1);
+    assert_int_equal(state(id), JOB_COMPLETED);
+    assert_int_equal(job(id)->end_us - job(id)->start_us, 5 * SEC);
+    pass(301 * SEC);
+    struct rows r = ask((struct msg_query){.what = QUERY_JOBS, .ids = ids_of(id)});
+    assert_int_equal(r.refusal, REFUSE_INVALID_JOB_ID);
+    vec_done(&r.row);
+}
+
+static void one_unknown_id_is_refused_among_several_it_is_left_out(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    struct rows r = ask((struct msg_query){.what = QUERY_JOBS, .ids = "999"});
+    assert_int_equal(r.refusal, REFUSE_INVALID_JOB_ID);
+    vec_done(&r.row);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS,
+                                              .ids = arena_printf(w.a, "999,%llu", (unsigned long long)id)}),
+                     1);
+}
+
+static void a_job_named_twice_is_one_row(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS,
+                                              .ids = arena_printf(w.a, "%llu,%llu", (unsigned long long)id,
+                                                                  (unsigned long long)id)}),
+                     1);
+}
+
+static void waiting_elements_are_one_row(void **unused)
+{
+    struct job_spec spec = a_job("many");
+    spec.array = "0-9%2";
+    uint64_t id = submit(spec);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 3);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .ids = ids_of(id)}), 3);
+    assert_int_equal(count((struct msg_query){
+                         .what = QUERY_JOBS, .ids = arena_printf(w.a, "%llu_[3-9]", (unsigned long long)id)}),
+                     1);
+    assert_int_equal(count((struct msg_query){
+                         .what = QUERY_JOBS, .ids = arena_printf(w.a, "%llu_[0-9]", (unsigned long long)id)}),
+                     3);
+    assert_string_equal(job_named(arena_printf(w.a, "%llu_[2-9]", (unsigned long long)id))->array_pending,
+                        "2-9");
+    const struct job *running = job_named(arena_printf(w.a, "%llu_1", (unsigned long long)id));
+    assert_int_equal(running->array_task_id, 1);
+    assert_int_equal(running->state, JOB_RUNNING);
+    struct rows r = ask(
+        (struct msg_query){.what = QUERY_JOBS, .ids = arena_printf(w.a, "%llu_77", (unsigned long long)id)});
+    assert_int_equal(r.refusal, REFUSE_INVALID_JOB_ID);
+    vec_done(&r.row);
+}
+
+static void filters_that_make_no_sense_are_refused(void **unused)
+{
+    struct rows r = ask((struct msg_query){.what = QUERY_JOBS, .states = "RUNING"});
+    assert_int_equal(r.refusal, REFUSE_BAD_MESSAGE);
+    assert_non_null(strstr(r.detail, "RUNING"));
+    vec_done(&r.row);
+    r = ask((struct msg_query){.what = QUERY_JOBS, .ids = "12x"});
+    assert_int_equal(r.refusal, REFUSE_INVALID_JOB_ID);
+    vec_done(&r.row);
+    r = ask((struct msg_query){.what = QUERY_NODES, .names = "n[1-9]"});
+    assert_int_equal(r.refusal, REFUSE_INVALID_NODE);
+    vec_done(&r.row);
+    r = ask((struct msg_query){.what = QUERY_PARTITIONS, .names = "mian"});
+    assert_int_equal(r.refusal, REFUSE_INVALID_PARTITION);
+    vec_done(&r.row);
+}
+
+static void a_running_job_says_when_its_limit_ends(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    assert_int_equal(job(id)->end_us, job(id)->start_us + 10 * MIN);
+    am_root();
+    assert_int_equal(control(ids_of(id), ACTION_SUSPEND), REFUSE_NONE);
+    pass(3 * MIN);
+    assert_int_equal(job(id)->end_us, job(id)->start_us + 13 * MIN);
+    assert_int_equal(control(ids_of(id), ACTION_RESUME), REFUSE_NONE);
+    assert_int_equal(job(id)->end_us, job(id)->start_us + 13 * MIN);
+}
+
+static void a_waiting_job_says_why(void **unused)
+{
+    for (int i = 0; i < 4; i++)
+        submit(a_wide_job("full"));
+    uint64_t waits = submit(a_wide_job("waits"));
+    assert_int_equal(job(waits)->reason, REASON_RESOURCES);
+    assert_non_null(job(waits)->reason_detail);
+    assert_int_equal(job(waits)->planned_us, w.now + 10 * MIN);
+    assert_true(job(waits)->priority > 0);
+    struct job_spec spec = a_job("held");
+    spec.hold = true;
+    uint64_t held = submit(spec);
+    assert_int_equal(job(held)->reason, REASON_HELD_USER);
+    assert_int_equal(job(held)->priority, 0);
+    spec = a_job("later");
+    spec.begin_us = w.now + 5 * MIN;
+    assert_int_equal(job(submit(spec))->reason, REASON_BEGIN_TIME);
+    spec = a_job("after");
+    spec.dependency = arena_printf(w.a, "afterok:%llu", (unsigned long long)waits);
+    assert_int_equal(job(submit(spec))->reason, REASON_DEPENDENCY);
+}
+
+static void a_node_says_what_is_taken(void **unused)
+{
+    struct job_spec spec = a_job("one");
+    spec.req.partition = "small";
+    spec.req.cpus_per_task = 3;
+    submit(spec);
+    assert_int_equal(node("n1")->alloc_cpus, 3);
+    assert_int_equal(node("n1")->alloc_mem_mib, 100);
+    assert_int_equal(node("n1")->jobs, 1);
+    assert_string_equal(node("n1")->partitions, "main,small");
+    assert_string_equal(node("n2")->partitions, "main");
+    assert_int_equal(node("n2")->alloc_cpus, 0);
+    assert_int_equal(count((struct msg_query){.what = QUERY_NODES}), 4);
+    assert_int_equal(count((struct msg_query){.what = QUERY_NODES, .names = "n[2-3]"}), 2);
+    assert_int_equal(count((struct msg_query){.what = QUERY_NODES, .partitions = "small"}), 1);
+    assert_int_equal(count((struct msg_query){.what = QUERY_NODES, .partitions = "small,main"}), 4);
+}
+
+static void a_job_being_cleaned_counts_as_such(void **unused)
+{
+    struct job_spec spec = a_job("one");
+    spec.req.partition = "small";
+    uint64_t id = submit(spec);
+    assert_int_equal(cancel(ids_of(id)), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_COMPLETING);
+    assert_int_equal(node("n1")->jobs, 1);
+    assert_int_equal(node("n1")->jobs_cleaning, 1);
+}
+
+static void a_partition_says_what_it_has(void **unused)
+{
+    assert_int_equal(part("main")->total_nodes, 4);
+    assert_int_equal(part("main")->total_cpus, 32);
+    assert_string_equal(part("main")->tres, "cpu=32,mem=32000M,node=4,billing=32");
+    assert_int_equal(part("small")->total_cpus, 8);
+    assert_int_equal(count((struct msg_query){.what = QUERY_PARTITIONS}), 2);
+}
+
+static void steps_of_running_jobs(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    report(job(id)->batch_host[1] - '0',
+           (struct msg_report){.kind = REPORT_STARTED, .job_id = id, .attempt = 1, .step_id = STEP_BATCH});
+    struct rows r = ask((struct msg_query){.what = QUERY_STEPS});
+    assert_int_equal(r.row.n, 1);
+    const struct step *s = r.row.v[0];
+    assert_int_equal(s->step_id, STEP_BATCH);
+    assert_string_equal(s->user_name, "alice");
+    assert_string_equal(s->partition, "main");
+    vec_done(&r.row);
+    assert_int_equal(count((struct msg_query){.what = QUERY_STEPS, .uids = "1001"}), 0);
+    assert_int_equal(
+        count((struct msg_query){.what = QUERY_STEPS,
+                                 .ids = arena_printf(w.a, "%llu.batch", (unsigned long long)id)}),
+        1);
+    assert_int_equal(count((struct msg_query){.what = QUERY_STEPS,
+                                              .ids = arena_printf(w.a, "%llu.0", (unsigned long long)id)}),
+                     0);
+    script_ends(id, 0);
+    assert_int_equal(count((struct msg_query){.what = QUERY_STEPS}), 0);
+}
+
+static void status_has_the_controller_and_each_node(void **unused)
+{
+    submit(a_job("runs"));
+    struct job_spec spec = a_job("many");
+    spec.array = "1-10";
+    spec.hold = true;
+    submit(spec);
+    gone(3);
+    struct rows r = ask((struct msg_query){.what = QUERY_STATUS});
+    assert_int_equal(r.row.n, 5);
+    const struct daemon_status *s = r.row.v[0];
+    assert_string_equal(s->role, "controller");
+    assert_int_equal(s->jobs_running, 1);
+    assert_int_equal(s->jobs_pending, 10);
+    assert_true(s->plans > 0);
+    s = r.row.v[1];
+    assert_string_equal(s->name, "n1");
+    assert_int_equal(s->pid, 7);
+    assert_string_equal(s->version, "test");
+    assert_null(s->trouble);
+    s = r.row.v[3];
+    assert_string_equal(s->name, "n3");
+    assert_non_null(s->trouble);
+    vec_done(&r.row);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(jobs_are_found_by_what_they_are),
+        STORY(an_ended_job_is_shown_when_asked_for),
+        STORY(one_unknown_id_is_refused_among_several_it_is_left_out),
+        STORY(a_job_named_twice_is_one_row),
+        STORY(waiting_elements_are_one_row),
+        STORY(filters_that_make_no_sense_are_refused),
+        STORY(a_running_job_says_when_its_limit_ends),
+        STORY(a_waiting_job_says_why),
+        STORY(a_node_says_what_is_taken),
+        STORY(a_job_being_cleaned_counts_as_such),
+        STORY(a_partition_says_what_it_has),
+        STORY(steps_of_running_jobs),
+        STORY(status_has_the_controller_and_each_node),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
