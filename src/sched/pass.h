@@ -17,6 +17,14 @@ struct entry {
     uint32_t number; /* of the option in its class */
 };
 
+/* An entry in the order, with what tells fast that it cannot be placed: nodes with at least so much, in buckets. */
+struct quick {
+    int64_t run_us;
+    uint32_t entry, part, dim;
+    int32_t nodes;          /* 0 = not known: try */
+    uint8_t cpu, mem, gres;
+};
+
 /* What the last pass found about a class in one of its partitions. */
 struct class_note {
     uint64_t serial; /* of the class; 0 = nothing */
@@ -79,7 +87,8 @@ struct pass {
     bool future; /* past the present: starts are foreseen, not made */
     uint32_t step;
     uint64_t cost;          /* of the forecast, in units of work done */
-    VEC(struct entry) live; /* in order */
+    VEC(struct entry) entry;     /* all there ever were in this pass */
+    VEC(struct quick) live;      /* those that still wait, in order */
     size_t *pos;            /* by lane: jobs done with */
     uint32_t *left;         /* by lane: elements left of the next job */
     VEC(struct promised) promise;

@@ -9,94 +9,11 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "sched/classes.h"
+#include "sched/live.h"
 #include "sched/pass.h"
-#include "sched/priority.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the order ---- */
-
-static int entry_order(const void *va, const void *vb)
-{
-    const struct entry *a = va, *b = vb;
-    if (a->tier != b->tier)
-        return a->tier > b->tier ? -1 : 1;
-    if (a->priority != b->priority)
-        return a->priority > b->priority ? -1 : 1;
-    if (a->job->w.order != b->job->w.order)
-        return a->job->w.order < b->job->w.order ? -1 : 1;
-    int by_age = wjob_order(a->job, b->job);
-    return by_age ? by_age : (int)a->number - (int)b->number;
-}
-
-static struct wjob *lane_next(const struct pass *p, const struct lane *l)
-{
-    size_t pos = p->pos[l->idx];
-    return pos < l->n ? l->job[l->first + pos] : NULL;
-}
-
-static void lane_advance(struct pass *p, const struct lane *l)
-{
-    p->pos[l->idx]++;
-    const struct wjob *next = lane_next(p, l);
-    p->left[l->idx] = next ? next->w.elements : 0;
-}
-
-void pass_took_one(struct pass *p, const struct lane *l)
-{
-    if (p->left[l->idx] > 1)
-        p->left[l->idx]--;
-    else
-        lane_advance(p, l);
-}
-
-static void entry_fill(const struct pass *p, struct entry *e)
-{
-    e->job = lane_next(p, e->lane);
-    if (e->job)
-        e->priority = priority_of(p->cl, e->o, &e->job->w, p->v->now_us);
-}
-
-static void live_build(struct pass *p)
-{
-    for (size_t i = 0; i < p->cl->lane.n; i++) {
-        struct lane *l = p->cl->lane.v[i];
-        struct compiled *c = demand_of(p->cl, l->klass);
-        p->left[l->idx] = l->job[l->first]->w.elements;
-        for (uint32_t k = 0; k < c->n; k++) {
-            struct entry e = {.lane = l, .c = c, .o = &c->option[k], .tier = c->option[k].tier, .number = k};
-            e.o->stamp = 0;
-            entry_fill(p, &e);
-            vec_push(&p->live, e);
-        }
-        if (c->n == 0)
-            pass_note(p, &(struct entry){.lane = l, .c = c}, REASON_BAD_CONSTRAINTS);
-    }
-    if (p->live.n > 1)
-        qsort(p->live.v, p->live.n, sizeof p->live.v[0], entry_order);
-}
-
-/* Entry i is stale: its lane has another next job. Puts it where it belongs, or takes it out. */
-static void live_refresh(struct pass *p, size_t i)
-{
-    struct entry e = p->live.v[i];
-    vec_remove(&p->live, i);
-    entry_fill(p, &e);
-    if (!e.job)
-        return;
-    size_t low = i, high = p->live.n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (entry_order(&p->live.v[middle], &e) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    vec_push(&p->live, e);
-    memmove(&p->live.v[low + 1], &p->live.v[low], (p->live.n - 1 - low) * sizeof e);
-    p->live.v[low] = e;
-}
 
 /* ---- what is found ---- */
 
@@ -276,11 +193,29 @@ static void promise_drop(struct pass *p, const struct wjob *j)
         }
 }
 
+/* True if entry i of the order is blocked for sure and nothing more is to be done about it in this step. */
+static bool blocked_at_sight(struct pass *p, const struct quick *q)
+{
+    if (live_may_fit(p, q))
+        return false;
+    if (p->future)
+        return p->served[q->part];
+    const struct entry *e = &p->entry.v[q->entry];
+    if (!p->served[q->part] || e->o->never != REASON_NONE || e->job->w.deadline_us > 0 || !pass_reachable(p, e->c, e->o))
+        return false;
+    pass_note(p, e, blocked_reason(p, e));
+    return true;
+}
+
 static void step_once(struct pass *p)
 {
     p->step++;
     for (size_t i = 0; i < p->live.n;) {
-        struct entry *e = &p->live.v[i];
+        if (blocked_at_sight(p, &p->live.v[i])) {
+            i++;
+            continue;
+        }
+        struct entry *e = &p->entry.v[p->live.v[i].entry];
         if (e->job != lane_next(p, e->lane)) {
             live_refresh(p, i);
             continue;
@@ -292,7 +227,7 @@ static void step_once(struct pass *p)
         }
         enum outcome out = entry_try(p, e);
         if (out == NEVER) {
-            vec_remove(&p->live, i);
+            live_remove(p, i);
         } else if (out == BLOCKED) {
             e->o->stamp = p->step;
             i++;
@@ -392,6 +327,7 @@ static void pass_done(struct pass *p)
         free(p->het.v[i].job);
     vec_done(&p->het);
     vec_done(&p->live);
+    vec_done(&p->entry);
     vec_done(&p->promise);
     vec_done(&p->at.at);
     free(p->pos);

@@ -8,16 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void open_refresh(struct world *w, uint32_t node)
+static void open_mark(struct world *w, uint32_t node)
 {
-    if (node >= w->nnodes)
-        return;
     const int64_t *row = &w->free[node * w->dims];
     bool open = bit_get(w->up, node) && row[DIM_JOBS] > 0 && (row[DIM_CPU] > 0 || row[DIM_SHARE] > 0);
     if (open)
         bit_set(w->open, node);
     else
         bit_clear(w->open, node);
+}
+
+static void open_refresh(struct world *w, uint32_t node)
+{
+    if (node >= w->nnodes)
+        return;
+    open_mark(w, node);
+    counts_touch(w, node);
 }
 
 static void chain_work(struct world *w, uint32_t take)
@@ -236,9 +242,10 @@ struct world *world_new(const struct cluster *constant, int64_t now_us)
         if (cl->node.v[i]->up)
             bit_set(w->up, i);
         places_count(w, cl->node.v[i]);
-        open_refresh(w, i);
+        open_mark(w, i);
     }
     runs_copy(w);
+    counts_init(w);
     return w;
 }
 
@@ -246,6 +253,8 @@ void world_free(struct world *w)
 {
     if (!w)
         return;
+    counts_done(w);
+    vec_done(&w->promised);
     vec_done(&w->job);
     vec_done(&w->take);
     vec_done(&w->use);
@@ -358,13 +367,30 @@ uint32_t world_begin(struct world *w, const struct compiled *c, const struct pla
     return job;
 }
 
+static void promise_touch(struct world *w, uint32_t job)
+{
+    counts_promises(w);
+    for (uint32_t t = w->job.v[job].first; t < w->job.v[job].first + w->job.v[job].n; t++)
+        counts_touch(w, w->take.v[t].node);
+}
+
+static void promise_forget(struct world *w, uint32_t job)
+{
+    size_t i = 0;
+    while (w->promised.v[i] != job)
+        i++;
+    vec_remove(&w->promised, i);
+    counts_promises(w);
+}
+
 uint32_t world_promise(struct world *w, const struct compiled *c, const struct placement *p, uint64_t name,
                        int64_t start_us, int64_t end_us)
 {
     uint32_t job = job_push(w, c, p, (struct wjobs){.start_us = start_us, .end_us = end_us, .name = name});
     for (uint32_t t = w->job.v[job].first; t < w->job.v[job].first + w->job.v[job].n; t++)
         chain_kept(w, t);
-    w->promises++;
+    vec_push(&w->promised, job);
+    promise_touch(w, job);
     return job;
 }
 
@@ -385,7 +411,7 @@ void world_fulfil(struct world *w, uint32_t job)
     struct wjobs *j = &w->job.v[job];
     for (uint32_t t = j->first; t < j->first + j->n; t++)
         unchain(w, &w->kept[w->take.v[t].node], t);
-    w->promises--;
+    promise_forget(w, job);
     job_start(w, job);
 }
 
@@ -394,8 +420,9 @@ void world_break(struct world *w, uint32_t job)
     struct wjobs *j = &w->job.v[job];
     for (uint32_t t = j->first; t < j->first + j->n; t++)
         unchain(w, &w->kept[w->take.v[t].node], t);
+    promise_forget(w, job);
+    promise_touch(w, job);
     j->n = 0;
-    w->promises--;
 }
 
 int64_t world_next_end(const struct world *w)

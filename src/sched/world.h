@@ -33,6 +33,15 @@ struct stair {
     int32_t more, nodes;
 };
 
+/* How many nodes have at least so much of a dimension: now, and now and for ever (promises considered). Amounts are counted in 128 buckets. A
+ * request that needs more nodes than there are with what it needs of any one dimension cannot be placed, which is found out in a few
+ * nanoseconds; the rest is tried. */
+#define BUCKETS 128
+enum { COUNT_NOW, COUNT_EVER, COUNTS };
+struct counts_of {
+    int32_t nodes[BUCKETS];
+};
+
 struct world {
     const struct cluster *cl;
     size_t nnodes, nall, dims;
@@ -42,7 +51,11 @@ struct world {
     uint64_t *up;      /* bitmap of nodes that take work */
     uint32_t *work;    /* by node: first take of running work, by end */
     uint32_t *kept;    /* by node: first take of promises, by start */
-    uint32_t promises; /* promises in force */
+    VEC(uint32_t) promised; /* promises in force */
+    struct counts_of *count[COUNTS]; /* by dimension */
+    uint8_t *bucket[COUNTS];         /* by node and dimension: where it is counted */
+    uint8_t *shift;                  /* by dimension: bits of an amount below the resolution of the buckets */
+    int64_t first_promise_us, last_promise_us; /* starts of promises in force; INT64_MAX and INT64_MIN without any */
     VEC(struct wjobs) job;
     VEC(struct wtake) take;
     VEC(struct use) use;
@@ -55,6 +68,12 @@ struct world {
     VEC(uint32_t) pick;      /* scratch: nodes chosen */
     VEC(struct stair) stair; /* scratch of world_earliest */
 };
+
+/* counts.c */
+void counts_init(struct world *w);
+void counts_done(struct world *w);
+void counts_touch(struct world *w, uint32_t node);  /* after what is free or promised there changed */
+void counts_promises(struct world *w);              /* after promises came or went: when the first and last begin */
 
 struct placed {
     uint32_t node;
@@ -96,6 +115,11 @@ void world_advance(struct world *w, int64_t now_us); /* ends all work that ends 
 static inline bool world_group_has(const struct variant *v, const struct group *g)
 {
     return bit_get(v->groups, g->idx);
+}
+static inline uint32_t bucket_of(const struct world *w, uint32_t dim, int64_t amount)
+{
+    int64_t b = amount <= 0 ? 0 : amount >> w->shift[dim];
+    return b < BUCKETS ? (uint32_t)b : BUCKETS - 1;
 }
 static inline int64_t time_add(int64_t at, int64_t span)
 {
