@@ -40,6 +40,21 @@ static bool rows_read(const char *state_dir, struct rows *rows, struct arena *a,
     return ok;
 }
 
+/* Resident memory of a process of this host; 0 if it cannot be read. */
+static int64_t rss_of(int64_t pid)
+{
+    char path[64];
+    long long pages = 0;
+    snprintf(path, sizeof path, "/proc/%lld/statm", (long long) pid);
+    FILE *from = fopen(path, "re");
+    if (!from)
+        return 0;
+    if (fscanf(from, "%*s %lld", &pages) != 1)
+        pages = 0;
+    fclose(from);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
 static void daemon_print(const struct daemon_status *d, int64_t now)
 {
     struct str since = STR_INIT, age = STR_INIT;
@@ -47,8 +62,11 @@ static void daemon_print(const struct daemon_status *d, int64_t now)
     if (d->pid) {
         civil_format_iso(d->start_us, &civil_local, &since);
         duration_format_short(now - d->start_us, &age);
-        printf("%-12s pid %-8lld since %s (%s), %.1f MB\n", shown, (long long) d->pid, str_text(&since), str_text(&age),
-               (double) d->rss_bytes / 1e6);
+        int64_t rss = d->rss_bytes ? d->rss_bytes : rss_of(d->pid);
+        printf("%-12s pid %-8lld since %s (%s)", shown, (long long) d->pid, str_text(&since), str_text(&age));
+        if (rss)
+            printf(", %.1f MB", (double) rss / 1e6);
+        putchar('\n');
     } else {
         printf("%-12s not running\n", shown);
     }

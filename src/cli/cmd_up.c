@@ -347,7 +347,7 @@ static bool nodes_start(const struct up_options *o, const struct config *config,
     return true;
 }
 
-static void summary_print(const struct up_options *o, const struct config *config, const struct node_count *count, bool started, struct arena *a)
+static void summary_print(const struct up_options *o, const struct config *config, const struct node_count *count, bool started, bool chosen, struct arena *a)
 {
     for (size_t i = 0; i < config->nwarnings; i++)
         fprintf(stderr, "remuda: warning: %s\n", config->warning[i]);
@@ -357,8 +357,7 @@ static void summary_print(const struct up_options *o, const struct config *confi
         return;
     printf("Cluster \"%s\" %s: %zu of %zu node%s ready. State in %s\n", config->settings.cluster_name, started ? "is up" : "was up already",
            count->ready, count->all, count->all == 1 ? "" : "s", o->state_dir);
-    printf("To use it here:  eval \"$(%s/remuda env%s%s)\"\n", program_dir(a), getenv("REMUDA_STATE") ? "" : " --state ",
-           getenv("REMUDA_STATE") ? "" : o->state_dir);
+    printf("To use it here:  eval \"$(%s/remuda env%s%s)\"\n", program_dir(a), chosen ? " --state " : "", chosen ? o->state_dir : "");
 }
 
 static bool up(struct up_options *o, struct arena *a, struct err *ret_err)
@@ -366,7 +365,8 @@ static bool up(struct up_options *o, struct arena *a, struct err *ret_err)
     struct config config;
     bool started = false;
     size_t here = 0;
-    o->state_dir = state_dir_find(o->state_dir, a);
+    bool chosen = o->state_dir != NULL;
+    o->state_dir = state_dir_own(o->state_dir, a);
     mode_t mode = geteuid() == 0 ? 0755 : 0700;
     if (!dir_make(o->state_dir, mode, ret_err) || !dir_make(arena_printf(a, "%s/log", o->state_dir), mode, ret_err) ||
         !dir_make(arena_printf(a, "%s/nodes", o->state_dir), 0755, ret_err))
@@ -380,7 +380,7 @@ static bool up(struct up_options *o, struct arena *a, struct err *ret_err)
     bool ok = controller_start(o->state_dir, a, &started, ret_err) && nodes_start(o, &config, a, &here, &started, ret_err);
     if (ok) {
         struct node_count count = nodes_wait(o->state_dir, here, a);
-        summary_print(o, &config, &count, started, a);
+        summary_print(o, &config, &count, started, chosen, a);
         if (count.ready < here)
             ok = err_set(ret_err, ERR_UNAVAILABLE, "%zu of this machine's %zu nodes have not reported; see %s/log", here - count.ready, here,
                          o->state_dir);

@@ -8,9 +8,11 @@
 
 #include <stdbool.h>
 
-/* The state directory: explicit (--state), else REMUDA_STATE, else /var/lib/remuda for root, else $XDG_STATE_HOME/remuda or ~/.local/state/remuda.
- * (SLURM_CONF naming a file inside a state directory selects that one.) */
+/* The state directory of the cluster to talk to: explicit (--state), else REMUDA_STATE, else the directory of the file SLURM_CONF names if that is a state directory, else
+ * one's own (below); a user who has none of their own gets the machine's, if it runs. */
 const char *state_dir_find(const char *explicit_dir, struct arena *a);
+/* The state directory `remuda up` starts a cluster in: explicit, else REMUDA_STATE, else /var/lib/remuda for root, else $XDG_STATE_HOME/remuda or ~/.local/state/remuda. */
+const char *state_dir_own(const char *explicit_dir, struct arena *a);
 /* Path of the controller's socket in it. */
 const char *state_socket_path(const char *state_dir, struct arena *a);
 

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define MACHINE_STATE_DIR "/var/lib/remuda"
+
 static bool env_given(const char *name, const char **ret)
 {
     *ret = getenv(name);
@@ -30,21 +32,31 @@ static const char *slurm_conf_dir(struct arena *a)
     return ours ? dir : NULL;
 }
 
-const char *state_dir_find(const char *explicit_dir, struct arena *a)
+const char *state_dir_own(const char *explicit_dir, struct arena *a)
 {
     const char *value;
     if (explicit_dir)
         return explicit_dir;
     if (env_given("REMUDA_STATE", &value))
         return arena_strdup(a, value);
-    const char *dir = slurm_conf_dir(a);
-    if (dir)
-        return dir;
     if (geteuid() == 0)
-        return "/var/lib/remuda";
+        return MACHINE_STATE_DIR;
     if (env_given("XDG_STATE_HOME", &value))
         return arena_printf(a, "%s/remuda", value);
     return arena_printf(a, "%s/.local/state/remuda", env_given("HOME", &value) ? value : "");
+}
+
+const char *state_dir_find(const char *explicit_dir, struct arena *a)
+{
+    struct stat st;
+    const char *named = explicit_dir ? explicit_dir : getenv("REMUDA_STATE");
+    const char *dir = named && *named ? NULL : slurm_conf_dir(a);
+    if (dir)
+        return dir;
+    const char *own = state_dir_own(explicit_dir, a);
+    /* A user without a cluster of their own means the machine's. */
+    bool none = !(named && *named) && stat(arena_printf(a, "%s/remuda.conf", own), &st) != 0;
+    return none && stat(state_socket_path(MACHINE_STATE_DIR, a), &st) == 0 ? MACHINE_STATE_DIR : own;
 }
 
 const char *state_socket_path(const char *state_dir, struct arena *a)
