@@ -118,6 +118,14 @@ static bool allowed(const struct core *c, const struct event *ev)
     return false;
 }
 
+static void refuse_stranger(struct core *c, enum message_kind kind)
+{
+    static const char *const may[] = {
+        [WHO_ANYONE] = "known users", [WHO_OWNER] = "known users", [WHO_OPERATOR] = "operators (Operators= in remuda.conf) and administrators", [WHO_ADMIN] = "administrators", [WHO_NODE] = "node daemons", [WHO_CONTROLLER] = "the controller",
+    };
+    reply_done(c, REFUSE_ACCESS_DENIED, arena_printf(c->fx->arena, "only %s may %s", may[message_table[kind].who], message_table[kind].doc));
+}
+
 static void message_take(struct core *c, const struct message *m)
 {
     switch (m->kind) {
@@ -168,7 +176,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         if (allowed(c, ev))
             message_take(c, ev->msg);
         else
-            reply_done(c, REFUSE_ACCESS_DENIED, "you may not do this");
+            refuse_stranger(c, ev->msg->kind);
         break;
     case EV_CLOSED:
         node_closed(c, ev->conn);
