@@ -28,15 +28,40 @@
 #define STATES_WITH_REASON  "DOWN,DRAIN,FAIL"
 #define SORT_DEFAULT        "#P,-t"
 #define SORT_NODE           "N"
-#define NODE_FIELDS_ASKED                                                                                                                              \
-    "name,addr,hostname,state,drain,fail,responding,reason,reason_uid,reason_user,reason_us,cpus,boards,sockets,cores_per_socket,threads_per_core,"     \
-    "memory_mib,memory_spec_mib,core_spec,tmp_disk_mib,weight,features,gres,partitions,version,last_seen_us,load_centi,free_mem_mib,alloc_cpus,"        \
+#define NODE_FIELDS_ASKED                                                                                    \
+    "name,addr,hostname,state,drain,fail,responding,reason,reason_uid,reason_user,reason_us,cpus,boards,"    \
+    "sockets,cores_per_socket,threads_per_core,"                                                             \
+    "memory_mib,memory_spec_mib,core_spec,tmp_disk_mib,weight,features,gres,partitions,version,last_seen_"   \
+    "us,load_centi,free_mem_mib,alloc_cpus,"                                                                 \
     "alloc_mem_mib,alloc_gres,jobs,jobs_cleaning,planned,reserved,maint,comment"
 
 enum {
-    OPT_ALL = 1, OPT_CLUSTERS, OPT_DEAD, OPT_EXACT, OPT_IGNORE, OPT_FORMAT, OPT_LONG_FORMAT, OPT_FUTURE, OPT_HELP, OPT_HIDE, OPT_ITERATE, OPT_JSON,
-    OPT_REASONS, OPT_LONG, OPT_NOCONVERT, OPT_BY_NODE, OPT_NODES, OPT_NOHEADER, OPT_PARTITION, OPT_RESERVATION, OPT_RESPONDING, OPT_SORT, OPT_STATES,
-    OPT_SUMMARY, OPT_VERSION, OPT_YAML,
+    OPT_ALL = 1,
+    OPT_CLUSTERS,
+    OPT_DEAD,
+    OPT_EXACT,
+    OPT_IGNORE,
+    OPT_FORMAT,
+    OPT_LONG_FORMAT,
+    OPT_FUTURE,
+    OPT_HELP,
+    OPT_HIDE,
+    OPT_ITERATE,
+    OPT_JSON,
+    OPT_REASONS,
+    OPT_LONG,
+    OPT_NOCONVERT,
+    OPT_BY_NODE,
+    OPT_NODES,
+    OPT_NOHEADER,
+    OPT_PARTITION,
+    OPT_RESERVATION,
+    OPT_RESPONDING,
+    OPT_SORT,
+    OPT_STATES,
+    OPT_SUMMARY,
+    OPT_VERSION,
+    OPT_YAML,
 };
 
 static const struct cli_option option_rows[] = {
@@ -78,7 +103,8 @@ struct sinfo {
     struct arena *a;     /* of this call */
     struct arena *round; /* of one listing: emptied before the next (-i) */
     const char *short_format, *long_format, *sort, *partitions, *states, *nodes;
-    bool all, dead, exact, future, reasons, longer, noconvert, by_node, noheader, reservation, responding, summary, json, help, version;
+    bool all, dead, exact, future, reasons, longer, noconvert, by_node, noheader, reservation, responding,
+        summary, json, help, version;
     int64_t iterate_s;
     struct hostlist wanted; /* of -n */
     struct format format;
@@ -90,32 +116,82 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 {
     struct sinfo *s = ctx;
     switch (id) {
-    case OPT_ALL: s->all = true; break;
-    case OPT_HIDE: s->all = false; break;
-    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
-    case OPT_DEAD: s->dead = true; break;
-    case OPT_EXACT: s->exact = true; break;
-    case OPT_FORMAT: s->short_format = value; s->long_format = NULL; break;
-    case OPT_LONG_FORMAT: s->long_format = value; s->short_format = NULL; break;
-    case OPT_FUTURE: s->future = true; break;
-    case OPT_HELP: s->help = true; break;
+    case OPT_ALL:
+        s->all = true;
+        break;
+    case OPT_HIDE:
+        s->all = false;
+        break;
+    case OPT_CLUSTERS:
+        return listing_clusters(value, ret_err);
+    case OPT_DEAD:
+        s->dead = true;
+        break;
+    case OPT_EXACT:
+        s->exact = true;
+        break;
+    case OPT_FORMAT:
+        s->short_format = value;
+        s->long_format = NULL;
+        break;
+    case OPT_LONG_FORMAT:
+        s->long_format = value;
+        s->short_format = NULL;
+        break;
+    case OPT_FUTURE:
+        s->future = true;
+        break;
+    case OPT_HELP:
+        s->help = true;
+        break;
     case OPT_ITERATE:
-        return text_to_i64(value, 1, 1000000, &s->iterate_s) || err_set(ret_err, ERR_INVALID, "Error: invalid entry for --iterate=%s; it needs a number of seconds", value);
-    case OPT_JSON: s->json = true; break;
-    case OPT_YAML: return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
-    case OPT_REASONS: s->reasons = true; break;
-    case OPT_LONG: s->longer = true; break;
-    case OPT_NOCONVERT: s->noconvert = true; break;
-    case OPT_BY_NODE: s->by_node = true; break;
-    case OPT_NODES: s->nodes = value; break;
-    case OPT_NOHEADER: s->noheader = true; break;
-    case OPT_PARTITION: s->partitions = value; break;
-    case OPT_RESERVATION: s->reservation = true; break;
-    case OPT_RESPONDING: s->responding = true; break;
-    case OPT_SORT: s->sort = value; break;
-    case OPT_STATES: s->states = value; break;
-    case OPT_SUMMARY: s->summary = true; break;
-    case OPT_VERSION: s->version = true; break;
+        return text_to_i64(value, 1, 1000000, &s->iterate_s) ||
+               err_set(ret_err, ERR_INVALID,
+                       "Error: invalid entry for --iterate=%s; it needs a number of seconds", value);
+    case OPT_JSON:
+        s->json = true;
+        break;
+    case OPT_YAML:
+        return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
+    case OPT_REASONS:
+        s->reasons = true;
+        break;
+    case OPT_LONG:
+        s->longer = true;
+        break;
+    case OPT_NOCONVERT:
+        s->noconvert = true;
+        break;
+    case OPT_BY_NODE:
+        s->by_node = true;
+        break;
+    case OPT_NODES:
+        s->nodes = value;
+        break;
+    case OPT_NOHEADER:
+        s->noheader = true;
+        break;
+    case OPT_PARTITION:
+        s->partitions = value;
+        break;
+    case OPT_RESERVATION:
+        s->reservation = true;
+        break;
+    case OPT_RESPONDING:
+        s->responding = true;
+        break;
+    case OPT_SORT:
+        s->sort = value;
+        break;
+    case OPT_STATES:
+        s->states = value;
+        break;
+    case OPT_SUMMARY:
+        s->summary = true;
+        break;
+    case OPT_VERSION:
+        s->version = true;
+        break;
     }
     return true;
 }
@@ -152,7 +228,7 @@ static void partition_keep(void *ctx, const void *record)
     struct sinfo *s = ctx;
     const struct partition *p = record;
     if (s->partitions ? listing_has(s->partitions, p->name) : s->all || !p->hidden)
-        vec_push(&s->part, (const struct partition *) arena_dup(s->round, p, sizeof *p));
+        vec_push(&s->part, (const struct partition *)arena_dup(s->round, p, sizeof *p));
 }
 
 static bool node_fits(const struct sinfo *s, const struct node *n)
@@ -171,12 +247,13 @@ static void node_keep(void *ctx, const void *record)
 {
     struct sinfo *s = ctx;
     if (node_fits(s, record))
-        vec_push(&s->node, (const struct node *) arena_dup(s->round, record, sizeof(struct node)));
+        vec_push(&s->node, (const struct node *)arena_dup(s->round, record, sizeof(struct node)));
 }
 
 static bool rows_read(struct sinfo *s, struct client *c, struct err *ret_err)
 {
-    struct msg_query parts = {.what = QUERY_PARTITIONS}, nodes = {.what = QUERY_NODES, .fields = NODE_FIELDS_ASKED};
+    struct msg_query parts = {.what = QUERY_PARTITIONS},
+                     nodes = {.what = QUERY_NODES, .fields = NODE_FIELDS_ASKED};
     struct msg_done done = {0};
     vec_clear(&s->part);
     vec_clear(&s->node);
@@ -194,7 +271,7 @@ struct named_node {
 
 static int named_compare(const void *pa, const void *pb)
 {
-    return strcmp(((const struct named_node *) pa)->name, ((const struct named_node *) pb)->name);
+    return strcmp(((const struct named_node *)pa)->name, ((const struct named_node *)pb)->name);
 }
 
 static const struct node **nodes_sorted(const struct sinfo *s)
@@ -311,7 +388,11 @@ static bool show_once(struct sinfo *s, struct client *c, struct err *ret_err)
     if (!rows_read(s, c, ret_err) || !format_choose(s, ret_err))
         return false;
     struct sinfo_nodes nodes = {nodes_sorted(s), s->node.n};
-    struct sinfo_wish wish = {.format = &s->format, .sort = s->sort, .by_node = s->by_node, .exact = s->exact || s->json, .keep_empty = !s->by_node && !s->reasons};
+    struct sinfo_wish wish = {.format = &s->format,
+                              .sort = s->sort,
+                              .by_node = s->by_node,
+                              .exact = s->exact || s->json,
+                              .keep_empty = !s->by_node && !s->reasons};
     sinfo_rows_make(s->part.v, s->part.n, &nodes, &wish, &rows);
     if (s->json)
         rows_json(&rows);
@@ -334,7 +415,7 @@ static bool sinfo_run(struct sinfo *s, struct err *ret_err)
         if (ok && s->iterate_s) {
             putchar('\n');
             fflush(stdout);
-            sleep((unsigned) s->iterate_s);
+            sleep((unsigned)s->iterate_s);
         }
     }
     client_close(c);

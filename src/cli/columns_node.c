@@ -8,44 +8,44 @@
 
 #include <string.h>
 
-#define CELL(name)                                                                                    \
-    static void name##_print(const struct cell_env *env, const struct sinfo_row *r, struct str *out); \
-    static void cell_##name(const struct cell_env *env, const void *record, struct str *out)          \
-    {                                                                                                 \
-        name##_print(env, record, out);                                                               \
-    }                                                                                                 \
+#define CELL(name)                                                                                           \
+    static void name##_print(const struct cell_env *env, const struct sinfo_row *r, struct str *out);        \
+    static void cell_##name(const struct cell_env *env, const void *record, struct str *out)                 \
+    {                                                                                                        \
+        name##_print(env, record, out);                                                                      \
+    }                                                                                                        \
     static void name##_print(const struct cell_env *env, const struct sinfo_row *r, struct str *out)
 /* Text of the line's first node. */
-#define NODE_CELL(name, member, if_empty)                               \
-    CELL(name)                                                          \
-    {                                                                   \
-        (void) env;                                                     \
-        cell_text(r->node ? r->node->member : NULL, if_empty, out);     \
+#define NODE_CELL(name, member, if_empty)                                                                    \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        (void)env;                                                                                           \
+        cell_text(r->node ? r->node->member : NULL, if_empty, out);                                          \
     }
-#define PART_TEXT_CELL(name, member, if_empty)         \
-    CELL(name)                                         \
-    {                                                  \
-        (void) env;                                    \
-        cell_text(r->part->member, if_empty, out);     \
+#define PART_TEXT_CELL(name, member, if_empty)                                                               \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        (void)env;                                                                                           \
+        cell_text(r->part->member, if_empty, out);                                                           \
     }
 /* "4" or "4+" */
-#define EXTENT_CELL(name, member, scaled)                     \
-    CELL(name)                                                \
-    {                                                         \
-        extent_add(&r->member, scaled && !env->noconvert, out); \
+#define EXTENT_CELL(name, member, scaled)                                                                    \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        extent_add(&r->member, scaled && !env->noconvert, out);                                              \
     }
-#define TALLY_CELL(name, member)                                                                                \
-    CELL(name)                                                                                                  \
-    {                                                                                                           \
-        (void) env;                                                                                             \
-        str_addf(out, "%lld/%lld/%lld/%lld", (long long) r->member.alloc, (long long) r->member.idle,           \
-                 (long long) r->member.other, (long long) r->member.total);                                     \
+#define TALLY_CELL(name, member)                                                                             \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        (void)env;                                                                                           \
+        str_addf(out, "%lld/%lld/%lld/%lld", (long long)r->member.alloc, (long long)r->member.idle,          \
+                 (long long)r->member.other, (long long)r->member.total);                                    \
     }
-#define FOLD_CELL(name, member)                \
-    CELL(name)                                 \
-    {                                          \
-        (void) env;                            \
-        hostlist_fold(&r->member, out);        \
+#define FOLD_CELL(name, member)                                                                              \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        (void)env;                                                                                           \
+        hostlist_fold(&r->member, out);                                                                      \
     }
 
 /* Counts of 1024 and its multiples are shown with a suffix, as Slurm does for CPUs and their parts. */
@@ -92,36 +92,36 @@ PART_TEXT_CELL(alloc_nodes, alloc_nodes, "all")
 
 CELL(none)
 {
-    (void) env;
-    (void) r;
-    (void) out;
+    (void)env;
+    (void)r;
+    (void)out;
 }
 
 CELL(null)
 {
-    (void) env;
-    (void) r;
+    (void)env;
+    (void)r;
     str_add(out, "(null)");
 }
 
 CELL(not_available)
 {
-    (void) env;
-    (void) r;
+    (void)env;
+    (void)r;
     str_add(out, "N/A");
 }
 
 /* Nodes are reached through their own connections: there are no ports. */
 CELL(port)
 {
-    (void) env;
-    (void) r;
+    (void)env;
+    (void)r;
     str_addc(out, '0');
 }
 
 CELL(partition)
 {
-    (void) env;
+    (void)env;
     cell_text(r->part->name, "n/a", out);
     if (r->part->is_default)
         str_addc(out, '*');
@@ -129,15 +129,16 @@ CELL(partition)
 
 CELL(available)
 {
-    static const char *const words[] = {[PART_UP] = "up", [PART_DOWN] = "down", [PART_DRAIN] = "drain", [PART_INACTIVE] = "inact"};
-    (void) env;
-    str_add(out, (size_t) r->part->state < ARRAY_LEN(words) ? words[r->part->state] : "n/a");
+    static const char *const words[] = {
+        [PART_UP] = "up", [PART_DOWN] = "down", [PART_DRAIN] = "drain", [PART_INACTIVE] = "inact"};
+    (void)env;
+    str_add(out, (size_t)r->part->state < ARRAY_LEN(words) ? words[r->part->state] : "n/a");
 }
 
 CELL(nodes_ai)
 {
-    (void) env;
-    str_addf(out, "%lld/%lld", (long long) r->nodes.alloc, (long long) r->nodes.idle);
+    (void)env;
+    str_addf(out, "%lld/%lld", (long long)r->nodes.alloc, (long long)r->nodes.idle);
 }
 
 CELL(nodes)
@@ -147,38 +148,39 @@ CELL(nodes)
 
 CELL(max_cpus)
 {
-    (void) env;
+    (void)env;
     if (r->part->max_cpus_per_node)
         str_add_i64(out, r->part->max_cpus_per_node);
     else
         str_add(out, "UNLIMITED");
 }
 
-static bool never_seen(const struct sinfo_row *r)
+/* A machine that reported has some memory free. */
+static bool never_reported(const struct sinfo_row *r)
 {
-    return r->node && r->node->last_seen_us == 0;
+    return r->node && (r->node->last_seen_us == 0 || r->node->free_mem_mib == 0);
 }
 
 CELL(free_mem)
 {
-    (void) env;
-    if (never_seen(r))
+    (void)env;
+    if (never_reported(r))
         str_add(out, "N/A");
     else if (r->free_mem.max > r->free_mem.min)
-        str_addf(out, "%lld-%lld", (long long) r->free_mem.min, (long long) r->free_mem.max);
+        str_addf(out, "%lld-%lld", (long long)r->free_mem.min, (long long)r->free_mem.max);
     else
         str_add_i64(out, r->free_mem.min);
 }
 
 static void hundredths(int64_t n, struct str *out)
 {
-    str_addf(out, "%lld.%02lld", (long long) (n / 100), (long long) (n % 100));
+    str_addf(out, "%lld.%02lld", (long long)(n / 100), (long long)(n % 100));
 }
 
 CELL(load)
 {
-    (void) env;
-    if (never_seen(r)) {
+    (void)env;
+    if (never_reported(r)) {
         str_add(out, "N/A");
         return;
     }
@@ -191,7 +193,7 @@ CELL(load)
 
 CELL(share)
 {
-    (void) env;
+    (void)env;
     partition_share_word(r->part, out);
 }
 
@@ -207,13 +209,13 @@ static bool has_reason(const struct sinfo_row *r)
 
 CELL(user)
 {
-    (void) env;
+    (void)env;
     cell_text(has_reason(r) ? r->node->reason_user : NULL, "Unknown", out);
 }
 
 CELL(user_long)
 {
-    (void) env;
+    (void)env;
     cell_text(has_reason(r) ? r->node->reason_user : NULL, "Unknown", out);
     if (has_reason(r))
         str_addf(out, "(%u)", r->node->reason_uid);
@@ -221,19 +223,19 @@ CELL(user_long)
 
 CELL(job_factor)
 {
-    (void) env;
+    (void)env;
     str_add_i64(out, r->part->priority_job_factor);
 }
 
 CELL(tier)
 {
-    (void) env;
+    (void)env;
     str_add_i64(out, r->part->priority_tier);
 }
 
 CELL(limit)
 {
-    (void) env;
+    (void)env;
     if (r->part->max_time_us && r->part->max_time_us != TIME_UNLIMITED)
         duration_format_short(r->part->max_time_us, out);
     else
@@ -242,7 +244,7 @@ CELL(limit)
 
 CELL(default_time)
 {
-    (void) env;
+    (void)env;
     if (!r->part->default_time_us)
         str_add(out, "n/a");
     else if (r->part->default_time_us == TIME_UNLIMITED)
@@ -253,20 +255,20 @@ CELL(default_time)
 
 CELL(preempt_mode)
 {
-    (void) env;
+    (void)env;
     str_add(out, enum_name(&preempt_mode_names, r->part->preempt_mode));
 }
 
 CELL(root)
 {
-    (void) env;
+    (void)env;
     str_add(out, r->part->root_only ? "yes" : "no");
 }
 
 CELL(size)
 {
     int32_t min = r->part->min_nodes > 0 ? r->part->min_nodes : 1;
-    (void) env;
+    (void)env;
     if (!r->part->max_nodes)
         str_addf(out, "%d-infinite", min);
     else if (r->part->max_nodes == min)
@@ -285,13 +287,13 @@ static void state_add(const struct sinfo_row *r, enum node_word form, struct str
 
 CELL(state)
 {
-    (void) env;
+    (void)env;
     state_add(r, NODE_WORD_COMPACT, out);
 }
 
 CELL(state_long)
 {
-    (void) env;
+    (void)env;
     state_add(r, NODE_WORD_LONG, out);
 }
 
@@ -299,11 +301,11 @@ CELL(state_long)
 CELL(state_complete)
 {
     size_t from = out->len;
-    (void) env;
+    (void)env;
     state_add(r, NODE_WORD_CONTROL, out);
     for (size_t i = from; i < out->len; i++)
         if (out->data[i] >= 'A' && out->data[i] <= 'Z')
-            out->data[i] = (char) (out->data[i] - 'A' + 'a');
+            out->data[i] = (char)(out->data[i] - 'A' + 'a');
 }
 
 CELL(sct)
@@ -317,13 +319,13 @@ CELL(sct)
 
 CELL(alloc_mem)
 {
-    (void) env;
+    (void)env;
     str_add_i64(out, r->node ? r->node->alloc_mem_mib : 0);
 }
 
 CELL(gres_used)
 {
-    (void) env;
+    (void)env;
     if (r->node)
         node_gres_used(r->node, out);
     else
@@ -331,56 +333,56 @@ CELL(gres_used)
 }
 
 /* X(name, letter, header, may nodes that differ share a line, cell) */
-#define COLUMNS(X)                                                                  \
-    X("Available", 'a', "AVAIL", NEVER, available)                                  \
-    X("NodeAI", 'A', "NODES(A/I)", ALWAYS, nodes_ai)                                \
-    X("features_act", 'b', "ACTIVE_FEATURES", NEVER, features)                      \
-    X("MaxCPUsPerNode", 'B', "MAX_CPUS_PER_NODE", NEVER, max_cpus)                  \
-    X("CPUs", 'c', "CPUS", RANGE, cpus)                                             \
-    X("CPUsState", 'C', "CPUS(A/I/O/T)", ALWAYS, cpus_state)                        \
-    X("Disk", 'd', "TMP_DISK", RANGE, disk)                                         \
-    X("Nodes", 'D', "NODES", ALWAYS, nodes)                                         \
-    X("FreeMem", 'e', "FREE_MEM", RANGE, free_mem)                                  \
-    X("Reason", 'E', "REASON", NEVER, reason)                                       \
-    X("Features", 'f', "AVAIL_FEATURES", NEVER, features)                           \
-    X("NodeAIOT", 'F', "NODES(A/I/O/T)", ALWAYS, nodes_aiot)                        \
-    X("Groups", 'g', "GROUPS", NEVER, groups)                                       \
-    X("Gres", 'G', "GRES", NEVER, gres)                                             \
-    X("OverSubscribe", 'h', "OVERSUBSCRIBE", NEVER, share)                          \
-    X("TimeStamp", 'H', "TIMESTAMP", NEVER, timestamp)                              \
-    X("Reservation", 'i', "RESERVATION", ALWAYS, none)                              \
-    X("PriorityJobFactor", 'I', "PRIO_JOB_FACTOR", NEVER, job_factor)               \
-    X("Time", 'l', "TIMELIMIT", NEVER, limit)                                       \
-    X("DefaultTime", 'L', "DEFAULTTIME", NEVER, default_time)                       \
-    X("Memory", 'm', "MEMORY", RANGE, memory)                                       \
-    X("PreemptMode", 'M', "PREEMPT_MODE", NEVER, preempt_mode)                      \
-    X("NodeHost", 'n', "HOSTNAMES", NEVER, hosts)                                   \
-    X("NodeList", 'N', "NODELIST", ALWAYS, names)                                   \
-    X("NodeAddr", 'o', "NODE_ADDR", NEVER, addrs)                                   \
-    X("CPUsLoad", 'O', "CPU_LOAD", RANGE, load)                                     \
-    X("PriorityTier", 'p', "PRIO_TIER", NEVER, tier)                                \
-    X("Partition", 'P', "PARTITION", NEVER, partition)                              \
-    X("Root", 'r', "ROOT", NEVER, root)                                             \
-    X("PartitionName", 'R', "PARTITION", NEVER, partition_name)                     \
-    X("Size", 's', "JOB_SIZE", NEVER, size)                                         \
-    X("AllocNodes", 'S', "ALLOCNODES", NEVER, alloc_nodes)                          \
-    X("StateCompact", 't', "STATE", NEVER, state)                                   \
-    X("StateLong", 'T', "STATE", NEVER, state_long)                                 \
-    X("User", 'u', "USER", NEVER, user)                                             \
-    X("UserLong", 'U', "USER", NEVER, user_long)                                    \
-    X("Version", 'v', "VERSION", NEVER, version)                                    \
-    X("Cluster", 'V', "CLUSTER", ALWAYS, not_available)                             \
-    X("Weight", 'w', "WEIGHT", RANGE, weight)                                       \
-    X("Sockets", 'X', "SOCKETS", RANGE, sockets)                                    \
-    X("Cores", 'Y', "CORES", RANGE, cores)                                          \
-    X("Threads", 'Z', "THREADS", RANGE, threads)                                    \
-    X("SocketCoreThread", 'z', "S:C:T", RANGE, sct)                                 \
-    X("AllocMem", 0, "ALLOCMEM", NEVER, alloc_mem)                                  \
-    X("Comment", 0, "COMMENT", NEVER, comment)                                      \
-    X("Extra", 0, "EXTRA", ALWAYS, null)                                            \
-    X("GresUsed", 0, "GRES_USED", NEVER, gres_used)                                 \
-    X("Port", 0, "PORT", ALWAYS, port)                                              \
-    X("Priority", 0, "PRIO_TIER", NEVER, tier)                                      \
+#define COLUMNS(X)                                                                                           \
+    X("Available", 'a', "AVAIL", NEVER, available)                                                           \
+    X("NodeAI", 'A', "NODES(A/I)", ALWAYS, nodes_ai)                                                         \
+    X("features_act", 'b', "ACTIVE_FEATURES", NEVER, features)                                               \
+    X("MaxCPUsPerNode", 'B', "MAX_CPUS_PER_NODE", NEVER, max_cpus)                                           \
+    X("CPUs", 'c', "CPUS", RANGE, cpus)                                                                      \
+    X("CPUsState", 'C', "CPUS(A/I/O/T)", ALWAYS, cpus_state)                                                 \
+    X("Disk", 'd', "TMP_DISK", RANGE, disk)                                                                  \
+    X("Nodes", 'D', "NODES", ALWAYS, nodes)                                                                  \
+    X("FreeMem", 'e', "FREE_MEM", RANGE, free_mem)                                                           \
+    X("Reason", 'E', "REASON", NEVER, reason)                                                                \
+    X("Features", 'f', "AVAIL_FEATURES", NEVER, features)                                                    \
+    X("NodeAIOT", 'F', "NODES(A/I/O/T)", ALWAYS, nodes_aiot)                                                 \
+    X("Groups", 'g', "GROUPS", NEVER, groups)                                                                \
+    X("Gres", 'G', "GRES", NEVER, gres)                                                                      \
+    X("OverSubscribe", 'h', "OVERSUBSCRIBE", NEVER, share)                                                   \
+    X("TimeStamp", 'H', "TIMESTAMP", NEVER, timestamp)                                                       \
+    X("Reservation", 'i', "RESERVATION", ALWAYS, none)                                                       \
+    X("PriorityJobFactor", 'I', "PRIO_JOB_FACTOR", NEVER, job_factor)                                        \
+    X("Time", 'l', "TIMELIMIT", NEVER, limit)                                                                \
+    X("DefaultTime", 'L', "DEFAULTTIME", NEVER, default_time)                                                \
+    X("Memory", 'm', "MEMORY", RANGE, memory)                                                                \
+    X("PreemptMode", 'M', "PREEMPT_MODE", NEVER, preempt_mode)                                               \
+    X("NodeHost", 'n', "HOSTNAMES", NEVER, hosts)                                                            \
+    X("NodeList", 'N', "NODELIST", ALWAYS, names)                                                            \
+    X("NodeAddr", 'o', "NODE_ADDR", NEVER, addrs)                                                            \
+    X("CPUsLoad", 'O', "CPU_LOAD", RANGE, load)                                                              \
+    X("PriorityTier", 'p', "PRIO_TIER", NEVER, tier)                                                         \
+    X("Partition", 'P', "PARTITION", NEVER, partition)                                                       \
+    X("Root", 'r', "ROOT", NEVER, root)                                                                      \
+    X("PartitionName", 'R', "PARTITION", NEVER, partition_name)                                              \
+    X("Size", 's', "JOB_SIZE", NEVER, size)                                                                  \
+    X("AllocNodes", 'S', "ALLOCNODES", NEVER, alloc_nodes)                                                   \
+    X("StateCompact", 't', "STATE", NEVER, state)                                                            \
+    X("StateLong", 'T', "STATE", NEVER, state_long)                                                          \
+    X("User", 'u', "USER", NEVER, user)                                                                      \
+    X("UserLong", 'U', "USER", NEVER, user_long)                                                             \
+    X("Version", 'v', "VERSION", NEVER, version)                                                             \
+    X("Cluster", 'V', "CLUSTER", ALWAYS, not_available)                                                      \
+    X("Weight", 'w', "WEIGHT", RANGE, weight)                                                                \
+    X("Sockets", 'X', "SOCKETS", RANGE, sockets)                                                             \
+    X("Cores", 'Y', "CORES", RANGE, cores)                                                                   \
+    X("Threads", 'Z', "THREADS", RANGE, threads)                                                             \
+    X("SocketCoreThread", 'z', "S:C:T", RANGE, sct)                                                          \
+    X("AllocMem", 0, "ALLOCMEM", NEVER, alloc_mem)                                                           \
+    X("Comment", 0, "COMMENT", NEVER, comment)                                                               \
+    X("Extra", 0, "EXTRA", ALWAYS, null)                                                                     \
+    X("GresUsed", 0, "GRES_USED", NEVER, gres_used)                                                          \
+    X("Port", 0, "PORT", ALWAYS, port)                                                                       \
+    X("Priority", 0, "PRIO_TIER", NEVER, tier)                                                               \
     X("StateComplete", 0, "STATECOMPLETE", NEVER, state_complete)
 
 static const struct column columns[] = {

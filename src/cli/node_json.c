@@ -29,7 +29,8 @@ static void list(struct json_out *o, const char *key, const char *value, const c
     json_array_end(o);
 }
 
-static void written(struct json_out *o, const char *key, void (*write)(const struct node *n, struct str *out), const struct node *n)
+static void written(struct json_out *o, const char *key, void (*write)(const struct node *n, struct str *out),
+                    const struct node *n)
 {
     struct str s = STR_INIT;
     write(n, &s);
@@ -62,7 +63,8 @@ static void node_hardware(struct json_out *o, const struct node *n)
     json_key_i64(o, "cores", n->cores_per_socket);
     json_key_i64(o, "threads", n->threads_per_core);
     json_key_i64(o, "cpus", n->cpus);
-    json_key_i64(o, "effective_cpus", n->cpus - n->core_spec * (n->threads_per_core > 0 ? n->threads_per_core : 1));
+    json_key_i64(o, "effective_cpus",
+                 n->cpus - n->core_spec * (n->threads_per_core > 0 ? n->threads_per_core : 1));
     json_key_i64(o, "specialized_cores", n->core_spec);
     text(o, "specialized_cpus", "");
     json_key_i64(o, "specialized_memory", n->memory_spec_mib);
@@ -224,7 +226,11 @@ void partition_json(struct json_out *o, const struct partition *p)
     json_object(o);
     json_key_words(o, "state", enum_name(&part_state_names, p->state), NULL);
     json_object_end(o);
-    list(o, "flags", p->is_default ? (p->hidden ? "DEFAULT,HIDDEN" : "DEFAULT") : p->hidden ? "HIDDEN" : NULL, ",");
+    list(o, "flags",
+         p->is_default ? (p->hidden ? "DEFAULT,HIDDEN" : "DEFAULT")
+         : p->hidden   ? "HIDDEN"
+                       : NULL,
+         ",");
     json_object_end(o);
 }
 

@@ -190,32 +190,9 @@ static bool gres_bare(const char *text, struct arena *a, struct gres_list *ret)
     return ok;
 }
 
-static bool list_names(const struct gres_list *list, const struct gres_item *g)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (text_is(list->item[i].kind, g->kind) && text_is_nocase(list->item[i].type, g->type))
-            return true;
-    return false;
-}
-
 void node_gres_used(const struct node *n, struct str *out)
 {
-    struct arena *a = arena_new();
-    struct gres_list all = {0}, used = {0};
-    size_t before = out->len;
-    if (!text_empty(n->alloc_gres) && gres_bare(n->alloc_gres, a, &used))
-        str_add(out, n->alloc_gres);
-    if (!text_empty(n->gres) && gres_parse(n->gres, a, &all, NULL))
-        for (size_t i = 0; i < all.n; i++) {
-            const struct gres_item *g = &all.item[i];
-            if (list_names(&used, g))
-                continue;
-            str_addf(out, "%s%s%s%s:0%s", out->len > before ? "," : "", g->kind, g->type ? ":" : "", g->type ? g->type : "",
-                     text_is(g->kind, "gpu") ? "(IDX:N/A)" : "");
-        }
-    if (out->len == before)
-        str_add(out, "gpu:0");
-    arena_free(a);
+    str_add(out, text_empty(n->alloc_gres) ? "gpu:0" : n->alloc_gres);
 }
 
 static void gres_tres(const char *text, struct str *out)
@@ -228,11 +205,13 @@ static void gres_tres(const char *text, struct str *out)
             for (size_t k = 0; k < i; k++)
                 seen |= text_is(list.item[k].kind, list.item[i].kind);
             if (!seen)
-                str_addf(out, ",gres/%s=%lld", list.item[i].kind, (long long) gres_count(&list, list.item[i].kind));
+                str_addf(out, ",gres/%s=%lld", list.item[i].kind,
+                         (long long)gres_count(&list, list.item[i].kind));
         }
     for (size_t i = 0; i < list.n; i++)
         if (list.item[i].type)
-            str_addf(out, ",gres/%s:%s=%lld", list.item[i].kind, list.item[i].type, (long long) list.item[i].count);
+            str_addf(out, ",gres/%s:%s=%lld", list.item[i].kind, list.item[i].type,
+                     (long long)list.item[i].count);
     arena_free(a);
 }
 

@@ -21,7 +21,7 @@ bool node_out(const struct node *n);
 bool node_states_check(const char *states, struct err *ret_err);
 bool node_states_match(const struct node *n, const char *states);
 
-/* "gpu:v100:2(IDX:0-1)"; kinds of which nothing is used are there with 0. "gpu:0" if it has none. */
+/* "gpu:v100:2(IDX:0-1)", with 0 for kinds of which nothing is used; "gpu:0" if it has none. */
 void node_gres_used(const struct node *n, struct str *out);
 /* "cpu=4,mem=16000M,billing=4,gres/gpu=2" of all it has, or of what is allocated. */
 void node_tres(const struct node *n, bool allocated, struct str *out);

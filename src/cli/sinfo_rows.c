@@ -95,8 +95,9 @@ struct grouping {
     const struct sinfo_wish *wish;
     struct cell_env env;
     bool by_partition;
-    struct map_str *row_of;  /* key → index of its row plus 1 */
-    struct map_str *seen;    /* key and node name: a node is in a line once, however many of its partitions fit */
+    struct map_str *row_of; /* key → index of its row plus 1 */
+    struct map_str
+        *seen; /* key and node name: a node is in a line once, however many of its partitions fit */
     struct sinfo_rows *rows;
 };
 
@@ -126,17 +127,19 @@ static void key_make(const struct grouping *g, const struct sinfo_row *alone, st
 
 static struct sinfo_row *row_of_key(struct grouping *g, const char *key, const struct sinfo_row *alone)
 {
-    size_t index = (size_t) (uintptr_t) map_str_get(g->row_of, key);
+    size_t index = (size_t)(uintptr_t)map_str_get(g->row_of, key);
     if (!index) {
-        struct sinfo_row row = {.part = alone->part, .part_order = alone->part_order, .node_order = alone->node_order};
+        struct sinfo_row row = {
+            .part = alone->part, .part_order = alone->part_order, .node_order = alone->node_order};
         vec_push(&g->rows->row, row);
         index = g->rows->row.n;
-        map_str_put(g->row_of, key, (void *) (uintptr_t) index);
+        map_str_put(g->row_of, key, (void *)(uintptr_t)index);
     }
     return &g->rows->row.v[index - 1];
 }
 
-static void node_group(struct grouping *g, const struct partition *p, size_t part_order, const struct node *n, size_t node_order)
+static void node_group(struct grouping *g, const struct partition *p, size_t part_order, const struct node *n,
+                       size_t node_order)
 {
     struct sinfo_row alone = {.part = p, .part_order = part_order, .node_order = node_order};
     struct str key = STR_INIT;
@@ -152,7 +155,8 @@ static void node_group(struct grouping *g, const struct partition *p, size_t par
     row_done(&alone);
 }
 
-static void partition_group(struct grouping *g, const struct partition *p, size_t order, const struct sinfo_nodes *nodes)
+static void partition_group(struct grouping *g, const struct partition *p, size_t order,
+                            const struct sinfo_nodes *nodes)
 {
     struct hostlist names = HOSTLIST_INIT;
     struct map_str *member = map_str_new();
@@ -217,7 +221,8 @@ bool sinfo_sort_check(const char *sort, struct err *ret_err)
     struct order_key key[ORDER_MAX];
     char bad = '\0';
     order_read(sort, key, ORDER_MAX, &bad);
-    return !bad || err_set(ret_err, ERR_INVALID, "Invalid sort specification: %c; -S takes letters of -o, as in \"#P,-t\"", bad);
+    return !bad || err_set(ret_err, ERR_INVALID,
+                           "Invalid sort specification: %c; -S takes letters of -o, as in \"#P,-t\"", bad);
 }
 
 /* Slurm's states as they rank: flags before bases, of these FUTURE, MIXED, ALLOCATED, IDLE, DOWN. */
@@ -229,34 +234,76 @@ static int64_t state_rank(const struct node *n)
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(bases); i++)
         if (node_base_is(n, bases[i]))
-            rank = (int64_t) i;
-    return rank + 16 * n->reserved + 32 * n->drain + 64 * (n->jobs_cleaning > 0) + 128 * !n->responding + 256 * n->fail + 512 * n->maint +
-           1024 * n->planned;
+            rank = (int64_t)i;
+    return rank + 16 * n->reserved + 32 * n->drain + 64 * (n->jobs_cleaning > 0) + 128 * !n->responding +
+           256 * n->fail + 512 * n->maint + 1024 * n->planned;
 }
 
 static bool number_of(const struct sinfo_row *r, char letter, int64_t *ret)
 {
     switch (letter) {
-    case 't': case 'T': *ret = state_rank(r->node); return true;
-    case 'N': *ret = (int64_t) r->node_order; return true;
-    case 'c': *ret = r->cpus.min; return true;
-    case 'd': *ret = r->disk.min; return true;
-    case 'D': *ret = r->nodes.total; return true;
-    case 'A': case 'F': *ret = r->nodes.alloc; return true;
-    case 'C': *ret = r->cpu.alloc; return true;
-    case 'e': *ret = r->free_mem.min; return true;
-    case 'I': *ret = r->part->priority_job_factor; return true;
-    case 'l': *ret = r->part->max_time_us ? r->part->max_time_us : INT64_MAX; return true;
-    case 'L': *ret = r->part->default_time_us; return true;
-    case 'm': *ret = r->memory.min; return true;
-    case 'O': *ret = r->load.min; return true;
-    case 'p': *ret = r->part->priority_tier; return true;
-    case 's': *ret = r->part->max_nodes ? r->part->max_nodes : INT32_MAX; return true;
-    case 'H': *ret = r->node ? r->node->reason_us : 0; return true;
-    case 'w': *ret = r->weight.min; return true;
-    case 'X': *ret = r->sockets.min; return true;
-    case 'Y': *ret = r->cores.min; return true;
-    case 'Z': *ret = r->threads.min; return true;
+    case 't':
+    case 'T':
+        *ret = state_rank(r->node);
+        return true;
+    case 'N':
+        *ret = (int64_t)r->node_order;
+        return true;
+    case 'c':
+        *ret = r->cpus.min;
+        return true;
+    case 'd':
+        *ret = r->disk.min;
+        return true;
+    case 'D':
+        *ret = r->nodes.total;
+        return true;
+    case 'A':
+    case 'F':
+        *ret = r->nodes.alloc;
+        return true;
+    case 'C':
+        *ret = r->cpu.alloc;
+        return true;
+    case 'e':
+        *ret = r->free_mem.min;
+        return true;
+    case 'I':
+        *ret = r->part->priority_job_factor;
+        return true;
+    case 'l':
+        *ret = r->part->max_time_us ? r->part->max_time_us : INT64_MAX;
+        return true;
+    case 'L':
+        *ret = r->part->default_time_us;
+        return true;
+    case 'm':
+        *ret = r->memory.min;
+        return true;
+    case 'O':
+        *ret = r->load.min;
+        return true;
+    case 'p':
+        *ret = r->part->priority_tier;
+        return true;
+    case 's':
+        *ret = r->part->max_nodes ? r->part->max_nodes : INT32_MAX;
+        return true;
+    case 'H':
+        *ret = r->node ? r->node->reason_us : 0;
+        return true;
+    case 'w':
+        *ret = r->weight.min;
+        return true;
+    case 'X':
+        *ret = r->sockets.min;
+        return true;
+    case 'Y':
+        *ret = r->cores.min;
+        return true;
+    case 'Z':
+        *ret = r->threads.min;
+        return true;
     }
     return false;
 }
@@ -267,7 +314,8 @@ struct ordering {
     struct cell_env env;
 };
 
-static int text_order(const struct ordering *o, const struct column *c, const struct sinfo_row *a, const struct sinfo_row *b)
+static int text_order(const struct ordering *o, const struct column *c, const struct sinfo_row *a,
+                      const struct sinfo_row *b)
 {
     struct str ta = STR_INIT, tb = STR_INIT;
     c->print(&o->env, a, &ta);
@@ -309,7 +357,8 @@ static void rows_sort(struct sinfo_rows *rows, const char *sort)
         qsort_r(rows->row.v, rows->row.n, sizeof rows->row.v[0], row_compare, &o);
 }
 
-void sinfo_rows_make(const struct partition *const *part, size_t nparts, const struct sinfo_nodes *nodes, const struct sinfo_wish *wish, struct sinfo_rows *ret)
+void sinfo_rows_make(const struct partition *const *part, size_t nparts, const struct sinfo_nodes *nodes,
+                     const struct sinfo_wish *wish, struct sinfo_rows *ret)
 {
     struct grouping g = {.wish = wish, .env = listing_env(), .by_partition = demands_partition(wish->format)};
     *ret = (struct sinfo_rows){0};

@@ -24,7 +24,8 @@ struct tally {
 struct sinfo_row {
     const struct partition *part;
     const struct node *node;
-    size_t part_order, node_order; /* places of the first of them in the configuration and among the sorted node names */
+    size_t part_order,
+        node_order; /* places of the first of them in the configuration and among the sorted node names */
     struct hostlist names, hosts, addrs;
     struct tally nodes, cpu;
     struct extent cpus, sockets, cores, threads, memory, disk, weight, load, free_mem;
@@ -37,10 +38,10 @@ struct sinfo_nodes {
 
 struct sinfo_wish {
     const struct format *format;
-    const char *sort;   /* as -S; never NULL */
-    bool by_node;       /* -N: a line for each node and partition */
-    bool exact;         /* -e: no ranges */
-    bool keep_empty;    /* lines for partitions none of whose nodes fits */
+    const char *sort; /* as -S; never NULL */
+    bool by_node;     /* -N: a line for each node and partition */
+    bool exact;       /* -e: no ranges */
+    bool keep_empty;  /* lines for partitions none of whose nodes fits */
 };
 
 /* Letters that no column has are errors of -S. */
@@ -49,7 +50,8 @@ bool sinfo_sort_check(const char *sort, struct err *ret_err);
 struct sinfo_rows {
     VEC(struct sinfo_row) row;
 };
-void sinfo_rows_make(const struct partition *const *part, size_t nparts, const struct sinfo_nodes *nodes, const struct sinfo_wish *wish, struct sinfo_rows *ret);
+void sinfo_rows_make(const struct partition *const *part, size_t nparts, const struct sinfo_nodes *nodes,
+                     const struct sinfo_wish *wish, struct sinfo_rows *ret);
 void sinfo_rows_done(struct sinfo_rows *r);
 
 #endif
