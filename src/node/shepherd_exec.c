@@ -295,11 +295,21 @@ struct env {
     size_t n;
 };
 
-static void env_add(struct env *e, const char *name, const char *first, const char *second)
+static void env_add(struct env *e, const char *name, const char *value)
 {
     struct str text = STR_INIT;
-    str_addf(&text, "%s=%s%s", name, first, second);
+    str_addf(&text, "%s=%s", name, value);
     e->v[e->n++] = str_take(&text);
+}
+
+static void path_add(struct env *e, const char *bin_dir, const char *path)
+{
+    struct str text = STR_INIT;
+    if (bin_dir)
+        str_addf(&text, "%s:", bin_dir);
+    str_add(&text, path);
+    env_add(e, "PATH", str_text(&text));
+    str_done(&text);
 }
 
 /* The login environment fills in what the job does not set itself. PATH is the login shell's, with the commands of this cluster before it. */
@@ -309,7 +319,7 @@ static void env_fill(struct env *e, const struct step_plan *p, const struct str 
     char **more = plan_texts((struct plan_bytes){login->data, login->len}, 0, &nlogin);
     for (size_t i = 0; i < nlogin; i++) {
         if (strncmp(more[i], "PATH=", 5) == 0)
-            env_add(e, "PATH", p->bin_dir ? p->bin_dir : "", p->bin_dir ? more[i] + 4 : more[i] + 5);
+            path_add(e, p->bin_dir, more[i] + 5);
         else if (strchr(more[i], '=') && !env_has(e->v, mine, more[i]))
             e->v[e->n++] = more[i];
     }
@@ -338,7 +348,7 @@ static void tmpdir_ensure(struct setup *s, struct env *e)
     remark(s, "Unable to create TMPDIR [%s]: %s", dir, strerror(errno));
     remark(s, "Setting TMPDIR to /tmp");
     env_drop(e, "TMPDIR=");
-    env_add(e, "TMPDIR", "/tmp", "");
+    env_add(e, "TMPDIR", "/tmp");
 }
 
 static char **env_make(struct setup *s)
@@ -359,7 +369,7 @@ static char **env_make(struct setup *s)
     }
     tmpdir_ensure(s, &e);
     snprintf(pid, sizeof pid, "%ld", (long)getpid());
-    env_add(&e, "SLURM_TASK_PID", pid, "");
+    env_add(&e, "SLURM_TASK_PID", pid);
     e.v[e.n] = NULL;
     return e.v;
 }

@@ -1,0 +1,229 @@
+#!/usr/bin/env bats
+# The node daemon and its shepherds with a real cluster: what goes on when daemons die, how jobs are ended, the site's programs, discovery.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export TOP REMUDA_STATE
+    TOP=$(mktemp -d /tmp/node-bats-XXXXXX)
+    chmod 755 "$TOP"
+    REMUDA_STATE="$TOP/state"
+    remuda up -q --nodes 1 --cpus 8 --mem 4000 --name nodetest 3>&-
+    printf 'KillWait=2\nSlurmctldHost=localhost\nHeartbeatInterval=2\n' >> "$REMUDA_STATE/remuda.conf"
+    remuda down
+    remuda up -q 3>&-
+}
+
+teardown_file() {
+    scancel -u "$(id -un)" || true
+    remuda down
+    rm -rf "$TOP"
+}
+
+setup() {
+    WORK="$TOP/$BATS_TEST_NUMBER"
+    mkdir -m 777 "$WORK"
+    cd "$WORK" || exit 1
+}
+
+# Writes job.sh with the body on stdin and submits it with the options given; prints the id.
+submit() {
+    { echo '#!/bin/bash'; cat; } > job.sh
+    chmod 755 job.sh
+    sbatch --parsable -o out -e err --mem=100 "$@" job.sh
+}
+state() { sacct -X -n -P -o State -j "$1"; }
+field() { sacct -n -P -o "$2" -j "$1"; }
+eventually() {
+    for _ in $(seq 200); do
+        "$@" && return 0
+        sleep 0.05
+    done
+    "$@"
+}
+is() { [[ $(state "$1") == $2 ]]; }
+node_pid() { cat "$REMUDA_STATE/nodes/node1/node.pid"; }
+parent_pid() { pgrep -P "$(node_pid)" -f "remuda-shepherd $REMUDA_STATE/nodes/node1"; }
+gone() { [[ ! -e /proc/$1 || $(awk "/^State/ {print \$2}" "/proc/$1/status") == Z ]]; }
+
+@test "kill -9 of the node daemon: the job runs on, its end arrives once" {
+    id=$(submit <<< 'echo start >> log; sleep 1; echo end >> log; exit 5')
+    eventually test -s log
+    kill -9 "$(node_pid)"
+    sleep 0.2
+    remuda up -q 3>&-
+    is "$id" RUNNING
+    eventually is "$id" FAILED
+    [ "$(field "$id.batch" ExitCode)" = 5:0 ]
+    [ "$(cat log)" = "$(printf 'start\nend')" ]
+}
+
+@test "a job that ends while no node daemon runs is reported by the next one" {
+    id=$(submit <<< 'echo start > log; sleep 0.3; exit 6')
+    eventually test -s log
+    kill -TERM "$(node_pid)"
+    sleep 0.8
+    remuda up -q 3>&-
+    eventually is "$id" FAILED
+    [ "$(field "$id.batch" ExitCode)" = 6:0 ]
+    eventually test -z "$(ls "$REMUDA_STATE/nodes/node1/steps")"
+}
+
+@test "the shepherds' parent dies: what runs goes on, what comes starts" {
+    id=$(submit <<< 'echo start > log; sleep 1.5')
+    eventually test -s log
+    kill -9 "$(parent_pid)"
+    sleep 0.1
+    next=$(submit <<< 'true')
+    eventually is "$id" COMPLETED
+    eventually is "$next" COMPLETED
+}
+
+@test "a shepherd that is killed: the rest of its job is killed, the job is requeued or failed, and does not run beside itself" {
+    id=$(submit --no-requeue <<< 'sleep 300 & echo $! > child; setsid sleep 301 & echo $! > daemon; touch up; wait')
+    eventually test -e up
+    kill -9 "$(ps -o ppid= -p "$(ps -o ppid= -p "$(cat child)" | tr -d ' ')" | tr -d ' ')"
+    eventually is "$id" NODE_FAIL
+    gone "$(cat child)"
+    gone "$(cat daemon)"
+}
+
+@test "scancel: SIGTERM, the grace of KillWait, SIGKILL to everybody, and the line in the error file" {
+    id=$(submit <<< 'trap "echo got term" TERM; setsid bash -c "trap \"\" TERM; echo \$\$ > daemon; sleep 300 & wait" & sleep 300 & while :; do wait; done')
+    eventually test -s daemon
+    scancel "$id"
+    eventually is "$id" "CANCELLED*"
+    eventually gone "$(cat daemon)"
+    grep -qx 'got term' out
+    grep -Eqx "slurmstepd: error: \*\*\* JOB $id ON node1 CANCELLED AT 20[0-9-]+T[0-9:]+ \*\*\*" err
+}
+
+@test "the time limit ends a job and says so" {
+    id=$(submit -t 0:01 <<< 'sleep 300')
+    eventually is "$id" TIMEOUT
+    grep -Eq "CANCELLED AT 20[0-9-]+T[0-9:]+ DUE TO TIME LIMIT \*\*\*" err
+}
+
+@test "more memory than allocated: OUT_OF_MEMORY, and the error file says why" {
+    grep -q 'no memory control group' "$REMUDA_STATE/log/node-node1.log" && skip "no memory control group can be written here"
+    id=$(submit <<< 'python3 -c "x = bytearray(300 << 20)"; echo after')
+    eventually is "$id" OUT_OF_ME*
+    grep -q "Detected 1 oom_kill event in StepId=$id.batch" err
+}
+
+@test "a missing input file fails the job with the reason" {
+    id=$(submit --no-requeue -i /nonexistent/input <<< 'echo never')
+    eventually is "$id" FAILED
+    grep -q "cannot open the input file /nonexistent/input" err
+    [ ! -s out ]
+}
+
+@test "figures of what a job used" {
+    id=$(submit <<< 'python3 -c "
+x = bytearray(50 << 20)
+import time
+while time.process_time() < 1: pass"')
+    eventually is "$id" COMPLETED
+    IFS='|' read -r rss vm cpu <<< "$(field "$id.batch" MaxRSS,MaxVMSize,TotalCPU)"
+    [[ $rss =~ ^[5-9][0-9]{4}K$ ]] || { echo "MaxRSS $rss"; false; }
+    [[ $vm =~ ^[0-9]{5,}K$ ]] || { echo "MaxVMSize $vm"; false; }
+    [[ $cpu =~ ^00:0[12]\. ]] || { echo "TotalCPU $cpu"; false; }
+}
+
+@test "--get-user-env takes the login environment, whatever start-up files print" {
+    export HOME="$WORK"
+    echo 'echo noise; export FROM_LOGIN=yes' > "$WORK/.bash_profile"
+    SHELL=/bin/bash id=$(submit --export=NONE <<< 'echo "$FROM_LOGIN $SLURM_JOB_ID"; command -v sbatch')
+    eventually is "$id" COMPLETED
+    # The home directory is the one of the user database: only what every login has can be asked for.
+    [ "$(wc -l < out)" -eq 2 ]
+    grep -q " $id\$" out
+    [ "$(tail -n 1 out)" = "$(command -v sbatch)" ]
+}
+
+@test "as root a job runs as its owner, with the owner's groups, umask and limits" {
+    [ "$(id -u)" -eq 0 ] || skip "not root"
+    script='#!/bin/bash
+id -un; id -Gn; umask; ulimit -Sn; cat "$0" > /dev/null && echo readable'
+    chmod 755 "$WORK"/..
+    su -s /bin/bash nobody -c "cd $WORK && umask 027 && ulimit -Sn 99 && REMUDA_STATE=$REMUDA_STATE PATH=$PATH sbatch -W --mem=100 -o out <<< '$script'"
+    [ "$(cat out)" = "$(printf 'nobody\n%s\n0027\n99\nreadable' "$(id -Gn nobody)")" ]
+    [ "$(stat -c %U:%a out)" = nobody:640 ]
+}
+
+@test "prolog and epilog run around a job with its variables; a failing prolog sends it back" {
+    cat > prolog <<< '#!/bin/bash
+echo "$SLURM_SCRIPT_CONTEXT $SLURM_JOB_ID $SLURM_JOB_USER $SLURMD_NODENAME" >> '"$WORK/trace"'
+[ ! -e '"$WORK/bad"' ] || { echo sorry; exit 3; }'
+    sed 's/trace/trace2/' prolog > epilog
+    chmod 755 prolog epilog
+    cp "$REMUDA_STATE/remuda.conf" conf.before
+    printf 'Prolog=%s/prolog\nEpilog=%s/epilog\n' "$WORK" "$WORK" >> "$REMUDA_STATE/remuda.conf"
+    remuda down
+    remuda up -q 3>&-
+    id=$(submit <<< 'test -s trace && test ! -e trace2 && echo in between')
+    eventually is "$id" COMPLETED
+    [ "$(cat out)" = "in between" ]
+    [ "$(cat trace)" = "prolog_slurmd $id $(id -un) node1" ]
+    eventually grep -qx "epilog_slurmd $id $(id -un) node1" trace2
+    touch bad
+    id=$(submit --no-requeue <<< 'echo never')
+    eventually is "$id" FAILED
+    grep -q "prolog $WORK/prolog exited with 3.*sorry" "$REMUDA_STATE/log/node-node1.log"
+    cp conf.before "$REMUDA_STATE/remuda.conf"
+    remuda down
+    remuda up -q 3>&-
+}
+
+@test "an idle node daemon is small and sleeps between heartbeats" {
+    sleep 1
+    rss=$(awk '/^VmRSS/ {print $2}' "/proc/$(node_pid)/status")
+    [ -n "${ASAN_OPTIONS:-}" ] || [ "$rss" -le 15360 ]
+    before=$(awk '/^voluntary_ctxt/ {print $2}' "/proc/$(node_pid)/status")
+    sleep 4.2
+    after=$(awk '/^voluntary_ctxt/ {print $2}' "/proc/$(node_pid)/status")
+    [ $((after - before)) -le 6 ] || { echo "$((after - before)) wake-ups in two heartbeats"; false; }
+    parent=$(parent_pid)
+    before=$(awk '/^voluntary_ctxt/ {print $2}' "/proc/$parent/status")
+    sleep 1
+    [ "$before" = "$(awk '/^voluntary_ctxt/ {print $2}' "/proc/$parent/status")" ]
+}
+
+@test "this machine as a configuration line" {
+    run --separate-stderr remudad node --print-config
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ ^NodeName=[^\ ]+\ CPUs=$(nproc)\ Sockets=[0-9]+\ CoresPerSocket=[0-9]+\ ThreadsPerCore=[0-9]+\ RealMemory=[0-9]+ ]]
+}
+
+@test "NVIDIA devices through a library with NVML's symbols: types from names, and a library that crashes" {
+    cat > nvml.c <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+static const char *names[] = {"NVIDIA A100-SXM4-40GB", "Tesla V100-SXM2-16GB", "NVIDIA GeForce RTX 3090", "NVIDIA H200", "Tesla T4", "NVIDIA H200"};
+int nvmlInit_v2(void) { if (getenv("CRASH")) abort(); return getenv("NO_DRIVER") ? 9 : 0; }
+int nvmlShutdown(void) { return 0; }
+int nvmlDeviceGetCount_v2(unsigned *n) { *n = 6; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d) { *d = &names[i]; return 0; }
+int nvmlDeviceGetName(void *d, char *to, unsigned n) { snprintf(to, n, "%s", *(const char **) d); return 0; }
+int nvmlDeviceGetUUID(void *d, char *to, unsigned n) { snprintf(to, n, "GPU-%d", (int) ((const char **) d - names)); return 0; }
+int nvmlDeviceGetMemoryInfo(void *d, unsigned long long *m) { m[0] = 16ull << 30; return 0; }
+int nvmlDeviceGetCpuAffinity(void *d, unsigned n, unsigned long *set) { set[0] = 3; return 0; }
+C
+    cc -shared -fPIC -o nvml.so nvml.c
+    export REMUDA_NVML="$WORK/nvml.so"
+    [[ "$(remudad node --print-config)" == *" Gres=gpu:a100:1,gpu:v100:1,gpu:rtx3090:1,gpu:h200:2,gpu:t4:1" ]]
+    NO_DRIVER=1 run remudad node --print-config
+    [ "$status" -eq 0 ] && [[ "$output" != *Gres=* && "$output" == *"could not be started"* ]]
+    CRASH=1 run remudad node --print-config
+    [ "$status" -eq 0 ] && [[ "$output" == *RealMemory=* && "$output" != *Gres=* && "$output" == *"a library ended the process"* ]]
+}
+
+@test "bad options are refused with what is missing" {
+    run remudad node
+    [ "$status" -eq 2 ] && [[ "$output" == *"--state DIR is missing"* ]]
+    run remudad node --state "$WORK" --name ../x
+    [ "$status" -eq 2 ] && [[ "$output" == *"--name NAME is missing"* ]]
+    run remudad node --state "$WORK" --name
+    [ "$status" -eq 2 ] && [[ "$output" == *"--name needs a value"* ]]
+    run remudad node --state "$REMUDA_STATE" --name node1
+    [ "$status" -eq 1 ] && [[ "$output" == *"runs already"* ]]
+}
