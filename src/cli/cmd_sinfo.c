@@ -226,9 +226,9 @@ static bool settle(struct sinfo *s, struct err *ret_err)
 static void partition_keep(void *ctx, const void *record)
 {
     struct sinfo *s = ctx;
-    const struct partition *p = record;
+    const struct partition *p = arena_dup(s->round, record, sizeof *p);
     if (s->partitions ? listing_has(s->partitions, p->name) : s->all || !p->hidden)
-        vec_push(&s->part, (const struct partition *)arena_dup(s->round, p, sizeof *p));
+        vec_push(&s->part, p);
 }
 
 static bool node_fits(const struct sinfo *s, const struct node *n)
@@ -246,8 +246,9 @@ static bool node_fits(const struct sinfo *s, const struct node *n)
 static void node_keep(void *ctx, const void *record)
 {
     struct sinfo *s = ctx;
-    if (node_fits(s, record))
-        vec_push(&s->node, (const struct node *)arena_dup(s->round, record, sizeof(struct node)));
+    const struct node *n = arena_dup(s->round, record, sizeof *n);
+    if (node_fits(s, n))
+        vec_push(&s->node, n);
 }
 
 static bool rows_read(struct sinfo *s, struct client *c, struct err *ret_err)

@@ -95,7 +95,8 @@ struct grouping {
     const struct sinfo_wish *wish;
     struct cell_env env;
     bool by_partition;
-    struct map_str *row_of; /* key → index of its row plus 1 */
+    struct arena *a;
+    struct map_str *row_of; /* key → index of its row (size_t, in the arena) */
     struct map_str
         *seen; /* key and node name: a node is in a line once, however many of its partitions fit */
     struct sinfo_rows *rows;
@@ -127,15 +128,15 @@ static void key_make(const struct grouping *g, const struct sinfo_row *alone, st
 
 static struct sinfo_row *row_of_key(struct grouping *g, const char *key, const struct sinfo_row *alone)
 {
-    size_t index = (size_t)(uintptr_t)map_str_get(g->row_of, key);
+    size_t *index = map_str_get(g->row_of, key);
     if (!index) {
         struct sinfo_row row = {
             .part = alone->part, .part_order = alone->part_order, .node_order = alone->node_order};
+        index = arena_dup(g->a, &g->rows->row.n, sizeof *index);
         vec_push(&g->rows->row, row);
-        index = g->rows->row.n;
-        map_str_put(g->row_of, key, (void *)(uintptr_t)index);
+        map_str_put(g->row_of, key, index);
     }
-    return &g->rows->row.v[index - 1];
+    return &g->rows->row.v[*index];
 }
 
 static void node_group(struct grouping *g, const struct partition *p, size_t part_order, const struct node *n,
@@ -235,8 +236,11 @@ static int64_t state_rank(const struct node *n)
     for (size_t i = 0; i < ARRAY_LEN(bases); i++)
         if (node_base_is(n, bases[i]))
             rank = (int64_t)i;
-    return rank + 16 * n->reserved + 32 * n->drain + 64 * (n->jobs_cleaning > 0) + 128 * !n->responding +
-           256 * n->fail + 512 * n->maint + 1024 * n->planned;
+    const bool flags[] = {n->reserved, n->drain,  n->jobs_cleaning > 0, !n->responding, n->fail,
+                          n->maint,    n->planned};
+    for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+        rank |= (int64_t)flags[i] << (4 + i);
+    return rank;
 }
 
 static bool number_of(const struct sinfo_row *r, char letter, int64_t *ret)
@@ -363,6 +367,7 @@ void sinfo_rows_make(const struct partition *const *part, size_t nparts, const s
     struct grouping g = {.wish = wish, .env = listing_env(), .by_partition = demands_partition(wish->format)};
     *ret = (struct sinfo_rows){0};
     g.rows = ret;
+    g.a = arena_new();
     g.row_of = map_str_new();
     g.seen = map_str_new();
     for (size_t i = 0; i < nparts; i++)
@@ -370,6 +375,7 @@ void sinfo_rows_make(const struct partition *const *part, size_t nparts, const s
     for (size_t i = 0; i < ret->row.n; i++)
         row_finish(&ret->row.v[i]);
     rows_sort(ret, wish->sort);
+    arena_free(g.a);
     map_str_free(g.row_of);
     map_str_free(g.seen);
 }
