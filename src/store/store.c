@@ -14,13 +14,11 @@ size_t table_key(enum store_table table, const struct field *ret[KEY_FIELDS_MAX]
     struct span rest = span_of(row->key), name;
     size_t n = 0;
     while (span_next(&rest, ',', &name)) {
-        CHECK(n < KEY_FIELDS_MAX);
-        ret[n] = NULL;
-        for (size_t i = 0; i < row->fields->n && !ret[n]; i++)
-            if (span_is(name, row->fields->field[i].name))
-                ret[n] = &row->fields->field[i];
-        CHECK(ret[n]);
-        n++;
+        size_t i = 0;
+        while (i < row->fields->n && !span_is(name, row->fields->field[i].name))
+            i++;
+        CHECK(i < row->fields->n && n < KEY_FIELDS_MAX);
+        ret[n++] = &row->fields->field[i];
     }
     return n;
 }

@@ -157,8 +157,7 @@ void json_key_bool(struct json_out *j, const char *key, bool b)
     json_bool(j, b);
 }
 
-static void json_field(struct json_out *j, const struct field *f,
-                       const void *record) /* NOLINT(misc-no-recursion) */
+static void json_field(struct json_out *j, const struct field *f, const void *record)
 {
     const void *p = field_ptr(f, record);
     if (f->type == FIELD_LIST) {
@@ -179,8 +178,7 @@ static void json_field(struct json_out *j, const struct field *f,
         field_write(j->out, f, record);
 }
 
-void json_record(struct json_out *j, const struct fields *t,
-                 const void *record) /* NOLINT(misc-no-recursion) */
+void json_record(struct json_out *j, const struct fields *t, const void *record)
 {
     json_object(j);
     for (size_t i = 0; i < t->n; i++) {

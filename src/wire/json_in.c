@@ -46,7 +46,9 @@ char json_in_peek(struct json_in *in)
 {
     while (in->at < in->end && is_blank(*in->at))
         in->at++;
-    return in->at < in->end && !in->failed ? *in->at : '\0';
+    if (in->failed || in->at == in->end)
+        return '\0';
+    return *in->at;
 }
 
 bool json_in_open(struct json_in *in, char bracket)
@@ -241,7 +243,7 @@ bool json_in_bytes(struct json_in *in, size_t max, const char **ret, size_t *ret
     if (to < in->end && *to == '"') {
         *ret_len = (size_t)(to - from);
         in->at = to + 1;
-        *ret = *ret_len <= max ? arena_strndup(in->arena, from, *ret_len) : NULL;
+        *ret = *ret_len <= max ? arena_strndup(in->arena, from, *ret_len) : "";
     } else {
         char *copy = arena_alloc(in->arena, (size_t)(string_end(to, in->end) - from) + 1);
         if (!unescape(in, copy, ret_len))
@@ -464,7 +466,7 @@ static bool skip_array(struct json_in *in)
 }
 
 /* Recursive, at most JSON_DEPTH_MAX deep. */
-bool json_in_skip(struct json_in *in) /* NOLINT(misc-no-recursion) */
+bool json_in_skip(struct json_in *in)
 {
     char c = json_in_peek(in);
     if (in->failed)

@@ -201,8 +201,7 @@ void field_write(struct str *out, const struct field *f, const void *record)
     }
 }
 
-static void write_list(struct str *out, const struct field *f, const void *record,
-                       size_t *raw_bytes) /* NOLINT(misc-no-recursion) */
+static void write_list(struct str *out, const struct field *f, const void *record, size_t *raw_bytes)
 {
     const struct record_list *list = field_ptr(f, record);
     const struct fields *t = f->aux;
@@ -217,8 +216,7 @@ static void write_list(struct str *out, const struct field *f, const void *recor
 }
 
 /* As deep as the tables nest lists: two. */
-void record_write(struct str *out, const struct fields *t, const void *record, bool *first,
-                  size_t *raw_bytes) /* NOLINT(misc-no-recursion) */
+void record_write(struct str *out, const struct fields *t, const void *record, bool *first, size_t *raw_bytes)
 {
     for (size_t i = 0; i < t->n; i++) {
         const struct field *f = &t->field[i];
@@ -237,8 +235,7 @@ void record_write(struct str *out, const struct fields *t, const void *record, b
     }
 }
 
-void record_write_raw(struct str *out, const struct fields *t,
-                      const void *record) /* NOLINT(misc-no-recursion) */
+void record_write_raw(struct str *out, const struct fields *t, const void *record)
 {
     for (size_t i = 0; i < t->n; i++) {
         const struct field *f = &t->field[i];
@@ -325,8 +322,7 @@ static bool read_enum(struct record_reader *r, const struct enum_names *names, i
     return true;
 }
 
-static bool read_list(struct record_reader *r, const struct fields *t,
-                      struct record_list *ret) /* NOLINT(misc-no-recursion) */
+static bool read_list(struct record_reader *r, const struct fields *t, struct record_list *ret)
 {
     size_t cap = 0;
     if (!json_in_open(&r->in, '['))
@@ -373,7 +369,7 @@ static bool read_u64(struct record_reader *r, uint64_t max, void *to, size_t siz
     return true;
 }
 
-bool field_read(struct record_reader *r, const struct field *f, void *record) /* NOLINT(misc-no-recursion) */
+bool field_read(struct record_reader *r, const struct field *f, void *record)
 {
     void *p = field_ptr(f, record);
     if (json_in_peek(&r->in) == 'n')
@@ -432,7 +428,7 @@ static bool skip_unknown(struct record_reader *r)
 }
 
 bool record_read(struct record_reader *r, const struct fields *t, void *record, bool first,
-                 bool (*unknown)(void *ctx, struct span key), void *ctx) /* NOLINT(misc-no-recursion) */
+                 bool (*unknown)(void *ctx, struct span key), void *ctx)
 {
     uint64_t seen[FIELDS_MAX / 64] = {0};
     size_t at = 0;

@@ -17,6 +17,10 @@
  * -------------------------------------------------------------------------------------------------------------------
  */
 
+struct column {
+    const struct field *f; /* NULL = a field this release does not know */
+};
+
 struct rows_writer {
     const struct fields *t;
     struct str *out;
@@ -24,13 +28,13 @@ struct rows_writer {
     size_t at;   /* start of the open frame in out */
     size_t rows; /* in the open frame; 0 = none is open */
     size_t n;
-    const struct field *column[];
+    struct column column[];
 };
 
 static bool has_column(const struct rows_writer *w, const struct field *f)
 {
     for (size_t i = 0; i < w->n; i++)
-        if (w->column[i] == f)
+        if (w->column[i].f == f)
             return true;
     return false;
 }
@@ -38,7 +42,7 @@ static bool has_column(const struct rows_writer *w, const struct field *f)
 static void add_column(struct rows_writer *w, const struct field *f)
 {
     if (f->type != FIELD_BLOB && f->type != FIELD_LIST && !has_column(w, f))
-        w->column[w->n++] = f;
+        w->column[w->n++].f = f;
 }
 
 static void add_named(struct rows_writer *w, struct span name)
@@ -69,7 +73,7 @@ static void open_frame(struct rows_writer *w)
     str_add(w->out, "\",\"fields\":[");
     for (size_t i = 0; i < w->n; i++) {
         str_add(w->out, i ? ",\"" : "\"");
-        str_add(w->out, w->column[i]->name);
+        str_add(w->out, w->column[i].f->name);
         str_addc(w->out, '"');
     }
     str_add(w->out, "],\"rows\":[");
@@ -92,7 +96,7 @@ void rows_writer_add(struct rows_writer *w, const void *record)
         str_addc(w->out, ',');
     for (size_t i = 0; i < w->n; i++) {
         str_addc(w->out, i ? ',' : '[');
-        field_write(w->out, w->column[i], record);
+        field_write(w->out, w->column[i].f, record);
     }
     str_add(w->out, w->n ? "]" : "[]");
     if (w->out->len - w->at >= FRAME_BYTES)
@@ -112,9 +116,9 @@ void rows_writer_end(struct rows_writer *w)
 struct rows_reader {
     struct record_reader r;
     const struct fields *t;
-    VEC(const struct field *) column; /* NULL = a field this release does not know */
-    bool named, listed;               /* "record" came and is ours; "fields" came */
-    struct arena *scratch;            /* texts of a row, when the caller has no arena */
+    VEC(struct column) column;
+    bool named, listed;    /* "record" came and is ours; "fields" came */
+    struct arena *scratch; /* texts of a row, when the caller has no arena */
     void *record;
     void (*row)(void *ctx, const void *record);
     void *ctx;
@@ -140,7 +144,7 @@ static bool read_columns(struct rows_reader *rd)
         struct span name;
         if (!json_in_word(in, &name))
             return false;
-        vec_push(&rd->column, column_of(rd->t, name));
+        vec_push(&rd->column, ((struct column){column_of(rd->t, name)}));
     }
     return !in->failed;
 }
@@ -153,7 +157,7 @@ static bool read_row(struct rows_reader *rd)
     if (!json_in_open(in, '['))
         return false;
     for (bool first = true; json_in_more(in, ']', &first); n++) {
-        const struct field *f = n < rd->column.n ? rd->column.v[n] : NULL;
+        const struct field *f = n < rd->column.n ? rd->column.v[n].f : NULL;
         if (f && !field_read(&rd->r, f, rd->record))
             return err_prefix(in->err, "%s.%s", rd->t->name, f->name);
         if (!f && !json_in_skip(in))
