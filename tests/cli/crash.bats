@@ -118,5 +118,6 @@ all_over() {
     kill -9 "$shepherd"
     all_over
     [[ "$(sacct -n -P -X -j "$id" -o State)" =~ ^(NODE_FAIL|FAILED)$ ]]
+    for _ in $(seq 30); do kill -0 "$child" 2>/dev/null || break; sleep 0.1; done
     run ! kill -0 "$child"
 }
