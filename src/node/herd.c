@@ -29,6 +29,13 @@
 #define RESTART_US   INT64_C(200000)
 #define READ_BYTES   65536u
 
+/* A plan that waits for a parent to be there again. */
+struct waiting_plan {
+    struct waiting_plan *next;
+    struct note ids;
+    struct str plan;
+};
+
 struct herd_link {
     struct loop *loop;
     struct log *log;
@@ -40,6 +47,7 @@ struct herd_link {
     struct conn *plans; /* to the parent; NULL while there is none */
     struct spawn *parent;
     struct timer *restart;
+    struct waiting_plan *waiting;
     struct str in; /* read from the pipe, not yet a whole line */
 };
 
@@ -63,12 +71,22 @@ static void gone_deliver(struct herd_link *h, const struct note *step)
     h->ops.note(h->ctx, &gone);
 }
 
+static bool is_waiting(const struct herd_link *h, const struct note *step)
+{
+    for (const struct waiting_plan *w = h->waiting; w; w = w->next)
+        if (w->ids.job_id == step->job_id && w->ids.attempt == step->attempt &&
+            w->ids.step_id == step->step_id)
+            return true;
+    return false;
+}
+
 void herd_look_after(struct herd_link *h, const struct note *step, bool must_have_begun)
 {
     struct str name = STR_INIT;
     name_of(step, &name);
     bool begun = faccessat(h->steps_fd, str_text(&name), F_OK, 0) == 0;
-    if ((begun || must_have_begun) && !step_dir_alive(h->steps_fd, str_text(&name))) {
+    bool expected = begun || (must_have_begun && !is_waiting(h, step));
+    if (expected && !step_dir_alive(h->steps_fd, str_text(&name))) {
         step_dir_notes(h->steps_fd, str_text(&name), note_deliver, h);
         gone_deliver(h, step);
     }
@@ -178,6 +196,18 @@ bool herd_serve_plans(struct herd_link *h, struct err *ret_err)
     return h->plans != NULL;
 }
 
+static void waiting_take(struct herd_link *h, bool send)
+{
+    while (h->waiting) {
+        struct waiting_plan *w = h->waiting;
+        h->waiting = w->next;
+        if (send)
+            conn_send(h->plans, w->plan.data, w->plan.len);
+        str_done(&w->plan);
+        free(w);
+    }
+}
+
 static void parent_again(void *ctx)
 {
     struct herd_link *h = ctx;
@@ -190,6 +220,7 @@ static void parent_again(void *ctx)
         return;
     }
     h->ops.parent_lost(h->ctx);
+    waiting_take(h, true);
 }
 
 /* ---- beginning and end ---- */
@@ -241,6 +272,7 @@ void herd_free(struct herd_link *h)
         return;
     timer_free(h->restart);
     fd_watch_free(h->watch);
+    waiting_take(h, false);
     if (h->plans) {
         conn_set_ctx(h->plans, NULL);
         conn_abort(h->plans);
@@ -296,17 +328,18 @@ void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *
 void herd_start(struct herd_link *h, const struct step_plan *p)
 {
     struct str plan = STR_INIT;
-    struct note failed = {
-        .kind = NOTE_FAILED, .job_id = p->job_id, .attempt = p->attempt, .step_id = p->step_id, .retry = 1};
-    if (!h->plans) {
-        snprintf(failed.detail, sizeof failed.detail, "no shepherd can be started on %s at this moment",
-                 p->node);
-        h->ops.note(h->ctx, &failed);
+    step_plan_encode(p, &plan);
+    if (h->plans) {
+        conn_send(h->plans, plan.data, plan.len);
+        str_done(&plan);
         return;
     }
-    step_plan_encode(p, &plan);
-    conn_send(h->plans, plan.data, plan.len);
-    str_done(&plan);
+    struct waiting_plan *w = xcalloc(1, sizeof *w), **at = &h->waiting;
+    w->ids = (struct note){.job_id = p->job_id, .attempt = p->attempt, .step_id = p->step_id};
+    w->plan = plan;
+    while (*at)
+        at = &(*at)->next;
+    *at = w;
 }
 
 bool herd_command(struct herd_link *h, const struct note *step, const struct command *c, const char *why_text)
