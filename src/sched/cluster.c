@@ -84,6 +84,7 @@ void cluster_free(struct cluster *cl)
     map_u64_free(cl->run_of);
     map_u64_free(cl->wait_of);
     free(cl->free);
+    free(cl->shift);
     intern_free(cl->text);
     free(cl);
 }
@@ -356,6 +357,20 @@ static void groups_rank(struct cluster *cl)
     }
 }
 
+static void shifts_set(struct cluster *cl)
+{
+    free(cl->shift);
+    cl->shift = xcalloc(cl->dim.n, 1);
+    for (uint32_t d = 0; d < cl->dim.n; d++) {
+        int64_t most = 0;
+        for (size_t g = 0; g < cl->group.n; g++)
+            if (d < cl->group.v[g]->ntotal && cl->group.v[g]->total[d] > most)
+                most = cl->group.v[g]->total[d];
+        while ((most >> cl->shift[d]) >= BUCKETS)
+            cl->shift[d]++;
+    }
+}
+
 struct cluster *cluster_settle(const struct cluster *constant)
 {
     struct cluster *cl = (struct cluster *)(uintptr_t)constant;
@@ -369,6 +384,7 @@ struct cluster *cluster_settle(const struct cluster *constant)
     groups_clear(cl);
     groups_make(cl);
     groups_rank(cl);
+    shifts_set(cl);
     cl->unsettled = false;
     cl->version++;
     cl->up_version++;

@@ -6,18 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void shifts_set(struct world *w)
-{
-    for (uint32_t d = 0; d < w->dims; d++) {
-        int64_t most = 0;
-        for (size_t g = 0; g < w->cl->group.n; g++)
-            if (d < w->cl->group.v[g]->ntotal && w->cl->group.v[g]->total[d] > most)
-                most = w->cl->group.v[g]->total[d];
-        while ((most >> w->shift[d]) >= BUCKETS)
-            w->shift[d]++;
-    }
-}
-
 /* A node goes from bucket `from` to bucket `to` of a count. */
 static void count_move(struct counts_of *c, uint32_t from, uint32_t to)
 {
@@ -29,12 +17,12 @@ static void count_move(struct counts_of *c, uint32_t from, uint32_t to)
 
 static void row_count(struct world *w, int which, uint32_t node, const int64_t *row)
 {
-    uint8_t *at = &w->bucket[which][node * w->dims];
-    for (uint32_t d = 0; d < w->dims; d++) {
-        uint32_t to = bucket_of(w, d, row[d]);
-        if (at[d] != to) {
-            count_move(&w->count[which][d], at[d], to);
-            at[d] = (uint8_t)to;
+    uint8_t *at = &w->bucket[which][node];
+    for (uint32_t d = 0; d < w->dims; d++, at += w->padded) {
+        uint8_t to = bucket_of(w->cl, d, row[d]);
+        if (*at != to) {
+            count_move(&w->count[which][d], *at, to);
+            *at = to;
         }
     }
 }
@@ -60,12 +48,11 @@ void counts_promises(struct world *w)
 
 void counts_init(struct world *w)
 {
-    w->shift = xcalloc(w->dims, 1);
-    shifts_set(w);
+    w->padded = BIT_WORDS(w->nnodes) * 64;
     counts_promises(w);
     for (int which = 0; which < COUNTS; which++) {
         w->count[which] = xcalloc(w->dims, sizeof w->count[which][0]);
-        w->bucket[which] = xcalloc(w->nnodes * w->dims + 1, 1);
+        w->bucket[which] = xcalloc(w->padded * w->dims + 8, 1);
         for (uint32_t node = 0; node < w->nnodes; node++)
             for (uint32_t d = 0; d < w->dims && bit_get(w->up, node); d++)
                 w->count[which][d].nodes[0]++;
@@ -74,11 +61,35 @@ void counts_init(struct world *w)
         counts_touch(w, node);
 }
 
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Bit 7 of each of eight bytes: is it at least `least`? Buckets are below 128, so no byte borrows from its neighbour. */
+static inline uint64_t at_least(const uint8_t *bucket, uint8_t least)
+{
+    uint64_t eight;
+    memcpy(&eight, bucket, 8);
+    return (eight | EACH(0x80)) - EACH(least);
+}
+
+uint64_t counts_screen(const struct world *w, int which, const struct variant *v, size_t word)
+{
+    const uint8_t *cpu = &w->bucket[which][DIM_CPU * w->padded + word * 64],
+                  *mem = &w->bucket[which][DIM_MEM * w->padded + word * 64],
+                  *gres = &w->bucket[which][v->screen.dim * w->padded + word * 64];
+    uint64_t bits = 0;
+    for (size_t i = 0; i < 8; i++) {
+        uint64_t ok = at_least(cpu + i * 8, v->screen.cpu) & at_least(mem + i * 8, v->screen.mem) &
+                      at_least(gres + i * 8, v->screen.gres);
+        /* Gathers the eight top bits into one byte, the first node lowest. */
+        bits |= (((ok & EACH(0x80)) >> 7) * UINT64_C(0x0102040810204080) >> 56) << (i * 8);
+    }
+    return bits;
+}
+
 void counts_done(struct world *w)
 {
     for (int which = 0; which < COUNTS; which++) {
         free(w->count[which]);
         free(w->bucket[which]);
     }
-    free(w->shift);
 }

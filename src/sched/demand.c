@@ -285,6 +285,25 @@ static bool groups_find(struct work *w, struct option *o, struct variant *v, con
     return any;
 }
 
+static void variant_screen(const struct work *w, const struct option *o, struct variant *v)
+{
+    int64_t cpus = INT64_MAX, mem = INT64_MAX, gres = INT64_MAX;
+    v->screen.dim = v->ngres > 0 && !o->mode.whole ? v->gres[0].dim : DIM_CPU;
+    for (size_t g = 0; g < w->cl->group.n; g++) {
+        struct take t;
+        if (!bit_get(v->groups, g))
+            continue;
+        demand_take(w->cl, w->c, o, v, w->cl->group.v[g], v->lay.umin, &t);
+        cpus = t.cpus < cpus ? t.cpus : cpus;
+        mem = t.mem_mib < mem ? t.mem_mib : mem;
+    }
+    if (v->screen.dim != DIM_CPU)
+        gres = v->gres[0].base + v->gres[0].unit * v->lay.umin;
+    v->screen.cpu = o->mode.share ? 0 : bucket_of(w->cl, DIM_CPU, cpus);
+    v->screen.mem = bucket_of(w->cl, DIM_MEM, mem);
+    v->screen.gres = v->screen.dim == DIM_CPU ? 0 : bucket_of(w->cl, v->screen.dim, gres);
+}
+
 static void variant_add(struct work *w, struct option *o, const struct layout *lay,
                         const struct feature_arm *arm, const uint32_t *chosen)
 {
@@ -294,6 +313,7 @@ static void variant_add(struct work *w, struct option *o, const struct layout *l
     variant_cpus(w, o, &v);
     variant_gres(w, chosen, &v);
     bool any = groups_find(w, o, &v, arm);
+    variant_screen(w, o, &v);
     if (!o->wish)
         o->wish = arena_dup(w->a, &v, sizeof v);
     if (!any)

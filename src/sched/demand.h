@@ -36,7 +36,14 @@ struct count_need {
     int32_t nodes;
 };
 
+/* Buckets of the least that one node gives: a first look at nodes. */
+struct screen {
+    uint32_t dim; /* a generic resource that is asked for, or DIM_CPU */
+    uint8_t cpu, mem, gres;
+};
+
 struct variant {
+    struct screen screen;
     struct layout lay;
     int32_t base_cpus, unit_cpus;
     struct need_gres gres[NEEDS_MAX];

@@ -56,29 +56,9 @@ static void entry_fill(const struct pass *p, struct entry *e)
 
 /* ---- what is needed at least ---- */
 
-/* The least that one node gives in any group of any variant, by three dimensions: CPUs, memory, and the first generic resource if all variants
- * ask for the same. */
-static void least_of(const struct pass *p, const struct entry *e, int64_t *cpus, int64_t *mem, uint32_t *gres, int64_t *gres_least)
+static uint8_t lesser(uint8_t a, uint8_t b)
 {
-    *cpus = *mem = *gres_least = INT64_MAX;
-    *gres = e->o->variant[0].ngres > 0 ? e->o->variant[0].gres[0].dim : DIM_CPU;
-    for (size_t i = 0; i < e->o->nvariants; i++) {
-        struct variant *v = &e->o->variant[i];
-        if (v->ngres == 0 || v->gres[0].dim != *gres)
-            *gres = DIM_CPU;
-        for (size_t g = 0; g < p->cl->group.n; g++) {
-            struct take t;
-            if (!bit_get(v->groups, g) || !demand_take(p->cl, e->c, e->o, v, p->cl->group.v[g], v->lay.umin, &t))
-                continue;
-            *cpus = t.cpus < *cpus ? t.cpus : *cpus;
-            *mem = t.mem_mib < *mem ? t.mem_mib : *mem;
-            for (uint32_t k = 0; k < t.n; k++)
-                if (t.use[k].dim == *gres && t.use[k].amount < *gres_least)
-                    *gres_least = t.use[k].amount;
-        }
-    }
-    if (*gres == DIM_CPU)
-        *gres_least = 0;
+    return a < b ? a : b;
 }
 
 static struct quick quick_make(const struct pass *p, uint32_t number)
@@ -86,29 +66,34 @@ static struct quick quick_make(const struct pass *p, uint32_t number)
     const struct entry *e = &p->entry.v[number];
     struct quick q = {.entry = number, .part = e->o->part->idx, .run_us = e->o->limit_min_us};
     /* What counts cannot tell about is always tried: jobs that may start in several partitions or with others, on nodes shared by users. */
-    bool plain = e->c->n == 1 && !e->lane->het && e->o->nvariants > 0 && !e->o->mode.share && !e->o->mode.user_only;
-    if (!plain)
+    q.plain =
+        e->c->n == 1 && !e->lane->het && e->o->nvariants > 0 && !e->o->mode.share && !e->o->mode.user_only;
+    if (!q.plain)
         return q;
-    int64_t cpus, mem, gres;
-    uint32_t dim;
-    least_of(p, e, &cpus, &mem, &dim, &gres);
+    struct screen least = e->o->variant[0].screen;
     q.nodes = e->o->variant[0].lay.nmin;
-    for (size_t i = 0; i < e->o->nvariants; i++)
-        q.nodes = e->o->variant[i].lay.nmin < q.nodes ? e->o->variant[i].lay.nmin : q.nodes;
-    q.cpu = (uint8_t)bucket_of(p->w, DIM_CPU, cpus);
-    q.mem = (uint8_t)bucket_of(p->w, DIM_MEM, mem);
-    q.gres = (uint8_t)bucket_of(p->w, dim, gres);
-    q.dim = dim;
+    for (size_t i = 1; i < e->o->nvariants; i++) {
+        const struct variant *v = &e->o->variant[i];
+        q.nodes = v->lay.nmin < q.nodes ? v->lay.nmin : q.nodes;
+        least.cpu = lesser(least.cpu, v->screen.cpu);
+        least.mem = lesser(least.mem, v->screen.mem);
+        least.gres = least.dim == v->screen.dim ? lesser(least.gres, v->screen.gres) : 0;
+    }
+    q.cpu = least.cpu;
+    q.mem = least.mem;
+    q.gres = least.gres;
+    q.dim = least.dim;
     return q;
 }
 
 bool live_may_fit(const struct pass *p, const struct quick *q)
 {
     const struct world *w = p->w;
-    int64_t end = time_add(w->now_us, q->run_us);
-    /* A run that ends before any promise begins does not see them; one that ends after all have begun sees all. */
-    const struct counts_of *c = w->count[end > w->last_promise_us && w->promised.n > 0 ? COUNT_EVER : COUNT_NOW];
-    return c[DIM_CPU].nodes[q->cpu] >= q->nodes && c[q->dim].nodes[q->gres] >= q->nodes && c[DIM_MEM].nodes[q->mem] >= q->nodes;
+    if (q->wake > w->freed)
+        return false;
+    const struct counts_of *c = w->count[counts_which(w, time_add(w->now_us, q->run_us))];
+    return c[DIM_CPU].nodes[q->cpu] >= q->nodes && c[q->dim].nodes[q->gres] >= q->nodes &&
+           c[DIM_MEM].nodes[q->mem] >= q->nodes;
 }
 
 /* ---- the array ---- */

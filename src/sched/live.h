@@ -7,7 +7,9 @@
 struct wjob *lane_next(const struct pass *p, const struct lane *l);
 void lane_advance(struct pass *p, const struct lane *l);
 void live_build(struct pass *p);
-void live_refresh(struct pass *p, size_t i); /* entry i's lane has another next job: puts it where it belongs, or takes it out */
+void live_refresh(
+    struct pass *p,
+    size_t i); /* entry i's lane has another next job: puts it where it belongs, or takes it out */
 void live_remove(struct pass *p, size_t i);
 
 /* Could the entry be placed, as far as counts tell? */

@@ -20,9 +20,11 @@ struct entry {
 /* An entry in the order, with what tells fast that it cannot be placed: nodes with at least so much, in buckets. */
 struct quick {
     int64_t run_us;
+    uint64_t wake; /* it cannot be placed before so much came free (world.freed) */
     uint32_t entry, part, dim;
-    int32_t nodes;          /* 0 = not known: try */
+    int32_t nodes; /* 0 = not known: try */
     uint8_t cpu, mem, gres;
+    bool plain; /* counts tell about it */
 };
 
 /* What the last pass found about a class in one of its partitions. */
@@ -86,11 +88,11 @@ struct pass {
     bool again;  /* a promise was taken back: the step must be made once more */
     bool future; /* past the present: starts are foreseen, not made */
     uint32_t step;
-    uint64_t cost;          /* of the forecast, in units of work done */
-    VEC(struct entry) entry;     /* all there ever were in this pass */
-    VEC(struct quick) live;      /* those that still wait, in order */
-    size_t *pos;            /* by lane: jobs done with */
-    uint32_t *left;         /* by lane: elements left of the next job */
+    uint64_t cost;           /* of the forecast, in units of work done */
+    VEC(struct entry) entry; /* all there ever were in this pass */
+    VEC(struct quick) live;  /* those that still wait, in order */
+    size_t *pos;             /* by lane: jobs done with */
+    uint32_t *left;          /* by lane: elements left of the next job */
     VEC(struct promised) promise;
     bool *served; /* by partition: its first blocked job has a promise */
     VEC(struct het) het;

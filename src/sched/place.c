@@ -19,6 +19,7 @@ struct placing {
     struct option *o;
     struct variant *v;
     int64_t start_us, end_us;
+    uint64_t lacks; /* nodes that must come free before the variant can start, at least; 0 = not known */
 };
 
 static uint64_t clip(int64_t value, uint64_t most)
@@ -90,18 +91,48 @@ static void candidate(struct placing *p, uint32_t node)
     vec_push(&w->key, node_key_of(p, node, row));
 }
 
+/* Could be a candidate now, by word of 64 nodes. */
+static uint64_t screened(const struct placing *p, int which, size_t word)
+{
+    return counts_screen(p->w, which, p->v, word) & p->w->open[word] &
+           (p->c->allowed ? p->c->allowed[word] : UINT64_MAX);
+}
+
+static void candidates_of(struct placing *p, size_t word, uint64_t bits)
+{
+    for (; bits; bits &= bits - 1) {
+        uint32_t node = (uint32_t)(word * 64 + (size_t)__builtin_ctzll(bits));
+        if (world_group_has(p->v, p->w->cl->node.v[node]->group))
+            candidate(p, node);
+    }
+}
+
+/* Too few nodes stand the first look: so many more must come free. */
+static bool too_few(struct placing *p, int which)
+{
+    int64_t nodes = 0;
+    for (size_t i = 0; i < BIT_WORDS(p->w->nnodes) && nodes < p->v->lay.nmin; i++)
+        nodes += __builtin_popcountll(screened(p, which, i));
+    p->lacks = (uint64_t)(nodes < p->v->lay.nmin ? p->v->lay.nmin - nodes : 0);
+    return p->lacks > 0;
+}
+
 static void candidates(struct placing *p)
 {
     struct world *w = p->w;
-    bool idle_only = p->start_us <= w->now_us && !p->o->mode.user_only && w->cl->policy.share_max == 1;
-    const uint64_t *from = idle_only ? w->open : w->up, *allowed = p->c->allowed;
     vec_clear(&w->key);
+    if (p->start_us > w->now_us || p->o->mode.user_only || p->o->mode.share) {
+        for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
+            candidates_of(p, i, w->up[i] & (p->c->allowed ? p->c->allowed[i] : UINT64_MAX));
+        return;
+    }
+    int which = counts_which(w, p->end_us);
+    if (too_few(p, which))
+        return;
     for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-        for (uint64_t bits = from[i] & (allowed ? allowed[i] : UINT64_MAX); bits; bits &= bits - 1) {
-            uint32_t node = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits));
-            if (world_group_has(p->v, w->cl->node.v[node]->group))
-                candidate(p, node);
-        }
+        candidates_of(p, i, screened(p, which, i));
+    if (w->key.n < (size_t)p->v->lay.nmin)
+        p->lacks = (size_t)p->v->lay.nmin - w->key.n;
 }
 
 /* ---- selection ---- */
@@ -365,16 +396,22 @@ bool world_place(struct world *w, const struct compiled *c, struct option *o, in
                  int64_t end_us, struct placement *ret)
 {
     struct placing p = {.w = w, .c = c, .o = o, .start_us = start_us, .end_us = end_us};
+    w->missing = 0;
     if (!licences_free(&p))
         return false;
+    uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < o->nvariants; i++) {
         p.v = &o->variant[i];
+        p.lacks = 0;
         candidates(&p);
-        if (!pick(&p))
+        if (!pick(&p)) {
+            least = p.lacks < least ? p.lacks : least;
             continue;
+        }
         placement_fill(&p, ret);
         return true;
     }
+    w->missing = o->nvariants > 0 ? least : 0;
     return false;
 }
 

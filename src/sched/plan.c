@@ -168,7 +168,7 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
             vec_push(&p->v->late, e->job->w.job_id);
         return SKIPPED;
     }
-    p->cost++;
+    p->w->missing = 0;
     if (p->future && is_promised(p, e->job))
         return BLOCKED;
     if (try_start(p, e))
@@ -201,7 +201,8 @@ static bool blocked_at_sight(struct pass *p, const struct quick *q)
     if (p->future)
         return p->served[q->part];
     const struct entry *e = &p->entry.v[q->entry];
-    if (!p->served[q->part] || e->o->never != REASON_NONE || e->job->w.deadline_us > 0 || !pass_reachable(p, e->c, e->o))
+    if (!p->served[q->part] || e->o->never != REASON_NONE || e->job->w.deadline_us > 0 ||
+        !pass_reachable(p, e->c, e->o))
         return false;
     pass_note(p, e, blocked_reason(p, e));
     return true;
@@ -230,6 +231,8 @@ static void step_once(struct pass *p)
             live_remove(p, i);
         } else if (out == BLOCKED) {
             e->o->stamp = p->step;
+            if (p->live.v[i].plain && e->o->limit_min_us == e->o->limit_us)
+                p->live.v[i].wake = p->w->freed + p->w->missing;
             i++;
         } else if (out == SKIPPED) {
             lane_advance(p, e->lane);

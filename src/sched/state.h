@@ -32,6 +32,8 @@ struct use {
 typedef VEC(uint32_t) u32_vec;
 typedef VEC(uint64_t) bits_vec;
 
+#define BUCKETS 128 /* into which amounts are sorted where only a first look is taken */
+
 static inline bool bit_get(const uint64_t *bits, size_t i)
 {
     return bits[i / 64] >> (i % 64) & 1;
@@ -214,6 +216,7 @@ struct cluster {
     VEC(struct spart *) part; /* by idx; entries that are gone stay */
     struct map_str *part_of;
     int64_t *free;       /* node.n × dim.n: what is free, exact; may be negative after a node shrank */
+    uint8_t *shift;      /* by dimension: bits of an amount below the resolution of the buckets */
     bool unsettled;      /* nodes, partitions or dimensions changed: settle before use */
     uint64_t version;    /* of the configuration: classes made for an older one are made again */
     uint64_t up_version; /* changes when a node becomes available or not */
@@ -233,6 +236,12 @@ struct cluster {
 /* Brings numbering, groups and free amounts up to date after nodes or partitions changed. A cache behind a const cluster: nothing that a
  * caller can see changes. */
 struct cluster *cluster_settle(const struct cluster *cl);
+
+static inline uint8_t bucket_of(const struct cluster *cl, uint32_t dim, int64_t amount)
+{
+    int64_t b = amount <= 0 ? 0 : amount >> cl->shift[dim];
+    return b < BUCKETS ? (uint8_t)b : BUCKETS - 1;
+}
 
 static inline int64_t *node_free(const struct cluster *cl, const struct snode *n)
 {

@@ -381,6 +381,7 @@ static void promise_forget(struct world *w, uint32_t job)
         i++;
     vec_remove(&w->promised, i);
     counts_promises(w);
+    w->freed += w->job.v[job].n;
 }
 
 uint32_t world_promise(struct world *w, const struct compiled *c, const struct placement *p, uint64_t name,
@@ -402,6 +403,7 @@ void world_undo(struct world *w, uint32_t job)
         unchain(w, &w->work[w->take.v[t].node], t);
         amounts_add(w, &w->take.v[t], 1);
         open_refresh(w, w->take.v[t].node);
+        w->freed++;
     }
     j->n = 0;
 }
@@ -439,6 +441,7 @@ void world_advance(struct world *w, int64_t now_us)
             unchain(w, &w->work[node], t);
             amounts_add(w, &w->take.v[t], 1);
             open_refresh(w, node);
+            w->freed++;
         }
     }
     w->now_us = now_us;

@@ -36,7 +36,6 @@ struct stair {
 /* How many nodes have at least so much of a dimension: now, and now and for ever (promises considered). Amounts are counted in 128 buckets. A
  * request that needs more nodes than there are with what it needs of any one dimension cannot be placed, which is found out in a few
  * nanoseconds; the rest is tried. */
-#define BUCKETS 128
 enum { COUNT_NOW, COUNT_EVER, COUNTS };
 struct counts_of {
     int32_t nodes[BUCKETS];
@@ -46,16 +45,20 @@ struct world {
     const struct cluster *cl;
     size_t nnodes, nall, dims;
     int64_t now_us;
-    int64_t *free;     /* nall × dims, at now_us */
-    uint64_t *open;    /* bitmap of nodes that take work and have a CPU or a share of one free now */
-    uint64_t *up;      /* bitmap of nodes that take work */
-    uint32_t *work;    /* by node: first take of running work, by end */
-    uint32_t *kept;    /* by node: first take of promises, by start */
+    int64_t *free;          /* nall × dims, at now_us */
+    uint64_t *open;         /* bitmap of nodes that take work and have a CPU or a share of one free now */
+    uint64_t *up;           /* bitmap of nodes that take work */
+    uint32_t *work;         /* by node: first take of running work, by end */
+    uint32_t *kept;         /* by node: first take of promises, by start */
     VEC(uint32_t) promised; /* promises in force */
     struct counts_of *count[COUNTS]; /* by dimension */
-    uint8_t *bucket[COUNTS];         /* by node and dimension: where it is counted */
-    uint8_t *shift;                  /* by dimension: bits of an amount below the resolution of the buckets */
-    int64_t first_promise_us, last_promise_us; /* starts of promises in force; INT64_MAX and INT64_MIN without any */
+    uint8_t *bucket[COUNTS];         /* by dimension and node: where it is counted */
+    size_t padded;                   /* nodes in a row of `bucket`, a multiple of 64 */
+    uint64_t freed;                  /* times that something on a node came free or was no longer promised */
+    uint64_t
+        missing; /* of the last world_place that failed: nodes that must come free at least; 0 = not known */
+    int64_t first_promise_us,
+        last_promise_us; /* starts of promises in force; INT64_MAX and INT64_MIN without any */
     VEC(struct wjobs) job;
     VEC(struct wtake) take;
     VEC(struct use) use;
@@ -70,10 +73,17 @@ struct world {
 };
 
 /* counts.c */
+/* Which of the 64 nodes from 64 × word on hold what a unit of the variant takes at least, as far as buckets tell. */
+uint64_t counts_screen(const struct world *w, int which, const struct variant *v, size_t word);
+static inline int counts_which(const struct world *w, int64_t end_us)
+{
+    /* A run that ends before any promise begins does not see them; one that ends after all have begun sees all. */
+    return w->promised.n > 0 && end_us > w->last_promise_us ? COUNT_EVER : COUNT_NOW;
+}
 void counts_init(struct world *w);
 void counts_done(struct world *w);
-void counts_touch(struct world *w, uint32_t node);  /* after what is free or promised there changed */
-void counts_promises(struct world *w);              /* after promises came or went: when the first and last begin */
+void counts_touch(struct world *w, uint32_t node); /* after what is free or promised there changed */
+void counts_promises(struct world *w); /* after promises came or went: when the first and last begin */
 
 struct placed {
     uint32_t node;
@@ -115,11 +125,6 @@ void world_advance(struct world *w, int64_t now_us); /* ends all work that ends 
 static inline bool world_group_has(const struct variant *v, const struct group *g)
 {
     return bit_get(v->groups, g->idx);
-}
-static inline uint32_t bucket_of(const struct world *w, uint32_t dim, int64_t amount)
-{
-    int64_t b = amount <= 0 ? 0 : amount >> w->shift[dim];
-    return b < BUCKETS ? (uint32_t)b : BUCKETS - 1;
 }
 static inline int64_t time_add(int64_t at, int64_t span)
 {

@@ -1,0 +1,214 @@
+/* How long the planner takes. Rows of issue 3: sched-5k, sched-100k, an event on that state; and how the time grows with nodes, jobs and shapes.
+ * Usage: sched_bench [ROW]. Prints "name | figure unit | goal". */
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "base/vec.h"
+#include "sched/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NOW (INT64_C(1000000) * USEC_PER_SEC)
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+struct bench {
+    struct cluster *cl;
+    struct plan *plan;
+    struct rng rng;
+    struct job_request *shape;
+    size_t nshapes;
+    uint64_t next_id;
+    VEC(uint64_t) running;
+    VEC(uint32_t) shape_of; /* by job id */
+};
+
+static void nodes_make(struct bench *b, size_t n)
+{
+    char name[32];
+    for (size_t i = 1; i <= n; i++) {
+        snprintf(name, sizeof name, "n%zu", i);
+        struct node node = {.name = name, .state = NODE_UP, .cpus = 64, .sockets = 2, .cores_per_socket = 32, .threads_per_core = 1,
+                            .memory_mib = 512000, .gres = "gpu:a100:8", .weight = 1};
+        if (i % 4 == 0)
+            node.gres = NULL;
+        cluster_put_node(b->cl, &node, NULL);
+    }
+    struct partition p = {.name = "main", .nodes = "ALL", .is_default = true, .priority_tier = 1, .priority_job_factor = 1};
+    cluster_put_partition(b->cl, &p, NULL);
+}
+
+static void bench_open(struct bench *b, size_t nodes)
+{
+    *b = (struct bench){.cl = cluster_new(), .plan = plan_new(), .rng = {42}, .next_id = 1};
+    nodes_make(b, nodes);
+}
+
+static void bench_close(struct bench *b)
+{
+    plan_free(b->plan);
+    cluster_free(b->cl);
+    free(b->shape);
+    vec_done(&b->running);
+    vec_done(&b->shape_of);
+}
+
+/* 1 to 64 nodes, five limits, and parts of nodes of different kinds: `n` different shapes. */
+static void shapes_make(struct bench *b, size_t n, int32_t widest)
+{
+    static const int64_t hours[] = {1, 2, 4, 8, 24};
+    static const char *const gpus[] = {NULL, "1", "2", "4", "8"};
+    b->shape = xcalloc(n, sizeof b->shape[0]);
+    b->nshapes = n;
+    for (size_t i = 0; i < n; i++) {
+        struct job_request *q = &b->shape[i];
+        *q = (struct job_request){.partition = "main",
+                                  .min_nodes = (int32_t)rng_range(&b->rng, 1, widest),
+                                  .ntasks_per_node = 1,
+                                  .cpus_per_task = (int32_t)rng_range(&b->rng, 1, 64),
+                                  .gpus_per_node = gpus[rng_below(&b->rng, 5)],
+                                  .mem_per_node_mib = 1000 * rng_range(&b->rng, 1, 400),
+                                  .time_limit_us = hours[rng_below(&b->rng, 5)] * USEC_PER_HOUR};
+    }
+}
+
+static void submit(struct bench *b, uint32_t shape)
+{
+    struct waiting w = {.job_id = b->next_id++,
+                        .req = &b->shape[shape],
+                        .uid = 1000 + (uint32_t)rng_below(&b->rng, 500),
+                        .elements = 1,
+                        .submit_us = NOW - 3600 * USEC_PER_SEC + (int64_t)b->next_id,
+                        .eligible_us = NOW - 3600 * USEC_PER_SEC + (int64_t)b->next_id};
+    while (b->shape_of.n < b->next_id)
+        vec_push(&b->shape_of, 0);
+    b->shape_of.v[w.job_id] = shape;
+    cluster_wait(b->cl, &w);
+}
+
+static void starts_apply(struct bench *b, int64_t now, bool ragged)
+{
+    for (size_t i = 0; i < b->plan->nstarts; i++) {
+        const struct plan_start *s = &b->plan->start[i];
+        int64_t limit = ragged ? rng_range(&b->rng, 60, s->limit_us / USEC_PER_SEC) * USEC_PER_SEC : s->limit_us;
+        cluster_start(b->cl, s->job_id, &b->shape[b->shape_of.v[s->job_id]], 1000, "main", &s->alloc, now, now + limit);
+        cluster_unwait(b->cl, s->job_id);
+        vec_push(&b->running, s->job_id);
+    }
+}
+
+static size_t planned(const struct bench *b, uint64_t from)
+{
+    size_t n = 0;
+    struct plan_wait w;
+    for (uint64_t id = from; id < b->next_id; id++)
+        n += plan_wait_of(b->plan, b->cl, id, &w) && w.planned_us > 0;
+    return n;
+}
+
+static void row(const char *name, double figure, const char *unit, const char *goal)
+{
+    printf("%-34s | %10.2f %-9s | %s\n", name, figure, unit, goal);
+    fflush(stdout);
+}
+
+/* A cluster that is full, and `jobs` waiting jobs. Returns the time of a full pass. */
+static double full_pass(size_t nodes, size_t jobs, size_t shapes, int32_t widest, struct bench *b, size_t *ret_planned)
+{
+    bench_open(b, nodes);
+    shapes_make(b, shapes, widest);
+    for (size_t i = 0; i < nodes; i++)
+        submit(b, (uint32_t)rng_below(&b->rng, shapes));
+    struct budget few = {.promises = 1};
+    sched_plan(b->cl, NOW, &few, b->plan);
+    starts_apply(b, NOW, true);
+    for (uint64_t id = 1; id < b->next_id; id++)
+        cluster_unwait(b->cl, id);
+    uint64_t from = b->next_id;
+    for (size_t i = 0; i < jobs; i++)
+        submit(b, shapes == jobs ? (uint32_t)i : (uint32_t)rng_below(&b->rng, shapes));
+    plan_free(b->plan);
+    b->plan = plan_new();
+    double start = now_ms();
+    sched_plan(b->cl, NOW, NULL, b->plan);
+    double took = now_ms() - start;
+    if (ret_planned)
+        *ret_planned = planned(b, from) + b->plan->nstarts;
+    return took;
+}
+
+static void sched_5k(void)
+{
+    struct bench b;
+    size_t n;
+    row("sched-5k full pass", full_pass(1000, 5000, 5000, 64, &b, &n), "ms", "<= 100");
+    row("sched-5k planned starts", (double)n, "jobs", "5000");
+    bench_close(&b);
+}
+
+static int double_order(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void sched_100k(void)
+{
+    struct bench b;
+    size_t n;
+    row("sched-100k full pass", full_pass(10000, 100000, 40, 16, &b, &n), "ms", "<= 500");
+    row("sched-100k planned starts", (double)n, "jobs", "100000");
+    starts_apply(&b, NOW, false);
+    double took[200];
+    for (size_t i = 0; i < 200; i++) {
+        int64_t now = NOW + (int64_t)i * 1000;
+        double start = now_ms();
+        if (i % 2)
+            submit(&b, (uint32_t)rng_below(&b.rng, b.nshapes));
+        else
+            cluster_release(b.cl, b.running.v[i]);
+        sched_plan(b.cl, now, NULL, b.plan);
+        starts_apply(&b, now, false);
+        took[i] = now_ms() - start;
+    }
+    qsort(took, 200, sizeof took[0], double_order);
+    row("sched-100k event, median", took[100], "ms", "<= 5");
+    row("sched-100k event, p99", took[198], "ms", "");
+    bench_close(&b);
+}
+
+static void growth(void)
+{
+    struct bench b;
+    const size_t base[3] = {300, 2000, 40};
+    static const char *const what[] = {"nodes x10", "jobs x10", "shapes x10"};
+    double one = full_pass(base[0], base[1], base[2], 16, &b, NULL);
+    bench_close(&b);
+    row("growth: 300 nodes, 2,000 jobs, 40 shapes", one, "ms", "");
+    for (int k = 0; k < 3; k++) {
+        size_t v[3] = {base[0], base[1], base[2]};
+        v[k] *= 10;
+        double ten = full_pass(v[0], v[1], v[2], 16, &b, NULL);
+        bench_close(&b);
+        row(what[k], ten / one, "times", "");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = argc > 1 ? argv[1] : "";
+    if (!*only || strcmp(only, "sched-5k") == 0)
+        sched_5k();
+    if (!*only || strcmp(only, "sched-100k") == 0)
+        sched_100k();
+    if (!*only || strcmp(only, "growth") == 0)
+        growth();
+    return 0;
+}
