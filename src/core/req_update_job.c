@@ -1,212 +1,330 @@
-/* update_job: what scontrol update JobId=… changes. A request that would be refused changes nothing: values are tried on a copy first. */
+/* update_job: what scontrol update JobId=… changes. A refused update changes nothing: the new values are put on a copy of what was asked, the copy is checked as a
+ * submission would be, and only then the record takes it. */
 #include "core/inside.h"
 
 #include <string.h>
 
 struct update {
     const struct msg_update_job *m;
-    const struct job_spec *values;   /* NULL if none are given */
-    struct str detail;
+    const struct job_spec *values; /* NULL if none are given */
+    /* of the job at hand */
+    struct job_spec trial;
+    enum job_reason barred;
+    const char *barred_why;
+    bool limit; /* the time limit changes, to trial.req.time_limit_us */
 };
 
 static bool given(const struct update *u, const char *field)
 {
-    return list_has(u->m->fields, field);
+    return u->values && list_has(u->m->fields, field);
 }
 
-static bool touches(const struct update *u, const struct fields *t)
+static bool touches_request(const struct update *u)
 {
-    for (size_t i = 0; i < t->n; i++)
-        if (given(u, t->field[i].name))
+    for (size_t i = 0; u->values && i < job_request_fields.n; i++)
+        if (given(u, job_request_fields.field[i].name))
+            return true;
+    return u->limit;
+}
+
+static bool runs(const struct jobrec *r)
+{
+    return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
+}
+
+static enum refusal refuse(enum refusal refusal, const char *sentence, const char **detail)
+{
+    *detail = sentence;
+    return refusal;
+}
+
+/* ---- which fields ---------------------------------------------------------------------------------------------------------- */
+
+/* Facts about the submission. */
+static const char *const fixed[] = {"array",     "batch",       "submit_line", "alloc_host",
+                                    "no_effect", "umask_plus1", "rlimits",     "get_user_env"};
+/* Fields that may change while the job runs. */
+static const char *const any_time[] = {"time_limit_us", "comment", "wckey", "mail_types",
+                                       "mail_user",     "requeue", "extra", "name"};
+
+static bool among(const char *const *names, size_t n, struct span name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (span_is(name, names[i]))
             return true;
     return false;
 }
 
-static enum refusal refuse(struct update *u, enum refusal refusal, const char *sentence, const char **detail)
-{
-    str_clear(&u->detail);
-    str_add(&u->detail, sentence);
-    *detail = str_text(&u->detail);
-    return refusal;
-}
-
-/* Fields that may change while the job runs. */
-static const char *const any_time[] = {"time_limit_us", "comment", "wckey", "mail_types", "mail_user", "requeue", "extra", "name", "priority_asked", "nice"};
-
 static bool only_any_time(const struct update *u)
 {
     struct span rest = span_of(u->m->fields), piece;
-    while (u->m->fields && span_next(&rest, ',', &piece)) {
-        bool fine = false;
-        for (size_t i = 0; i < ARRAY_LEN(any_time) && !fine; i++)
-            fine = span_is(span_trim(piece), any_time[i]);
-        if (!fine)
+    while (u->m->fields && span_next(&rest, ',', &piece))
+        if (!among(any_time, ARRAY_LEN(any_time), piece))
             return false;
-    }
     return true;
 }
 
-static enum refusal rights_check(struct core *c, struct jobrec *r, struct update *u, const char **detail)
-{
-    bool operates = peer_operates(c, c->peer);
-    int64_t limit = r->j.limit_us ? r->j.limit_us : r->j.spec.req.time_limit_us;
-    bool started = r->j.state != JOB_PENDING;
-    if (!job_live(r))
-        return REFUSE_ALREADY_DONE;
-    if (started && !only_any_time(u))
-        return refuse(u, REFUSE_NOT_PENDING, "the job has started: only its time limit, comment, name, mail, requeue flag and priority may still change", detail);
-    if (operates)
-        return REFUSE_NONE;
-    if (started && given(u, "time_limit_us") && limit != TIME_UNLIMITED && u->values->req.time_limit_us > limit)
-        return refuse(u, REFUSE_ACCESS_DENIED, "only operators may raise the limit of a running job; you may lower it", detail);
-    if (started && u->m->time_limit_add_us > 0)
-        return refuse(u, REFUSE_ACCESS_DENIED, "only operators may raise the limit of a running job; you may lower it", detail);
-    if (given(u, "priority_asked") && u->values->priority_asked)
-        return refuse(u, REFUSE_ACCESS_DENIED, "only operators may set a priority; --nice lowers it", detail);
-    if (given(u, "nice") && u->values->nice < r->j.spec.nice && u->values->nice < 0)
-        return refuse(u, REFUSE_ACCESS_DENIED, "only operators may set a negative nice value", detail);
-    if (u->m->admin_comment)
-        return refuse(u, REFUSE_ACCESS_DENIED, "only operators may set AdminComment", detail);
-    return REFUSE_NONE;
-}
-
-static void field_copy(const struct field *f, void *to, const void *from)
-{
-    switch (f->type) {
-    case FIELD_BOOL:
-        *(bool *) field_ptr(f, to) = *(const bool *) field_ptr(f, from);
-        break;
-    case FIELD_I32:
-    case FIELD_U32:
-    case FIELD_ENUM:
-        memcpy(field_ptr(f, to), field_ptr(f, from), sizeof(int32_t));
-        break;
-    case FIELD_I64:
-    case FIELD_U64:
-    case FIELD_TIME:
-    case FIELD_SPAN:
-    case FIELD_MIB:
-        memcpy(field_ptr(f, to), field_ptr(f, from), sizeof(int64_t));
-        break;
-    case FIELD_TEXT:
-        memcpy(field_ptr(f, to), field_ptr(f, from), sizeof(const char *));
-        break;
-    case FIELD_BLOB:
-    case FIELD_LIST:
-        break;
-    }
-}
-
-/* The request as it would be, checked against the cluster's limits. */
-static enum refusal request_check(struct core *c, struct jobrec *r, struct update *u, struct job_spec *trial, const char **detail)
-{
-    struct str why = STR_INIT;
-    enum job_reason barred = REASON_NONE;
-    if (!touches(u, &job_request_fields) || r->j.state != JOB_PENDING)
-        return REFUSE_NONE;
-    enum refusal refusal = sched_check(c->cluster, &trial->req, r->j.user_id, c->peer->groups, &barred, &why);
-    if (refusal)
-        refuse(u, refusal, str_text(&why), detail);
-    else
-        r->barred = barred;
-    str_done(&why);
-    return refusal;
-}
-
-static void spec_apply(struct core *c, struct jobrec *r, const struct update *u, const struct job_spec *trial)
-{
-    bool renamed = given(u, "name");
-    if (renamed)
-        live_index(c, r, false);
-    for (size_t i = 0; i < job_spec_fields.n; i++) {
-        const struct field *f = &job_spec_fields.field[i];
-        bool request = fields_find(&job_request_fields, f->name) >= 0;
-        if (text_is(f->name, "dependency") || (!request && !given(u, f->name)))
-            continue;
-        if (f->type == FIELD_TEXT)
-            text_set(c, field_ptr(f, &r->j.spec), *(const char *const *) field_ptr(f, trial));
-        else
-            field_copy(f, &r->j.spec, trial);
-    }
-    if (renamed)
-        live_index(c, r, true);
-}
-
-static void limit_apply(struct core *c, struct jobrec *r, int64_t limit_us)
-{
-    r->j.spec.req.time_limit_us = limit_us;
-    if (r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED)
-        return;
-    r->j.limit_us = limit_us;
-    int64_t end = job_limit_end(c, r);
-    cluster_set_end(c->cluster, r->j.id, end == INT64_MAX ? TIME_UNLIMITED : end);
-    r->warned = false;
-}
-
-static void rest_apply(struct core *c, struct jobrec *r, const struct update *u)
-{
-    const struct msg_update_job *m = u->m;
-    int64_t limit = r->j.limit_us ? r->j.limit_us : r->j.spec.req.time_limit_us;
-    if (given(u, "time_limit_us"))
-        limit_apply(c, r, u->values->req.time_limit_us);
-    if (m->time_limit_add_us && limit != TIME_UNLIMITED)
-        limit_apply(c, r, limit + m->time_limit_add_us > USEC_PER_MIN ? limit + m->time_limit_add_us : USEC_PER_MIN);
-    if (m->end_us && r->j.start_us)
-        limit_apply(c, r, m->end_us > r->j.start_us ? m->end_us - r->j.start_us : USEC_PER_MIN);
-    if (m->admin_comment)
-        text_set(c, &r->j.admin_comment, m->admin_comment);
-    if (m->array_limit_plus1)
-        r->j.array_limit = m->array_limit_plus1 - 1;
-    if (m->reset_accrue)
-        r->j.eligible_us = 0;
-}
-
-static enum refusal update_one(struct core *c, struct jobrec *r, void *ctx, const char **detail)
-{
-    struct update *u = ctx;
-    struct job_spec trial = r->j.spec;
-    struct err err = {0};
-    enum refusal refusal = rights_check(c, r, u, detail);
-    if (refusal)
-        return refusal;
-    for (size_t i = 0; u->values && i < job_spec_fields.n; i++)
-        if (given(u, job_spec_fields.field[i].name))
-            field_copy(&job_spec_fields.field[i], &trial, u->values);
-    refusal = u->values ? request_check(c, r, u, &trial, detail) : REFUSE_NONE;
-    if (refusal)
-        return refusal;
-    if (u->values && given(u, "dependency") && !dependencies_set(c, r, u->values->dependency, &err))
-        return refuse(u, REFUSE_DEPENDENCY, err.text, detail);
-    if (u->values)
-        spec_apply(c, r, u, &trial);
-    rest_apply(c, r, u);
-    eligible_update(c, r);
-    timer_arm(c, r);
-    job_save(c, r);
-    plan_soon(c);
-    return REFUSE_NONE;
-}
-
-static const char *field_unknown(const struct msg_update_job *m, struct arena *a)
+/* The first field that is not there or never changes; NULL = all are fine. */
+static const char *field_wrong(const struct msg_update_job *m, struct arena *a)
 {
     struct span rest = span_of(m->fields), piece;
     while (m->fields && span_next(&rest, ',', &piece)) {
         const char *name = arena_strndup(a, piece.data, piece.len);
-        if (piece.len && fields_find(&job_spec_fields, name) < 0)
+        if (fields_find(&job_spec_fields, name) < 0 || among(fixed, ARRAY_LEN(fixed), piece))
             return name;
     }
     return NULL;
 }
 
+/* ---- checks ---------------------------------------------------------------------------------------------------------------- */
+
+/* What the time limit becomes by TimeLimit=, TimeLimit+=, TimeLimit-= or EndTime=. */
+static enum refusal limit_find(const struct jobrec *r, struct update *u, const char **detail)
+{
+    const struct msg_update_job *m = u->m;
+    int64_t limit = runs(r) ? r->j.limit_us : r->j.spec.req.time_limit_us;
+    u->limit = given(u, "time_limit_us") || m->time_limit_add_us || m->end_us;
+    if (given(u, "time_limit_us"))
+        limit = u->values->req.time_limit_us;
+    if (m->time_limit_add_us && !limit)
+        return refuse(REFUSE_TIME_LIMIT,
+                      "the job has its partition's default limit: give the new limit itself", detail);
+    if (m->time_limit_add_us && limit != TIME_UNLIMITED)
+        limit = limit + m->time_limit_add_us > USEC_PER_MIN ? limit + m->time_limit_add_us : USEC_PER_MIN;
+    if (m->end_us && !runs(r))
+        return refuse(REFUSE_NOT_RUNNING, "EndTime is of a running job; a waiting one has a TimeLimit",
+                      detail);
+    if (m->end_us)
+        limit = m->end_us - r->j.start_us - r->j.suspended_us;
+    if (u->limit && runs(r) && limit <= 0)
+        return refuse(REFUSE_TIME_LIMIT, "a running job needs a limit above 0; `scancel` ends it", detail);
+    if (u->limit)
+        u->trial.req.time_limit_us = limit;
+    return REFUSE_NONE;
+}
+
+static enum refusal operator_check(const struct jobrec *r, const struct update *u, const char **detail)
+{
+    if (u->limit && runs(r) && u->trial.req.time_limit_us > r->j.limit_us)
+        return refuse(REFUSE_ACCESS_DENIED,
+                      "only operators may raise the limit of a running job; you may lower it", detail);
+    if (given(u, "priority_asked") && u->values->priority_asked)
+        return refuse(
+            REFUSE_ACCESS_DENIED,
+            "only operators may set a priority; Nice= lowers it, `scontrol top` reorders your own jobs",
+            detail);
+    if (given(u, "nice") && u->values->nice < 0 && u->values->nice < r->j.spec.nice)
+        return refuse(REFUSE_ACCESS_DENIED, "only operators may set a negative nice value", detail);
+    if (given(u, "hold") && !u->values->hold && r->j.spec.hold && r->j.reason == REASON_HELD_ADMIN)
+        return refuse(REFUSE_ACCESS_DENIED,
+                      "an administrator holds this job; only an operator can release it", detail);
+    if (u->m->admin_comment)
+        return refuse(REFUSE_ACCESS_DENIED, "only operators may set AdminComment", detail);
+    return REFUSE_NONE;
+}
+
+static enum refusal values_check(const struct core *c, const struct jobrec *r, const struct update *u,
+                                 const char **detail)
+{
+    const struct job_spec *t = &u->trial;
+    const char *const names[] = {t->name, t->req.account, t->req.qos, t->wckey};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (names[i] && strlen(names[i]) > 4 * LIMIT_NAME_BYTES)
+            return refuse(REFUSE_TOO_LARGE,
+                          "names of jobs, accounts, QOS and workload keys are at most 1024 bytes long",
+                          detail);
+    if (given(u, "deadline_us") && t->deadline_us && t->deadline_us <= c->now_us)
+        return refuse(REFUSE_BEGIN_TIME, "the deadline has passed already", detail);
+    if (t->deadline_us && t->begin_us >= t->deadline_us)
+        return refuse(REFUSE_BEGIN_TIME, "the job may begin only after its deadline", detail);
+    if (u->m->array_limit_plus1 && !r->j.array_job_id)
+        return refuse(REFUSE_INVALID_ARRAY, "ArrayTaskThrottle is of arrays; this job is none", detail);
+    return REFUSE_NONE;
+}
+
+/* The request as it would be, against the cluster and its limits. */
+static enum refusal request_check(struct core *c, const struct jobrec *r, struct update *u,
+                                  const char **detail)
+{
+    const char *groups = c->peer->uid == r->j.user_id ? c->peer->groups : NULL;
+    struct str why = STR_INIT;
+    u->barred = r->barred;
+    u->barred_why = r->j.reason_detail;
+    if (r->j.state != JOB_PENDING || !touches_request(u))
+        return REFUSE_NONE;
+    enum refusal refusal = sched_check(c->cluster, &u->trial.req, r->j.user_id, groups, &u->barred, &why);
+    const char *text = arena_strdup(c->fx->arena, str_text(&why));
+    str_done(&why);
+    u->barred_why = u->barred == REASON_NONE ? NULL : text;
+    return refusal ? refuse(refusal, text, detail) : REFUSE_NONE;
+}
+
+/* ---- the change ------------------------------------------------------------------------------------------------------------ */
+
+static size_t field_size(const struct field *f)
+{
+    switch (f->type) {
+    case FIELD_BOOL:
+        return sizeof(bool);
+    case FIELD_I32:
+    case FIELD_U32:
+    case FIELD_ENUM:
+        return sizeof(int32_t);
+    case FIELD_I64:
+    case FIELD_U64:
+    case FIELD_TIME:
+    case FIELD_SPAN:
+    case FIELD_MIB:
+        return sizeof(int64_t);
+    case FIELD_TEXT:
+        return sizeof(const char *);
+    case FIELD_BLOB:
+    case FIELD_LIST:
+        break;
+    }
+    return 0;
+}
+
+/* Memory is asked for in one way: the new way takes the place of the old. */
+static void memory_choose(struct update *u)
+{
+    struct job_request *t = &u->trial.req;
+    bool node = given(u, "mem_per_node_mib"), cpu = given(u, "mem_per_cpu_mib"),
+         gpu = given(u, "mem_per_gpu_mib");
+    if (!node && !cpu && !gpu)
+        return;
+    t->mem_per_node_mib = node ? t->mem_per_node_mib : 0;
+    t->mem_per_cpu_mib = cpu ? t->mem_per_cpu_mib : 0;
+    t->mem_per_gpu_mib = gpu ? t->mem_per_gpu_mib : 0;
+}
+
+static void trial_make(const struct jobrec *r, struct update *u)
+{
+    u->trial = r->j.spec;
+    for (size_t i = 0; i < job_spec_fields.n; i++) {
+        const struct field *f = &job_spec_fields.field[i];
+        if (given(u, f->name))
+            memcpy(field_ptr(f, &u->trial), field_ptr(f, u->values), field_size(f));
+    }
+    memory_choose(u);
+}
+
+/* Dependencies are set by dependencies_set, which alone can still refuse: it comes before this. */
+static void spec_take(struct core *c, struct jobrec *r, const struct update *u)
+{
+    for (size_t i = 0; i < job_spec_fields.n; i++) {
+        const struct field *f = &job_spec_fields.field[i];
+        if (text_is(f->name, "dependency"))
+            continue;
+        if (f->type == FIELD_TEXT)
+            text_set(c, field_ptr(f, &r->j.spec), *(const char *const *)field_ptr(f, &u->trial));
+        else
+            memcpy(field_ptr(f, &r->j.spec), field_ptr(f, &u->trial), field_size(f));
+    }
+}
+
+/* Jobs of the former name may have waited for this one to end. */
+static void rename(struct core *c, struct jobrec *r, const struct update *u)
+{
+    VEC(uint64_t) former = {0};
+    live_index(c, r, false);
+    const struct id_list *same = singleton_list(c, r);
+    for (size_t i = 0; same && i < same->id.n; i++)
+        vec_push(&former, same->id.v[i]);
+    spec_take(c, r, u);
+    live_index(c, r, true);
+    for (size_t i = 0; i < former.n; i++) {
+        struct jobrec *other = job_find(c, former.v[i]);
+        if (other && other != r)
+            eligible_update(c, other);
+    }
+    vec_done(&former);
+}
+
+static void limit_take(struct core *c, struct jobrec *r)
+{
+    r->j.limit_us = r->j.spec.req.time_limit_us;
+    int64_t end = job_limit_end(c, r);
+    cluster_set_end(c->cluster, r->j.id, end == INT64_MAX ? TIME_UNLIMITED : end);
+    /* The warnings belong to a moment before the limit: with a later limit they are due again. */
+    r->warned = r->j.spec.signal && end != INT64_MAX && end - r->j.spec.signal_before_us < c->now_us;
+    r->mailed = 0;
+}
+
+static void hold_take(struct core *c, struct jobrec *r)
+{
+    bool by_admin = peer_operates(c, c->peer) && c->peer->uid != r->j.user_id;
+    r->j.reason = !r->j.spec.hold ? REASON_NONE : by_admin ? REASON_HELD_ADMIN : REASON_HELD_USER;
+}
+
+static void waiting_take(struct core *c, struct jobrec *r, const struct update *u)
+{
+    r->barred = u->barred;
+    text_set(c, &r->j.reason_detail, u->barred_why);
+    if (given(u, "hold"))
+        hold_take(c, r);
+    if (given(u, "dependency") && r->j.reason == REASON_DEPENDENCY_NEVER)
+        r->j.reason = REASON_NONE;
+    bool later = r->j.spec.begin_us > c->now_us || (given(u, "dependency") && r->j.spec.dependency);
+    if (later || u->m->reset_accrue)
+        r->j.eligible_us = 0;
+}
+
+static void record_take_update(struct core *c, struct jobrec *r, const struct update *u)
+{
+    if (given(u, "name"))
+        rename(c, r, u);
+    else
+        spec_take(c, r, u);
+    if (u->m->admin_comment)
+        text_set(c, &r->j.admin_comment, u->m->admin_comment);
+    if (u->m->array_limit_plus1)
+        r->j.array_limit = u->m->array_limit_plus1 - 1;
+    if (u->limit && runs(r))
+        limit_take(c, r);
+    if (r->j.state == JOB_PENDING)
+        waiting_take(c, r, u);
+}
+
+static enum refusal update_one(struct core *c, struct jobrec *r, void *ctx, const char **detail)
+{
+    struct update *u = ctx;
+    struct err err = {0};
+    if (!job_live(r))
+        return REFUSE_ALREADY_DONE;
+    if (r->j.state != JOB_PENDING && !only_any_time(u))
+        return refuse(REFUSE_NOT_PENDING,
+                      "the job has started: only its time limit, name, comments, mail and requeue flag may "
+                      "still change",
+                      detail);
+    trial_make(r, u);
+    enum refusal refusal = limit_find(r, u, detail);
+    if (!refusal && !peer_operates(c, c->peer))
+        refusal = operator_check(r, u, detail);
+    if (!refusal)
+        refusal = values_check(c, r, u, detail);
+    if (!refusal)
+        refusal = request_check(c, r, u, detail);
+    if (refusal)
+        return refusal;
+    if (given(u, "dependency") && !dependencies_set(c, r, u->values->dependency, &err))
+        return refuse(REFUSE_DEPENDENCY, arena_strdup(c->fx->arena, err.text), detail);
+    record_take_update(c, r, u);
+    job_save(c, r);
+    eligible_update(c, r);
+    timer_arm(c, r);
+    plan_soon(c);
+    return REFUSE_NONE;
+}
+
 void req_update_job(struct core *c, const struct msg_update_job *m)
 {
     struct update u = {.m = m, .values = m->values.n ? m->values.v : NULL};
-    const char *unknown = field_unknown(m, c->fx->arena);
-    if (unknown)
-        reply_done(c, REFUSE_UPDATE, arena_printf(c->fx->arena, "\"%s\" is no field of a job that can be changed", unknown));
-    else if (m->fields && !u.values)
+    const char *wrong = field_wrong(m, c->fx->arena);
+    if (wrong)
+        reply_done(c, REFUSE_UPDATE, arena_printf(c->fx->arena, "\"%s\" of a job cannot be changed", wrong));
+    else if (!text_empty(m->fields) && !u.values)
         reply_done(c, REFUSE_BAD_MESSAGE, "fields are named, but no values are given");
     else
         refs_each(c, m->ids, true, update_one, &u);
-    str_done(&u.detail);
 }

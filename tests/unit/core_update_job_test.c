@@ -1,0 +1,319 @@
+/* scontrol update of jobs, as the controller's machine takes it. */
+#include "core_help.h"
+
+static enum refusal change(const char *ids, const char *fields, struct job_spec values)
+{
+    struct msg_update_job m = {.ids = ids, .fields = fields, .values = {&values, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    return refusal();
+}
+
+static enum refusal change_other(struct msg_update_job m)
+{
+    say(1, MSG_UPDATE_JOB, &m);
+    return refusal();
+}
+
+static struct job_spec limit_of(int64_t us)
+{
+    return (struct job_spec){.req = {.time_limit_us = us}};
+}
+
+static uint64_t submit_held(const char *name)
+{
+    struct job_spec s = a_job(name);
+    s.hold = true;
+    return submit(s);
+}
+
+/* Four nodes full, so that the next job waits. */
+static void fill(void)
+{
+    for (int i = 0; i < 4; i++)
+        assert_int_not_equal(submit(a_wide_job("fill")), 0);
+}
+
+static void a_waiting_job_takes_what_is_asked_anew(void **unused)
+{
+    uint64_t id = submit_held("one");
+    struct job_spec v = {.comment = "later", .req = {.ntasks = 4, .partition = "small"}};
+    assert_int_equal(change(ids_of(id), "comment,ntasks,partition", v), REFUSE_NONE);
+    assert_string_equal(job(id)->spec.comment, "later");
+    assert_int_equal(job(id)->spec.req.ntasks, 4);
+    assert_string_equal(job(id)->spec.req.partition, "small");
+    assert_string_equal(job(id)->spec.name, "one");
+    assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_string_equal(job(id)->nodes, "n1");
+    assert_int_equal(job(id)->alloc_cpus, 4);
+}
+
+static void a_refused_update_changes_nothing(void **unused)
+{
+    uint64_t id = submit_held("one");
+    struct job_spec v = {.comment = "lost", .req = {.ntasks = 4000}};
+    uint64_t before = core_hash(w.c);
+    assert_int_equal(change(ids_of(id), "comment,ntasks", v), REFUSE_NODE_CONFIG);
+    assert_non_null(answer()->detail);
+    v = (struct job_spec){.comment = "lost", .dependency = "afterok:9999"};
+    assert_int_equal(change(ids_of(id), "comment,dependency", v), REFUSE_DEPENDENCY);
+    assert_int_equal(change(ids_of(id), "time_limit_us", limit_of(3 * USEC_PER_HOUR)), REFUSE_TIME_LIMIT);
+    assert_int_equal(change(ids_of(id), "no_such_field", v), REFUSE_UPDATE);
+    assert_int_equal(change(ids_of(id), "submit_line", v), REFUSE_UPDATE);
+    assert_int_equal(change("9999", "comment", v), REFUSE_INVALID_JOB_ID);
+    assert_true(core_hash(w.c) == before);
+}
+
+static void only_its_owner_and_operators_change_a_job(void **unused)
+{
+    uint64_t id = submit_held("one");
+    am_bob();
+    assert_int_equal(change(ids_of(id), "comment", (struct job_spec){.comment = "mine"}),
+                     REFUSE_ACCESS_DENIED);
+    am_olga();
+    assert_int_equal(change(ids_of(id), "comment", (struct job_spec){.comment = "hers"}), REFUSE_NONE);
+    assert_string_equal(job(id)->spec.comment, "hers");
+}
+
+static void a_running_job_lets_its_owner_lower_the_limit_only(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    assert_int_equal(change(ids_of(id), "time_limit_us", limit_of(20 * MIN)), REFUSE_ACCESS_DENIED);
+    assert_int_equal(change_other((struct msg_update_job){.ids = ids_of(id), .time_limit_add_us = MIN}),
+                     REFUSE_ACCESS_DENIED);
+    assert_int_equal(change_other((struct msg_update_job){.ids = ids_of(id), .end_us = w.now + 20 * MIN}),
+                     REFUSE_ACCESS_DENIED);
+    assert_int_equal(change(ids_of(id), "time_limit_us", limit_of(0)), REFUSE_TIME_LIMIT);
+    assert_int_equal(job(id)->limit_us, 10 * MIN);
+    assert_int_equal(change(ids_of(id), "time_limit_us", limit_of(5 * MIN)), REFUSE_NONE);
+    assert_int_equal(job(id)->limit_us, 5 * MIN);
+    assert_int_equal(job(id)->end_us, w.now + 5 * MIN);
+    pass(5 * MIN - SEC);
+    assert_int_equal(state(id), JOB_RUNNING);
+    pass(SEC);
+    assert_int_equal(state(id), JOB_COMPLETING);
+    assert_int_equal(job(id)->end_state, JOB_TIMEOUT);
+}
+
+static void an_operator_raises_it_beyond_the_partition(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    am_olga();
+    assert_int_equal(
+        change_other((struct msg_update_job){.ids = ids_of(id), .time_limit_add_us = 3 * USEC_PER_HOUR}),
+        REFUSE_NONE);
+    assert_int_equal(job(id)->limit_us, 10 * MIN + 3 * USEC_PER_HOUR);
+    pass(11 * MIN);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(change_other((struct msg_update_job){.ids = ids_of(id), .end_us = w.now + MIN}),
+                     REFUSE_NONE);
+    pass(MIN);
+    assert_int_equal(state(id), JOB_COMPLETING);
+}
+
+static void a_shorter_limit_lets_another_job_be_planned_earlier(void **unused)
+{
+    fill();
+    uint64_t waits = submit(a_wide_job("waits"));
+    assert_int_equal(job(waits)->planned_us, w.now + 10 * MIN);
+    assert_int_equal(change("1", "time_limit_us", limit_of(3 * MIN)), REFUSE_NONE);
+    assert_int_equal(job(waits)->planned_us, w.now + 3 * MIN);
+}
+
+static void a_started_job_keeps_its_request(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    assert_int_equal(change(ids_of(id), "ntasks", (struct job_spec){.req = {.ntasks = 2}}),
+                     REFUSE_NOT_PENDING);
+    assert_int_equal(job(id)->spec.req.ntasks, 1);
+    assert_int_equal(change(ids_of(id), "comment,name", (struct job_spec){.comment = "c", .name = "renamed"}),
+                     REFUSE_NONE);
+    assert_string_equal(job(id)->spec.name, "renamed");
+    script_ends(id, 0);
+    assert_int_equal(change(ids_of(id), "comment", (struct job_spec){.comment = "d"}), REFUSE_ALREADY_DONE);
+}
+
+static void priorities_are_for_operators(void **unused)
+{
+    fill();
+    uint64_t first = submit(a_wide_job("first")), second = submit(a_wide_job("second"));
+    struct job_spec v = {.priority_asked = 1000000000};
+    assert_int_equal(change(ids_of(second), "priority_asked,hold", v), REFUSE_ACCESS_DENIED);
+    assert_int_equal(change(ids_of(second), "nice", (struct job_spec){.nice = -5}), REFUSE_ACCESS_DENIED);
+    am_olga();
+    assert_int_equal(change(ids_of(second), "priority_asked,hold", v), REFUSE_NONE);
+    assert_int_equal(job(second)->priority, 1000000000);
+    assert_true(job(first)->priority < job(second)->priority);
+    script_ends(1, 0);
+    assert_int_equal(state(second), JOB_RUNNING);
+    assert_int_equal(state(first), JOB_PENDING);
+}
+
+static void priority_0_holds_and_the_hold_is_of_who_gave_it(void **unused)
+{
+    fill();
+    uint64_t id = submit(a_wide_job("one"));
+    struct job_spec hold = {.hold = true};
+    assert_int_equal(change(ids_of(id), "priority_asked,hold", hold), REFUSE_NONE);
+    assert_int_equal(job(id)->reason, REASON_HELD_USER);
+    assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+    am_olga();
+    assert_int_equal(change(ids_of(id), "priority_asked,hold", hold), REFUSE_NONE);
+    assert_int_equal(job(id)->reason, REASON_HELD_ADMIN);
+    am_alice();
+    assert_int_equal(change(ids_of(id), "hold", (struct job_spec){.hold = false}), REFUSE_ACCESS_DENIED);
+    assert_int_equal(job(id)->reason, REASON_HELD_ADMIN);
+}
+
+static void a_dependency_can_be_taken_away(void **unused)
+{
+    uint64_t first = submit(a_job("first"));
+    struct job_spec s = a_job("second");
+    s.dependency = arena_printf(w.a, "afterok:%llu", (unsigned long long)first);
+    uint64_t second = submit(s);
+    assert_int_equal(job(second)->reason, REASON_DEPENDENCY);
+    script_ends(first, status_of_code(1));
+    assert_int_equal(job(second)->reason, REASON_DEPENDENCY_NEVER);
+    uint64_t third = submit(a_job("third"));
+    s.dependency = arena_printf(w.a, "afterany:%llu", (unsigned long long)third);
+    assert_int_equal(change(ids_of(second), "dependency", s), REFUSE_NONE);
+    assert_int_equal(job(second)->reason, REASON_DEPENDENCY);
+    assert_int_equal(job(second)->eligible_us, 0);
+    assert_int_equal(change(ids_of(second), "dependency", (struct job_spec){.dependency = NULL}),
+                     REFUSE_NONE);
+    assert_int_equal(state(second), JOB_RUNNING);
+}
+
+static void a_renamed_job_frees_who_waits_for_its_name(void **unused)
+{
+    uint64_t first = submit(a_job("same"));
+    struct job_spec s = a_job("same");
+    s.dependency = "singleton";
+    uint64_t second = submit(s);
+    assert_int_equal(job(second)->reason, REASON_DEPENDENCY);
+    assert_int_equal(change(ids_of(first), "name", (struct job_spec){.name = "other"}), REFUSE_NONE);
+    wake();
+    assert_int_equal(state(second), JOB_RUNNING);
+}
+
+static void a_begin_time_moves_the_start(void **unused)
+{
+    fill();
+    uint64_t id = submit(a_wide_job("one"));
+    assert_int_equal(change(ids_of(id), "begin_us", (struct job_spec){.begin_us = w.now + 30 * MIN}),
+                     REFUSE_NONE);
+    assert_int_equal(job(id)->reason, REASON_BEGIN_TIME);
+    for (uint64_t k = 1; k <= 4; k++)
+        script_ends(k, 0);
+    assert_int_equal(state(id), JOB_PENDING);
+    pass(30 * MIN);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(job(id)->eligible_us, w.now);
+}
+
+static void a_deadline_must_be_ahead(void **unused)
+{
+    uint64_t id = submit_held("one");
+    assert_int_equal(change(ids_of(id), "deadline_us", (struct job_spec){.deadline_us = w.now - 1}),
+                     REFUSE_BEGIN_TIME);
+    assert_int_equal(change(ids_of(id), "deadline_us", (struct job_spec){.deadline_us = w.now + 40 * MIN}),
+                     REFUSE_NONE);
+    pass(41 * MIN);
+    assert_int_equal(state(id), JOB_DEADLINE);
+}
+
+static void memory_asked_anew_replaces_what_was_asked(void **unused)
+{
+    uint64_t id = submit_held("one");
+    assert_int_equal(
+        change(ids_of(id), "mem_per_cpu_mib", (struct job_spec){.req = {.mem_per_cpu_mib = 500}}),
+        REFUSE_NONE);
+    assert_int_equal(job(id)->spec.req.mem_per_node_mib, 0);
+    assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+    assert_int_equal(job(id)->alloc_mem_mib, 500);
+}
+
+static void a_throttle_lets_more_elements_run(void **unused)
+{
+    struct job_spec s = a_job("many");
+    s.array = "0-9%2";
+    uint64_t id = submit(s);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "R"}), 2);
+    assert_int_equal(change_other((struct msg_update_job){.ids = ids_of(id), .array_limit_plus1 = 5}),
+                     REFUSE_NONE);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "R"}), 4);
+    uint64_t single = submit_held("single");
+    assert_int_equal(change_other((struct msg_update_job){.ids = ids_of(single), .array_limit_plus1 = 5}),
+                     REFUSE_INVALID_ARRAY);
+}
+
+static void one_element_of_a_waiting_array_is_changed(void **unused)
+{
+    struct job_spec s = a_job("many");
+    s.array = "0-9";
+    s.hold = true;
+    uint64_t id = submit(s);
+    const char *ref = arena_printf(w.a, "%llu_4", (unsigned long long)id);
+    assert_int_equal(change(ref, "comment", (struct job_spec){.comment = "four"}), REFUSE_NONE);
+    assert_string_equal(job_named(ref)->spec.comment, "four");
+    assert_int_equal(job_named(ref)->array_task_id, 4);
+    assert_string_equal(job_named(arena_printf(w.a, "%llu_5", (unsigned long long)id))->array_pending,
+                        "0-3,5-9");
+}
+
+static void several_jobs_and_those_that_did_not_go(void **unused)
+{
+    uint64_t one = submit_held("one"), two = submit_held("two");
+    const char *ids = arena_printf(w.a, "%llu,777,%llu", (unsigned long long)one, (unsigned long long)two);
+    assert_int_equal(change(ids, "comment", (struct job_spec){.comment = "both"}), REFUSE_NONE);
+    assert_int_equal(answer()->count, 2);
+    assert_int_equal(answer()->results.n, 1);
+    assert_string_equal(((const struct result *)answer()->results.v)->ref, "777");
+    assert_string_equal(job(two)->spec.comment, "both");
+}
+
+static void an_admin_comment_is_an_operators(void **unused)
+{
+    uint64_t id = submit_held("one");
+    assert_int_equal(change_other((struct msg_update_job){.ids = ids_of(id), .admin_comment = "x"}),
+                     REFUSE_ACCESS_DENIED);
+    am_olga();
+    assert_int_equal(change_other((struct msg_update_job){.ids = ids_of(id), .admin_comment = "x"}),
+                     REFUSE_NONE);
+    assert_string_equal(job(id)->admin_comment, "x");
+}
+
+static void an_update_outlives_a_restart(void **unused)
+{
+    uint64_t id = submit_held("one");
+    change(ids_of(id), "comment,ntasks", (struct job_spec){.comment = "kept", .req = {.ntasks = 3}});
+    restart(CONF);
+    assert_string_equal(job(id)->spec.comment, "kept");
+    assert_int_equal(job(id)->spec.req.ntasks, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(a_waiting_job_takes_what_is_asked_anew),
+        STORY(a_refused_update_changes_nothing),
+        STORY(only_its_owner_and_operators_change_a_job),
+        STORY(a_running_job_lets_its_owner_lower_the_limit_only),
+        STORY(an_operator_raises_it_beyond_the_partition),
+        STORY(a_shorter_limit_lets_another_job_be_planned_earlier),
+        STORY(a_started_job_keeps_its_request),
+        STORY(priorities_are_for_operators),
+        STORY(priority_0_holds_and_the_hold_is_of_who_gave_it),
+        STORY(a_dependency_can_be_taken_away),
+        STORY(a_renamed_job_frees_who_waits_for_its_name),
+        STORY(a_begin_time_moves_the_start),
+        STORY(a_deadline_must_be_ahead),
+        STORY(memory_asked_anew_replaces_what_was_asked),
+        STORY(a_throttle_lets_more_elements_run),
+        STORY(one_element_of_a_waiting_array_is_changed),
+        STORY(several_jobs_and_those_that_did_not_go),
+        STORY(an_admin_comment_is_an_operators),
+        STORY(an_update_outlives_a_restart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
