@@ -106,12 +106,11 @@ static enum dep_status status_of(const struct core *c, const struct jobrec *r, c
 /* Brings all of them up to date: open, satisfied, or can never be satisfied. */
 static enum dep_status deps_update(struct core *c, struct jobrec *r)
 {
-    size_t open = 0, failed = 0, satisfied = 0;
+    size_t failed = 0, satisfied = 0;
     for (size_t i = 0; i < r->deps.n; i++) {
         struct dependency *d = &r->deps.v[i];
         if (d->status == DEP_OPEN || d->kind == DEP_AFTERCORR)
             d->status = status_of(c, r, d);
-        open += d->status == DEP_OPEN;
         failed += d->status == DEP_FAILED;
         satisfied += d->status == DEP_SATISFIED;
     }
@@ -138,6 +137,7 @@ bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct
     bool ok = text_empty(text) || dependency_parse(text, a, &list, ret_err);
     for (size_t i = 0; ok && i < list.n; i++) {
         struct verdict v;
+        list.v[i].status = DEP_OPEN;
         if (list.v[i].kind == DEP_SINGLETON)
             continue;
         if (list.v[i].job_id == r->j.id)

@@ -45,14 +45,29 @@ static struct span tail_take(struct span *text, char mark)
     return tail;
 }
 
+/* Takes "(unfulfilled)" or "(failed)" off the end, as dependency_format writes them. */
+static enum dep_status status_take(struct span *text)
+{
+    static const char *const words[] = {[DEP_OPEN] = "(unfulfilled)", [DEP_FAILED] = "(failed)"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        size_t len = words[i] ? strlen(words[i]) : 0;
+        if (len && text->len > len && memcmp(text->data + text->len - len, words[i], len) == 0) {
+            text->len -= len;
+            return (enum dep_status)i;
+        }
+    }
+    return DEP_OPEN;
+}
+
 /* ID, ID_TASK or ID_*; for `after` with +MINUTES. */
 static bool target_parse(struct span text, enum dep_kind kind, struct dependency *ret, struct err *ret_err)
 {
+    enum dep_status status = status_take(&text);
     struct span id = text;
     struct span minutes = tail_take(&id, '+');
     struct span task = tail_take(&id, '_');
     uint64_t number;
-    *ret = (struct dependency){.kind = kind, .task_id = NO_TASK};
+    *ret = (struct dependency){.kind = kind, .task_id = NO_TASK, .status = status};
     if (!digits_read(id, UINT64_MAX, &ret->job_id) || !ret->job_id)
         return err_set(ret_err, ERR_INVALID, "\"%.*s\" in the dependency is no job id: " DEPENDENCY_HELP,
                        quote_len(text), text.data);
@@ -113,6 +128,8 @@ static bool piece_parse(struct span piece, dependency_vec *list, struct err *ret
     if (piece.len && piece.data[0] >= '0' && piece.data[0] <= '9')
         return targets_parse(piece, kind, list, ret_err);
     struct span word = piece, targets = tail_take(&word, ':');
+    if (!targets.data)
+        status_take(&word);
     if (!kind_parse(word, &kind, ret_err))
         return false;
     if (kind != DEP_SINGLETON) {

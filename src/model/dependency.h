@@ -28,7 +28,8 @@ struct dependency_list {
     bool any;             /* '?' between them: one suffices */
 };
 
-/* afterburstbuffer and expand are refused (ERR_UNSUPPORTED) with the reason; mixing ',' and '?' is refused. */
+/* afterburstbuffer and expand are refused (ERR_UNSUPPORTED) with the reason; mixing ',' and '?' is refused. What dependency_format writes is read
+ * back, with its statuses. */
 bool dependency_parse(const char *text, struct arena *a, struct dependency_list *ret, struct err *ret_err);
 /* As squeue %E shows the open ones: "afterok:10(unfulfilled),singleton(unfulfilled)"; appended. Failed ones: "(failed)". Satisfied ones are left out. */
 void dependency_format(const struct dependency_list *d, struct str *out);

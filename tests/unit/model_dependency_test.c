@@ -56,6 +56,22 @@ static const char *refusal(const char *text, enum err_code code)
     return arena_strdup(arena, e.text);
 }
 
+/* A controller that restarts reads what it wrote. */
+static void test_what_is_written_is_read_back(void **state)
+{
+    struct dependency_list d = parsed("after:7+5,afterok:10_3:11,singleton");
+    d.v[0].status = DEP_SATISFIED;
+    d.v[1].status = DEP_FAILED;
+    const char *text = shown(&d);
+    struct dependency_list again = parsed(text);
+    assert_string_equal(text, "afterok:10_3(failed),afterok:11(unfulfilled),singleton(unfulfilled)");
+    assert_string_equal(shown(&again), text);
+    assert_int_equal(again.n, 3);
+    assert_int_equal(again.v[0].status, DEP_FAILED);
+    assert_int_equal(again.v[1].status, DEP_OPEN);
+    assert_int_equal(again.v[2].kind, DEP_SINGLETON);
+}
+
 static void test_every_type(void **state)
 {
     assert_string_equal(open_form("after:10"), "after:10(unfulfilled)");
@@ -159,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_what_is_not_supported_yet_says_so),
         cmocka_unit_test(test_what_is_wrong_is_named),
         cmocka_unit_test(test_there_is_a_limit),
+        cmocka_unit_test(test_what_is_written_is_read_back),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
