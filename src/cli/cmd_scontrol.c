@@ -5,6 +5,7 @@
 #include "cli/cluster_dir.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
+#include "cli/options.h"
 #include "cli/program.h"
 #include "cli/scontrol.h"
 #include "model/array.h"
@@ -70,46 +71,6 @@ void scontrol_change(struct scontrol *s, enum message_kind kind, const void *bod
         fprintf(stderr, "scontrol: %s\n", done->warning);
 }
 
-/* ---- actions on jobs ------------------------------------------------------------------------------------------------------------ */
-
-struct action_word {
-    const char *word;
-    enum job_action action;
-    const char *what;
-};
-
-static const struct action_word actions[] = {
-    {"hold", ACTION_HOLD, "slurm_suspend"},         {"holdu", ACTION_UHOLD, "slurm_suspend"},     {"uhold", ACTION_UHOLD, "slurm_suspend"},
-    {"release", ACTION_RELEASE, "slurm_suspend"},   {"requeue", ACTION_REQUEUE, "slurm_requeue"}, {"requeuehold", ACTION_REQUEUE_HOLD, "slurm_requeue"},
-    {"suspend", ACTION_SUSPEND, "slurm_suspend"},   {"resume", ACTION_RESUME, "slurm_suspend"},   {"top", ACTION_TOP, "slurm_top"},
-};
-
-static void action_run(struct scontrol *s, const struct action_word *w, int n, char **word)
-{
-    struct msg_job_control m = {.action = w->action};
-    for (int i = 0; i < n; i++) {
-        if (text_starts_nocase(word[i], "State=")) {
-            if (!text_is_nocase(word[i] + 6, "SpecialExit")) {
-                scontrol_fail(s, "State=SpecialExit is the only state of requeuehold, not \"%s\"", word[i] + 6);
-                return;
-            }
-            m.special_exit = true;
-            continue;
-        }
-        const char *id = word[i];
-        const char *const prefixes[] = {"jobid=", "job="};
-        for (size_t k = 0; k < ARRAY_LEN(prefixes); k++)
-            if (text_starts_nocase(id, prefixes[k]))
-                id += strlen(prefixes[k]);
-        m.ids = listing_join(m.ids, id, s->a);
-    }
-    if (!m.ids) {
-        scontrol_fail(s, "too few arguments for keyword:%s", w->word);
-        return;
-    }
-    scontrol_change(s, MSG_JOB_CONTROL, &m, w->what);
-}
-
 /* ---- the smaller commands --------------------------------------------------------------------------------------------------------- */
 
 static void ping(struct scontrol *s)
@@ -142,73 +103,13 @@ static void reconfigure(struct scontrol *s)
     scontrol_change(s, MSG_DAEMON, &m, "slurm_reconfigure");
 }
 
-static void daemon_stop(struct scontrol *s)
+static void daemon_stop(struct scontrol *s, int n, char **word)
 {
-    struct msg_daemon m = {.action = DAEMON_SHUTDOWN, .nodes_too = true};
-    scontrol_change(s, MSG_DAEMON, &m, "slurm_shutdown");
-}
-
-static bool id_take(struct scontrol *s, const char *text, uint64_t *ret)
-{
-    struct job_ref ref;
-    struct err err = {0};
-    if (!job_ref_parse(text, &ref, &err)) {
-        scontrol_fail(s, "Invalid job id %s", text);
-        return false;
-    }
-    *ret = ref.job_id;
-    job_ref_done(&ref);
-    return true;
-}
-
-static void wait_job(struct scontrol *s, int n, char **word)
-{
-    struct msg_wait_job m = {0};
-    struct message answer;
-    struct err err = {0};
-    if (n < 1 || !id_take(s, word[0], &m.job_id) || !scontrol_connect(s)) {
-        if (n < 1)
-            scontrol_fail(s, "too few arguments for keyword:wait_job");
-        return;
-    }
-    if (!client_call(s->client, MSG_WAIT_JOB, &m, -1, s->a, &answer, &err))
-        scontrol_fail(s, "slurm_wait_job error: %s", err.text);
-    else if (answer.kind == MSG_DONE)
-        scontrol_fail(s, "slurm_wait_job error: %s", refusal_text((enum refusal) ((const struct msg_done *) answer.body)->refusal));
+    struct msg_daemon m = {.action = DAEMON_SHUTDOWN, .nodes_too = n < 1};
+    if (n && !text_is_nocase(word[0], "slurmctld") && !text_is_nocase(word[0], "controller"))
+        scontrol_fail(s, "invalid shutdown argument:%s; slurmctld (the controller alone) or nothing (node daemons too)", word[0]);
     else
-        printf("Job %llu ended: %s\n", (unsigned long long) m.job_id, enum_name(&job_state_names, ((const struct msg_job_ended *) answer.body)->state));
-}
-
-/* write batch_script ID [FILE|-] */
-static void write_script(struct scontrol *s, int n, char **word)
-{
-    struct msg_get_script m = {0};
-    struct message answer;
-    struct err err = {0};
-    if (n < 2 || !text_starts_nocase("batch_script", word[0])) {
-        scontrol_fail(s, "write batch_script JOB [FILE|-] is what can be written");
-        return;
-    }
-    if (!id_take(s, word[1], &m.job_id) || !scontrol_connect(s))
-        return;
-    if (!client_call(s->client, MSG_GET_SCRIPT, &m, 0, s->a, &answer, &err)) {
-        scontrol_fail(s, "job script retrieval failed: %s", err.text);
-        return;
-    }
-    if (answer.kind != MSG_SCRIPT) {
-        scontrol_fail(s, "job script retrieval failed: %s", refusal_text((enum refusal) ((const struct msg_done *) answer.body)->refusal));
-        return;
-    }
-    const struct msg_script *script = answer.body;
-    const char *path = n > 2 ? word[2] : arena_printf(s->a, "slurm-%llu.sh", (unsigned long long) m.job_id);
-    FILE *to = text_is(path, "-") ? stdout : fopen(path, "we");
-    bool ok = to && fwrite(script->script.data, 1, script->script.len, to) == script->script.len;
-    if (to && to != stdout && fclose(to) != 0)
-        ok = false;
-    if (!ok)
-        scontrol_fail(s, "cannot write %s: %s", path, strerror(errno));
-    else if (to != stdout)
-        printf("batch script for job %llu written to %s\n", (unsigned long long) m.job_id, path);
+        scontrol_change(s, MSG_DAEMON, &m, "slurm_shutdown");
 }
 
 /* ---- show ----------------------------------------------------------------------------------------------------------------------- */
@@ -335,161 +236,293 @@ void scontrol_show(struct scontrol *s, int n, char **word)
         entity_show(s, e, list);
 }
 
-/* ---- the command line ------------------------------------------------------------------------------------------------------------- */
+/* ---- the commands ------------------------------------------------------------------------------------------------------------------ */
 
-static const char help_text[] =
-    "scontrol [OPTION…] [COMMAND]\n"
-    "  show jobs|job ID, steps, nodes|node NAME, partitions, config, hostnames LIST, hostlist LIST, hostlistsorted LIST, daemons\n"
-    "  hold|uhold|release|requeue|requeuehold|suspend|resume|top JOB…\n"
-    "  update JobId=… | NodeName=… State=… Reason=… | PartitionName=… Key=Value…\n"
-    "  create PartitionName=NAME Nodes=LIST   delete PartitionName=NAME\n"
-    "  write batch_script JOB [FILE|-]   wait_job JOB   ping   reconfigure   shutdown   version   help   quit\n"
-    "  -o one line a record   -d more detail   -a hidden ones too   --json   -Q quiet   -M CLUSTER\n";
-
-static const struct action_word *action_find(const char *word)
+static void ping_run(struct scontrol *s, int n, char **word)
 {
-    for (size_t i = 0; i < ARRAY_LEN(actions); i++)
-        if (text_is_nocase(actions[i].word, word) || (strlen(word) >= 3 && text_starts_nocase(actions[i].word, word)))
-            return &actions[i];
+    (void) n;
+    (void) word;
+    ping(s);
+}
+
+static void reconfigure_run(struct scontrol *s, int n, char **word)
+{
+    (void) n;
+    (void) word;
+    reconfigure(s);
+}
+
+static void version_run(struct scontrol *s, int n, char **word)
+{
+    (void) s;
+    (void) n;
+    (void) word;
+    puts(SLURM_VERSION_TEXT);
+}
+
+static void cluster_run(struct scontrol *s, int n, char **word)
+{
+    struct err err = {0};
+    (void) n;
+    if (!listing_clusters(word[0], &err))
+        scontrol_fail(s, "%s", err.text);
+}
+
+static void help_run(struct scontrol *s, int n, char **word);
+
+/* What the words of the prompt switch. */
+enum toggle { TOGGLE_NONE, TOGGLE_ALL, TOGGLE_HIDE, TOGGLE_DETAILS, TOGGLE_ONELINER, TOGGLE_QUIET, TOGGLE_VERBOSE, TOGGLE_LEAVE };
+
+static const struct command {
+    const char *name;
+    size_t least;    /* letters that must be given */
+    int min, max;    /* words after it */
+    void (*run)(struct scontrol *s, int n, char **word);
+    bool action;     /* hold, release … */
+    enum toggle toggle;
+    const char *doc; /* NULL: not supported yet, or a toggle */
+} commands[] = {
+    {"show", 2, 1, 999, scontrol_show, false, TOGGLE_NONE, "job, node, partition, step, config, hostnames, hostlist, hostlistsorted, daemons, licenses, … [NAME]"},
+    {"update", 1, 1, 999, scontrol_update, false, TOGGLE_NONE, "JobId=… | NodeName=… | PartitionName=… KEY=VALUE…"},
+    {"create", 2, 1, 999, scontrol_create, false, TOGGLE_NONE, "PartitionName=NAME Nodes=LIST KEY=VALUE…"},
+    {"delete", 2, 1, 999, scontrol_delete, false, TOGGLE_NONE, "PartitionName=NAME"},
+    {"hold", 2, 1, 999, NULL, true, TOGGLE_NONE, "JOB… | jobname=NAME: keep waiting jobs from starting"},
+    {"holdu", 5, 1, 999, NULL, true, TOGGLE_NONE, NULL},
+    {"uhold", 2, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: the same; the owner may release them"},
+    {"release", 3, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: let held jobs start"},
+    {"requeue", 3, 1, 999, NULL, true, TOGGLE_NONE, "[Incomplete] JOB…: back into the queue"},
+    {"requeuehold", 8, 1, 999, NULL, true, TOGGLE_NONE, "[Incomplete] [State=SpecialExit] JOB…: back into the queue, held"},
+    {"suspend", 2, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: stop running jobs for a while"},
+    {"resume", 3, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: let them go on"},
+    {"top", 3, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: ahead of the user's other jobs"},
+    {"write", 2, 1, 3, scontrol_write, false, TOGGLE_NONE, "batch_script JOB [FILE|-]"},
+    {"wait_job", 2, 1, 1, scontrol_wait_job, false, TOGGLE_NONE, "JOB: until it has started or is over"},
+    {"completing", 3, 0, 0, scontrol_completing, false, TOGGLE_NONE, "jobs that are being cleaned up"},
+    {"ping", 2, 0, 0, ping_run, false, TOGGLE_NONE, "does the controller answer?"},
+    {"reconfigure", 3, 0, 0, reconfigure_run, false, TOGGLE_NONE, "read the configuration again"},
+    {"shutdown", 8, 0, 1, daemon_stop, false, TOGGLE_NONE, "[slurmctld]: stop all daemons, or the controller; running jobs go on"},
+    {"cluster", 2, 1, 1, cluster_run, false, TOGGLE_NONE, "NAME: only this one is known"},
+    {"version", 4, 0, 999, version_run, false, TOGGLE_NONE, "version"},
+    {"help", 2, 0, 999, help_run, false, TOGGLE_NONE, "this text"},
+    {"all", 2, 0, 0, NULL, false, TOGGLE_ALL, NULL},
+    {"hide", 2, 0, 0, NULL, false, TOGGLE_HIDE, NULL},
+    {"details", 3, 0, 0, NULL, false, TOGGLE_DETAILS, NULL},
+    {"oneliner", 1, 0, 0, NULL, false, TOGGLE_ONELINER, NULL},
+    {"quiet", 4, 0, 0, NULL, false, TOGGLE_QUIET, NULL},
+    {"verbose", 4, 0, 0, NULL, false, TOGGLE_VERBOSE, NULL},
+    {"exit", 1, 0, 0, NULL, false, TOGGLE_LEAVE, NULL},
+    {"quit", 1, 0, 0, NULL, false, TOGGLE_LEAVE, NULL},
+    {"abort", 5, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"cancel_reboot", 3, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"errnumstr", 2, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"fsdampeningfactor", 3, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"getent", 4, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"listjobs", 5, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"listpids", 5, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"liststeps", 5, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"notify", 1, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"pidinfo", 3, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"power", 3, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"reboot", 3, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"schedloglevel", 3, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"setdebug", 8, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"setdebugflags", 9, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"takeover", 8, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"token", 3, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+};
+
+static const struct command *command_find(const char *word)
+{
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (text_is_nocase(commands[i].name, word))
+            return &commands[i];
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (strlen(word) >= commands[i].least && text_starts_nocase(commands[i].name, word))
+            return &commands[i];
     return NULL;
 }
 
-/* Is `word` the command `name`, cut short to at least `least` letters? */
-static bool command_is(const char *word, const char *name, size_t least)
+static void keyword_unknown(struct scontrol *s, const char *word)
 {
-    return strlen(word) >= least && text_starts_nocase(name, word);
+    const char *names[ARRAY_LEN(commands)];
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        names[i] = commands[i].name;
+    const char *near = text_nearest(word, names, ARRAY_LEN(commands));
+    if (near)
+        scontrol_fail(s, "invalid keyword: %s; did you mean %s?", word, near);
+    else
+        scontrol_fail(s, "invalid keyword: %s; `scontrol help` lists the commands", word);
+}
+
+static void toggle(struct scontrol *s, enum toggle what)
+{
+    switch (what) {
+    case TOGGLE_ALL: s->all = true; break;
+    case TOGGLE_HIDE: s->all = false; break;
+    case TOGGLE_DETAILS: s->details = 1; break;
+    case TOGGLE_ONELINER: s->oneliner = true; break;
+    case TOGGLE_QUIET: s->quiet = true; break;
+    case TOGGLE_VERBOSE: s->quiet = false; break;
+    case TOGGLE_LEAVE: s->leave = true; break;
+    case TOGGLE_NONE: break;
+    }
 }
 
 static void command_run(struct scontrol *s, int n, char **word)
 {
-    const char *w = word[0];
-    if (command_is(w, "show", 2))
-        scontrol_show(s, n - 1, word + 1);
-    else if (command_is(w, "update", 2))
-        scontrol_update(s, n - 1, word + 1);
-    else if (command_is(w, "create", 2))
-        scontrol_create(s, n - 1, word + 1);
-    else if (command_is(w, "delete", 2))
-        scontrol_delete(s, n - 1, word + 1);
-    else if (command_is(w, "ping", 1))
-        ping(s);
-    else if (command_is(w, "reconfigure", 3))
-        reconfigure(s);
-    else if (command_is(w, "shutdown", 8))
-        daemon_stop(s);
-    else if (command_is(w, "wait_job", 2))
-        wait_job(s, n - 1, word + 1);
-    else if (command_is(w, "write", 3))
-        write_script(s, n - 1, word + 1);
-    else if (command_is(w, "version", 1))
-        puts(SLURM_VERSION_TEXT);
-    else if (command_is(w, "help", 1))
-        fputs(help_text, stdout);
-    else if (action_find(w))
-        action_run(s, action_find(w), n - 1, word + 1);
+    const struct command *c = command_find(word[0]);
+    if (!c)
+        keyword_unknown(s, word[0]);
+    else if (c->toggle != TOGGLE_NONE)
+        toggle(s, c->toggle);
+    else if (!c->run && !c->action)
+        scontrol_fail(s, "%s: not supported yet", c->name);
+    else if (n - 1 < c->min)
+        scontrol_fail(s, "too few arguments for keyword:%s", c->name);
+    else if (n - 1 > c->max)
+        scontrol_fail(s, "too many arguments for keyword:%s", c->name);
+    else if (c->action)
+        scontrol_action(s, c->name, n - 1, word + 1);
     else
-        scontrol_fail(s, "invalid keyword: %s; `scontrol help` lists the commands", w);
+        c->run(s, n - 1, word + 1);
 }
 
-/* Takes an option out of the words. False: it is none. */
-static bool option_take(struct scontrol *s, int argc, char **argv, int *i, bool *ret_done)
-{
-    const char *w = argv[*i];
-    if (w[0] != '-' || !w[1])
-        return false;
-    if (text_starts(w, "--cluster") || text_starts(w, "-M")) {
-        if (!strchr(w, '=') && (text_starts(w, "--") || !w[2]) && *i + 1 < argc)
-            ++*i;
-        return true;
-    }
-    if (text_is(w, "--oneliner"))
-        s->oneliner = true;
-    else if (text_is(w, "--all"))
-        s->all = true;
-    else if (text_is(w, "--hide") || text_is(w, "--local") || text_is(w, "--federation") || text_is(w, "--future"))
-        s->all &= !text_is(w, "--hide");
-    else if (text_is(w, "--details"))
-        s->details++;
-    else if (text_starts(w, "--json"))
-        s->json = true;
-    else if (text_is(w, "--quiet"))
-        s->quiet = true;
-    else if (text_is(w, "--verbose"))
-        s->quiet = false;
-    else if (text_is(w, "--help") || text_is(w, "--usage") || text_is(w, "-h")) {
-        fputs(help_text, stdout);
-        *ret_done = true;
-    } else if (text_is(w, "--version") || text_is(w, "-V")) {
-        puts(SLURM_VERSION_TEXT);
-        *ret_done = true;
-    } else if (w[1] == '-' || strspn(w + 1, "oadQvF") != strlen(w + 1)) {
-        return false;
-    } else {
-        for (const char *at = w + 1; *at; at++) {
-            s->oneliner |= *at == 'o';
-            s->all |= *at == 'a';
-            s->details += *at == 'd';
-            s->quiet |= *at == 'Q';
-        }
-    }
-    return true;
-}
+/* ---- the prompt -------------------------------------------------------------------------------------------------------------------- */
 
-/* One line of the prompt: blanks between words, quotes keep them together. */
-static int line_split(char *line, char **word, int max)
+/* Words at blanks; quotes anywhere in a word keep blanks: Reason="bad disk". */
+static int line_split(struct arena *a, const char *line, char **word, int max)
 {
     int n = 0;
-    for (char *at = line; *at && n < max;) {
-        at += strspn(at, " \t\n");
+    for (const char *at = line; n < max;) {
+        struct str one = STR_INIT;
+        char quote = '\0';
+        at += strspn(at, " \t\r\n");
         if (!*at)
             break;
-        char quote = *at == '"' || *at == '\'' ? *at++ : 0;
-        word[n++] = at;
-        at += quote ? strcspn(at, (char[]){quote, '\n', '\0'}) : strcspn(at, " \t\n");
-        if (*at)
-            *at++ = '\0';
+        for (; *at && (quote || !strchr(" \t\r\n", *at)); at++) {
+            if (quote ? *at == quote : *at == '"' || *at == '\'')
+                quote = quote ? '\0' : *at;
+            else
+                str_addc(&one, *at);
+        }
+        word[n++] = arena_strdup(a, str_text(&one));
+        str_done(&one);
     }
     return n;
 }
 
 static void prompt(struct scontrol *s)
 {
-    char line[8192];
-    char *word[256];
+    char *line = NULL, *word[256];
+    const char *last = "";
+    size_t cap = 0;
     bool asks = isatty(STDIN_FILENO);
-    while ((!asks || (fputs("scontrol: ", stdout) >= 0 && fflush(stdout) == 0)) && fgets(line, sizeof line, stdin)) {
-        int n = line_split(line, word, 256);
-        if (n && (command_is(word[0], "quit", 1) || command_is(word[0], "exit", 2)))
+    while (!s->leave) {
+        if (asks) {
+            fputs("scontrol: ", stdout);
+            fflush(stdout);
+        }
+        if (getline(&line, &cap, stdin) < 0)
             break;
+        if (!text_starts(line + strspn(line, " \t"), "!!"))
+            last = arena_strdup(s->a, line);
+        int n = line_split(s->a, last, word, (int) ARRAY_LEN(word));
         if (n)
             command_run(s, n, word);
+        fflush(stdout);
     }
+    free(line);
+}
+
+/* ---- the command line ------------------------------------------------------------------------------------------------------------- */
+
+enum {
+    OPT_ALL = 1, OPT_CLUSTERS, OPT_DETAILS, OPT_IGNORE, OPT_FUTURE, OPT_HELP, OPT_HIDE, OPT_JSON, OPT_ONELINER, OPT_QUIET, OPT_SIBLING, OPT_UID, OPT_VERSION,
+    OPT_YAML,
+};
+
+static const struct cli_option option_rows[] = {
+    {"all", 'a', CLI_NONE, OPT_ALL, "what is in hidden partitions too"},
+    {"clusters", 'M', CLI_VALUE, OPT_CLUSTERS, "cluster; only this one is known"},
+    {"cluster", 0, CLI_VALUE, OPT_CLUSTERS, NULL},
+    {"details", 'd', CLI_NONE, OPT_DETAILS, "more about jobs"},
+    {"federation", 0, CLI_NONE, OPT_IGNORE, "there are no federations: the same as without"},
+    {"future", 'F', CLI_NONE, OPT_FUTURE, "nodes in state FUTURE too"},
+    {"help", 'h', CLI_NONE, OPT_HELP, "this text"},
+    {"usage", 0, CLI_NONE, OPT_HELP, NULL},
+    {"hide", 0, CLI_NONE, OPT_HIDE, "nothing of hidden partitions (the default)"},
+    {"json", 0, CLI_ATTACHED, OPT_JSON, "show jobs, nodes, partitions, licences as JSON"},
+    {"local", 0, CLI_NONE, OPT_IGNORE, "this cluster (the default)"},
+    {"oneliner", 'o', CLI_NONE, OPT_ONELINER, "one line a record"},
+    {"quiet", 'Q', CLI_NONE, OPT_QUIET, "no messages"},
+    {"sibling", 0, CLI_NONE, OPT_SIBLING, NULL},
+    {"uid", 'u', CLI_VALUE, OPT_UID, NULL},
+    {"verbose", 'v', CLI_NONE, OPT_IGNORE, "say more"},
+    {"version", 'V', CLI_NONE, OPT_VERSION, "version"},
+    {"yaml", 0, CLI_ATTACHED, OPT_YAML, NULL},
+};
+static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), true};
+
+static void help_run(struct scontrol *s, int n, char **word)
+{
+    (void) s;
+    (void) n;
+    (void) word;
+    cli_help_print(&option_table, "scontrol [OPTION…] [COMMAND [WORD…]]");
+    puts("Commands, which may be shortened; without one, scontrol asks for them:");
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (commands[i].doc)
+            printf("  %-12s %s\n", commands[i].name, commands[i].doc);
+}
+
+struct command_line {
+    struct scontrol *s;
+    VEC(char *) word;
+    bool help, version;
+};
+
+static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+{
+    struct command_line *l = ctx;
+    switch (id) {
+    case CLI_WORD: vec_push(&l->word, arena_strdup(l->s->a, value)); break;
+    case OPT_ALL: l->s->all = true; break;
+    case OPT_HIDE: l->s->all = false; break;
+    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
+    case OPT_DETAILS: l->s->details++; break;
+    case OPT_FUTURE: l->s->future = true; break;
+    case OPT_HELP: l->help = true; break;
+    case OPT_JSON: l->s->json = true; break;
+    case OPT_ONELINER: l->s->oneliner = true; break;
+    case OPT_QUIET: l->s->quiet = true; break;
+    case OPT_SIBLING: return err_set(ret_err, ERR_UNSUPPORTED, "--sibling: not supported yet: there are no federations");
+    case OPT_UID: return err_set(ret_err, ERR_UNSUPPORTED, "--uid: not supported yet; run scontrol as that user");
+    case OPT_VERSION: l->version = true; break;
+    case OPT_YAML: return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
+    }
+    return true;
 }
 
 int cmd_scontrol(int argc, char **argv)
 {
     struct scontrol s = {.a = arena_new()};
-    VEC(char *) words = {0};
-    bool done = false;
-    s.all |= getenv("SCONTROL_ALL") != NULL;
-    for (int i = 1; i < argc && !done; i++) {
-        if (option_take(&s, argc, argv, &i, &done))
-            continue;
-        /* Negative numbers and the like belong to a command; an unknown option before one is an error. */
-        if (argv[i][0] == '-' && argv[i][1] && !words.n) {
-            scontrol_fail(&s, "unrecognized option '%s'; scontrol --help lists them", argv[i]);
-            done = true;
-        } else {
-            vec_push(&words, argv[i]);
-        }
-    }
-    if (!done && words.n)
-        command_run(&s, (int) words.n, words.v);
-    else if (!done)
+    struct command_line l = {.s = &s};
+    struct err err = {0};
+    s.all = getenv("SCONTROL_ALL") != NULL;
+    s.future = getenv("SCONTROL_FUTURE") != NULL;
+    if (!cli_parse(&option_table, argc, argv, option_take, &l, &err))
+        scontrol_fail(&s, "%s", err.text);
+    else if (l.version)
+        puts(SLURM_VERSION_TEXT);
+    else if (l.help)
+        help_run(&s, 0, NULL);
+    else if (l.word.n)
+        command_run(&s, (int) l.word.n, l.word.v);
+    else
         prompt(&s);
     if (s.client)
         client_close(s.client);
-    vec_done(&words);
+    vec_done(&l.word);
     arena_free(s.a);
     return s.rc;
 }

@@ -11,9 +11,10 @@
 struct scontrol {
     struct arena *a;
     struct client *client;   /* opened when first needed */
-    bool oneliner, all, json, quiet;
+    bool oneliner, all, json, quiet, future;
     int details;             /* -d, -dd */
     int rc;                  /* exit status so far */
+    bool leave;              /* interactive: quit was said */
 };
 
 /* The connection, or NULL after an error was printed. */
@@ -25,6 +26,11 @@ void scontrol_change(struct scontrol *s, enum message_kind kind, const void *bod
 
 /* The commands; words are those after the command, options removed. */
 void scontrol_show(struct scontrol *s, int n, char **word);
+/* hold, uhold, release, requeue, requeuehold, suspend, resume, top: `command` is the whole word. */
+void scontrol_action(struct scontrol *s, const char *command, int n, char **word);
+void scontrol_wait_job(struct scontrol *s, int n, char **word);
+void scontrol_write(struct scontrol *s, int n, char **word);
+void scontrol_completing(struct scontrol *s, int n, char **word);
 void scontrol_update(struct scontrol *s, int n, char **word);
 void scontrol_create(struct scontrol *s, int n, char **word);
 void scontrol_delete(struct scontrol *s, int n, char **word);
