@@ -212,11 +212,19 @@ void cgroup_bases_make(const char *key, struct str *bases, struct str *missing)
 static bool base_next(struct span *rest, char *controller, size_t controller_size, char *dir, size_t dir_size)
 {
     struct span line, head;
-    if (!span_next(rest, '\n', &line) || !span_next(&line, '=', &head))
+    if (!span_next(rest, '\n', &line) || line.len == 0 || !span_next(&line, '=', &head))
         return false;
     snprintf(controller, controller_size, "%.*s", (int)head.len, head.data);
     snprintf(dir, dir_size, "%.*s", (int)line.len, line.data);
     return true;
+}
+
+void cgroup_bases_remove(const char *bases)
+{
+    struct span rest = span_of(bases);
+    char controller[300], base[PATH_MAX];
+    while (base_next(&rest, controller, sizeof controller, base, sizeof base))
+        rmdir(base);
 }
 
 static void group_keep(struct step_cgroup *c, const char *controller, const char *dir)

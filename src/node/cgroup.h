@@ -15,6 +15,8 @@
  * "unified:memory+cpuset+cpu+pids"); `missing` gets a sentence, ended by a newline, for each thing steps must
  * do without. `key` names the directory: unique on the machine. */
 void cgroup_bases_make(const char *key, struct str *bases, struct str *missing);
+/* At the end: removes those that hold no step. */
+void cgroup_bases_remove(const char *bases);
 
 #define STEP_CGROUP_MAX 4
 

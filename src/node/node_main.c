@@ -403,6 +403,7 @@ static int run(struct node_daemon *d)
             log_error(d->log, "%s", err.text);
     }
     loop_end(d);
+    cgroup_bases_remove(d->site.cgroups);
     log_close(d->log);
     pid_file_drop(&pid_file);
     return ok ? 0 : 1;
