@@ -211,7 +211,7 @@ static void entity_show(struct scontrol *s, const struct entity_word *e, const c
     case SHOW_LICENSES: licenses_show(s); return;
     case SHOW_TOPOLOGY: puts("No topology information available"); return;
     case SHOW_BURSTBUFFER: puts("No burst buffers in the system"); return;
-    case SHOW_ALIASES: scontrol_show_hosts(s, "hostnames", list); return;
+    case SHOW_ALIASES: scontrol_show_aliases(s, list); return;
     case SHOW_LATER: scontrol_fail(s, "show %s: not supported yet", e->word); return;
     }
 }

@@ -39,6 +39,7 @@ void scontrol_show_steps(struct scontrol *s, const char *ids);
 void scontrol_show_nodes(struct scontrol *s, const char *names);
 void scontrol_show_partitions(struct scontrol *s, const char *names);
 void scontrol_show_config(struct scontrol *s);
+void scontrol_show_aliases(struct scontrol *s, const char *host);
 void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list);
 
 /* One record, fields in lines as Slurm breaks them; -o puts all of it into one line. */

@@ -5,6 +5,7 @@
 #include "cli/columns_job.h"
 #include "cli/job_json.h"
 #include "cli/listing.h"
+#include "cli/mail_words.h"
 #include "cli/scontrol.h"
 #include "model/alloc.h"
 #include "model/refusal.h"
@@ -14,6 +15,7 @@
 
 struct found {
     struct arena *a;
+    const char *hidden; /* names of hidden partitions */
     VEC(const struct job *) job;
     VEC(const struct step *) step;
 };
@@ -22,6 +24,14 @@ static void job_keep(void *ctx, const void *record)
 {
     struct found *f = ctx;
     vec_push(&f->job, arena_dup(f->a, record, sizeof(struct job)));
+}
+
+static void hidden_note(void *ctx, const void *record)
+{
+    struct found *f = ctx;
+    const struct partition *p = record;
+    if (p->hidden)
+        f->hidden = listing_join(f->hidden, p->name, f->a);
 }
 
 static void step_keep(void *ctx, const void *record)
@@ -55,6 +65,8 @@ static void ids_lines(struct record_text *r, const struct job *j)
         record_addf(r, "ArrayJobId", "%llu", (unsigned long long) j->array_job_id);
         if (j->array_task_id != NO_TASK)
             record_addf(r, "ArrayTaskId", "%u", j->array_task_id);
+        else if (j->array_limit && j->array_pending)
+            record_addf(r, "ArrayTaskId", "%s%%%u", j->array_pending, j->array_limit);
         else
             record_add(r, "ArrayTaskId", j->array_pending ? j->array_pending : "");
         if (j->array_limit)
@@ -234,13 +246,22 @@ static void path_line(struct record_text *r, const struct job *j, const char *ke
     str_done(&s);
 }
 
-static void rest_lines(struct record_text *r, const struct job *j)
+static const char *mail_words(uint32_t types, struct arena *a)
+{
+    struct str s = STR_INIT;
+    mail_types_format(types, &s);
+    const char *words = arena_strdup(a, s.len ? str_text(&s) : "NONE");
+    str_done(&s);
+    return words;
+}
+
+static void rest_lines(struct record_text *r, const struct job *j, struct arena *a)
 {
     const struct job_request *q = &j->spec.req;
     memory_line(r, j);
     record_break(r);
     record_add(r, "Features", q->constraint);
-    record_add(r, "DelayBoot", "00:00:00");
+    record_add(r, "DelayBoot", span_text(j->spec.delay_boot_us, a));
     if (q->reservation) {
         record_break(r);
         record_add(r, "Reservation", q->reservation);
@@ -287,7 +308,7 @@ static void rest_lines(struct record_text *r, const struct job *j)
     if (j->spec.mail_types || j->spec.mail_user) {
         record_break(r);
         record_add(r, "MailUser", j->spec.mail_user ? j->spec.mail_user : j->user_name);
-        record_addf(r, "MailType", "%u", j->spec.mail_types);
+        record_add(r, "MailType", mail_words(j->spec.mail_types, a));
     }
 }
 
@@ -300,7 +321,7 @@ static void job_print(struct scontrol *s, const struct job *j, const struct cell
     request_lines(&r, j, s->a);
     if (s->details)
         alloc_lines(&r, j, s->a);
-    rest_lines(&r, j);
+    rest_lines(&r, j, s->a);
     record_print(&r);
 }
 
@@ -314,18 +335,31 @@ void scontrol_show_jobs(struct scontrol *s, const char *ids)
     struct cell_env env = listing_env();
     if (!c)
         return;
-    if (!client_query(c, &q, &job_fields, s->a, job_keep, &f, &done, &err)) {
+    /* Who names a job sees it, wherever it is. */
+    struct msg_query parts = {.what = QUERY_PARTITIONS, .fields = "name,hidden"};
+    bool all = s->all || ids;
+    if ((!all && !client_query(c, &parts, &partition_fields, s->a, hidden_note, &f, &done, &err)) ||
+        !client_query(c, &q, &job_fields, s->a, job_keep, &f, &done, &err)) {
         scontrol_fail(s, "slurm_load_jobs error: %s", err.text);
-    } else if (done.refusal != REFUSE_NONE) {
-        scontrol_fail(s, "slurm_load_jobs error: %s", refusal_text((enum refusal) done.refusal));
-    } else if (s->json) {
-        job_json_print(f.job.v, f.job.n, "scontrol");
-    } else {
-        for (size_t i = 0; i < f.job.n; i++)
-            job_print(s, f.job.v[i], &env);
-        if (!f.job.n)
-            puts(ids ? arena_printf(s->a, "Job %s not found", ids) : "No jobs in the system");
+        vec_done(&f.job);
+        return;
     }
+    for (size_t i = 0; !all && f.hidden && i < f.job.n;) {
+        if (listing_has(f.hidden, job_partition(f.job.v[i])))
+            vec_remove(&f.job, i);
+        else
+            i++;
+    }
+    if (s->json && f.job.n)
+        job_json_print(f.job.v, f.job.n, "scontrol");
+    for (size_t i = 0; !s->json && i < f.job.n; i++)
+        job_print(s, f.job.v[i], &env);
+    if (done.refusal != REFUSE_NONE)
+        scontrol_fail(s, "slurm_load_jobs error: %s", refusal_text((enum refusal) done.refusal));
+    else if (!f.job.n && s->json)
+        job_json_print(NULL, 0, "scontrol");
+    else if (!f.job.n)
+        puts("No jobs in the system");
     vec_done(&f.job);
 }
 

@@ -3,20 +3,28 @@
 #include "base/hostlist.h"
 #include "base/vec.h"
 #include "cli/columns.h"
+#include "cli/json_slurm.h"
 #include "cli/listing.h"
 #include "cli/localtime.h"
+#include "cli/node_json.h"
+#include "cli/node_words.h"
+#include "cli/program.h"
 #include "cli/scontrol.h"
+#include "cli/submit_host.h"
 #include "model/node.h"
 #include "model/partition.h"
 #include "model/settings.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 struct found {
     struct arena *a;
+    const char *host; /* of aliases */
     VEC(const struct node *) node;
     VEC(const struct partition *) part;
     VEC(const struct meta *) meta;
@@ -51,7 +59,7 @@ static const char *time_text(const struct cell_env *env, int64_t us, const char 
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------------------ */
 
-static void node_resources(struct record_text *r, const struct node *n, struct arena *a)
+static void node_resources(struct record_text *r, const struct node *n, int details, struct arena *a)
 {
     const char *features = text_empty(n->features) ? NULL : n->features;
     record_addf(r, "CoresPerSocket", "%d", n->cores_per_socket);
@@ -66,9 +74,12 @@ static void node_resources(struct record_text *r, const struct node *n, struct a
     record_add(r, "ActiveFeatures", features);
     record_break(r);
     record_add(r, "Gres", text_empty(n->gres) ? NULL : n->gres);
-    if (!text_empty(n->alloc_gres)) {
+    if (details) {
+        struct str used = STR_INIT;
+        node_gres_used(n, &used);
         record_break(r);
-        record_add(r, "GresUsed", n->alloc_gres);
+        record_add(r, "GresUsed", str_text(&used));
+        str_done(&used);
     }
 }
 
@@ -88,14 +99,18 @@ static void node_place(struct record_text *r, const struct node *n)
     }
     record_addf(r, "RealMemory", "%lld", (long long) n->memory_mib);
     record_addf(r, "AllocMem", "%lld", (long long) n->alloc_mem_mib);
-    record_add(r, "FreeMem", n->free_mem_mib ? NULL : "N/A");
-    if (n->free_mem_mib) {
-        str_cut(&r->text, r->text.len - strlen("(null)"));
-        str_add_i64(&r->text, n->free_mem_mib);
-    }
+    if (n->free_mem_mib)
+        record_addf(r, "FreeMem", "%lld", (long long) n->free_mem_mib);
+    else
+        record_add(r, "FreeMem", "N/A");
     record_addf(r, "Sockets", "%d", n->sockets);
     record_addf(r, "Boards", "%d", n->boards);
     record_break(r);
+    if (n->core_spec || n->memory_spec_mib) {
+        record_addf(r, "CoreSpecCount", "%d", n->core_spec);
+        record_addf(r, "MemSpecLimit", "%lld", (long long) n->memory_spec_mib);
+        record_break(r);
+    }
     record_add(r, "State", str_text(&state));
     record_addf(r, "ThreadsPerCore", "%d", n->threads_per_core);
     record_addf(r, "TmpDisk", "%lld", (long long) n->tmp_disk_mib);
@@ -105,22 +120,14 @@ static void node_place(struct record_text *r, const struct node *n)
     str_done(&state);
 }
 
-static void node_tres(struct record_text *r, const struct node *n)
+static void tres_lines(struct record_text *r, const struct node *n)
 {
     struct str s = STR_INIT;
-    str_addf(&s, "cpu=%d,mem=", n->cpus);
-    size_format_mib(n->memory_mib, 0, &s);
-    str_addf(&s, ",billing=%d", n->cpus);
+    node_tres(n, false, &s);
     record_break(r);
     record_add(r, "CfgTRES", str_text(&s));
     str_clear(&s);
-    if (n->alloc_cpus) {
-        str_addf(&s, "cpu=%d", n->alloc_cpus);
-        if (n->alloc_mem_mib) {
-            str_add(&s, ",mem=");
-            size_format_mib(n->alloc_mem_mib, 0, &s);
-        }
-    }
+    node_tres(n, true, &s);
     record_break(r);
     record_add(r, "AllocTRES", str_text(&s));
     str_done(&s);
@@ -132,7 +139,7 @@ static void node_print(struct scontrol *s, const struct node *n, const struct ce
     record_begin(&r, s->oneliner);
     record_add(&r, "NodeName", n->name);
     record_add(&r, "Arch", n->arch);
-    node_resources(&r, n, s->a);
+    node_resources(&r, n, s->details, s->a);
     node_place(&r, n);
     record_break(&r);
     record_add(&r, "Partitions", n->partitions ? n->partitions : "");
@@ -142,7 +149,7 @@ static void node_print(struct scontrol *s, const struct node *n, const struct ce
     record_break(&r);
     record_add(&r, "LastBusyTime", time_text(env, n->last_busy_us, "Unknown", s->a));
     record_add(&r, "ResumeAfterTime", "None");
-    node_tres(&r, n);
+    tres_lines(&r, n);
     if (n->reason) {
         record_break(&r);
         record_addf(&r, "Reason", "%s [%s@%s]", n->reason, n->reason_user ? n->reason_user : "remuda", time_text(env, n->reason_us, "Unknown", s->a));
@@ -158,24 +165,71 @@ static void node_print(struct scontrol *s, const struct node *n, const struct ce
     record_print(&r);
 }
 
-void scontrol_show_nodes(struct scontrol *s, const char *names)
+static void nodes_json(const struct found *f)
+{
+    struct str out = STR_INIT;
+    struct json_out o;
+    json_slurm_begin(&o, &out, "scontrol");
+    json_key(&o, "nodes");
+    json_array(&o);
+    for (size_t i = 0; i < f->node.n; i++)
+        node_json(&o, f->node.v[i]);
+    json_array_end(&o);
+    json_key_time(&o, "last_update", time_now_us());
+    json_slurm_end(&o);
+}
+
+/* One query for one list of names; names that are unknown are told one by one. */
+static bool nodes_find(struct scontrol *s, const char *names, struct found *f, enum refusal *ret)
 {
     struct client *c = scontrol_connect(s);
-    struct found f = {.a = s->a};
     struct msg_query q = {.what = QUERY_NODES, .names = names};
     struct msg_done done = {0};
     struct err err = {0};
-    struct cell_env env = listing_env();
     if (!c)
-        return;
-    if (!client_query(c, &q, &node_fields, s->a, node_keep, &f, &done, &err))
+        return false;
+    if (!client_query(c, &q, &node_fields, s->a, node_keep, f, &done, &err)) {
         scontrol_fail(s, "slurm_load_node error: %s", err.text);
-    for (size_t i = 0; i < f.node.n; i++)
-        node_print(s, f.node.v[i], &env);
-    if (!err.code && !f.node.n) {
-        printf(names ? "Node %s not found\n" : "No nodes in the system%s\n", names ? names : "");
-        s->rc |= names != NULL;
+        return false;
     }
+    *ret = (enum refusal) done.refusal;
+    return true;
+}
+
+static bool nodes_find_each(struct scontrol *s, const char *list, struct found *f)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    struct err err = {0};
+    enum refusal refusal;
+    bool ok = hostlist_parse(&names, list, &err);
+    if (!ok)
+        scontrol_fail(s, "%s", err.text);
+    for (size_t i = 0; ok && i < names.n; i++) {
+        ok = nodes_find(s, names.name[i], f, &refusal);
+        if (ok && refusal != REFUSE_NONE) {
+            printf("Node %s not found\n", names.name[i]);
+            s->rc = 1;
+        }
+    }
+    hostlist_done(&names);
+    return ok;
+}
+
+void scontrol_show_nodes(struct scontrol *s, const char *names)
+{
+    struct found f = {.a = s->a};
+    struct cell_env env = listing_env();
+    enum refusal refusal = REFUSE_NONE;
+    bool ok = nodes_find(s, names, &f, &refusal);
+    if (ok && refusal != REFUSE_NONE)
+        ok = nodes_find_each(s, names, &f);
+    if (ok && s->json)
+        nodes_json(&f);
+    for (size_t i = 0; ok && !s->json && i < f.node.n; i++)
+        if (names || s->future || f.node.v[i]->state != NODE_FUTURE)
+            node_print(s, f.node.v[i], &env);
+    if (ok && !s->json && !names && !f.node.n)
+        puts("No nodes in the system");
     vec_done(&f.node);
 }
 
@@ -275,6 +329,34 @@ static void partition_print(struct scontrol *s, const struct partition *p)
     record_print(&r);
 }
 
+static void partitions_json(const struct found *f)
+{
+    struct str out = STR_INIT;
+    struct json_out o;
+    json_slurm_begin(&o, &out, "scontrol");
+    json_key(&o, "partitions");
+    json_array(&o);
+    for (size_t i = 0; i < f->part.n; i++)
+        partition_json(&o, f->part.v[i]);
+    json_array_end(&o);
+    json_key_time(&o, "last_update", time_now_us());
+    json_slurm_end(&o);
+}
+
+static void partitions_missing(struct scontrol *s, const char *names, const struct found *f)
+{
+    struct span rest = span_of(names), name;
+    while (span_next(&rest, ',', &name)) {
+        bool found = !name.len;
+        for (size_t i = 0; i < f->part.n && !found; i++)
+            found = span_is(name, f->part.v[i]->name);
+        if (!found) {
+            printf("Partition %.*s not found\n", (int) name.len, name.data);
+            s->rc = 1;
+        }
+    }
+}
+
 void scontrol_show_partitions(struct scontrol *s, const char *names)
 {
     struct client *c = scontrol_connect(s);
@@ -286,17 +368,30 @@ void scontrol_show_partitions(struct scontrol *s, const char *names)
         return;
     if (!client_query(c, &q, &partition_fields, s->a, part_keep, &f, &done, &err))
         scontrol_fail(s, "slurm_load_partitions error: %s", err.text);
-    for (size_t i = 0; i < f.part.n; i++)
+    else if (s->json)
+        partitions_json(&f);
+    for (size_t i = 0; !s->json && i < f.part.n; i++)
         if (names || s->all || !f.part.v[i]->hidden)
             partition_print(s, f.part.v[i]);
-    if (!err.code && !f.part.n) {
-        printf(names ? "Partition %s not found\n" : "No partitions in the system%s\n", names ? names : "");
-        s->rc |= names != NULL;
-    }
+    if (!err.code && names)
+        partitions_missing(s, names, &f);
+    else if (!err.code && !f.part.n && !s->json)
+        puts("No partitions in the system");
     vec_done(&f.part);
 }
 
 /* ---- configuration -------------------------------------------------------------------------------------------------------------- */
+
+static int meta_compare(const void *pa, const void *pb)
+{
+    return strcasecmp((*(const struct meta *const *) pa)->key, (*(const struct meta *const *) pb)->key);
+}
+
+static void config_add(struct found *f, const char *key, const char *value)
+{
+    struct meta m = {.key = key, .value = value};
+    meta_keep(f, &m);
+}
 
 void scontrol_show_config(struct scontrol *s)
 {
@@ -313,16 +408,77 @@ void scontrol_show_config(struct scontrol *s)
         scontrol_fail(s, "slurm_load_ctl_conf error: %s", err.text);
         return;
     }
-    printf("Configuration data as of %s\n", time_text(&env, env.now_us, "", s->a));
-    for (size_t i = 0; i < f.meta.n; i++)
-        printf("%-23s = %s\n", f.meta.v[i]->key, text_empty(f.meta.v[i]->value) ? "(null)" : f.meta.v[i]->value);
-    printf("%-23s = %s\n", "SLURM_VERSION", "25.05.0");
     gethostname(host, sizeof host - 1);
+    config_add(&f, "SLURM_VERSION", strchr(SLURM_VERSION_TEXT, ' ') + 1);
+    if (f.meta.n)
+        qsort(f.meta.v, f.meta.n, sizeof f.meta.v[0], meta_compare);
+    printf("Configuration data as of %s\n", time_text(&env, env.now_us, "", s->a));
+    for (size_t i = 0; i < f.meta.n; i++) {
+        const char *key = f.meta.v[i]->key, *value = f.meta.v[i]->value;
+        bool unset = text_empty(value) || text_is(value, "(null)");
+        if (text_is(key, "SlurmctldHost"))
+            printf("%-23s = %s\n", "SlurmctldHost[0]", unset ? host : value);
+        else
+            printf("%-23s = %s\n", key, unset ? "(null)" : value);
+    }
     printf("\nSlurmctld(primary) at %s is UP\n", host);
     vec_done(&f.meta);
 }
 
 /* ---- host lists: no controller needed ------------------------------------------------------------------------------------------------ */
+
+/* hostlist /PATH: the names are in a file, one a line or separated by commas. Any other text stays as it is. */
+static const char *list_of_file(struct scontrol *s, const char *list)
+{
+    struct str text = STR_INIT;
+    char block[4096];
+    size_t n;
+    if (list[0] != '/')
+        return list;
+    FILE *from = fopen(list, "re");
+    if (!from) {
+        scontrol_fail(s, "%s: %s", list, strerror(errno));
+        return NULL;
+    }
+    while ((n = fread(block, 1, sizeof block, from)) > 0)
+        str_addn(&text, block, n);
+    fclose(from);
+    for (size_t i = 0; i < text.len; i++)
+        if (text.data[i] == '\n' || text.data[i] == '\r')
+            text.data[i] = ' ';
+    const char *names = arena_strdup(s->a, str_text(&text));
+    str_done(&text);
+    return names;
+}
+
+static void alias_add(void *ctx, const void *record)
+{
+    struct found *f = ctx;
+    const struct node *n = record;
+    if (text_is(f->host, n->hostname) || text_is(f->host, n->name))
+        vec_push(&f->node, arena_dup(f->a, record, sizeof(struct node)));
+}
+
+/* Nodes of a machine: several where nodes are virtual. */
+void scontrol_show_aliases(struct scontrol *s, const char *host)
+{
+    struct client *c = scontrol_connect(s);
+    struct found f = {.a = s->a, .host = host ? host : submit_hostname(s->a)};
+    struct msg_query q = {.what = QUERY_NODES, .fields = "name,hostname"};
+    struct msg_done done = {0};
+    struct err err = {0};
+    if (!c)
+        return;
+    if (!client_query(c, &q, &node_fields, s->a, alias_add, &f, &done, &err))
+        scontrol_fail(s, "slurm_load_node error: %s", err.text);
+    for (size_t i = 0; i < f.node.n; i++)
+        printf("%s%s", i ? " " : "", f.node.v[i]->name);
+    if (f.node.n)
+        putchar('\n');
+    else if (!err.code)
+        scontrol_fail(s, "no node is on host %s", f.host);
+    vec_done(&f.node);
+}
 
 void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list)
 {
@@ -331,7 +487,9 @@ void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list)
     struct str folded = STR_INIT;
     if (!list)
         list = getenv("SLURM_JOB_NODELIST") ? getenv("SLURM_JOB_NODELIST") : getenv("SLURM_NODELIST");
-    if (!list) {
+    if (list && text_starts_nocase(kind, "hostlist"))
+        list = list_of_file(s, list);
+    if (text_empty(list)) {
         scontrol_fail(s, "host list is empty");
         return;
     }
@@ -342,10 +500,9 @@ void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list)
         for (size_t i = 0; i < names.n; i++)
             puts(names.name[i]);
     } else {
-        if (text_starts_nocase(kind, "hostlistsorted")) {
+        /* Sorted, not made unique: as Slurm's. */
+        if (text_starts_nocase(kind, "hostlistsorted"))
             hostlist_sort(&names);
-            hostlist_uniq(&names);
-        }
         hostlist_fold(&names, &folded);
         puts(str_text(&folded));
     }
