@@ -45,7 +45,6 @@ struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
             id_list_add(c->dependents, r->deps.v[i].job_id, id);
         else
             singleton_watch(c, r);
-    r->barred = master->barred;
     job_start_state(c, r);
     map_u64_put(array->element, task, r);
     array_pending_text(c, master);

@@ -350,7 +350,6 @@ static bool holds_nodes(const struct jobrec *r)
 
 static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
 {
-    struct str detail = STR_INIT;
     job_restore_state(c, r);
     if (holds_nodes(r)) {
         holds_restore(c, r, a);
@@ -359,10 +358,7 @@ static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
         r->warned = r->j.spec.signal && end != INT64_MAX && end - r->j.spec.signal_before_us < c->now_us;
     } else if (r->j.state == JOB_PENDING) {
         deps_restore(c, r, a);
-        if (sched_check(c->cluster, &r->j.spec.req, r->j.user_id, NULL, &r->barred, &detail) != REFUSE_NONE)
-            r->barred = REASON_BAD_CONSTRAINTS;
     }
-    str_done(&detail);
 }
 
 void core_loaded(struct core *c, int64_t now_us, struct effects *fx)

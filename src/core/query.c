@@ -155,7 +155,7 @@ static void job_show(const struct core *c, const struct jobrec *r, int64_t now_u
     if (j.state == JOB_PENDING) {
         j.reason = pending_reason(c, r, now_us, &wait);
         /* A sentence kept in the record tells of what holds the job; of a former run's end it says nothing that still matters. */
-        if (wait.detail || (!j.spec.hold && r->barred == REASON_NONE))
+        if (wait.detail || !j.spec.hold)
             j.reason_detail = wait.detail;
         j.planned_us = wait.planned_us;
         j.planned_nodes = wait.planned_nodes;

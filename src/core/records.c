@@ -30,6 +30,26 @@ void record_drop(struct core *c, const struct fields *t, void *record)
         }
 }
 
+void field_take(const struct field *f, void *to, const void *from)
+{
+    size_t size = 0;
+    switch (f->type) {
+    case FIELD_BOOL: size = sizeof(bool); break;
+    case FIELD_I32:
+    case FIELD_U32:
+    case FIELD_ENUM: size = sizeof(int32_t); break;
+    case FIELD_I64:
+    case FIELD_U64:
+    case FIELD_TIME:
+    case FIELD_SPAN:
+    case FIELD_MIB: size = sizeof(int64_t); break;
+    case FIELD_TEXT: size = sizeof(const char *); break;
+    case FIELD_BLOB: size = sizeof(struct blob); break;
+    case FIELD_LIST: size = sizeof(struct record_list); break;
+    }
+    memcpy(field_ptr(f, to), field_ptr(f, from), size);
+}
+
 struct jobrec *job_find(const struct core *c, uint64_t id)
 {
     return map_u64_get(c->job, id);

@@ -11,7 +11,6 @@ struct draft {
     struct job_spec spec;       /* texts of the request, or of the arena */
     struct idset ids;
     uint32_t limit;
-    enum job_reason barred;
 };
 
 struct submission {
@@ -113,6 +112,7 @@ static enum refusal names_check(struct submission *s, const struct job_spec *spe
 static enum refusal draft_check(struct core *c, struct submission *s, struct draft *d)
 {
     enum refusal refusal = partition_check(c, s, &d->spec);
+    enum job_reason pend = REASON_NONE;
     struct str why = STR_INIT;
     if (!refusal)
         refusal = names_check(s, &d->spec);
@@ -125,11 +125,11 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
     if (!refusal && !d->spec.batch)
         refusal = refuse(s, REFUSE_NOT_SUPPORTED, "interactive allocations are not supported yet: submit a batch script");
     if (!refusal) {
-        refusal = sched_check(c->cluster, &d->spec.req, c->peer->uid, c->peer->groups, &d->barred, &why);
+        refusal = sched_check(c->cluster, &d->spec.req, c->peer->uid, c->peer->groups, &pend, &why);
         if (refusal)
             refuse(s, refusal, "%s", str_text(&why));
         else
-            say(&s->warning, d->barred == REASON_NONE ? str_text(&why) : NULL);
+            say(&s->warning, pend == REASON_NONE ? str_text(&why) : NULL);
     }
     str_done(&why);
     return refusal;
@@ -175,7 +175,6 @@ static struct jobrec *record_make(struct core *c, struct submission *s, struct d
     text_set(c, &r->j.user_name, c->peer->user);
     text_set(c, &r->j.group_name, c->peer->group);
     r->j.submit_us = c->now_us;
-    r->barred = d->barred;
     if (r->j.spec.hold)
         r->j.reason = REASON_HELD_USER;
     if (d->ids.count) {

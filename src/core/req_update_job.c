@@ -9,8 +9,6 @@ struct update {
     const struct job_spec *values; /* NULL if none are given */
     /* of the job at hand */
     struct job_spec trial;
-    enum job_reason barred;
-    const char *barred_why;
     bool limit; /* the time limit changes, to trial.req.time_limit_us */
 };
 
@@ -147,43 +145,17 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
                                   const char **detail)
 {
     const char *groups = c->peer->uid == r->j.user_id ? c->peer->groups : NULL;
+    enum job_reason pend = REASON_NONE;
     struct str why = STR_INIT;
-    u->barred = r->barred;
-    u->barred_why = r->j.reason_detail;
     if (r->j.state != JOB_PENDING || !touches_request(u))
         return REFUSE_NONE;
-    enum refusal refusal = sched_check(c->cluster, &u->trial.req, r->j.user_id, groups, &u->barred, &why);
+    enum refusal refusal = sched_check(c->cluster, &u->trial.req, r->j.user_id, groups, &pend, &why);
     const char *text = arena_strdup(c->fx->arena, str_text(&why));
     str_done(&why);
-    u->barred_why = u->barred == REASON_NONE ? NULL : text;
     return refusal ? refuse(refusal, text, detail) : REFUSE_NONE;
 }
 
 /* ---- the change ------------------------------------------------------------------------------------------------------------ */
-
-static size_t field_size(const struct field *f)
-{
-    switch (f->type) {
-    case FIELD_BOOL:
-        return sizeof(bool);
-    case FIELD_I32:
-    case FIELD_U32:
-    case FIELD_ENUM:
-        return sizeof(int32_t);
-    case FIELD_I64:
-    case FIELD_U64:
-    case FIELD_TIME:
-    case FIELD_SPAN:
-    case FIELD_MIB:
-        return sizeof(int64_t);
-    case FIELD_TEXT:
-        return sizeof(const char *);
-    case FIELD_BLOB:
-    case FIELD_LIST:
-        break;
-    }
-    return 0;
-}
 
 /* Memory is asked for in one way: the new way takes the place of the old. */
 static void memory_choose(struct update *u)
@@ -204,7 +176,7 @@ static void trial_make(const struct jobrec *r, struct update *u)
     for (size_t i = 0; i < job_spec_fields.n; i++) {
         const struct field *f = &job_spec_fields.field[i];
         if (given(u, f->name))
-            memcpy(field_ptr(f, &u->trial), field_ptr(f, u->values), field_size(f));
+            field_take(f, &u->trial, u->values);
     }
     memory_choose(u);
 }
@@ -219,7 +191,7 @@ static void spec_take(struct core *c, struct jobrec *r, const struct update *u)
         if (f->type == FIELD_TEXT)
             text_set(c, field_ptr(f, &r->j.spec), *(const char *const *)field_ptr(f, &u->trial));
         else
-            memcpy(field_ptr(f, &r->j.spec), field_ptr(f, &u->trial), field_size(f));
+            field_take(f, &r->j.spec, &u->trial);
     }
 }
 
@@ -259,8 +231,6 @@ static void hold_take(struct core *c, struct jobrec *r)
 
 static void waiting_take(struct core *c, struct jobrec *r, const struct update *u)
 {
-    r->barred = u->barred;
-    text_set(c, &r->j.reason_detail, u->barred_why);
     if (given(u, "hold"))
         hold_take(c, r);
     if (given(u, "dependency") && r->j.reason == REASON_DEPENDENCY_NEVER)

@@ -1,7 +1,10 @@
-/* update_partition: make, change and remove partitions. What is changed here is stored and beats the configuration from then on. */
+/* update_partition: make, change and remove partitions. What is changed here is stored and survives restarts. Values are tried on a copy that the planner must accept
+ * before the record takes them. */
 #include "core/inside.h"
 
 #include <string.h>
+
+static const char *const fixed[] = {"name", "total_nodes", "total_cpus", "tres"};
 
 static bool used(const struct core *c, const char *name)
 {
@@ -32,47 +35,118 @@ static enum refusal partition_remove(struct core *c, struct partrec *p, const ch
     return REFUSE_NONE;
 }
 
-static void value_set(struct core *c, const struct field *f, struct partition *to, const struct partition *from)
+/* ---- changing ---------------------------------------------------------------------------------------------------------------- */
+
+static const char *field_wrong(const struct msg_update_partition *m, struct arena *a)
 {
-    if (f->type == FIELD_TEXT)
-        text_set(c, field_ptr(f, to), *(const char *const *) field_ptr(f, from));
-    else if (f->type == FIELD_BOOL)
-        *(bool *) field_ptr(f, to) = *(const bool *) field_ptr(f, from);
-    else if (f->type == FIELD_I32 || f->type == FIELD_ENUM)
-        memcpy(field_ptr(f, to), field_ptr(f, from), sizeof(int32_t));
-    else
-        memcpy(field_ptr(f, to), field_ptr(f, from), sizeof(int64_t));
+    struct span rest = span_of(m->fields), piece;
+    while (m->fields && span_next(&rest, ',', &piece)) {
+        const char *name = arena_strndup(a, piece.data, piece.len);
+        bool wrong = fields_find(&partition_fields, name) < 0;
+        for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+            wrong |= text_is(name, fixed[i]);
+        if (wrong)
+            return name;
+    }
+    return NULL;
 }
 
-static enum refusal partition_change(struct core *c, struct partrec *p, const struct msg_update_partition *m, const char **detail)
+/* "ALL" and ranges in any order, as the names of nodes that are there, folded. */
+static enum refusal nodes_read(struct core *c, const char *text, const char **ret, const char **detail)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    struct str folded = STR_INIT;
+    struct err err = {0};
+    enum refusal refusal = REFUSE_NONE;
+    if (text_is_nocase(text, "ALL"))
+        for (size_t i = 0; i < c->node.n; i++)
+            hostlist_add(&names, c->node.v[i]->n.name);
+    else if (text && !hostlist_parse(&names, text, &err))
+        refusal = REFUSE_INVALID_NODE;
+    for (size_t i = 0; !refusal && i < names.n; i++)
+        if (!node_find(c, names.name[i])) {
+            err_set(&err, ERR_NOT_FOUND, "there is no node %s", names.name[i]);
+            refusal = REFUSE_INVALID_NODE;
+        }
+    if (refusal)
+        *detail = arena_strdup(c->fx->arena, err.text);
+    hostlist_uniq(&names);
+    hostlist_fold(&names, &folded);
+    *ret = arena_strdup(c->fx->arena, str_text(&folded));
+    str_done(&folded);
+    hostlist_done(&names);
+    return refusal;
+}
+
+static enum refusal trial_make(struct core *c, const struct msg_update_partition *m, struct partition *trial,
+                               const char **detail)
 {
     const struct partition *values = m->values.n ? m->values.v : NULL;
-    struct partition trial = p->p;
-    struct err err = {0};
-    for (size_t i = 0; values && i < partition_fields.n; i++)
-        if (list_has(m->fields, partition_fields.field[i].name) && partition_fields.field[i].type != FIELD_TEXT)
-            value_set(c, &partition_fields.field[i], &trial, values);
+    const char *wrong = field_wrong(m, c->fx->arena);
+    if (wrong || (!text_empty(m->fields) && !values)) {
+        *detail = wrong ? arena_printf(c->fx->arena, "\"%s\" of a partition cannot be changed", wrong)
+                        : "fields are named, but no values are given";
+        return wrong ? REFUSE_UPDATE : REFUSE_BAD_MESSAGE;
+    }
+    for (size_t i = 0; values && i < partition_fields.n; i++) {
+        const struct field *f = &partition_fields.field[i];
+        if (list_has(m->fields, f->name))
+            field_take(f, trial, values);
+    }
     if (values && list_has(m->fields, "nodes"))
-        trial.nodes = values->nodes;
+        return nodes_read(c, values->nodes, &trial->nodes, detail);
+    return REFUSE_NONE;
+}
+
+/* There is one default: the partition that was it stays a change of ours too, or a restart would bring it back. */
+static void default_take(struct core *c, const struct partrec *p)
+{
+    for (size_t i = 0; i < c->part.n; i++) {
+        struct partrec *other = c->part.v[i];
+        if (other == p || !other->p.is_default)
+            continue;
+        other->p.is_default = false;
+        cluster_put_partition(c->cluster, &other->p, NULL);
+        part_save(c, other);
+    }
+}
+
+static enum refusal partition_change(struct core *c, struct partrec *p, const struct msg_update_partition *m,
+                                     const char **detail)
+{
+    struct partition trial = p->p, taken;
+    struct err err = {0};
+    enum refusal refusal = trial_make(c, m, &trial, detail);
+    if (refusal)
+        return refusal;
     if (!cluster_put_partition(c->cluster, &trial, &err)) {
         *detail = arena_strdup(c->fx->arena, err.text);
         return REFUSE_INVALID_NODE;
     }
-    for (size_t i = 0; values && i < partition_fields.n; i++)
-        if (list_has(m->fields, partition_fields.field[i].name) && !text_is(partition_fields.field[i].name, "name"))
-            value_set(c, &partition_fields.field[i], &p->p, values);
+    record_take(c, &partition_fields, &taken, &trial);
+    record_drop(c, &partition_fields, &p->p);
+    p->p = taken;
     if (p->p.is_default)
-        for (size_t i = 0; i < c->part.n; i++)
-            if (c->part.v[i] != p)
-                c->part.v[i]->p.is_default = false;
-    cluster_put_partition(c->cluster, &p->p, NULL);
+        default_take(c, p);
     part_save(c, p);
     plan_soon(c);
     return REFUSE_NONE;
 }
 
-static enum refusal partition_create(struct core *c, const struct msg_update_partition *m, const char **detail)
+static bool name_fits(const char *name)
 {
+    size_t len = name ? strlen(name) : 0;
+    return len > 0 && len <= LIMIT_NAME_BYTES && len == strcspn(name, ", \t\n\"'=[]");
+}
+
+static enum refusal partition_create(struct core *c, const struct msg_update_partition *m,
+                                     const char **detail)
+{
+    if (!name_fits(m->name)) {
+        *detail = "a partition's name has from 1 to 256 letters, digits and the like; no blanks, commas, "
+                  "quotes or brackets";
+        return REFUSE_INVALID_PARTITION;
+    }
     if (c->part.n >= LIMIT_PARTITIONS) {
         *detail = "there are as many partitions as are allowed";
         return REFUSE_TOO_LARGE;
@@ -98,10 +172,11 @@ void req_update_partition(struct core *c, const struct msg_update_partition *m)
     if (m->create && p) {
         detail = "there is a partition of this name already";
         refusal = REFUSE_UPDATE;
-    } else if (m->create && !text_empty(m->name)) {
+    } else if (m->create) {
         refusal = partition_create(c, m, &detail);
     } else if (!p) {
         refusal = REFUSE_INVALID_PARTITION;
+        detail = arena_printf(c->fx->arena, "there is no partition %s", m->name ? m->name : "without a name");
     } else if (m->remove) {
         refusal = partition_remove(c, p, &detail);
     } else {
