@@ -196,8 +196,8 @@ void cgroup_bases_make(const char *key, struct str *bases, struct str *missing)
     cpuset = cpuset || (unified && strstr(controllers, "cpuset"));
     devices = devices || (unified && geteuid() == 0);
     if (!memory)
-        str_add(missing, "memory limits are not enforced and memory is sampled from /proc: no memory control "
-                         "group can be written here\n");
+        str_add(missing, "memory limits are enforced by sampling /proc only: no memory control group can be "
+                         "written here\n");
     if (!cpuset)
         str_add(
             missing,

@@ -156,3 +156,12 @@ bool proc_usage(pid_t pid, struct proc_usage *ret)
     }
     return true;
 }
+
+int64_t proc_share_bytes(pid_t pid)
+{
+    char buffer[2048], path[48];
+    snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
+    if (text_read(path, buffer, sizeof buffer) <= 0 || !strstr(buffer, "Pss:"))
+        return -1;
+    return number_after(buffer, "\nPss:") * 1024;
+}

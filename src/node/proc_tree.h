@@ -18,5 +18,7 @@ struct proc_usage {
 };
 /* False if it is gone. */
 bool proc_usage(pid_t pid, struct proc_usage *ret);
+/* Memory of the process with what it shares counted in parts (PSS); -1 if the kernel does not tell. Costs more than proc_usage. */
+int64_t proc_share_bytes(pid_t pid);
 
 #endif

@@ -49,7 +49,8 @@ struct shepherd {
     pid_t main_pid;
     bool main_ended; /* then `status` is its wait status */
     int status;
-    bool exit_told; /* EXITED was written, not clean */
+    bool over_memory; /* used more than its limit, where no control group holds it to that */
+    bool exit_told;   /* EXITED was written, not clean */
     bool terminating;
     int64_t kill_at_us;   /* monotonic: SIGKILL to everything from then on */
     int64_t clear_by_us;  /* monotonic: tell EXITED by then, clean or not */
@@ -150,6 +151,25 @@ static void io_note(struct shepherd *s, struct io_seen *now, size_t n)
     s->nio = n;
 }
 
+/* Without a control group the limit is enforced at the samples. Resident sets count what processes share once for each of them, so the sum
+ * is looked at again with shares before anything is killed. */
+static void memory_enforce(struct shepherd *s, size_t n)
+{
+    int64_t used = 0, limit = s->plan->mem_limit_bytes;
+    struct str line = STR_INIT;
+    for (size_t i = 0; i < n; i++)
+        used += max_of(proc_share_bytes(s->pids[i]), 0);
+    if (used <= limit || s->over_memory)
+        return;
+    s->over_memory = true;
+    str_addf(&line, "slurmstepd: error: Job %lld exceeded memory limit (%lld > %lld KiB), being killed\n",
+             (long long)s->plan->job_id, (long long)(used >> 10), (long long)(limit >> 10));
+    step_error_line(s->plan, str_text(&line));
+    str_done(&line);
+    for (size_t i = 0; i < n; i++)
+        kill(s->pids[i], SIGKILL);
+}
+
 static void sample(struct shepherd *s)
 {
     struct proc_usage u;
@@ -167,6 +187,8 @@ static void sample(struct shepherd *s)
         io[seen++] = (struct io_seen){s->pids[i], u.read_bytes, u.write_bytes};
     }
     int64_t group_rss = step_cgroup_rss(&s->groups);
+    if (group_rss < 0 && s->plan->mem_limit_bytes > 0 && rss > s->plan->mem_limit_bytes)
+        memory_enforce(s, n);
     usage_of_ended(s);
     s->note.cpu_user_us += user;
     s->note.cpu_system_us += system;
@@ -341,9 +363,9 @@ static bool exit_tell(struct shepherd *s, bool clean)
     s->note.kind = NOTE_EXITED;
     s->note.status = s->status;
     s->note.clean = clean;
-    s->note.oom = step_cgroup_oom(&s->groups);
+    s->note.oom = s->over_memory || step_cgroup_oom(&s->groups);
     s->note.at_us = clock_us(CLOCK_REALTIME);
-    if (s->note.oom)
+    if (s->note.oom && !s->over_memory)
         oom_line(s);
     state_write(s, &s->note);
     s->exit_told = true;

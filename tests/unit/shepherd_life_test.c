@@ -322,6 +322,35 @@ static void test_usage_is_measured(void **state)
     assert_true(n.read_bytes > 0);
 }
 
+static void test_memory_limit_without_control_groups(void **state)
+{
+    (void)state;
+    struct step_plan p =
+        world_plan(&world, 1, "python3 -c 'x=bytearray(200<<20); import time; time.sleep(20)'; echo after");
+    p.mem_limit_bytes = 100 << 20;
+    p.sample_us = 200000;
+    world_send(&world, &p);
+    struct note n = world_wait(&world, NOTE_EXITED);
+    assert_true(n.oom);
+    assert_non_null(strstr(world_output(&world), "slurmstepd: error: Job 1 exceeded memory limit ("));
+    assert_null(strstr(world_output(&world), "after"));
+}
+
+static void test_shared_memory_counts_once(void **state)
+{
+    (void)state;
+    struct step_plan p =
+        world_plan(&world, 1,
+                   "python3 -c 'x=bytearray(60<<20)\nimport os,time\n"
+                   "for i in range(4):\n  if os.fork()==0: break\ntime.sleep(0.7)'; echo after");
+    p.mem_limit_bytes = 150 << 20;
+    p.sample_us = 100000;
+    world_send(&world, &p);
+    struct note n = world_wait(&world, NOTE_EXITED);
+    assert_false(n.oom);
+    assert_string_equal(world_output(&world), "after\n");
+}
+
 static void test_memory_limit(void **state)
 {
     (void)state;
@@ -378,6 +407,8 @@ int main(void)
         TEST(plans_sent_before_the_end_are_still_started),
         TEST(a_killed_shepherd_is_told_by_its_parent),
         TEST(usage_is_measured),
+        TEST(memory_limit_without_control_groups),
+        TEST(shared_memory_counts_once),
         TEST(memory_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
