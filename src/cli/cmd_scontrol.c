@@ -142,54 +142,6 @@ static const struct entity_word *entity_find(const char *word)
     return NULL;
 }
 
-struct licenses {
-    const char *text; /* Licenses= of the settings */
-};
-
-static void license_note(void *ctx, const void *record)
-{
-    struct licenses *l = ctx;
-    const struct meta *m = record;
-    if (text_is(m->key, "Licenses") && !text_is(m->value, "(null)"))
-        l->text = m->value;
-}
-
-static void license_print(struct span one, bool json, bool first)
-{
-    const char *colon = one.len ? memchr(one.data, ':', one.len) : NULL;
-    int name = (int) (colon ? colon - one.data : (ptrdiff_t) one.len), count = colon ? (int) (one.data + one.len - colon - 1) : 1;
-    const char *total = colon ? colon + 1 : "1";
-    if (json)
-        printf("%s{\"LicenseName\": \"%.*s\", \"Total\": %.*s, \"Remote\": false}", first ? "" : ", ", name, one.data, count, total);
-    else
-        printf("LicenseName=%.*s\n    Total=%.*s Remote=no\n", name, one.data, count, total);
-}
-
-/* What the cluster has; how much is in use is in the jobs that hold it (squeue -O licenses). */
-static void licenses_show(struct scontrol *s)
-{
-    struct licenses l = {0};
-    struct msg_query q = {.what = QUERY_SETTINGS};
-    struct msg_done done;
-    struct err err = {0};
-    struct client *c = scontrol_connect(s);
-    if (!c)
-        return;
-    if (!client_query(c, &q, &meta_fields, s->a, license_note, &l, &done, &err)) {
-        scontrol_fail(s, "slurm_load_licenses error: %s", err.text);
-        return;
-    }
-    struct span rest = span_of(l.text), one;
-    if (s->json)
-        fputs("{\"licenses\": [", stdout);
-    for (bool first = true; !text_empty(l.text) && span_next(&rest, ',', &one); first = false)
-        license_print(span_trim(one), s->json, first);
-    if (s->json)
-        puts("], \"errors\": [], \"warnings\": []}");
-    else if (text_empty(l.text))
-        puts("No licenses configured in Slurm.");
-}
-
 static void entity_show(struct scontrol *s, const struct entity_word *e, const char *list)
 {
     switch (e->entity) {
@@ -208,7 +160,7 @@ static void entity_show(struct scontrol *s, const struct entity_word *e, const c
         else
             puts("No reservations in the system");
         return;
-    case SHOW_LICENSES: licenses_show(s); return;
+    case SHOW_LICENSES: scontrol_show_licenses(s, list); return;
     case SHOW_TOPOLOGY: puts("No topology information available"); return;
     case SHOW_BURSTBUFFER: puts("No burst buffers in the system"); return;
     case SHOW_ALIASES: scontrol_show_aliases(s, list); return;

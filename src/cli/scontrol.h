@@ -28,6 +28,8 @@ void scontrol_change(struct scontrol *s, enum message_kind kind, const void *bod
 void scontrol_show(struct scontrol *s, int n, char **word);
 /* hold, uhold, release, requeue, requeuehold, suspend, resume, top: `command` is the whole word. */
 void scontrol_action(struct scontrol *s, const char *command, int n, char **word);
+/* The jobs a query finds, as references: "4,7_2"; NULL if there are none. */
+const char *scontrol_job_labels(struct scontrol *s, const struct msg_query *q);
 void scontrol_wait_job(struct scontrol *s, int n, char **word);
 void scontrol_write(struct scontrol *s, int n, char **word);
 void scontrol_completing(struct scontrol *s, int n, char **word);
@@ -39,6 +41,7 @@ void scontrol_show_steps(struct scontrol *s, const char *ids);
 void scontrol_show_nodes(struct scontrol *s, const char *names);
 void scontrol_show_partitions(struct scontrol *s, const char *names);
 void scontrol_show_config(struct scontrol *s);
+void scontrol_show_licenses(struct scontrol *s, const char *name);
 void scontrol_show_aliases(struct scontrol *s, const char *host);
 void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list);
 

@@ -54,22 +54,15 @@ static void label_add(void *ctx, const void *record)
     str_done(&label);
 }
 
-/* requeue Incomplete: of the jobs named, those that run or are suspended. */
-static bool incomplete_only(struct scontrol *s, const char **ids)
+const char *scontrol_job_labels(struct scontrol *s, const struct msg_query *q)
 {
     struct labels labels = {.a = s->a};
-    struct msg_query q = {.what = QUERY_JOBS, .ids = *ids, .states = "RUNNING,SUSPENDED"};
     struct msg_done done = {0};
     struct err err = {0};
     struct client *c = scontrol_connect(s);
-    if (!c)
-        return false;
-    if (!client_query(c, &q, &job_fields, s->a, label_add, &labels, &done, &err)) {
+    if (c && !client_query(c, q, &job_fields, s->a, label_add, &labels, &done, &err))
         scontrol_fail(s, "slurm_load_jobs error: %s", err.text);
-        return false;
-    }
-    *ids = labels.ids;
-    return labels.ids != NULL;
+    return labels.ids;
 }
 
 void scontrol_action(struct scontrol *s, const char *command, int n, char **word)
@@ -99,7 +92,10 @@ void scontrol_action(struct scontrol *s, const char *command, int n, char **word
     }
     if (!m.ids)
         scontrol_fail(s, "too few arguments for keyword:%s", w->word);
-    else if (!incomplete || incomplete_only(s, &m.ids))
+    struct msg_query going = {.what = QUERY_JOBS, .ids = m.ids, .states = "RUNNING,SUSPENDED"};
+    if (m.ids && incomplete)
+        m.ids = scontrol_job_labels(s, &going);
+    if (m.ids)
         scontrol_change(s, MSG_JOB_CONTROL, &m, w->what);
 }
 

@@ -1,45 +1,18 @@
 /* scontrol update, create and delete: Key=Value words → the fields of a job, node or partition. One table an entity; unknown keys name the nearest known one. */
 #include "base/alloc.h"
-#include "base/civil.h"
-#include "base/duration.h"
-#include "base/vec.h"
 #include "cli/listing.h"
-#include "cli/localtime.h"
-#include "cli/scontrol.h"
-#include "model/array.h"
-#include "model/gres.h"
-#include "model/limits.h"
-#include "model/settings_value.h"
+#include "cli/scontrol_update.h"
+#include "model/settings.h"
 
-#include <stdio.h>
 #include <string.h>
 
-/* What the words have said so far. */
-struct change {
-    struct scontrol *s;
-    const char *fields;          /* record fields to set, comma-separated */
-    struct job_spec spec;
-    struct node node;
-    struct partition part;
-    struct msg_update_job job;
-    struct msg_update_node node_msg;
-    struct msg_update_partition part_msg;
-};
-
-typedef bool (*set_fn)(struct change *c, const char *value, struct err *ret_err);
-
-struct key {
-    const char *name;
-    set_fn set;
-};
-
-static bool field(struct change *c, const char *name)
+bool update_field(struct change *c, const char *name)
 {
     c->fields = listing_join(c->fields, name, c->s->a);
     return true;
 }
 
-static bool number(const char *value, int32_t *ret, struct err *ret_err)
+bool update_number(const char *value, int32_t *ret, struct err *ret_err)
 {
     int64_t n = 0;
     if (!text_to_i64(value, 0, INT32_MAX, &n))
@@ -48,241 +21,6 @@ static bool number(const char *value, int32_t *ret, struct err *ret_err)
     return true;
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------------------------------------- */
-
-#define JOB_TEXT(key, member, name)                                                          \
-    static bool job_##key(struct change *c, const char *value, struct err *ret_err)          \
-    {                                                                                        \
-        (void) ret_err;                                                                      \
-        c->spec.member = text_empty(value) ? NULL : value;                                   \
-        return field(c, name);                                                               \
-    }
-#define JOB_NUMBER(key, member, name)                                                        \
-    static bool job_##key(struct change *c, const char *value, struct err *ret_err)          \
-    {                                                                                        \
-        return number(value, &c->spec.member, ret_err) && field(c, name);                    \
-    }
-#define JOB_MIB(key, member, name)                                                           \
-    static bool job_##key(struct change *c, const char *value, struct err *ret_err)          \
-    {                                                                                        \
-        return size_parse_mib(value, &c->spec.member, ret_err) && field(c, name);            \
-    }
-#define JOB_TIME(key, member, name)                                                                                  \
-    static bool job_##key(struct change *c, const char *value, struct err *ret_err)                                  \
-    {                                                                                                                \
-        return civil_parse(value, time_now_us(), &civil_local, true, &c->spec.member, ret_err) && field(c, name);    \
-    }
-
-JOB_TEXT(name, name, "name")
-JOB_TEXT(comment, comment, "comment")
-JOB_TEXT(account, req.account, "account")
-JOB_TEXT(qos, req.qos, "qos")
-JOB_TEXT(partition, req.partition, "partition")
-JOB_TEXT(reservation, req.reservation, "reservation")
-JOB_TEXT(features, req.constraint, "constraint")
-JOB_TEXT(prefer, req.prefer, "prefer")
-JOB_TEXT(nodelist, req.nodelist, "nodelist")
-JOB_TEXT(exclude, req.exclude, "exclude")
-JOB_TEXT(licenses, req.licenses, "licenses")
-JOB_TEXT(dependency, dependency, "dependency")
-JOB_TEXT(wckey, wckey, "wckey")
-JOB_TEXT(work_dir, work_dir, "work_dir")
-JOB_TEXT(std_out, std_out, "std_out")
-JOB_TEXT(std_err, std_err, "std_err")
-JOB_TEXT(std_in, std_in, "std_in")
-JOB_TEXT(mail_user, mail_user, "mail_user")
-JOB_TEXT(extra, extra, "extra")
-JOB_NUMBER(tasks, req.ntasks, "ntasks")
-JOB_NUMBER(cpus_per_task, req.cpus_per_task, "cpus_per_task")
-JOB_NUMBER(per_node, req.ntasks_per_node, "ntasks_per_node")
-JOB_NUMBER(min_cpus_node, req.min_cpus_per_node, "min_cpus_per_node")
-JOB_NUMBER(switches, req.switches, "switches")
-JOB_MIB(mem_node, req.mem_per_node_mib, "mem_per_node_mib")
-JOB_MIB(mem_cpu, req.mem_per_cpu_mib, "mem_per_cpu_mib")
-JOB_MIB(tmp_disk, req.tmp_disk_mib, "tmp_disk_mib")
-JOB_TIME(start, begin_us, "begin_us")
-JOB_TIME(deadline, deadline_us, "deadline_us")
-
-static bool job_gres(struct change *c, const char *value, struct err *ret_err)
-{
-    struct gres_list list;
-    c->spec.req.gres = text_empty(value) ? NULL : value;
-    return gres_parse(value, c->s->a, &list, ret_err) && field(c, "gres");
-}
-
-static bool job_nodes(struct change *c, const char *value, struct err *ret_err)
-{
-    const char *dash = strchr(value, '-');
-    const char *low = dash ? arena_strndup(c->s->a, value, (size_t) (dash - value)) : value;
-    if (!number(low, &c->spec.req.min_nodes, ret_err) || (dash && !number(dash + 1, &c->spec.req.max_nodes, ret_err)))
-        return false;
-    if (!dash)
-        c->spec.req.max_nodes = c->spec.req.min_nodes;
-    return field(c, "min_nodes,max_nodes");
-}
-
-/* NumCPUs=4 of a job of one-CPU tasks: so many tasks. */
-static bool job_cpus(struct change *c, const char *value, struct err *ret_err)
-{
-    const char *dash = strchr(value, '-');
-    const char *low = dash ? arena_strndup(c->s->a, value, (size_t) (dash - value)) : value;
-    return number(low, &c->spec.req.ntasks, ret_err) && field(c, "ntasks");
-}
-
-/* TimeLimit=1:00:00, TimeLimit=+30, TimeLimit+=30, TimeLimit-=10 */
-static bool job_limit(struct change *c, const char *value, struct err *ret_err)
-{
-    int64_t us = 0;
-    char sign = value[0];
-    if (sign == '+' || sign == '-') {
-        if (!duration_parse(value + 1, &us, ret_err))
-            return false;
-        c->job.time_limit_add_us = sign == '+' ? us : -us;
-        return true;
-    }
-    if (!duration_parse(value, &us, ret_err))
-        return false;
-    c->spec.req.time_limit_us = us ? us : TIME_UNLIMITED;
-    return field(c, "time_limit_us");
-}
-
-static bool job_time_min(struct change *c, const char *value, struct err *ret_err)
-{
-    return duration_parse(value, &c->spec.req.time_min_us, ret_err) && field(c, "time_min_us");
-}
-
-static bool job_end_time(struct change *c, const char *value, struct err *ret_err)
-{
-    return civil_parse(value, time_now_us(), &civil_local, true, &c->job.end_us, ret_err);
-}
-
-static bool job_nice(struct change *c, const char *value, struct err *ret_err)
-{
-    int64_t n = 100;
-    if (!text_empty(value) && !text_to_i64(value, -2147483645, 2147483645, &n))
-        return err_set(ret_err, ERR_INVALID, "a number from -2147483645 to 2147483645 is expected, not \"%s\"", value);
-    c->spec.nice = (int32_t) n;
-    return field(c, "nice");
-}
-
-/* Priority=0 holds, as in Slurm. */
-static bool job_priority(struct change *c, const char *value, struct err *ret_err)
-{
-    if (!text_to_u64(value, UINT32_MAX, &c->spec.priority_asked))
-        return err_set(ret_err, ERR_INVALID, "a number is expected, not \"%s\"", value);
-    c->spec.hold = c->spec.priority_asked == 0;
-    return field(c, "priority_asked,hold");
-}
-
-static bool job_requeue(struct change *c, const char *value, struct err *ret_err)
-{
-    bool yes;
-    if (!setting_parse_bool(value, &yes, ret_err))
-        return false;
-    c->spec.requeue = yes ? YES : NO;
-    return field(c, "requeue");
-}
-
-static bool job_contiguous(struct change *c, const char *value, struct err *ret_err)
-{
-    return setting_parse_bool(value, &c->spec.req.contiguous, ret_err) && field(c, "contiguous");
-}
-
-static bool job_oversubscribe(struct change *c, const char *value, struct err *ret_err)
-{
-    bool shares;
-    if (!setting_parse_bool(value, &shares, ret_err))
-        return false;
-    c->spec.req.oversubscribe = shares;
-    c->spec.req.exclusive = shares ? EXCLUSIVE_UNSET : EXCLUSIVE_NODE;
-    return field(c, "oversubscribe,exclusive");
-}
-
-static bool job_admin_comment(struct change *c, const char *value, struct err *ret_err)
-{
-    (void) ret_err;
-    c->job.admin_comment = value;
-    return true;
-}
-
-static bool job_throttle(struct change *c, const char *value, struct err *ret_err)
-{
-    int32_t n = 0;
-    if (!number(value, &n, ret_err))
-        return false;
-    c->job.array_limit_plus1 = (uint32_t) n + 1;
-    return true;
-}
-
-static bool job_reset_accrue(struct change *c, const char *value, struct err *ret_err)
-{
-    (void) value;
-    (void) ret_err;
-    c->job.reset_accrue = 1;
-    return true;
-}
-
-static bool job_ids(struct change *c, const char *value, struct err *ret_err)
-{
-    (void) ret_err;
-    c->job.ids = listing_join(c->job.ids, value, c->s->a);
-    return true;
-}
-
-static const struct key job_keys[] = {
-    {"JobId", job_ids},
-    {"Account", job_account},
-    {"AdminComment", job_admin_comment},
-    {"ArrayTaskThrottle", job_throttle},
-    {"Comment", job_comment},
-    {"Contiguous", job_contiguous},
-    {"CPUs/Task", job_cpus_per_task},
-    {"CpusPerTask", job_cpus_per_task},
-    {"Deadline", job_deadline},
-    {"Dependency", job_dependency},
-    {"EligibleTime", job_start},
-    {"EndTime", job_end_time},
-    {"ExcNodeList", job_exclude},
-    {"Extra", job_extra},
-    {"Features", job_features},
-    {"Gres", job_gres},
-    {"JobName", job_name},
-    {"Name", job_name},
-    {"Licenses", job_licenses},
-    {"MailUser", job_mail_user},
-    {"MinCPUsNode", job_min_cpus_node},
-    {"MinMemoryCPU", job_mem_cpu},
-    {"MinMemoryNode", job_mem_node},
-    {"MinTmpDiskNode", job_tmp_disk},
-    {"Nice", job_nice},
-    {"NodeList", job_nodelist},
-    {"NtasksPerNode", job_per_node},
-    {"NumCPUs", job_cpus},
-    {"NumNodes", job_nodes},
-    {"NumTasks", job_tasks},
-    {"OverSubscribe", job_oversubscribe},
-    {"Shared", job_oversubscribe},
-    {"Partition", job_partition},
-    {"Prefer", job_prefer},
-    {"Priority", job_priority},
-    {"QOS", job_qos},
-    {"ReqNodeList", job_nodelist},
-    {"ReqNodes", job_nodes},
-    {"ReqCPUs", job_cpus},
-    {"Requeue", job_requeue},
-    {"ReservationName", job_reservation},
-    {"ResetAccrueTime", job_reset_accrue},
-    {"StartTime", job_start},
-    {"StdErr", job_std_err},
-    {"StdIn", job_std_in},
-    {"StdOut", job_std_out},
-    {"Switches", job_switches},
-    {"TimeLimit", job_limit},
-    {"TimeMin", job_time_min},
-    {"WCKey", job_wckey},
-    {"WorkDir", job_work_dir},
-};
-
 /* ---- nodes --------------------------------------------------------------------------------------------------------------------- */
 
 #define NODE_TEXT(key, member)                                                               \
@@ -290,7 +28,7 @@ static const struct key job_keys[] = {
     {                                                                                        \
         (void) ret_err;                                                                      \
         c->node.member = text_empty(value) ? NULL : value;                                   \
-        return field(c, #member);                                                            \
+        return update_field(c, #member);                                                            \
     }
 NODE_TEXT(features, features)
 NODE_TEXT(gres, gres)
@@ -321,13 +59,14 @@ static bool node_reason(struct change *c, const char *value, struct err *ret_err
 
 static bool node_weight(struct change *c, const char *value, struct err *ret_err)
 {
-    return number(value, &c->node.weight, ret_err) && field(c, "weight");
+    return update_number(value, &c->node.weight, ret_err) && update_field(c, "weight");
 }
 
 static const struct key node_keys[] = {
     {"NodeName", node_names}, {"State", node_state},       {"Reason", node_reason},     {"Weight", node_weight},     {"Features", node_features},
     {"AvailableFeatures", node_features}, {"ActiveFeatures", node_features}, {"Gres", node_gres}, {"Comment", node_comment},
-    {"NodeAddr", node_addr},  {"NodeHostName", node_hostname},
+    {"NodeAddr", node_addr},  {"NodeHostName", node_hostname}, {"CpuBind", NULL}, {"Extra", NULL}, {"InstanceId", NULL}, {"InstanceType", NULL},
+    {"ResumeAfter", NULL},
 };
 
 /* ---- partitions: the keys of a PartitionName line, read by the configuration's own parser -------------------------------------------------- */
@@ -364,11 +103,11 @@ static bool partition_line(struct change *c, int n, char **word, struct err *ret
             const char *key = partition_fields.field[i].name;
             struct fields one = {"partition", sizeof(struct partition), &partition_fields.field[i], 1};
             if (!text_is(key, "name") && !text_is(key, "nodes") && !record_equal(&one, &with.part[0], &without.part[0]))
-                field(c, key);
+                update_field(c, key);
         }
     }
     if (nodes)
-        field(c, "nodes");
+        update_field(c, "nodes");
     c->part_msg.name = name;
     str_done(&line);
     str_done(&names);
@@ -395,7 +134,7 @@ static void named_add(struct change *c, int n, char **word)
         for (size_t k = 0; k < ARRAY_LEN(part_named); k++) {
             size_t len = strlen(part_named[k].key);
             if (text_starts_nocase(word[i], part_named[k].key) && word[i][len] == '=')
-                field(c, part_named[k].field);
+                update_field(c, part_named[k].field);
         }
 }
 
@@ -403,7 +142,8 @@ static void named_add(struct change *c, int n, char **word)
 
 static bool key_unknown(const char *name, const struct key *keys, size_t n, struct err *ret_err)
 {
-    const char *names[64];
+    const char *names[128];
+    CHECK(n <= ARRAY_LEN(names));
     for (size_t i = 0; i < n; i++)
         names[i] = keys[i].name;
     const char *near = text_nearest(name, names, n);
@@ -442,6 +182,8 @@ static bool words_take(struct change *c, const struct key *keys, size_t nkeys, i
         const struct key *k = key_find(keys, nkeys, name);
         if (!k)
             return key_unknown(name, keys, nkeys, ret_err);
+        if (!k->set)
+            return err_set(ret_err, ERR_UNSUPPORTED, "%s: not supported yet", k->name);
         if (!k->set(c, value, ret_err))
             return err_prefix(ret_err, "%s", k->name);
     }
@@ -456,14 +198,26 @@ static bool starts(int n, char **word, const char *key)
     return false;
 }
 
+/* JobName= with UserID=: the jobs are looked up first. */
+static bool jobs_of_users(struct change *c, struct err *ret_err)
+{
+    const char *name = c->job.ids + strlen("name=");
+    struct msg_query q = {.what = QUERY_JOBS, .names = name, .uids = c->uids};
+    c->job.ids = scontrol_job_labels(c->s, &q);
+    return c->job.ids || err_set(ret_err, ERR_NOT_FOUND, "No jobs with name '%s'", name);
+}
+
 static bool job_update(struct change *c, int n, char **word, struct err *ret_err)
 {
-    if (!words_take(c, job_keys, ARRAY_LEN(job_keys), n, word, ret_err))
+    if (!words_take(c, update_job_keys, update_job_key_count, n, word, ret_err))
         return false;
-    if (!c->job.ids) {
-        /* update Name=… alone names the jobs; nothing would be changed then. */
-        return err_set(ret_err, ERR_INVALID, "No job is named: JobId= says which");
-    }
+    const struct msg_update_job *m = &c->job;
+    if (!m->ids)
+        return err_set(ret_err, ERR_INVALID, "No job is named: JobId= or JobName= says which");
+    if (!c->fields && !m->time_limit_add_us && !m->admin_comment && !m->array_limit_plus1 && !m->end_us && !m->reset_accrue)
+        return err_set(ret_err, ERR_INVALID, "No changes specified");
+    if (c->uids && !jobs_of_users(c, ret_err))
+        return false;
     c->job.fields = c->fields;
     if (c->fields) {
         c->job.values.v = &c->spec;
@@ -477,6 +231,8 @@ static bool node_update(struct change *c, int n, char **word, struct err *ret_er
 {
     if (!words_take(c, node_keys, ARRAY_LEN(node_keys), n, word, ret_err))
         return false;
+    if (!c->fields && !c->node_msg.state && !c->node_msg.reason)
+        return err_set(ret_err, ERR_INVALID, "No changes specified");
     c->node_msg.fields = c->fields;
     c->node_msg.values.v = &c->node;
     c->node_msg.values.n = c->fields ? 1 : 0;
@@ -497,18 +253,42 @@ static bool part_update(struct change *c, int n, char **word, bool create, struc
     return true;
 }
 
+/* "job 4 TimeLimit=5", "job=4", "node n1 State=…": the entity as show names it → the key of update. */
+static void entity_join(struct scontrol *s, int *n, char **word)
+{
+    static const struct {
+        const char *entity, *key;
+    } rows[] = {{"job", "JobId"}, {"jobid", "JobId"}, {"node", "NodeName"}, {"nodename", "NodeName"}, {"partition", "PartitionName"}, {"part", "PartitionName"}};
+    const char *equals = strchr(word[0], '=');
+    size_t len = equals ? (size_t) (equals - word[0]) : strlen(word[0]);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (!span_is_nocase((struct span){word[0], len}, rows[i].entity) || (!equals && *n < 2))
+            continue;
+        const char *name = equals ? equals + 1 : word[1];
+        int taken = equals ? 1 : 2;
+        word[taken - 1] = arena_printf(s->a, "%s=%s", rows[i].key, name);
+        memmove(word, word + taken - 1, (size_t) (*n - taken + 1) * sizeof *word);
+        *n -= taken - 1;
+        return;
+    }
+}
+
 void scontrol_update(struct scontrol *s, int n, char **word)
 {
     struct change c = {.s = s};
     struct err err = {0};
     bool ok;
+    entity_join(s, &n, word);
     if (starts(n, word, "JobId="))
         ok = job_update(&c, n, word, &err);
     else if (starts(n, word, "NodeName="))
         ok = node_update(&c, n, word, &err);
     else if (starts(n, word, "PartitionName="))
         ok = part_update(&c, n, word, false, &err);
-    else if (starts(n, word, "ReservationName=") || starts(n, word, "StepId=") || starts(n, word, "FrontendName=") || starts(n, word, "SuspendExc"))
+    else if (starts(n, word, "JobName=") || starts(n, word, "Name=")) {
+        c.by_name = true;
+        ok = job_update(&c, n, word, &err);
+    } else if (starts(n, word, "ReservationName=") || starts(n, word, "StepId=") || starts(n, word, "FrontendName=") || starts(n, word, "SuspendExc"))
         ok = err_set(&err, ERR_UNSUPPORTED, "not supported yet: update of %s; jobs, nodes and partitions can be updated", word[0]);
     else
         ok = err_set(&err, ERR_INVALID, "No valid entity in update command: JobId=, NodeName= or PartitionName= says what to change");

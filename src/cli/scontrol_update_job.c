@@ -1,0 +1,330 @@
+/* scontrol update JobId=…: one setter a key. */
+#include "base/alloc.h"
+#include "base/civil.h"
+#include "base/duration.h"
+#include "cli/listing.h"
+#include "cli/localtime.h"
+#include "cli/mail_words.h"
+#include "cli/scontrol_update.h"
+#include "model/gres.h"
+#include "model/settings_value.h"
+
+#include <string.h>
+
+#define JOB_TEXT(key, member, name)                                                          \
+    static bool job_##key(struct change *c, const char *value, struct err *ret_err)          \
+    {                                                                                        \
+        (void) ret_err;                                                                      \
+        c->spec.member = text_empty(value) ? NULL : value;                                   \
+        return update_field(c, name);                                                               \
+    }
+#define JOB_NUMBER(key, member, name)                                                        \
+    static bool job_##key(struct change *c, const char *value, struct err *ret_err)          \
+    {                                                                                        \
+        return update_number(value, &c->spec.member, ret_err) && update_field(c, name);                    \
+    }
+#define JOB_MIB(key, member, name)                                                           \
+    static bool job_##key(struct change *c, const char *value, struct err *ret_err)          \
+    {                                                                                        \
+        return size_parse_mib(value, &c->spec.member, ret_err) && update_field(c, name);            \
+    }
+#define JOB_TIME(key, member, name)                                                                                  \
+    static bool job_##key(struct change *c, const char *value, struct err *ret_err)                                  \
+    {                                                                                                                \
+        return civil_parse(value, time_now_us(), &civil_local, true, &c->spec.member, ret_err) && update_field(c, name);    \
+    }
+
+JOB_TEXT(comment, comment, "comment")
+JOB_TEXT(account, req.account, "account")
+JOB_TEXT(qos, req.qos, "qos")
+JOB_TEXT(partition, req.partition, "partition")
+JOB_TEXT(reservation, req.reservation, "reservation")
+JOB_TEXT(features, req.constraint, "constraint")
+JOB_TEXT(prefer, req.prefer, "prefer")
+JOB_TEXT(nodelist, req.nodelist, "nodelist")
+JOB_TEXT(exclude, req.exclude, "exclude")
+JOB_TEXT(licenses, req.licenses, "licenses")
+JOB_TEXT(dependency, dependency, "dependency")
+JOB_TEXT(wckey, wckey, "wckey")
+JOB_TEXT(work_dir, work_dir, "work_dir")
+JOB_TEXT(std_out, std_out, "std_out")
+JOB_TEXT(std_err, std_err, "std_err")
+JOB_TEXT(std_in, std_in, "std_in")
+JOB_TEXT(mail_user, mail_user, "mail_user")
+JOB_TEXT(extra, extra, "extra")
+JOB_NUMBER(tasks, req.ntasks, "ntasks")
+JOB_NUMBER(cpus_per_task, req.cpus_per_task, "cpus_per_task")
+JOB_NUMBER(per_node, req.ntasks_per_node, "ntasks_per_node")
+JOB_NUMBER(min_cpus_node, req.min_cpus_per_node, "min_cpus_per_node")
+JOB_NUMBER(cores, req.cores_per_socket, "cores_per_socket")
+JOB_NUMBER(sockets, req.sockets_per_node, "sockets_per_node")
+JOB_NUMBER(threads, req.threads_per_core, "threads_per_core")
+/* One of the two rules holds: the other is taken back. */
+JOB_MIB(mem_node, req.mem_per_node_mib, "mem_per_node_mib,mem_per_cpu_mib")
+JOB_MIB(mem_cpu, req.mem_per_cpu_mib, "mem_per_cpu_mib,mem_per_node_mib")
+JOB_MIB(tmp_disk, req.tmp_disk_mib, "tmp_disk_mib")
+JOB_TIME(start, begin_us, "begin_us")
+JOB_TIME(deadline, deadline_us, "deadline_us")
+
+/* A new name, or which jobs are meant where no JobId= is given. */
+static bool job_name(struct change *c, const char *value, struct err *ret_err)
+{
+    if (c->by_name && !c->job.ids) {
+        c->job.ids = arena_printf(c->s->a, "name=%s", value);
+        return !text_empty(value) || err_set(ret_err, ERR_INVALID, "the name is missing");
+    }
+    c->spec.name = text_empty(value) ? NULL : value;
+    return update_field(c, "name");
+}
+
+static bool job_user(struct change *c, const char *value, struct err *ret_err)
+{
+    if (!c->by_name)
+        return err_set(ret_err, ERR_INVALID, "it says whose jobs JobName= means; JobId= needs none");
+    return listing_uids(value, c->s->a, &c->uids, ret_err);
+}
+
+static bool job_mail_type(struct change *c, const char *value, struct err *ret_err)
+{
+    return mail_types_parse(value, &c->spec.mail_types, ret_err) && update_field(c, "mail_types");
+}
+
+static bool job_core_spec(struct change *c, const char *value, struct err *ret_err)
+{
+    if (!update_number(value, &c->spec.req.core_spec, ret_err))
+        return false;
+    c->spec.req.core_spec++;
+    return update_field(c, "core_spec");
+}
+
+static bool job_delay_boot(struct change *c, const char *value, struct err *ret_err)
+{
+    return duration_parse(value, &c->spec.delay_boot_us, ret_err) && update_field(c, "delay_boot_us");
+}
+
+static bool job_reboot(struct change *c, const char *value, struct err *ret_err)
+{
+    return setting_parse_bool(value, &c->spec.reboot, ret_err) && update_field(c, "reboot");
+}
+
+/* Switches=2, Switches=2@60: so many, and how long to wait for so few. */
+static bool job_switches(struct change *c, const char *value, struct err *ret_err)
+{
+    const char *at = strchr(value, '@');
+    const char *count = at ? arena_strndup(c->s->a, value, (size_t) (at - value)) : value;
+    if (!update_number(count, &c->spec.req.switches, ret_err))
+        return false;
+    if (at && (!duration_parse(at + 1, &c->spec.req.switches_wait_us, ret_err) || !update_field(c, "switches_wait_us")))
+        return false;
+    return update_field(c, "switches");
+}
+
+static bool job_switch_wait(struct change *c, const char *value, struct err *ret_err)
+{
+    int32_t seconds = 0;
+    if (!update_number(value, &seconds, ret_err))
+        return false;
+    c->spec.req.switches_wait_us = seconds * USEC_PER_SEC;
+    return update_field(c, "switches_wait_us");
+}
+
+static bool job_gres(struct change *c, const char *value, struct err *ret_err)
+{
+    struct gres_list list;
+    c->spec.req.gres = text_empty(value) ? NULL : value;
+    return gres_parse(value, c->s->a, &list, ret_err) && update_field(c, "gres");
+}
+
+static bool job_nodes(struct change *c, const char *value, struct err *ret_err)
+{
+    const char *dash = strchr(value, '-');
+    const char *low = dash ? arena_strndup(c->s->a, value, (size_t) (dash - value)) : value;
+    if (!update_number(low, &c->spec.req.min_nodes, ret_err) || (dash && !update_number(dash + 1, &c->spec.req.max_nodes, ret_err)))
+        return false;
+    if (!dash)
+        c->spec.req.max_nodes = c->spec.req.min_nodes;
+    return update_field(c, "min_nodes,max_nodes");
+}
+
+/* NumCPUs=4 of a job of one-CPU tasks: so many tasks. */
+static bool job_cpus(struct change *c, const char *value, struct err *ret_err)
+{
+    const char *dash = strchr(value, '-');
+    const char *low = dash ? arena_strndup(c->s->a, value, (size_t) (dash - value)) : value;
+    return update_number(low, &c->spec.req.ntasks, ret_err) && update_field(c, "ntasks");
+}
+
+/* TimeLimit=1:00:00, TimeLimit=+30, TimeLimit+=30, TimeLimit-=10 */
+static bool job_limit(struct change *c, const char *value, struct err *ret_err)
+{
+    int64_t us = 0;
+    char sign = value[0];
+    if (sign == '+' || sign == '-') {
+        if (!duration_parse(value + 1, &us, ret_err))
+            return false;
+        c->job.time_limit_add_us = sign == '+' ? us : -us;
+        return true;
+    }
+    if (!duration_parse(value, &us, ret_err))
+        return false;
+    c->spec.req.time_limit_us = us ? us : TIME_UNLIMITED;
+    return update_field(c, "time_limit_us");
+}
+
+static bool job_time_min(struct change *c, const char *value, struct err *ret_err)
+{
+    return duration_parse(value, &c->spec.req.time_min_us, ret_err) && update_field(c, "time_min_us");
+}
+
+static bool job_end_time(struct change *c, const char *value, struct err *ret_err)
+{
+    return civil_parse(value, time_now_us(), &civil_local, true, &c->job.end_us, ret_err);
+}
+
+static bool job_nice(struct change *c, const char *value, struct err *ret_err)
+{
+    int64_t n = 100;
+    if (!text_empty(value) && !text_to_i64(value, -2147483645, 2147483645, &n))
+        return err_set(ret_err, ERR_INVALID, "a number from -2147483645 to 2147483645 is expected, not \"%s\"", value);
+    c->spec.nice = (int32_t) n;
+    return update_field(c, "nice");
+}
+
+/* Priority=0 holds, as in Slurm. */
+static bool job_priority(struct change *c, const char *value, struct err *ret_err)
+{
+    if (!text_to_u64(value, UINT32_MAX, &c->spec.priority_asked))
+        return err_set(ret_err, ERR_INVALID, "a number is expected, not \"%s\"", value);
+    c->spec.hold = c->spec.priority_asked == 0;
+    return update_field(c, "priority_asked,hold");
+}
+
+static bool job_requeue(struct change *c, const char *value, struct err *ret_err)
+{
+    bool yes;
+    if (!setting_parse_bool(value, &yes, ret_err))
+        return false;
+    c->spec.requeue = yes ? YES : NO;
+    return update_field(c, "requeue");
+}
+
+static bool job_contiguous(struct change *c, const char *value, struct err *ret_err)
+{
+    return setting_parse_bool(value, &c->spec.req.contiguous, ret_err) && update_field(c, "contiguous");
+}
+
+static bool job_oversubscribe(struct change *c, const char *value, struct err *ret_err)
+{
+    bool shares;
+    if (!setting_parse_bool(value, &shares, ret_err))
+        return false;
+    c->spec.req.oversubscribe = shares;
+    c->spec.req.exclusive = shares ? EXCLUSIVE_UNSET : EXCLUSIVE_NODE;
+    return update_field(c, "oversubscribe,exclusive");
+}
+
+static bool job_admin_comment(struct change *c, const char *value, struct err *ret_err)
+{
+    (void) ret_err;
+    c->job.admin_comment = value;
+    return true;
+}
+
+static bool job_throttle(struct change *c, const char *value, struct err *ret_err)
+{
+    int32_t n = 0;
+    if (!update_number(value, &n, ret_err))
+        return false;
+    c->job.array_limit_plus1 = (uint32_t) n + 1;
+    return true;
+}
+
+static bool job_reset_accrue(struct change *c, const char *value, struct err *ret_err)
+{
+    (void) value;
+    (void) ret_err;
+    c->job.reset_accrue = 1;
+    return true;
+}
+
+static bool job_ids(struct change *c, const char *value, struct err *ret_err)
+{
+    (void) ret_err;
+    c->job.ids = listing_join(c->job.ids, value, c->s->a);
+    return true;
+}
+
+const struct key update_job_keys[] = {
+    {"JobId", job_ids},
+    {"UserID", job_user},
+    {"Account", job_account},
+    {"AdminComment", job_admin_comment},
+    {"ArrayTaskThrottle", job_throttle},
+    {"BurstBuffer", NULL},
+    {"Clusters", NULL},
+    {"ClusterFeatures", NULL},
+    {"Comment", job_comment},
+    {"Contiguous", job_contiguous},
+    {"CoreSpec", job_core_spec},
+    {"CPUs/Task", job_cpus_per_task},
+    {"CpusPerTask", job_cpus_per_task},
+    {"Deadline", job_deadline},
+    {"DelayBoot", job_delay_boot},
+    {"Dependency", job_dependency},
+    {"EligibleTime", job_start},
+    {"EndTime", job_end_time},
+    {"ExcNodeList", job_exclude},
+    {"Extra", job_extra},
+    {"Features", job_features},
+    {"Gres", job_gres},
+    {"JobName", job_name},
+    {"Name", job_name},
+    {"Licenses", job_licenses},
+    {"IRequeue", job_requeue},
+    {"MailType", job_mail_type},
+    {"MailUser", job_mail_user},
+    {"MCSLabel", NULL},
+    {"MinCPUsNode", job_min_cpus_node},
+    {"MinMemoryCPU", job_mem_cpu},
+    {"MinMemoryNode", job_mem_node},
+    {"MinTmpDiskNode", job_tmp_disk},
+    {"Nice", job_nice},
+    {"Network", NULL},
+    {"NodeList", NULL}, /* of Slurm's: a running job gives nodes back */
+    {"NtasksPerNode", job_per_node},
+    {"TasksPerNode", job_per_node},
+    {"NumCPUs", job_cpus},
+    {"NumNodes", job_nodes},
+    {"NumTasks", job_tasks},
+    {"OverSubscribe", job_oversubscribe},
+    {"Shared", job_oversubscribe},
+    {"Partition", job_partition},
+    {"Prefer", job_prefer},
+    {"Priority", job_priority},
+    {"QOS", job_qos},
+    {"ReqNodeList", job_nodelist},
+    {"ReqNodes", job_nodes},
+    {"ReqCPUs", job_cpus},
+    {"ReqCores", job_cores},
+    {"ReqProcs", job_tasks},
+    {"ReqSockets", job_sockets},
+    {"ReqThreads", job_threads},
+    {"Reboot", job_reboot},
+    {"Requeue", job_requeue},
+    {"ReservationName", job_reservation},
+    {"ResetAccrueTime", job_reset_accrue},
+    {"SiteFactor", NULL},
+    {"StartTime", job_start},
+    {"StdErr", job_std_err},
+    {"StdIn", job_std_in},
+    {"StdOut", job_std_out},
+    {"Switches", job_switches},
+    {"wait-for-switch", job_switch_wait},
+    {"ThreadSpec", NULL},
+    {"TimeLimit", job_limit},
+    {"TimeMin", job_time_min},
+    {"TresPerNode", job_gres},
+    {"WCKey", job_wckey},
+    {"WorkDir", job_work_dir},
+};
+const size_t update_job_key_count = ARRAY_LEN(update_job_keys);
