@@ -1,0 +1,68 @@
+/* The machine's state, and what its files share. Private to agent/. */
+#ifndef REMUDA_AGENT_INSIDE_H
+#define REMUDA_AGENT_INSIDE_H
+
+#include "agent/agent.h"
+#include "agent/held.h"
+#include "agent/report.h"
+
+struct agent {
+    struct arena *node_arena;
+    struct node *node; /* as told in NODE_HELLO */
+    int64_t pid;
+    struct holdings held;
+    struct reports reports;
+    bool connected, welcomed;
+    bool has_welcome; /* settings below are there */
+    struct arena *welcome_arena;
+    struct msg_node_welcome welcome;
+    int64_t heartbeat_due_us;
+};
+
+/* One step of the machine at work. */
+struct turn {
+    struct agent *a;
+    int64_t now_us;
+    struct agent_effects *fx;
+};
+
+/* ---- effects and reports (life.c) ---- */
+
+struct agent_effect *turn_effect_about(struct turn *t, enum agent_effect_kind kind,
+                                       const struct held_step *s);
+/* The body is copied into the effects' arena. */
+void turn_send(struct turn *t, enum message_kind kind, const void *body);
+void turn_report_send(struct turn *t, struct report *p);
+struct report *turn_report_of(struct turn *t, enum report_kind kind, const struct held_step *s,
+                              const struct note *n);
+/* Repeated until acknowledged. */
+void turn_report_keep(struct turn *t, struct held_step *s, struct report *p);
+/* Sent once, or not at all when there is no connection. */
+void turn_report_once(struct turn *t, struct report *p);
+void turn_report_released(struct turn *t, struct held_step *s, const char *detail);
+
+/* ---- what becomes of a step (life.c); each may forget the step, which is then gone ---- */
+
+bool program_given(const char *path);
+void step_start(struct turn *t, struct held_step *s, const struct msg_launch *launch);
+void step_shepherd_terminate(struct turn *t, struct held_step *s);
+/* It never ran. */
+void step_failed(struct turn *t, struct held_step *s, const struct note *why);
+/* Reports the end as it is known, if it is. */
+void step_end_report(struct turn *t, struct held_step *s, bool clean);
+/* Nothing of it is left. */
+void step_ended(struct turn *t, struct held_step *s);
+/* Decides what follows for a step in ENDED, once the settings are known. */
+void step_settle(struct turn *t, struct held_step *s);
+void step_over(struct turn *t, struct held_step *s);
+void step_forget_if_acknowledged(struct turn *t, struct held_step *s);
+
+/* ---- events ---- */
+
+void take_message(struct turn *t, const struct message *m);           /* messages.c */
+struct held_step *step_of_note(struct turn *t, const struct note *n); /* notes.c; NULL if it is not held */
+void take_note(struct turn *t, const struct note *n);                 /* notes.c */
+void take_prolog_done(struct turn *t, const struct agent_event *ev);  /* notes.c */
+void take_epilog_done(struct turn *t, const struct agent_event *ev);  /* notes.c */
+
+#endif

@@ -1,0 +1,176 @@
+/* What becomes of a step: its moves, and the reports and effects that go with them. */
+#include "agent/inside.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- effects ---- */
+
+static struct agent_effect *turn_effect(struct turn *t, enum agent_effect_kind kind)
+{
+    struct agent_effects *fx = t->fx;
+    if (fx->n == fx->cap) {
+        fx->cap = fx->cap ? 2 * fx->cap : 16;
+        fx->v = xrealloc(fx->v, fx->cap * sizeof fx->v[0]);
+    }
+    struct agent_effect *e = &fx->v[fx->n++];
+    memset(e, 0, sizeof *e);
+    e->kind = kind;
+    return e;
+}
+
+struct agent_effect *turn_effect_about(struct turn *t, enum agent_effect_kind kind, const struct held_step *s)
+{
+    struct agent_effect *e = turn_effect(t, kind);
+    e->note.job_id = (int64_t)s->job_id;
+    e->note.attempt = s->attempt;
+    e->note.step_id = s->step_id;
+    e->note.pid = s->pid;
+    return e;
+}
+
+void turn_send(struct turn *t, enum message_kind kind, const void *body)
+{
+    struct agent_effect *e = turn_effect(t, AGENT_SEND);
+    const struct fields *fields = message_table[kind].fields;
+    void *copy = arena_alloc(t->fx->arena, fields->size);
+    record_copy(fields, copy, body, t->fx->arena);
+    e->msg = (struct message){.kind = kind, .body = copy};
+}
+
+void turn_report_send(struct turn *t, struct report *p)
+{
+    p->sent_us = t->now_us;
+    turn_send(t, MSG_REPORT, &p->msg);
+}
+
+/* ---- reports ---- */
+
+void turn_report_keep(struct turn *t, struct held_step *s, struct report *p)
+{
+    reports_add(&t->a->reports, p);
+    s->unacknowledged++;
+    if (t->a->welcomed)
+        turn_report_send(t, p);
+}
+
+void turn_report_once(struct turn *t, struct report *p)
+{
+    if (t->a->welcomed)
+        turn_report_send(t, p);
+    report_free(p);
+}
+
+struct report *turn_report_of(struct turn *t, enum report_kind kind, const struct held_step *s,
+                              const struct note *n)
+{
+    return report_make(kind, s, n, t->a->node->name, t->now_us);
+}
+
+void turn_report_released(struct turn *t, struct held_step *s, const char *detail)
+{
+    struct report *p = turn_report_of(t, REPORT_RELEASED, s, NULL);
+    p->msg.detail = detail ? xstrdup(detail) : NULL;
+    s->released = true;
+    turn_report_keep(t, s, p);
+}
+
+/* ---- what becomes of a step ---- */
+
+bool program_given(const char *path)
+{
+    return path && *path;
+}
+
+void step_forget_if_acknowledged(struct turn *t, struct held_step *s)
+{
+    if (s->state != HELD_OVER || s->unacknowledged > 0)
+        return;
+    held_remember_ended(&t->a->held, s->job_id, s->attempt);
+    turn_effect_about(t, AGENT_FORGET, s);
+    held_remove(&t->a->held, s);
+}
+
+void step_over(struct turn *t, struct held_step *s)
+{
+    held_move(s, HELD_OVER);
+    if (s->release_wanted && !s->released)
+        turn_report_released(t, s, NULL);
+    step_forget_if_acknowledged(t, s);
+}
+
+/* The last step of a job here is followed by the epilog. */
+static bool epilog_follows(const struct turn *t, const struct held_step *s)
+{
+    return program_given(t->a->welcome.epilog) && !held_has_others(&t->a->held, s);
+}
+
+static void epilog_begin(struct turn *t, struct held_step *s)
+{
+    held_move(s, HELD_EPILOG);
+    struct agent_effect *e = turn_effect_about(t, AGENT_EPILOG, s);
+    if (s->launch && s->launch->job.n)
+        e->job = s->launch->job.v;
+}
+
+/* An end that is not reported yet. */
+void step_end_report(struct turn *t, struct held_step *s, bool clean)
+{
+    struct report *p = NULL;
+    if (s->lost)
+        p = turn_report_of(t, REPORT_LOST, s, NULL);
+    else if (s->end.kind == NOTE_EXITED)
+        p = turn_report_of(t, REPORT_EXITED, s, &s->end);
+    if (!p)
+        return;
+    p->msg.clean = clean;
+    s->exit_reported = true;
+    s->released = clean && !s->lost;
+    turn_report_keep(t, s, p);
+}
+
+/* Of a step in ENDED, once the settings are known. */
+void step_settle(struct turn *t, struct held_step *s)
+{
+    if (!t->a->has_welcome)
+        return;
+    bool epilog = epilog_follows(t, s);
+    if (!s->exit_reported)
+        step_end_report(t, s, !epilog && !held_has_others(&t->a->held, s));
+    if (epilog) {
+        epilog_begin(t, s);
+        return;
+    }
+    if (!s->released && !held_has_others(&t->a->held, s))
+        turn_report_released(t, s, NULL);
+    step_over(t, s);
+}
+
+void step_ended(struct turn *t, struct held_step *s)
+{
+    held_move(s, HELD_ENDED);
+    step_settle(t, s);
+}
+
+/* It never ran. */
+void step_failed(struct turn *t, struct held_step *s, const struct note *why)
+{
+    struct report *p = turn_report_of(t, REPORT_FAILED, s, why);
+    s->exit_reported = true;
+    turn_report_keep(t, s, p);
+    step_over(t, s);
+}
+
+void step_shepherd_terminate(struct turn *t, struct held_step *s)
+{
+    struct agent_effect *e = turn_effect_about(t, AGENT_TERMINATE, s);
+    e->kill_wait_us = s->kill_wait_us;
+    e->why = arena_strdup(t->fx->arena, s->why);
+}
+
+void step_start(struct turn *t, struct held_step *s, const struct msg_launch *launch)
+{
+    turn_effect_about(t, AGENT_START, s)->launch = launch;
+}

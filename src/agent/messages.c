@@ -1,0 +1,138 @@
+/* What the controller says. */
+#include "agent/inside.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
+{
+    struct agent *a = t->a;
+    struct arena *fresh = arena_new();
+    record_copy(message_table[MSG_NODE_WELCOME].fields, &a->welcome, w, fresh);
+    arena_free(a->welcome_arena);
+    a->welcome_arena = fresh;
+    a->has_welcome = a->welcomed = true;
+    a->heartbeat_due_us = a->welcome.heartbeat_us > 0 ? t->now_us + a->welcome.heartbeat_us : INT64_MAX;
+    for (struct report *p = a->reports.first; p; p = p->next)
+        turn_report_send(t, p);
+    struct held_walk walk = {0};
+    while (held_next(&a->held, &walk))
+        if (walk.step->state == HELD_ENDED)
+            step_settle(t, walk.step);
+}
+
+static void take_launch(struct turn *t, const struct msg_launch *l)
+{
+    struct agent *a = t->a;
+    if (l->job.n != 1 || !a->has_welcome)
+        return;
+    const struct job *j = l->job.v;
+    if (held_find(&a->held, j->id, j->attempt, l->step_id) || held_was_ended(&a->held, j->id, j->attempt))
+        return;
+    bool prolog = program_given(a->welcome.prolog) && !held_of_job(&a->held, j->id);
+    struct held_step *s =
+        held_add(&a->held, j->id, j->attempt, l->step_id, prolog ? HELD_PROLOG : HELD_STARTING);
+    if (prolog || program_given(a->welcome.epilog))
+        held_keep_launch(s, l, prolog);
+    if (prolog)
+        turn_effect_about(t, AGENT_PROLOG, s)->launch = s->launch;
+    else
+        step_start(t, s, l);
+}
+
+/* To answer a TERMINATE about something that is not (any longer) here. */
+static void release_unknown(struct turn *t, const struct msg_terminate *m)
+{
+    struct held_step *s = held_add(&t->a->held, m->job_id, m->attempt, STEP_EXTERN, HELD_STARTING);
+    held_remember_ended(&t->a->held, m->job_id, m->attempt);
+    s->exit_reported = true;
+    turn_report_released(t, s, NULL);
+    held_move(s, HELD_OVER);
+}
+
+static void step_terminate(struct turn *t, struct held_step *s, const struct msg_terminate *m)
+{
+    s->release_wanted = true;
+    s->kill_wait_us = m->kill_wait_us;
+    free(s->why);
+    s->why = xstrdup(m->why);
+    switch (s->state) {
+    case HELD_PROLOG:
+    case HELD_STARTING:
+        s->doomed = true;
+        break;
+    case HELD_RUNNING:
+    case HELD_CLEANING:
+        step_shepherd_terminate(t, s);
+        break;
+    case HELD_ENDED:
+    case HELD_EPILOG:
+        break;
+    case HELD_OVER:
+        /* The controller may have missed nothing: a clean EXITED is on its way. It asks, so it gets the
+         * answer too. */
+        if (!s->released)
+            turn_report_released(t, s, NULL);
+        break;
+    case HELD_STATE_COUNT:
+        break;
+    }
+}
+
+static void take_terminate(struct turn *t, const struct msg_terminate *m)
+{
+    bool any = false;
+    for (struct held_step *s = held_of_job(&t->a->held, m->job_id), *next; s; s = next) {
+        next = s->next_of_job;
+        if (s->attempt != m->attempt)
+            continue;
+        any = true;
+        step_terminate(t, s, m);
+    }
+    if (!any)
+        release_unknown(t, m);
+}
+
+static void take_signal(struct turn *t, const struct msg_signal *m)
+{
+    for (struct held_step *s = held_of_job(&t->a->held, m->job_id); s; s = s->next_of_job) {
+        if (s->attempt != m->attempt || s->state != HELD_RUNNING ||
+            (m->only_step && s->step_id != m->step_id))
+            continue;
+        struct agent_effect *e = turn_effect_about(t, AGENT_SIGNAL, s);
+        e->signal = m->signal;
+        e->batch = m->batch;
+        e->full = m->full || m->only_step;
+    }
+}
+
+static struct held_step *step_of_report(struct turn *t, const struct report *p)
+{
+    return held_find(&t->a->held, p->msg.job_id, p->msg.attempt, p->msg.step_id);
+}
+
+static void take_ack(struct turn *t, const struct msg_report_ack *m)
+{
+    struct report *p = reports_take(&t->a->reports, m->seq);
+    struct held_step *s = p ? step_of_report(t, p) : NULL;
+    report_free(p);
+    if (!s)
+        return;
+    s->unacknowledged--;
+    step_forget_if_acknowledged(t, s);
+}
+
+void take_message(struct turn *t, const struct message *m)
+{
+    if (m->kind == MSG_NODE_WELCOME)
+        take_welcome(t, m->body);
+    else if (m->kind == MSG_LAUNCH)
+        take_launch(t, m->body);
+    else if (m->kind == MSG_TERMINATE)
+        take_terminate(t, m->body);
+    else if (m->kind == MSG_SIGNAL)
+        take_signal(t, m->body);
+    else if (m->kind == MSG_REPORT_ACK)
+        take_ack(t, m->body);
+}

@@ -1,0 +1,134 @@
+/* What shepherds and the site's programs say. */
+#include "agent/inside.h"
+
+#include <string.h>
+
+struct held_step *step_of_note(struct turn *t, const struct note *n)
+{
+    return held_find(&t->a->held, (uint64_t)n->job_id, (uint32_t)n->attempt, n->step_id);
+}
+
+static bool is_live(const struct held_step *s)
+{
+    return s->state == HELD_STARTING || s->state == HELD_RUNNING;
+}
+
+static void note_started(struct turn *t, struct held_step *s, const struct note *n)
+{
+    if (s->state != HELD_STARTING)
+        return;
+    s->pid = n->pid;
+    held_move(s, HELD_RUNNING);
+    if (!program_given(t->a->welcome.epilog))
+        held_drop_launch(s);
+    else if (s->launch && s->launch->script.len)
+        held_keep_launch(s, s->launch, false);
+    turn_report_once(t, turn_report_of(t, REPORT_STARTED, s, n));
+    if (s->doomed)
+        step_shepherd_terminate(t, s);
+    s->doomed = false;
+}
+
+static void note_exited(struct turn *t, struct held_step *s, const struct note *n)
+{
+    if (!is_live(s))
+        return;
+    if (s->state == HELD_STARTING)
+        held_move(s, HELD_RUNNING);
+    s->pid = n->pid;
+    s->end = *n;
+    if (n->clean) {
+        step_ended(t, s);
+        return;
+    }
+    step_end_report(t, s, false);
+    held_move(s, HELD_CLEANING);
+}
+
+static void note_failed(struct turn *t, struct held_step *s, const struct note *n)
+{
+    if (is_live(s))
+        step_failed(t, s, n);
+}
+
+/* The shepherd is gone. It may have told its end by way of the state file only: the shell has fed the notes
+ * of that file first. */
+static void note_gone(struct turn *t, struct held_step *s, const struct note *n)
+{
+    if (s->state == HELD_CLEANING) {
+        turn_effect_about(t, AGENT_CLEAR, s);
+        step_ended(t, s);
+    } else if (s->state == HELD_RUNNING) {
+        turn_effect_about(t, AGENT_CLEAR, s);
+        s->lost = true;
+        step_ended(t, s);
+    } else if (s->state == HELD_STARTING) {
+        struct note why = *n;
+        why.retry = 1;
+        if (!why.detail[0])
+            memcpy(why.detail, "its shepherd ended before it could start it",
+                   sizeof "its shepherd ended before it could start it");
+        step_failed(t, s, &why);
+    }
+}
+
+void take_note(struct turn *t, const struct note *n)
+{
+    struct held_step *s = step_of_note(t, n);
+    if (!s)
+        return;
+    switch (n->kind) {
+    case NOTE_STARTED:
+        note_started(t, s, n);
+        break;
+    case NOTE_USAGE:
+        if (s->state == HELD_RUNNING)
+            turn_report_once(t, turn_report_of(t, REPORT_USAGE, s, n));
+        break;
+    case NOTE_EXITED:
+        note_exited(t, s, n);
+        break;
+    case NOTE_CLEARED:
+        if (s->state == HELD_CLEANING)
+            step_ended(t, s);
+        break;
+    case NOTE_FAILED:
+        note_failed(t, s, n);
+        break;
+    case NOTE_GONE:
+        note_gone(t, s, n);
+        break;
+    case NOTE_KIND_COUNT:
+        break;
+    }
+}
+
+/* ---- programs of the site ---- */
+
+void take_prolog_done(struct turn *t, const struct agent_event *ev)
+{
+    struct held_step *s = step_of_note(t, ev->note);
+    if (!s || s->state != HELD_PROLOG)
+        return;
+    if (!ev->ok) {
+        struct note why = {.kind = NOTE_FAILED, .retry = 1};
+        size_t len = ev->text ? strnlen(ev->text, sizeof why.detail - 1) : 0;
+        if (len > 0)
+            memcpy(why.detail, ev->text, len);
+        step_failed(t, s, &why);
+    } else if (s->doomed) {
+        step_ended(t, s); /* the epilog undoes the prolog, then RELEASED */
+    } else {
+        held_move(s, HELD_STARTING);
+        step_start(t, s, s->launch);
+    }
+}
+
+void take_epilog_done(struct turn *t, const struct agent_event *ev)
+{
+    struct held_step *s = step_of_note(t, ev->note);
+    if (!s || s->state != HELD_EPILOG)
+        return;
+    turn_report_released(t, s, ev->ok ? NULL : ev->text);
+    step_over(t, s);
+}
