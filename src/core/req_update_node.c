@@ -1,9 +1,21 @@
-/* update_node: states with their reasons, and a node's own fields. */
+/* update_node: states with their reasons, and a node's own fields. All nodes named are checked before the first is changed. */
 #include "core/inside.h"
+
+#include "model/gres.h"
 
 #include <string.h>
 
-enum word { WORD_NONE, WORD_DOWN, WORD_DRAIN, WORD_FAIL, WORD_RESUME, WORD_UNDRAIN, WORD_FUTURE, WORD_POWER, WORD_UNKNOWN };
+enum word {
+    WORD_NONE,
+    WORD_DOWN,
+    WORD_DRAIN,
+    WORD_FAIL,
+    WORD_RESUME,
+    WORD_UNDRAIN,
+    WORD_FUTURE,
+    WORD_POWER,
+    WORD_UNKNOWN
+};
 
 struct word_row {
     const char *text;
@@ -11,9 +23,21 @@ struct word_row {
 };
 
 static const struct word_row words[] = {
-    {"DOWN", WORD_DOWN},     {"DRAIN", WORD_DRAIN},     {"DRAINED", WORD_DRAIN},   {"DRAINING", WORD_DRAIN},  {"FAIL", WORD_FAIL},
-    {"FAILING", WORD_FAIL},  {"RESUME", WORD_RESUME},   {"IDLE", WORD_RESUME},     {"UNDRAIN", WORD_UNDRAIN}, {"FUTURE", WORD_FUTURE},
-    {"POWER_UP", WORD_POWER}, {"POWER_DOWN", WORD_POWER}, {"POWER_DOWN_ASAP", WORD_POWER}, {"POWER_DOWN_FORCE", WORD_POWER}, {"REBOOT", WORD_POWER},
+    {"DOWN", WORD_DOWN},
+    {"DRAIN", WORD_DRAIN},
+    {"DRAINED", WORD_DRAIN},
+    {"DRAINING", WORD_DRAIN},
+    {"FAIL", WORD_FAIL},
+    {"FAILING", WORD_FAIL},
+    {"RESUME", WORD_RESUME},
+    {"IDLE", WORD_RESUME},
+    {"UNDRAIN", WORD_UNDRAIN},
+    {"FUTURE", WORD_FUTURE},
+    {"POWER_UP", WORD_POWER},
+    {"POWER_DOWN", WORD_POWER},
+    {"POWER_DOWN_ASAP", WORD_POWER},
+    {"POWER_DOWN_FORCE", WORD_POWER},
+    {"REBOOT", WORD_POWER},
 };
 
 static enum word word_of(const char *text)
@@ -46,6 +70,18 @@ static void jobs_lose(struct core *c, struct noderec *n)
     free(ids);
 }
 
+/* Back into service: at once if its daemon is connected, else when it connects; it has the usual time for that. */
+static void resume(struct core *c, struct noderec *n)
+{
+    n->n.drain = n->n.fail = false;
+    n->n.state = n->conn ? NODE_UP : NODE_UNKNOWN;
+    reason_set(c, n, NULL);
+    if (n->conn)
+        return;
+    n->lost_us = c->now_us;
+    node_timer_arm(c, node_index(c, n), c->now_us + c->settings.node_timeout_us);
+}
+
 static void state_apply(struct core *c, struct noderec *n, enum word word, const char *reason)
 {
     switch (word) {
@@ -63,19 +99,18 @@ static void state_apply(struct core *c, struct noderec *n, enum word word, const
         reason_set(c, n, reason);
         break;
     case WORD_RESUME:
-        n->n.drain = n->n.fail = false;
-        n->n.state = n->conn ? NODE_UP : NODE_UNKNOWN;
-        reason_set(c, n, NULL);
+        resume(c, n);
         break;
     case WORD_UNDRAIN:
         n->n.drain = false;
-        reason_set(c, n, NULL);
+        if (n->n.state != NODE_DOWN && !n->n.fail)
+            reason_set(c, n, NULL);
         break;
     case WORD_FUTURE:
         n->n.state = NODE_FUTURE;
         break;
     case WORD_NONE:
-        if (reason)
+        if (!text_empty(reason))
             reason_set(c, n, reason);
         break;
     case WORD_POWER:
@@ -117,36 +152,93 @@ static const char *fields_wrong(const struct msg_update_node *m, struct arena *a
     return NULL;
 }
 
-static enum refusal check(struct core *c, const struct msg_update_node *m, enum word word, const struct hostlist *names, const char **detail)
+static enum refusal word_check(const struct core *c, const struct msg_update_node *m, enum word word,
+                               const char **detail)
 {
-    const char *wrong = fields_wrong(m, c->fx->arena);
-    if (word == WORD_UNKNOWN || word == WORD_POWER) {
-        *detail = arena_printf(c->fx->arena, word == WORD_POWER ? "State=%s: not supported yet: nodes are not powered up or down" : "\"%s\" is no state to set: DOWN, DRAIN, FAIL, RESUME, UNDRAIN and FUTURE are", m->state);
-        return word == WORD_POWER ? REFUSE_NOT_SUPPORTED : REFUSE_UPDATE;
+    bool needs_reason = word == WORD_DOWN || word == WORD_DRAIN || word == WORD_FAIL;
+    if (word == WORD_POWER) {
+        *detail = arena_printf(c->fx->arena,
+                               "State=%s is not supported yet: nodes are not switched on or off", m->state);
+        return REFUSE_NOT_SUPPORTED;
     }
-    if ((word == WORD_DOWN || word == WORD_DRAIN || word == WORD_FAIL) && text_empty(m->reason)) {
+    if (word == WORD_UNKNOWN) {
+        *detail = arena_printf(
+            c->fx->arena,
+            "\"%s\" is no state to set; DOWN, DRAIN, FAIL, RESUME, UNDRAIN, IDLE and FUTURE are", m->state);
+        return REFUSE_UPDATE;
+    }
+    if (needs_reason && text_empty(m->reason)) {
         *detail = "DOWN, DRAIN and FAIL need a Reason=";
         return REFUSE_UPDATE;
     }
+    return REFUSE_NONE;
+}
+
+static enum refusal fields_check(const struct core *c, const struct msg_update_node *m, const char **detail)
+{
+    const struct node *v = m->values.n ? m->values.v : NULL;
+    const char *wrong = fields_wrong(m, c->fx->arena);
+    struct gres_list gres;
+    struct err err = {0};
     if (wrong) {
-        *detail = arena_printf(c->fx->arena, "\"%s\" of a node cannot be changed here: edit remuda.conf and run `scontrol reconfigure`", wrong);
+        *detail = arena_printf(
+            c->fx->arena,
+            "\"%s\" of a node cannot be changed here: edit remuda.conf and run `scontrol reconfigure`",
+            wrong);
         return REFUSE_UPDATE;
     }
-    for (size_t i = 0; i < names->n; i++)
-        if (!node_find(c, names->name[i])) {
+    if (!text_empty(m->fields) && !v) {
+        *detail = "fields are named, but no values are given";
+        return REFUSE_BAD_MESSAGE;
+    }
+    if (v && list_has(m->fields, "gres") && !gres_parse(v->gres ? v->gres : "", c->fx->arena, &gres, &err)) {
+        *detail = arena_strdup(c->fx->arena, err.text);
+        return REFUSE_GRES;
+    }
+    return REFUSE_NONE;
+}
+
+/* A node that is given away as FUTURE must be empty. */
+static enum refusal nodes_check(const struct core *c, const struct hostlist *names, enum word word,
+                                const char **detail)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        const struct noderec *n = node_find(c, names->name[i]);
+        if (!n) {
             *detail = arena_printf(c->fx->arena, "there is no node %s", names->name[i]);
             return REFUSE_INVALID_NODE;
         }
+        if (word == WORD_FUTURE && n->job.n) {
+            *detail =
+                arena_printf(c->fx->arena, "jobs are on %s: drain it and wait, or end them first", n->n.name);
+            return REFUSE_UNAVAILABLE;
+        }
+    }
+    if (!names->n)
+        *detail = "name the nodes with NodeName=";
     return names->n ? REFUSE_NONE : REFUSE_INVALID_NODE;
 }
 
-static void names_read(const struct core *c, const char *text, struct hostlist *names)
+static enum refusal names_read(const struct core *c, const char *text, struct hostlist *names,
+                               const char **detail)
 {
-    if (text_is_nocase(text, "ALL"))
+    struct err err = {0};
+    if (text_is_nocase(text, "ALL")) {
         for (size_t i = 0; i < c->node.n; i++)
             hostlist_add(names, c->node.v[i]->n.name);
-    else
-        hostlist_parse(names, text ? text : "", NULL);
+    } else if (!hostlist_parse(names, text ? text : "", &err)) {
+        *detail = arena_strdup(c->fx->arena, err.text);
+        return REFUSE_INVALID_NODE;
+    }
+    return REFUSE_NONE;
+}
+
+static void note(struct core *c, const struct msg_update_node *m, size_t count)
+{
+    if (!text_empty(m->state))
+        fx_log(c, LEVEL_INFO, "%zu nodes (%s): %s by %s%s%s", count, m->names, m->state,
+               c->peer->user ? c->peer->user : "?", text_empty(m->reason) ? "" : ": ",
+               text_empty(m->reason) ? "" : m->reason);
 }
 
 void req_update_node(struct core *c, const struct msg_update_node *m)
@@ -154,15 +246,22 @@ void req_update_node(struct core *c, const struct msg_update_node *m)
     struct hostlist names = HOSTLIST_INIT;
     enum word word = word_of(m->state);
     const char *detail = NULL;
-    names_read(c, m->names, &names);
-    enum refusal refusal = check(c, m, word, &names, &detail);
+    enum refusal refusal = names_read(c, m->names, &names, &detail);
+    if (!refusal)
+        refusal = word_check(c, m, word, &detail);
+    if (!refusal)
+        refusal = fields_check(c, m, &detail);
+    if (!refusal)
+        refusal = nodes_check(c, &names, word, &detail);
     for (size_t i = 0; !refusal && i < names.n; i++) {
         struct noderec *n = node_find(c, names.name[i]);
-        state_apply(c, n, word, m->reason);
         fields_apply(c, n, m);
+        state_apply(c, n, word, m->reason);
         node_save(c, n);
         node_plan_update(c, n);
     }
+    if (!refusal)
+        note(c, m, names.n);
     reply_done(c, refusal, detail);
     hostlist_done(&names);
 }

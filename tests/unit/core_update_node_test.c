@@ -1,0 +1,171 @@
+/* scontrol update of nodes. */
+#include "core_help.h"
+
+static enum refusal send(struct msg_update_node m)
+{
+    struct peer asks = w.peer;
+    am_olga();
+    say(1, MSG_UPDATE_NODE, &m);
+    w.peer = asks;
+    return refusal();
+}
+
+static enum refusal set(const char *names, const char *new_state, const char *reason)
+{
+    return send((struct msg_update_node){.names = names, .state = new_state, .reason = reason});
+}
+
+static struct job_spec on_n1(void)
+{
+    struct job_spec s = a_job("one");
+    s.req.partition = "small";
+    return s;
+}
+
+static void a_drained_node_finishes_its_jobs_and_takes_no_others(void **unused)
+{
+    uint64_t first = submit(on_n1());
+    assert_int_equal(set("n1", "DRAIN", "new disk"), REFUSE_NONE);
+    uint64_t second = submit(on_n1());
+    assert_int_equal(state(first), JOB_RUNNING);
+    assert_int_equal(state(second), JOB_PENDING);
+    assert_int_equal(job(second)->reason, REASON_REQ_NODE_NOT_AVAIL);
+    assert_string_equal(node("n1")->reason, "new disk");
+    assert_string_equal(node("n1")->reason_user, "olga");
+    assert_int_equal(node("n1")->reason_us, w.now);
+    script_ends(first, 0);
+    assert_int_equal(state(second), JOB_PENDING);
+    assert_int_equal(set("n1", "RESUME", NULL), REFUSE_NONE);
+    assert_int_equal(state(second), JOB_RUNNING);
+    assert_null(node("n1")->reason);
+    assert_int_equal(node("n1")->reason_us, 0);
+}
+
+static void a_drained_node_stays_so_over_a_restart(void **unused)
+{
+    assert_int_equal(set("n[1-2]", "drain", "new disk"), REFUSE_NONE);
+    restart(CONF);
+    hello(1);
+    assert_true(node("n1")->drain);
+    assert_string_equal(node("n2")->reason, "new disk");
+    assert_false(node("n3")->drain);
+    assert_int_equal(set("n1", "UNDRAIN", NULL), REFUSE_NONE);
+    assert_false(node("n1")->drain);
+    assert_null(node("n1")->reason);
+}
+
+static void a_node_set_down_loses_its_jobs(void **unused)
+{
+    struct job_spec s = on_n1();
+    uint64_t again = submit(s);
+    s.requeue = NO;
+    uint64_t ends = submit(s);
+    assert_int_equal(set("n1", "DOWN", "smoke"), REFUSE_NONE);
+    assert_int_equal(state(ends), JOB_NODE_FAIL);
+    assert_int_equal(state(again), JOB_PENDING);
+    assert_int_equal(job(again)->restarts, 1);
+    assert_int_equal(node("n1")->state, NODE_DOWN);
+    assert_int_equal(node("n1")->jobs, 0);
+    assert_int_equal(set("n1", "RESUME", NULL), REFUSE_NONE);
+    assert_int_equal(state(again), JOB_RUNNING);
+    assert_int_equal(job(again)->attempt, 2);
+}
+
+static void a_resumed_node_that_does_not_come_is_down_again(void **unused)
+{
+    gone(2);
+    pass(2 * MIN);
+    assert_int_equal(node("n2")->state, NODE_DOWN);
+    assert_int_equal(set("n2", "RESUME", NULL), REFUSE_NONE);
+    assert_int_equal(node("n2")->state, NODE_UNKNOWN);
+    pass(2 * MIN);
+    assert_int_equal(node("n2")->state, NODE_DOWN);
+    assert_int_equal(set("n2", "RESUME", NULL), REFUSE_NONE);
+    hello(2);
+    assert_int_equal(node("n2")->state, NODE_UP);
+}
+
+static void what_makes_no_sense_is_refused_and_changes_nothing(void **unused)
+{
+    uint64_t before = core_hash(w.c);
+    assert_int_equal(set("n1", "DRAIN", NULL), REFUSE_UPDATE);
+    assert_int_equal(set("n1", "DOWN", ""), REFUSE_UPDATE);
+    assert_int_equal(set("n1", "SLEEPY", "x"), REFUSE_UPDATE);
+    assert_non_null(strstr(answer()->detail, "SLEEPY"));
+    assert_int_equal(set("n1", "POWER_DOWN", "x"), REFUSE_NOT_SUPPORTED);
+    assert_int_equal(set("n[3-7]", "DRAIN", "x"), REFUSE_INVALID_NODE);
+    assert_non_null(strstr(answer()->detail, "n5"));
+    assert_int_equal(set("n[3-", "DRAIN", "x"), REFUSE_INVALID_NODE);
+    assert_int_equal(set("", "DRAIN", "x"), REFUSE_INVALID_NODE);
+    struct node v = {.cpus = 64, .gres = "gpu:x:y:z"};
+    assert_int_equal(send((struct msg_update_node){.names = "n1", .fields = "cpus", .values = {&v, 1}}),
+                     REFUSE_UPDATE);
+    assert_int_equal(send((struct msg_update_node){.names = "n1", .fields = "gres", .values = {&v, 1}}),
+                     REFUSE_GRES);
+    struct msg_update_node m = {.names = "n1", .state = "DRAIN", .reason = "x"};
+    say(1, MSG_UPDATE_NODE, &m);
+    assert_int_equal(refusal(), REFUSE_ACCESS_DENIED);
+    assert_true(core_hash(w.c) == before);
+}
+
+static void weights_choose_the_node(void **unused)
+{
+    struct node v = {.weight = 100};
+    assert_int_equal(send((struct msg_update_node){.names = "n[1-3]", .fields = "weight", .values = {&v, 1}}),
+                     REFUSE_NONE);
+    assert_string_equal(job(submit(a_job("one")))->nodes, "n4");
+    assert_int_equal(node("n1")->weight, 100);
+}
+
+static void features_and_gres_can_be_asked_for_at_once(void **unused)
+{
+    struct job_spec s = a_job("one");
+    s.req.constraint = "fast";
+    assert_int_equal(submit(s), 0);
+    struct node v = {.features = "fast", .gres = "nic:2", .comment = "rack 7"};
+    assert_int_equal(
+        send((struct msg_update_node){.names = "n3", .fields = "features,gres,comment", .values = {&v, 1}}),
+        REFUSE_NONE);
+    assert_string_equal(job(submit(s))->nodes, "n3");
+    s.req.constraint = NULL;
+    s.req.gres = "nic:1";
+    assert_string_equal(job(submit(s))->nodes, "n3");
+    assert_string_equal(node("n3")->comment, "rack 7");
+}
+
+static void a_future_node_is_none_until_it_is_resumed(void **unused)
+{
+    uint64_t id = submit(on_n1());
+    assert_int_equal(set("n1", "FUTURE", NULL), REFUSE_UNAVAILABLE);
+    script_ends(id, 0);
+    assert_int_equal(set("n1", "FUTURE", NULL), REFUSE_NONE);
+    assert_int_equal(state(submit(a_wide_job("elsewhere"))), JOB_RUNNING);
+    assert_int_equal(node("n1")->jobs, 0);
+    assert_int_equal(set("n1", "IDLE", NULL), REFUSE_NONE);
+    assert_int_equal(node("n1")->state, NODE_UP);
+}
+
+static void a_failing_node_takes_nothing_new(void **unused)
+{
+    assert_int_equal(set("ALL", "FAIL", "bad memory"), REFUSE_NONE);
+    uint64_t id = submit(a_job("one"));
+    assert_int_equal(state(id), JOB_PENDING);
+    assert_int_equal(set("n4", "RESUME", NULL), REFUSE_NONE);
+    assert_string_equal(job(id)->nodes, "n4");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(a_drained_node_finishes_its_jobs_and_takes_no_others),
+        STORY(a_drained_node_stays_so_over_a_restart),
+        STORY(a_node_set_down_loses_its_jobs),
+        STORY(a_resumed_node_that_does_not_come_is_down_again),
+        STORY(what_makes_no_sense_is_refused_and_changes_nothing),
+        STORY(weights_choose_the_node),
+        STORY(features_and_gres_can_be_asked_for_at_once),
+        STORY(a_future_node_is_none_until_it_is_resumed),
+        STORY(a_failing_node_takes_nothing_new),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
