@@ -21,9 +21,9 @@
 struct agent; /* opaque */
 
 enum agent_event_kind {
-    AGENT_UP,          /* the connection to the controller is there */
-    AGENT_DOWN,        /* it is gone */
-    AGENT_MESSAGE,     /* from the controller: NODE_WELCOME, LAUNCH, TERMINATE, SIGNAL, REPORT_ACK; others are
+    AGENT_UP,   /* the connection to the controller is there */
+    AGENT_DOWN, /* it is gone */
+    AGENT_MESSAGE, /* from the controller: NODE_WELCOME, LAUNCH, TERMINATE, SIGNAL, REPORT_ACK, DONE (hello refused); others are
                           ignored */
     AGENT_FOUND,       /* at start: a step of an earlier daemon (note: job_id, attempt, step_id) */
     AGENT_NOTE,        /* a shepherd said something */

@@ -32,6 +32,8 @@ struct agent_effect *turn_effect_about(struct turn *t, enum agent_effect_kind ki
                                        const struct held_step *s);
 /* The body is copied into the effects' arena. */
 void turn_send(struct turn *t, enum message_kind kind, const void *body);
+/* A line for the node's log. */
+void turn_log(struct turn *t, bool is_error, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void turn_report_send(struct turn *t, struct report *p);
 struct report *turn_report_of(struct turn *t, enum report_kind kind, const struct held_step *s,
                               const struct note *n);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,19 @@ void turn_send(struct turn *t, enum message_kind kind, const void *body)
     void *copy = arena_alloc(t->fx->arena, fields->size);
     record_copy(fields, copy, body, t->fx->arena);
     e->msg = (struct message){.kind = kind, .body = copy};
+}
+
+void turn_log(struct turn *t, bool is_error, const char *format, ...)
+{
+    struct str text = STR_INIT;
+    va_list args;
+    va_start(args, format);
+    str_addv(&text, format, args);
+    va_end(args);
+    struct agent_effect *e = turn_effect(t, AGENT_LOG);
+    e->is_error = is_error;
+    e->text = arena_strdup(t->fx->arena, str_text(&text));
+    str_done(&text);
 }
 
 void turn_report_send(struct turn *t, struct report *p)

@@ -123,6 +123,16 @@ static void take_ack(struct turn *t, const struct msg_report_ack *m)
     step_forget_if_acknowledged(t, s);
 }
 
+/* The answer to a hello that was refused: the node is not in the configuration. It stays connected and says hello again with the next
+ * connection. */
+static void take_refusal(struct turn *t, const struct msg_done *m)
+{
+    if (m->refusal == REFUSE_NONE)
+        return;
+    turn_log(t, true, "the controller refuses this node: %s%s%s", refusal_text((enum refusal)m->refusal),
+             m->detail ? ": " : "", m->detail ? m->detail : "");
+}
+
 void take_message(struct turn *t, const struct message *m)
 {
     if (m->kind == MSG_NODE_WELCOME)
@@ -135,4 +145,6 @@ void take_message(struct turn *t, const struct message *m)
         take_signal(t, m->body);
     else if (m->kind == MSG_REPORT_ACK)
         take_ack(t, m->body);
+    else if (m->kind == MSG_DONE)
+        take_refusal(t, m->body);
 }

@@ -85,6 +85,10 @@ static void effect_say(const struct agent_effect *e)
         return;
     }
     str_add(&said, names[e->kind]);
+    if (e->kind == AGENT_LOG) {
+        str_addf(&said, " \"%s\"", e->text);
+        return;
+    }
     ids_say(&e->note);
     if (e->kind == AGENT_TERMINATE)
         str_addf(&said, " wait=%lld why=%s", (long long)e->kill_wait_us, e->why ? e->why : "");
@@ -540,6 +544,20 @@ static void test_the_epilog_of_a_found_step_waits_for_the_settings(void **state)
     EXPECT("node_hello n1 pid=77 7.1(ended); report exited 7.1 #100; epilog 7.1 pid=1007 kept");
 }
 
+static void test_a_refused_hello_is_logged(void **state)
+{
+    (void)state;
+    struct msg_done m = {.refusal = REFUSE_INVALID_NODE, .detail = "no NodeName line"};
+    up();
+    str_clear(&said);
+    message(MSG_DONE, &m);
+    EXPECT("log \"the controller refuses this node: Invalid node name specified: no NodeName line\"");
+    m.refusal = REFUSE_NONE;
+    message(MSG_DONE, &m);
+    launch(7, 1);
+    EXPECT(""); /* nor does it take jobs before it is welcome */
+}
+
 static void test_equal_events_equal_states(void **state)
 {
     (void)state;
@@ -574,6 +592,7 @@ int main(void)
         TEST(a_failing_prolog_and_a_failing_epilog),
         TEST(terminate_during_the_prolog),
         TEST(the_epilog_of_a_found_step_waits_for_the_settings),
+        TEST(a_refused_hello_is_logged),
         TEST(equal_events_equal_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
