@@ -101,6 +101,7 @@ uint32_t cluster_dim(struct cluster *cl, const char *kind, const char *type)
     if (!found) {
         struct dim d = {.kind = xstrdup(kind), .type = text_empty(type) ? NULL : xstrdup(type)};
         d.label = xstrdup(str_text(&label));
+        d.is_gpu = strcmp(kind, "gpu") == 0;
         vec_push(&cl->dim, d);
         found = cl->dim.n;
         map_str_put(cl->dim_of, d.label, (void *)found);

@@ -46,6 +46,20 @@ void counts_promises(struct world *w)
     }
 }
 
+/* Counts of all nodes at once: how many are in each bucket, then summed from the top. */
+static void counts_fill(struct world *w, int which, uint32_t dim)
+{
+    struct counts_of *c = &w->count[which][dim];
+    uint8_t *at = &w->bucket[which][dim * w->padded];
+    for (uint32_t node = 0; node < w->nnodes; node++)
+        if (bit_get(w->up, node)) {
+            at[node] = bucket_of(w->cl, dim, w->free[node * w->dims + dim]);
+            c->nodes[at[node]]++;
+        }
+    for (size_t b = BUCKETS - 1; b-- > 0;)
+        c->nodes[b] += c->nodes[b + 1];
+}
+
 void counts_init(struct world *w)
 {
     w->padded = BIT_WORDS(w->nnodes) * 64;
@@ -53,12 +67,9 @@ void counts_init(struct world *w)
     for (int which = 0; which < COUNTS; which++) {
         w->count[which] = xcalloc(w->dims, sizeof w->count[which][0]);
         w->bucket[which] = xcalloc(w->padded * w->dims + 8, 1);
-        for (uint32_t node = 0; node < w->nnodes; node++)
-            for (uint32_t d = 0; d < w->dims && bit_get(w->up, node); d++)
-                w->count[which][d].nodes[0]++;
+        for (uint32_t d = 0; d < w->dims; d++)
+            counts_fill(w, which, d);
     }
-    for (uint32_t node = 0; node < w->nnodes; node++)
-        counts_touch(w, node);
 }
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))

@@ -26,7 +26,7 @@ struct work {
     const struct cluster *cl;
     const struct job_request *req;
     struct compiled *c;
-    struct arena *a;
+    struct arena *a, *scratch; /* what stays; what is needed while working only */
     struct verdict *v;
     struct asked asked[NEEDS_MAX];
     size_t nasked;
@@ -109,7 +109,7 @@ static bool asked_list(struct work *w, const char *text, bool gpus, enum gres_pe
     struct err e = {0};
     if (text_empty(text))
         return true;
-    if (!(gpus ? gres_parse_gpus(text, w->a, &list, &e) : gres_parse(text, w->a, &list, &e)))
+    if (!(gpus ? gres_parse_gpus(text, w->scratch, &list, &e) : gres_parse(text, w->scratch, &list, &e)))
         return complain(w, REFUSE_GRES, REASON_BAD_CONSTRAINTS, e.text);
     for (size_t i = 0; i < list.n; i++) {
         list.item[i].count *= times;
@@ -314,7 +314,7 @@ static void variant_add(struct work *w, struct option *o, const struct layout *l
     variant_gres(w, chosen, &v);
     bool any = groups_find(w, o, &v, arm);
     variant_screen(w, o, &v);
-    if (!o->wish)
+    if (!o->wish && !any)
         o->wish = arena_dup(w->a, &v, sizeof v);
     if (!any)
         return;
@@ -322,8 +322,12 @@ static void variant_add(struct work *w, struct option *o, const struct layout *l
         v.count[v.ncount++] = (struct count_need){arm_groups(w, arm->count[i].expr), arm->count[i].nodes};
     v.one = arena_alloc(w->a, (w->cl->group.n + 1) * sizeof v.one[0]);
     v.number = w->numbered++;
-    if (!o->variant)
-        o->variant = arena_alloc(w->a, VARIANTS_MAX * sizeof o->variant[0]);
+    if ((o->nvariants & (o->nvariants - 1)) == 0) { /* 0, 1, 2, 4, …: it is full */
+        struct variant *more = arena_alloc(w->a, (o->nvariants ? 2 * o->nvariants : 1) * sizeof more[0]);
+        if (o->nvariants)
+            memcpy(more, o->variant, o->nvariants * sizeof more[0]);
+        o->variant = more;
+    }
     o->variant[o->nvariants++] = v;
 }
 
@@ -413,6 +417,8 @@ static void option_make(struct work *w, struct spart *part)
     for (size_t i = 0; i < w->arms.n; i++)
         variants_choose(w, o, &w->arms.arm[i], chosen, 0);
     layouts_narrow(&part->p, o);
+    if (o->nvariants > 0)
+        o->wish = &o->variant[0];
     if (o->nvariants == 0)
         option_never(o, REASON_BAD_CONSTRAINTS,
                      "no node of its partition could hold what it asks for, even empty");
@@ -421,7 +427,10 @@ static void option_make(struct work *w, struct spart *part)
 static void options_make(struct work *w)
 {
     struct span rest = span_of(w->req->partition ? w->req->partition : ""), piece;
-    w->c->option = arena_alloc(w->a, (w->cl->part.n + 1) * sizeof w->c->option[0]);
+    size_t names = 1;
+    for (const char *at = rest.data; (at = strchr(at, ',')); at++)
+        names++;
+    w->c->option = arena_alloc(w->a, names * sizeof w->c->option[0]);
     while (span_next(&rest, ',', &piece)) {
         piece = span_trim(piece);
         struct spart *part =
@@ -546,7 +555,7 @@ static bool work_all(struct work *w)
     w->nlayouts = demand_layouts(w->req, w->job_gpus, w->node_gpus, w->task_gpus, w->layout, w->v);
     if (w->nlayouts == 0)
         return false;
-    if (!feature_parse(w->req->constraint, w->a, &w->arms, &e))
+    if (!feature_parse(w->req->constraint, w->scratch, &w->arms, &e))
         return complain(w, REFUSE_FEATURE, REASON_BAD_CONSTRAINTS, e.text);
     if (!node_lists(w) || !licences_find(w))
         return false;
@@ -564,9 +573,10 @@ struct compiled *demand_compile(const struct cluster *cl, const struct job_reque
     c->req = req;
     c->gpu_mem_mib = req->gpu_mem_mib;
     c->sockets = req->ntasks_per_socket > 0 || !text_empty(req->gpus_per_socket);
-    struct work w = {.cl = cl, .req = req, .c = c, .a = a, .v = v};
+    struct work w = {.cl = cl, .req = req, .c = c, .a = a, .v = v, .scratch = arena_new()};
     if (!work_all(&w))
         c->n = 0;
+    arena_free(w.scratch);
     return c;
 }
 

@@ -106,6 +106,9 @@ struct compiled *demand_of(const struct cluster *cl, struct sclass *k);
 /* What `units` take on a node of the group. False if they can never fit there (*ret says all the same what they would take). */
 bool demand_take(const struct cluster *cl, const struct compiled *c, const struct option *o,
                  const struct variant *v, const struct group *g, int32_t units, struct take *ret);
+/* What the least number of units takes on a node of one of v->groups; kept. */
+const struct take *take_least(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                              struct variant *v, const struct group *g);
 /* How many units fit into the amounts of `row`; 0 if fewer than umin. */
 int32_t demand_cap(const struct cluster *cl, const struct compiled *c, const struct option *o,
                    struct variant *v, const struct group *g, const int64_t *row);

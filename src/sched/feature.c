@@ -201,7 +201,8 @@ static bool expand(struct parser *p, const struct feature_expr *e, bool bracket,
 bool feature_parse(const char *text, struct arena *a, struct feature_arms *ret, struct err *ret_err)
 {
     struct parser p = {.text = text, .at = text, .a = a, .err = ret_err};
-    *ret = (struct feature_arms){arena_alloc(a, FEATURE_ARMS_MAX * sizeof *ret->arm), 0};
+    *ret = (struct feature_arms){arena_alloc(a, (text_empty(text) ? 1 : FEATURE_ARMS_MAX) * sizeof *ret->arm),
+                                 0};
     if (text_empty(text)) {
         ret->n = 1;
         return true;

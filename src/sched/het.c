@@ -113,8 +113,7 @@ static void promise_all(struct pass *p, const struct het *h, uint32_t part)
             struct promised *pr = &p->promise.v[--p->promise.n];
             struct planned *f = map_u64_del(p->v->planned, pr->job->w.job_id);
             world_break(p->w, pr->world_job);
-            free(f->node);
-            free(f);
+            planned_free(f);
         }
         if (when == INT64_MAX || when <= at_us)
             return;

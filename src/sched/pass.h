@@ -40,8 +40,9 @@ struct planned {
     int64_t start_us;
     uint32_t *node; /* owned */
     uint32_t nnodes;
-    bool promise;      /* kept free for it, not only foreseen */
-    const char *names; /* folded, made when asked for */
+    uint64_t pass; /* it was made in */
+    bool promise;  /* kept free for it, not only foreseen */
+    char *names;   /* owned; folded, made when asked for */
 };
 
 /* A promise in the world of a pass. */
@@ -69,10 +70,13 @@ struct plan_private {
     uint64_t serial;  /* of the cluster when the pass was made */
     uint64_t version; /* configuration then: node numbers below are of it */
     int64_t now_us;
+    uint64_t pass;               /* passes made */
     VEC(struct class_note) note; /* by class */
     struct map_u64 *planned;     /* by job id */
-    VEC(uint64_t) head;          /* jobs that are next in their partition but blocked */
-    VEC(uint64_t) late;          /* jobs that can not end before their deadline */
+    struct map_u64 *rank;        /* by job id: place in the order; filled when first asked for */
+    bool ranked;
+    VEC(uint64_t) head; /* jobs that are next in their partition but blocked */
+    VEC(uint64_t) late; /* jobs that can not end before their deadline */
     VEC(struct plan_start) start;
     VEC(struct plan_preempt) preempt;
     int64_t forecast_us;    /* when the last forecast was made; INT64_MIN = never */
@@ -88,7 +92,8 @@ struct pass {
     bool again;  /* a promise was taken back: the step must be made once more */
     bool future; /* past the present: starts are foreseen, not made */
     uint32_t step;
-    uint64_t cost;           /* of the forecast, in units of work done */
+    uint64_t cost;           /* work done, in entries looked at */
+    int64_t started_size;    /* CPU seconds begun so far */
     VEC(struct entry) entry; /* all there ever were in this pass */
     VEC(struct quick) live;  /* those that still wait, in order */
     size_t *pos;             /* by lane: jobs done with */
@@ -110,6 +115,7 @@ bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o);
 void pass_note(struct pass *p, const struct entry *e, enum job_reason reason);
 bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, const struct placement *at,
                int64_t limit_us);
+void planned_free(struct planned *f);
 void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at,
                   bool promise);
 struct het *pass_het_of(struct pass *p, uint64_t id);

@@ -21,6 +21,7 @@ enum { DIM_CPU, DIM_MEM, DIM_JOBS, DIM_SHARE, DIM_GRES };
 struct dim {
     char *kind, *type; /* type NULL = untyped */
     char *label;       /* "gpu:v100" */
+    bool is_gpu;
 };
 
 /* An amount of one dimension. */

@@ -66,7 +66,7 @@ bool demand_take(const struct cluster *cl, const struct compiled *c, const struc
         int64_t count = need->base + need->unit * units,
                 has = need->dim < g->ntotal ? g->total[need->dim] : 0;
         fits &= count <= has;
-        if (text_is(cl->dim.v[need->dim].kind, "gpu"))
+        if (cl->dim.v[need->dim].is_gpu)
             gpus += count;
         if (!o->mode.whole)
             take_add(ret, need->dim, count);
@@ -94,16 +94,15 @@ static bool units_fit(const struct cluster *cl, const struct compiled *c, const 
     return demand_take(cl, c, o, v, g, units, &t) && take_fits(&t, row);
 }
 
-static struct take *take_least(const struct cluster *cl, const struct compiled *c, const struct option *o,
-                               struct variant *v, const struct group *g)
+const struct take *take_least(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                              struct variant *v, const struct group *g)
 {
-    struct take *t = v->one[g->idx];
-    if (!t) {
-        t = arena_alloc(c->arena, sizeof *t);
+    if (!v->one[g->idx]) {
+        struct take *t = arena_alloc(c->arena, sizeof *t);
         CHECK(demand_take(cl, c, o, v, g, v->lay.umin, t)); /* the group is one of v->groups */
         v->one[g->idx] = t;
     }
-    return t;
+    return v->one[g->idx];
 }
 
 int32_t demand_cap(const struct cluster *cl, const struct compiled *c, const struct option *o,

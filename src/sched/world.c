@@ -336,8 +336,13 @@ static uint32_t job_push(struct world *w, const struct compiled *c, const struct
     j.first = (uint32_t)w->take.n;
     for (size_t i = 0; i < p->at.n; i++) {
         const struct placed *at = &p->at.v[i];
+        const struct group *g = w->cl->node.v[at->node]->group;
+        if (p->variant->lay.units == 0) {
+            take_push(w, at->node, number, take_least(w->cl, c, p->option, p->variant, g));
+            continue;
+        }
         struct take t;
-        CHECK(demand_take(w->cl, c, p->option, p->variant, w->cl->node.v[at->node]->group, at->units, &t));
+        CHECK(demand_take(w->cl, c, p->option, p->variant, g, at->units, &t));
         take_push(w, at->node, number, &t);
     }
     for (size_t i = 0; i < c->nlic; i++)
