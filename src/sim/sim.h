@@ -1,0 +1,8 @@
+/* The commands of remuda-sim. Each gets its own argv and returns the exit status. */
+#ifndef REMUDA_SIM_SIM_H
+#define REMUDA_SIM_SIM_H
+
+int sim_worlds(int argc, char **argv); /* seeded worlds with faults, each played twice */
+int sim_story(int argc, char **argv);  /* a script in, a narrated trace out, compared */
+
+#endif

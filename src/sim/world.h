@@ -1,0 +1,58 @@
+/* A cluster in virtual time: the controller's machine over a memory store, node machines with simulated shepherds on simulated disks, links that carry real frames. The
+ * shells here do what controller/ and node/ do, so that a crash can come between any commit and any effect. Everything follows from the seed. */
+#ifndef REMUDA_SIM_WORLD_H
+#define REMUDA_SIM_WORLD_H
+
+#include "base/rng.h"
+#include "base/str.h"
+#include "model/message.h"
+#include "model/settings.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct world; /* opaque */
+
+/* How a simulated job behaves; travels in its comment ("runs=60 exit=0 stubborn"). */
+struct behaviour {
+    int64_t runs_us;
+    int32_t exit_status;
+    bool stubborn; /* does not end at SIGTERM */
+    bool oom;
+};
+
+/* Parses `config` (remuda.conf's grammar) and starts everything at time 0 of the world (virtual clock starts at an arbitrary fixed day). */
+struct world *world_new(uint64_t seed, const char *config, struct err *ret_err);
+void world_free(struct world *w);
+
+int64_t world_now(const struct world *w); /* µs since the world began */
+/* Lets everything happen that is due until then. */
+void world_run(struct world *w, int64_t until_us);
+bool world_idle(const struct world *w);   /* no job waits for resources, runs or is being cleaned */
+
+/* A client's request; the answer comes in the same instant unless the controller is away or dies over it. Returns the id of an acknowledged submission, 0 if it was refused or
+ * never answered. *ret_refusal may be NULL. */
+uint64_t world_submit(struct world *w, const struct job_spec *spec, const struct behaviour *b, enum refusal *ret_refusal);
+/* Any other request; false if it was not answered. */
+bool world_request(struct world *w, enum message_kind kind, const void *body, enum refusal *ret_refusal);
+
+/* ---- faults ---- */
+enum crash_point { CRASH_NOW, CRASH_BEFORE_COMMIT, CRASH_AFTER_COMMIT, CRASH_BETWEEN_EFFECTS };
+void world_crash_controller(struct world *w, enum crash_point point, int64_t back_after_us);
+void world_crash_agent(struct world *w, size_t node, int64_t back_after_us);
+void world_lose_machine(struct world *w, size_t node, int64_t back_after_us); /* its jobs die with it */
+void world_cut_link(struct world *w, size_t node, int64_t back_after_us);
+void world_fail_store(struct world *w, unsigned commits);
+size_t world_nodes(const struct world *w);
+
+/* ---- the oracle ---- */
+/* What must always hold was broken: the first sentence, or NULL. */
+const char *world_broken(const struct world *w);
+/* Called when all is healed and idle: the books of store, core and nodes agree, every acknowledged job is in them and over. Sets world_broken if not. */
+void world_audit(struct world *w);
+
+uint64_t world_hash(const struct world *w); /* of all that happened */
+/* Moves of jobs as they were committed, "[0:00:10] 1 PENDING > RUNNING on n1", one a line. */
+const char *world_trace(const struct world *w);
+
+#endif

@@ -1,0 +1,220 @@
+/* Fault worlds: a random cluster, a random stream of jobs and requests, and faults in between: the controller dies before, between and after commits, daemons die, machines
+ * are lost, links are cut, the store is away. Then everything heals, and the oracle asks whether the books agree. */
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "base/vec.h"
+#include "sim/sim.h"
+#include "sim/world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ACTIONS      120
+#define HEAL_ROUNDS  400
+
+struct play {
+    struct world *w;
+    struct rng rng;
+    VEC(uint64_t) id; /* acknowledged submissions */
+};
+
+static int64_t some_time(struct play *p, int64_t most_us)
+{
+    return (int64_t) rng_below(&p->rng, (uint64_t) most_us) + 1;
+}
+
+static const char *any_id(struct play *p, char *text, size_t size)
+{
+    uint64_t id = p->id.n ? p->id.v[rng_below(&p->rng, p->id.n)] : 1;
+    snprintf(text, size, "%llu", (unsigned long long) id);
+    return text;
+}
+
+static void submit(struct play *p)
+{
+    static const char *const arrays[] = {"0-3", "0-9%2", "1,5,7", "0-20:4%3"};
+    static const char *const kinds[] = {"afterany", "afterok", "afternotok", "after"};
+    struct job_spec spec = {.name = rng_chance(&p->rng, 500) ? "one" : "two"};
+    struct behaviour b = {.runs_us = some_time(p, 40 * USEC_PER_SEC)};
+    char dependency[64];
+    spec.req.ntasks = (int32_t) rng_range(&p->rng, 1, 3);
+    spec.req.mem_per_node_mib = rng_range(&p->rng, 10, 900);
+    if (rng_chance(&p->rng, 200))
+        spec.req.min_nodes = 2;
+    if (rng_chance(&p->rng, 300))
+        spec.req.gres = "gpu:1";
+    spec.req.time_limit_us = rng_chance(&p->rng, 500) ? some_time(p, 60 * USEC_PER_SEC) + USEC_PER_SEC : 10 * USEC_PER_MIN;
+    if (rng_chance(&p->rng, 150))
+        spec.array = arrays[rng_below(&p->rng, ARRAY_LEN(arrays))];
+    if (rng_chance(&p->rng, 150) && p->id.n) {
+        snprintf(dependency, sizeof dependency, "%s:%llu", kinds[rng_below(&p->rng, ARRAY_LEN(kinds))], (unsigned long long) p->id.v[rng_below(&p->rng, p->id.n)]);
+        spec.dependency = dependency;
+    } else if (rng_chance(&p->rng, 60)) {
+        spec.dependency = "singleton";
+    }
+    spec.hold = rng_chance(&p->rng, 50);
+    spec.requeue = rng_chance(&p->rng, 300) ? NO : UNSET;
+    spec.signal = rng_chance(&p->rng, 100) ? 10 : 0;
+    spec.signal_before_us = spec.signal ? 5 * USEC_PER_SEC : 0;
+    b.exit_status = rng_chance(&p->rng, 150) ? 1 : 0;
+    b.stubborn = rng_chance(&p->rng, 150);
+    b.oom = rng_chance(&p->rng, 50);
+    uint64_t id = world_submit(p->w, &spec, &b, NULL);
+    if (id)
+        vec_push(&p->id, id);
+}
+
+static void control(struct play *p)
+{
+    static const enum job_action actions[] = {ACTION_HOLD, ACTION_RELEASE, ACTION_RELEASE, ACTION_REQUEUE, ACTION_REQUEUE_HOLD, ACTION_SUSPEND, ACTION_RESUME, ACTION_RESUME, ACTION_TOP};
+    char text[32];
+    struct msg_job_control m = {.action = actions[rng_below(&p->rng, ARRAY_LEN(actions))], .ids = any_id(p, text, sizeof text), .special_exit = rng_chance(&p->rng, 300)};
+    world_request(p->w, MSG_JOB_CONTROL, &m, NULL);
+}
+
+static void cancel(struct play *p)
+{
+    char text[32], element[48];
+    struct msg_cancel m = {.ids = any_id(p, text, sizeof text)};
+    if (rng_chance(&p->rng, 300)) {
+        snprintf(element, sizeof element, "%s_%d", text, (int) rng_below(&p->rng, 10));
+        m.ids = element;
+    }
+    world_request(p->w, MSG_CANCEL, &m, NULL);
+}
+
+static void update(struct play *p)
+{
+    char text[32];
+    struct job_spec values = {.req = {.time_limit_us = some_time(p, 100 * USEC_PER_SEC) + USEC_PER_SEC}};
+    struct msg_update_job m = {.ids = any_id(p, text, sizeof text), .fields = "time_limit_us", .values = {&values, 1}};
+    world_request(p->w, MSG_UPDATE_JOB, &m, NULL);
+}
+
+static void drain(struct play *p)
+{
+    struct msg_update_node m = {.names = "n1", .state = rng_chance(&p->rng, 500) ? "DRAIN" : "RESUME", .reason = "test"};
+    world_request(p->w, MSG_UPDATE_NODE, &m, NULL);
+}
+
+static void fault(struct play *p)
+{
+    size_t node = rng_below(&p->rng, world_nodes(p->w));
+    int64_t back = some_time(p, 30 * USEC_PER_SEC);
+    switch (rng_below(&p->rng, 8)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+        world_crash_controller(p->w, (enum crash_point) rng_below(&p->rng, 4), back);
+        break;
+    case 4:
+        world_crash_agent(p->w, node, back);
+        break;
+    case 5:
+        world_lose_machine(p->w, node, rng_chance(&p->rng, 300) ? back + 100 * USEC_PER_SEC : back);
+        break;
+    case 6:
+        world_cut_link(p->w, node, rng_chance(&p->rng, 200) ? back + 100 * USEC_PER_SEC : back);
+        break;
+    case 7:
+        world_fail_store(p->w, (unsigned) rng_range(&p->rng, 1, 4));
+        break;
+    }
+}
+
+static void act(struct play *p)
+{
+    uint64_t dice = rng_below(&p->rng, 100);
+    if (dice < 55)
+        submit(p);
+    else if (dice < 65)
+        control(p);
+    else if (dice < 73)
+        cancel(p);
+    else if (dice < 77)
+        update(p);
+    else if (dice < 80)
+        drain(p);
+    else
+        fault(p);
+}
+
+/* Everything that was held is released, the drained is resumed, and time passes until all is quiet. */
+static void heal(struct play *p)
+{
+    struct msg_update_node resume = {.names = "ALL", .state = "RESUME"};
+    world_fail_store(p->w, 0);
+    world_run(p->w, world_now(p->w) + 200 * USEC_PER_SEC);
+    world_request(p->w, MSG_UPDATE_NODE, &resume, NULL);
+    for (size_t i = 0; i < p->id.n; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%llu", (unsigned long long) p->id.v[i]);
+        struct msg_job_control go = {.action = ACTION_RESUME, .ids = text};
+        world_request(p->w, MSG_JOB_CONTROL, &go, NULL);
+        go.action = ACTION_RELEASE;
+        world_request(p->w, MSG_JOB_CONTROL, &go, NULL);
+    }
+    for (int i = 0; i < HEAL_ROUNDS && !world_idle(p->w) && !world_broken(p->w); i++)
+        world_run(p->w, world_now(p->w) + 10 * USEC_PER_SEC);
+    world_audit(p->w);
+}
+
+/* Returns the hash of all that happened; *ret_broken is the complaint, owned by the caller, or NULL. */
+static uint64_t play(uint64_t seed, bool trace, char **ret_broken)
+{
+    struct play p = {.rng = {seed}};
+    struct err err = {0};
+    char config[512];
+    snprintf(config, sizeof config,
+             "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nNodeName=n[1-%d] CPUs=%d RealMemory=2000 Gres=gpu:v100:2 Virtual=YES\n"
+             "PartitionName=main Nodes=ALL Default=YES\n",
+             (int) rng_range(&p.rng, 1, 5), (int) rng_range(&p.rng, 2, 6));
+    p.w = world_new(rng_next(&p.rng), config, &err);
+    CHECK(p.w);
+    for (int i = 0; i < ACTIONS && !world_broken(p.w); i++) {
+        act(&p);
+        world_run(p.w, world_now(p.w) + some_time(&p, 4 * USEC_PER_SEC));
+    }
+    if (!world_broken(p.w))
+        heal(&p);
+    if (trace)
+        fputs(world_trace(p.w), stdout);
+    *ret_broken = world_broken(p.w) ? xstrdup(world_broken(p.w)) : NULL;
+    uint64_t hash = world_hash(p.w);
+    world_free(p.w);
+    vec_done(&p.id);
+    return hash;
+}
+
+int sim_worlds(int argc, char **argv)
+{
+    uint64_t seed = 1, count = 100;
+    bool trace = false;
+    size_t failed = 0;
+    for (int i = 1; i < argc; i++) {
+        if (text_is(argv[i], "--seed") && i + 1 < argc)
+            text_to_u64(argv[++i], UINT64_MAX, &seed);
+        else if (text_is(argv[i], "--count") && i + 1 < argc)
+            text_to_u64(argv[++i], 1000000, &count);
+        else
+            trace |= text_is(argv[i], "--trace");
+    }
+    printf("1..%llu\n", (unsigned long long) count);
+    for (uint64_t i = 0; i < count; i++) {
+        char *first, *second;
+        uint64_t a = play(seed + i, trace, &first), b = play(seed + i, false, &second);
+        bool ok = !first && a == b;
+        failed += !ok;
+        if (first)
+            printf("# %s\n", first);
+        if (a != b)
+            printf("# played twice, it went differently\n");
+        printf("%s %llu - world of seed %llu\n", ok ? "ok" : "not ok", (unsigned long long) i + 1, (unsigned long long) (seed + i));
+        fflush(stdout);
+        free(first);
+        free(second);
+    }
+    return failed ? 1 : 0;
+}
