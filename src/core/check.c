@@ -1,20 +1,99 @@
-/* Every invariant of the machine, asserted: run after each step of simulated worlds. */
+/* Every invariant of the machine, asserted: run after each step of simulated worlds and of stories. Sums are counted again, and each index is compared with what it indexes
+ * in both directions. */
 #include "core/inside.h"
 
 #include <string.h>
 
 static bool holds_nodes(const struct jobrec *r)
 {
-    return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED || r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
+    return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED || r->j.state == JOB_COMPLETING ||
+           r->j.state == JOB_REQUEUED;
 }
 
-static bool node_lists(const struct core *c, uint32_t node, uint64_t job_id)
+static bool in_list(const struct id_list *list, uint64_t id)
 {
-    const struct noderec *n = c->node.v[node];
+    for (size_t i = 0; list && i < list->id.n; i++)
+        if (list->id.v[i] == id)
+            return true;
+    return false;
+}
+
+/* A text of the pool is the pool's own copy; an empty one is NULL. */
+static void texts_check(const struct core *c, const struct fields *t, const void *record)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->field[i].type != FIELD_TEXT)
+            continue;
+        const char *text = *(const char *const *)field_ptr(&t->field[i], record);
+        CHECK(!text || *text);
+        CHECK(intern_take(c->pool, text) == text);
+        intern_drop(c->pool, text);
+    }
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------------------------------------ */
+
+static size_t times_listed(const struct noderec *n, uint64_t job_id)
+{
     size_t times = 0;
     for (size_t i = 0; i < n->job.n; i++)
         times += n->job.v[i] == job_id;
-    return times == 1;
+    return times;
+}
+
+static void holds_check(const struct core *c, const struct jobrec *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->hold.n; i++) {
+        const struct hold *h = &r->hold.v[i];
+        CHECK(h->node < c->node.n);
+        CHECK(times_listed(c->node.v[h->node], r->j.id) == (h->released ? 0 : 1));
+        kept += !h->released;
+    }
+    CHECK(!kept || (holds_nodes(r) && cluster_is_running(c->cluster, r->j.id)));
+    if (holds_nodes(r))
+        CHECK(r->j.start_us && r->j.alloc && r->j.run_partition && r->j.attempt > 0);
+    else
+        CHECK(r->hold.n == 0 && !cluster_is_running(c->cluster, r->j.id));
+}
+
+static void state_check(const struct core *c, const struct jobrec *r)
+{
+    const struct job *j = &r->j;
+    bool ending = j->state == JOB_COMPLETING || j->state == JOB_REQUEUED, over = !job_live(r);
+    CHECK(j->state >= 0 && j->state < JOB_STATE_COUNT);
+    CHECK(ending || j->end_state == JOB_PENDING);
+    CHECK(!over || j->end_us);
+    CHECK((!over && !ending) || !j->start_us || j->end_us >= j->start_us);
+    CHECK((j->state == JOB_REQUEUED) <= j->requeue_pending);
+    CHECK(!j->requeue_pending || ending);
+    CHECK(!r->waiting || (j->state == JOB_PENDING && !j->spec.hold && j->spec.begin_us <= c->now_us));
+    CHECK(j->state != JOB_PENDING || (!j->start_us && !j->nodes && r->step.n == 0));
+}
+
+static void steps_check(const struct core *c, const struct jobrec *r)
+{
+    for (size_t i = 0; i < r->step.n; i++) {
+        const struct step *s = r->step.v[i];
+        CHECK(s->job_id == r->j.id && s->attempt == r->j.attempt);
+        CHECK(step_find(r, s->step_id) == s);
+        CHECK(job_live(r) || s->end_us);
+        texts_check(c, &step_fields, s);
+    }
+}
+
+static void indexes_check(const struct core *c, const struct jobrec *r)
+{
+    const struct id_list *same = singleton_list(c, r);
+    for (size_t i = 0; i < r->deps.n; i++) {
+        const struct dependency *d = &r->deps.v[i];
+        CHECK(r->j.state != JOB_PENDING || !d->job_id ||
+              in_list(map_u64_get(c->dependents, d->job_id), r->j.id));
+        CHECK(r->j.state != JOB_PENDING || d->kind != DEP_SINGLETON || same);
+    }
+    CHECK(!same || in_list(same, r->j.id) == job_live(r));
+    if (r->j.het_job_id)
+        CHECK(r->j.id == r->j.het_job_id + r->j.het_offset && r->j.het_set);
 }
 
 static void array_check(const struct core *c, const struct jobrec *r)
@@ -28,7 +107,7 @@ static void array_check(const struct core *c, const struct jobrec *r)
         CHECK(r->pending.count > 0 && text_is(str_text(&text), r->j.array_pending));
         str_done(&text);
         while (map_u64_next(array->element, &w))
-            CHECK(!idset_has(&r->pending, (uint32_t) w.key));
+            CHECK(!idset_has(&r->pending, (uint32_t)w.key));
     } else {
         CHECK(map_u64_get(array->element, r->j.array_task_id) == r);
         CHECK(!r->j.array_pending && r->pending.count == 0);
@@ -37,36 +116,19 @@ static void array_check(const struct core *c, const struct jobrec *r)
 
 static void job_check(const struct core *c, const struct jobrec *r)
 {
-    CHECK(r->j.id < c->next_job_id);
-    if (holds_nodes(r)) {
-        CHECK(r->j.start_us && r->j.alloc && r->j.attempt > 0);
-        for (size_t i = 0; i < r->hold.n; i++)
-            CHECK(r->hold.v[i].released || node_lists(c, r->hold.v[i].node, r->j.id));
-    } else {
-        CHECK(r->hold.n == 0);
-        CHECK(!cluster_is_running(c->cluster, r->j.id));
-    }
-    CHECK(!r->waiting || r->j.state == JOB_PENDING);
-    CHECK(!job_state_over((enum job_state) r->j.state) || r->j.end_us);
-    CHECK((r->j.state == JOB_REQUEUED) <= r->j.requeue_pending);
+    CHECK(r->j.id && r->j.id < c->next_job_id);
+    state_check(c, r);
+    holds_check(c, r);
+    steps_check(c, r);
+    indexes_check(c, r);
+    texts_check(c, &job_fields, &r->j);
     if (r->j.array_job_id)
         array_check(c, r);
+    else
+        CHECK(r->j.array_task_id == NO_TASK && r->pending.count == 0);
 }
 
-static void nodes_check(const struct core *c)
-{
-    for (size_t i = 0; i < c->node.n; i++) {
-        const struct noderec *n = c->node.v[i];
-        CHECK(n->index == i);
-        CHECK(!n->conn || map_u64_get(c->node_by_conn, n->conn) == n);
-        for (size_t k = 0; k < n->job.n; k++) {
-            const struct jobrec *r = job_find(c, n->job.v[k]);
-            CHECK(r && holds_nodes(r));
-        }
-    }
-}
-
-void core_check(const struct core *c)
+static void jobs_check(const struct core *c)
 {
     struct map_walk w = {0};
     uint64_t pending = 0, running = 0;
@@ -80,7 +142,97 @@ void core_check(const struct core *c)
     }
     CHECK(pending == c->pending);
     CHECK(running == c->running);
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------------------------------------- */
+
+static void arrays_check(const struct core *c)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(c->array, &w)) {
+        const struct arrayrec *array = w.value;
+        struct map_walk e = {0};
+        uint32_t active = 0;
+        CHECK(map_u64_count(array->element) > 0 || job_find(c, w.key));
+        while (map_u64_next(array->element, &e)) {
+            const struct jobrec *r = e.value;
+            CHECK(r->j.array_job_id == w.key && r->j.array_task_id == e.key && job_find(c, r->j.id) == r);
+            active += holds_nodes(r);
+        }
+        CHECK(active == array->active);
+    }
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------------------------------------- */
+
+static bool holds_node(const struct jobrec *r, uint32_t node)
+{
+    for (size_t i = 0; i < r->hold.n; i++)
+        if (r->hold.v[i].node == node)
+            return !r->hold.v[i].released;
+    return false;
+}
+
+static void nodes_check(const struct core *c)
+{
+    size_t connected = 0;
+    for (size_t i = 0; i < c->node.n; i++) {
+        const struct noderec *n = c->node.v[i];
+        CHECK(n->index == i && node_find(c, n->n.name) == n);
+        CHECK(!n->conn || map_u64_get(c->node_by_conn, n->conn) == n);
+        CHECK((n->conn != 0) == n->n.responding);
+        connected += n->conn != 0;
+        for (size_t k = 0; k < n->job.n; k++) {
+            const struct jobrec *r = job_find(c, n->job.v[k]);
+            CHECK(r && holds_node(r, (uint32_t)i));
+        }
+        texts_check(c, &node_fields, &n->n);
+        texts_check(c, &node_fields, &n->conf);
+    }
+    CHECK(connected == map_u64_count(c->node_by_conn));
+    CHECK(c->node.n == map_str_count(c->node_by_name));
+}
+
+static void parts_check(const struct core *c)
+{
+    for (size_t i = 0; i < c->part.n; i++) {
+        CHECK(part_find(c, c->part.v[i]->p.name) == c->part.v[i]);
+        texts_check(c, &partition_fields, &c->part.v[i]->p);
+    }
+}
+
+/* ---- timers ---------------------------------------------------------------------------------------------------------------- */
+
+/* A job that something will happen to must be in the heap at that time: a forgotten alarm is a job that never ends. */
+static void timers_check(const struct core *c)
+{
+    struct map_u64 *armed = map_u64_new();
+    struct map_walk w = {0};
+    for (size_t i = 0; i < c->heap.n; i++) {
+        const struct alarm *a = &c->heap.v[i];
+        struct jobrec *r = a->job_id ? job_find(c, a->job_id) : NULL;
+        CHECK(i == 0 || c->heap.v[(i - 1) / 2].at_us <= a->at_us);
+        if (r && r->timer_us == a->at_us)
+            map_u64_put(armed, a->job_id, r);
+    }
+    while (c->loaded && map_u64_next(c->job, &w)) {
+        const struct jobrec *r = w.value;
+        bool limited = r->j.state == JOB_RUNNING && job_limit_end(c, r) != INT64_MAX &&
+                       c->settings.over_time_limit_us != TIME_UNLIMITED;
+        bool begins = r->j.state == JOB_PENDING && r->j.spec.begin_us > c->now_us;
+        CHECK((!limited && !begins && job_live(r)) || map_u64_get(armed, r->j.id));
+        CHECK(!r->timer_us || map_u64_get(armed, r->j.id));
+    }
+    map_u64_free(armed);
+}
+
+void core_check(const struct core *c)
+{
+    jobs_check(c);
+    arrays_check(c);
     nodes_check(c);
+    parts_check(c);
+    timers_check(c);
     cluster_check(c->cluster);
 }
 
