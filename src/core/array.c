@@ -10,10 +10,46 @@ void array_pending_text(struct core *c, struct jobrec *master)
     str_done(&text);
 }
 
-static void deps_copy(struct jobrec *to, const struct jobrec *from)
+/* Elements that take a place under the array's % limit. */
+static bool active(enum job_state s)
 {
-    to->deps = from->deps;
-    to->deps.v = from->deps.n ? xmemdup(from->deps.v, from->deps.n * sizeof from->deps.v[0]) : NULL;
+    return s == JOB_RUNNING || s == JOB_SUSPENDED || s == JOB_COMPLETING || s == JOB_REQUEUED;
+}
+
+static void end_count(struct arrayrec *array, const struct jobrec *r, int sign)
+{
+    bool first = !array->well && !array->bad;
+    if (r->j.state == JOB_COMPLETED)
+        array->well += (uint32_t) sign;
+    else
+        array->bad += (uint32_t) sign;
+    if (sign < 0)
+        return;
+    array->exit_least = first || r->j.exit_status < array->exit_least ? r->j.exit_status : array->exit_least;
+    array->exit_most = first || r->j.exit_status > array->exit_most ? r->j.exit_status : array->exit_most;
+}
+
+void array_count(struct core *c, const struct jobrec *r, int sign)
+{
+    enum job_state state = (enum job_state) r->j.state;
+    struct arrayrec *array = array_ensure(c, r->j.array_job_id);
+    if (job_state_over(state))
+        end_count(array, r, sign);
+    if (job_is_array(r))
+        return;
+    array->live += job_live(r) ? (uint32_t) sign : 0;
+    array->active += active(state) ? (uint32_t) sign : 0;
+    array->waiting += state == JOB_PENDING || state == JOB_SPECIAL_EXIT ? (uint32_t) sign : 0;
+    int64_t began_us = r->j.start_us ? r->j.start_us : r->j.end_us;
+    if (sign > 0 && state != JOB_PENDING && state != JOB_SPECIAL_EXIT && began_us > array->began_us)
+        array->began_us = began_us;
+}
+
+bool array_over(const struct core *c, uint64_t array_id)
+{
+    const struct arrayrec *array = array_of(c, array_id);
+    const struct jobrec *rest = job_find(c, array_id);
+    return (!array || !array->live) && !(rest && job_is_array(rest) && job_live(rest));
 }
 
 struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
@@ -30,6 +66,7 @@ struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
         master->j.array_task_id = task;
         c->pending++;
         map_u64_put(array->element, task, master);
+        array_count(c, master, +1);
         return master;
     }
     struct jobrec *r = job_new(c, c->next_job_id++);
@@ -39,12 +76,7 @@ struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
     r->j.id = id;
     r->j.array_task_id = task;
     text_set(c, &r->j.array_pending, NULL);
-    deps_copy(r, master);
-    for (size_t i = 0; i < r->deps.n; i++)
-        if (r->deps.v[i].job_id)
-            id_list_add(c->dependents, r->deps.v[i].job_id, id);
-        else
-            singleton_watch(c, r);
+    dependencies_inherit(c, r, master);
     job_start_state(c, r);
     map_u64_put(array->element, task, r);
     array_pending_text(c, master);

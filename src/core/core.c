@@ -84,6 +84,7 @@ void core_free(struct core *c)
     vec_done(&c->part);
     vec_done(&c->waiter);
     vec_done(&c->heap);
+    vec_done(&c->woken);
     map_str_free(c->node_by_name);
     map_u64_free(c->node_by_conn);
     plan_free(c->plan);
@@ -196,6 +197,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         plan_soon(c);
         break;
     }
+    dependents_run(c);
     c->fx = NULL;
     c->peer = NULL;
 }
@@ -329,20 +331,6 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
         cluster_suspend(c->cluster, r->j.id, false);
 }
 
-static void deps_restore(struct core *c, struct jobrec *r, struct arena *a)
-{
-    struct dependency_list list = {0};
-    if (!r->j.spec.dependency || !dependency_parse(r->j.spec.dependency, a, &list, NULL))
-        return;
-    r->deps = list;
-    r->deps.v = list.n ? xmemdup(list.v, list.n * sizeof list.v[0]) : NULL;
-    for (size_t i = 0; i < list.n; i++)
-        if (list.v[i].job_id)
-            id_list_add(c->dependents, list.v[i].job_id, r->j.id);
-        else
-            singleton_watch(c, r);
-}
-
 static bool holds_nodes(const struct jobrec *r)
 {
     return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED || r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
@@ -357,7 +345,7 @@ static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
         int64_t end = job_limit_end(c, r);
         r->warned = r->j.spec.signal && end != INT64_MAX && end - r->j.spec.signal_before_us < c->now_us;
     } else if (r->j.state == JOB_PENDING) {
-        deps_restore(c, r, a);
+        dependencies_restore(c, r);
     }
 }
 
@@ -390,6 +378,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
         timer_arm(c, r);
     }
     arena_free(a);
+    dependents_run(c);
     plan_soon(c);
     c->fx = NULL;
 }

@@ -30,7 +30,6 @@ struct jobrec {
     struct dependency_list deps; /* v is owned */
     VEC(struct step *) step;     /* of the run at hand; each owned, texts interned */
     VEC(struct hold) hold;
-    enum job_reason barred;      /* limits let it wait only: the reason to show */
     bool waiting;                /* the planner has it */
     bool started;                /* its batch script was seen running in this attempt */
     bool script_ended;           /* its batch script is over */
@@ -40,10 +39,17 @@ struct jobrec {
     int64_t timer_us;            /* due time in the heap; 0 = none */
 };
 
-/* An array: its elements that have records of their own. */
+/* An array: its elements that have records of their own, and counts of them, so that no event walks an array. Elements that left memory stay counted in
+ * what is said about ended ones. */
 struct arrayrec {
     struct map_u64 *element;     /* task index → struct jobrec */
-    uint32_t active;             /* elements that run or are being cleaned */
+    uint32_t waiting;            /* elements with records that have not begun */
+    uint32_t active;             /* that run or are being cleaned */
+    uint32_t live;               /* that are not over */
+    uint32_t well, bad;          /* that ended COMPLETED, otherwise */
+    int32_t exit_least, exit_most; /* wait statuses of those that ended */
+    int64_t began_us;            /* when the last of those that began did */
+    bool begun;                  /* one of them has started */
 };
 
 struct noderec {
@@ -94,6 +100,7 @@ struct core {
     bool loaded, store_away, plan_needed;
     int64_t plan_due_us;         /* the planner wants to look again; 0 = no */
     uint64_t plans, considered, pending, running;
+    VEC(uint64_t) woken;         /* jobs that began or ended in this step: who depends on them is looked at when it ends */
     uint32_t top_order;
     /* the step at hand */
     int64_t now_us;
@@ -119,6 +126,7 @@ void reply_done(struct core *c, enum refusal refusal, const char *detail);
 /* ---- records.c: texts, records, indexes ---- */
 void text_set(struct core *c, const char **to, const char *text);
 void record_take(struct core *c, const struct fields *t, void *to, const void *from); /* copies, interning texts; `to` is overwritten */
+void field_take(const struct field *f, void *to, const void *from);                   /* one field, texts not copied */
 void record_drop(struct core *c, const struct fields *t, void *record);               /* gives its texts back */
 struct jobrec *job_find(const struct core *c, uint64_t id);
 struct jobrec *job_new(struct core *c, uint64_t id);       /* zeroed, in the map */
@@ -127,7 +135,7 @@ void job_save(struct core *c, struct jobrec *r);            /* FX_STORE */
 void meta_save(struct core *c, const char *key, uint64_t value);
 struct arrayrec *array_of(const struct core *c, uint64_t array_id);
 struct arrayrec *array_ensure(struct core *c, uint64_t array_id);
-void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id);
+void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id); /* not there yet, or it is there twice */
 bool job_is_array(const struct jobrec *r);                  /* the record of an array with indexes left */
 bool job_live(const struct jobrec *r);                      /* not over */
 struct step *step_find(const struct jobrec *r, int64_t step_id);
@@ -145,6 +153,9 @@ void job_restore_state(struct core *c, struct jobrec *r);   /* a loaded record k
 
 /* ---- array.c ---- */
 void array_pending_text(struct core *c, struct jobrec *master);
+/* Keeps the counts of its array right when an element comes (sign +1) or is about to change (-1). */
+void array_count(struct core *c, const struct jobrec *r, int sign);
+bool array_over(const struct core *c, uint64_t array_id); /* all its elements are */
 /* Makes index `task` a record of its own; the last index takes the array's own record. */
 struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task);
 
@@ -162,9 +173,18 @@ bool list_has(const char *list, const char *word);
 /* ---- eligible.c: holds, begin times, dependencies; what the planner gets ---- */
 void eligible_update(struct core *c, struct jobrec *r);      /* after anything that may matter for a pending job */
 enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us, struct plan_wait *ret_wait); /* ret_wait->detail … may stay NULL */
-void dependents_wake(struct core *c, struct jobrec *ended_or_started);
-bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct err *ret_err); /* parses, checks ids, indexes */
 void plan_soon(struct core *c);
+
+/* ---- depend.c ---- */
+bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct err *ret_err); /* parses, checks ids, indexes */
+void dependencies_restore(struct core *c, struct jobrec *r); /* of a loaded record, from its text */
+void dependencies_inherit(struct core *c, struct jobrec *element, const struct jobrec *master);
+void dependencies_drop(struct core *c, struct jobrec *r);
+enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_changed); /* looks what became of those it waits for */
+void dependents_wake(struct core *c, const struct jobrec *ended_or_started); /* at the end of this step: dependents_run */
+void dependents_run(struct core *c);
+void dependents_reopen(struct core *c, const struct jobrec *again); /* an ended job will run again: it has not failed those who wait for it */
+void aftercorr_begin(struct core *c, struct jobrec *master); /* a new array: elements whose counterparts are over become records of their own */
 
 /* ---- timers.c ---- */
 void timer_arm(struct core *c, struct jobrec *r);

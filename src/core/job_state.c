@@ -11,28 +11,29 @@ static void counts_add(struct core *c, const struct jobrec *r, int64_t sign)
         c->running += (uint64_t) sign;
 }
 
-/* Elements that take a place under the array's % limit. */
-static bool active(enum job_state s)
+/* A place under the % limit came free, or was taken: the rest of the array may start more, or fewer. */
+static void limit_look(struct core *c, const struct jobrec *r, uint32_t active_before)
 {
-    return s == JOB_RUNNING || s == JOB_SUSPENDED || s == JOB_COMPLETING || s == JOB_REQUEUED;
+    struct jobrec *rest = job_find(c, r->j.array_job_id);
+    if (array_of(c, r->j.array_job_id)->active != active_before && rest && rest != r && rest->j.state == JOB_PENDING && rest->j.array_limit)
+        eligible_update(c, rest);
 }
 
 static void state_write(struct core *c, struct jobrec *r, enum job_state to)
 {
-    enum job_state from = (enum job_state) r->j.state;
-    bool was_live = job_live(r);
+    bool was_live = job_live(r), of_array = r->j.array_job_id != 0;
+    uint32_t active = of_array ? array_ensure(c, r->j.array_job_id)->active : 0;
     counts_add(c, r, -1);
+    if (of_array)
+        array_count(c, r, -1);
     r->j.state = to;
     counts_add(c, r, +1);
+    if (of_array)
+        array_count(c, r, +1);
     if (was_live != job_live(r))
         live_index(c, r, job_live(r));
-    if (r->j.array_job_id && active(from) != active(to)) {
-        struct arrayrec *array = array_ensure(c, r->j.array_job_id);
-        array->active += active(to) ? 1 : -1;
-        struct jobrec *master = job_find(c, r->j.array_job_id);
-        if (master && master != r && master->j.state == JOB_PENDING && master->j.array_limit)
-            eligible_update(c, master);
-    }
+    if (of_array)
+        limit_look(c, r, active);
     timer_arm(c, r);
 }
 
@@ -58,6 +59,8 @@ void job_start_state(struct core *c, struct jobrec *r)
 {
     r->j.state = JOB_PENDING;
     counts_add(c, r, +1);
+    if (r->j.array_job_id)
+        array_count(c, r, +1);
     live_index(c, r, true);
 }
 
@@ -67,6 +70,8 @@ void job_restore_state(struct core *c, struct jobrec *r)
     counts_add(c, r, +1);
     if (job_live(r))
         live_index(c, r, true);
-    if (r->j.array_job_id && active((enum job_state) r->j.state))
-        array_ensure(c, r->j.array_job_id)->active++;
+    if (r->j.array_job_id) {
+        array_count(c, r, +1);
+        array_ensure(c, r->j.array_job_id)->begun |= r->j.start_us != 0;
+    }
 }

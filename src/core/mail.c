@@ -19,6 +19,16 @@ static void run_time(const struct core *c, const struct jobrec *r, struct str *o
     duration_format(r->j.start_us ? end - r->j.start_us - r->j.suspended_us : 0, out);
 }
 
+/* How the elements ended, as Slurm sums it up. */
+static void how_they_ended(const struct arrayrec *a, const struct jobrec *r, struct str *out)
+{
+    const char *state = !a->bad ? "COMPLETED" : a->well ? "Mixed" : enum_name(&job_state_names, r->j.state);
+    if (status_signal(a->exit_most))
+        str_addf(out, ", %s, MaxSignal [%d]", state, status_signal(a->exit_most));
+    else
+        str_addf(out, ", %s, ExitCode [%d-%d]", state, status_code(a->exit_least), status_code(a->exit_most));
+}
+
 static void how_it_ended(const struct jobrec *r, struct str *out)
 {
     str_addf(out, ", %s", enum_name(&job_state_names, r->j.state));
@@ -39,6 +49,10 @@ static void subject(const struct core *c, const struct jobrec *r, uint32_t type,
     case MAIL_END:
     case MAIL_FAIL:
         str_add(out, type == MAIL_END ? " Ended" : " Failed");
+        if (r->j.array_job_id && !per_task) {
+            how_they_ended(array_of(c, r->j.array_job_id), r, out);
+            return;
+        }
         run_time(c, r, out);
         how_it_ended(r, out);
         return;
@@ -82,21 +96,15 @@ static void body(const struct jobrec *r, struct str *out)
 }
 
 /* Of a whole array: its first start, and its last end. */
-static bool array_moment(const struct core *c, const struct jobrec *r, uint32_t type)
+static bool array_moment(struct core *c, const struct jobrec *r, uint32_t type)
 {
-    const struct arrayrec *array = array_of(c, r->j.array_job_id);
-    const struct jobrec *master = job_find(c, r->j.array_job_id);
-    struct map_walk w = {0};
-    size_t begun = 0;
-    bool live = master && job_is_array(master) && job_live(master);
-    while (array && map_u64_next(array->element, &w)) {
-        const struct jobrec *e = w.value;
-        begun += e->j.start_us != 0;
-        live |= job_live(e);
+    struct arrayrec *array = array_of(c, r->j.array_job_id);
+    if (type == MAIL_BEGIN) {
+        bool first = !array->begun;
+        array->begun = true;
+        return first;
     }
-    if (type == MAIL_BEGIN)
-        return begun == 1;
-    return type != MAIL_END && type != MAIL_FAIL ? false : !live;
+    return (type == MAIL_END || type == MAIL_FAIL) && array_over(c, r->j.array_job_id);
 }
 
 void mail_job(struct core *c, struct jobrec *r, uint32_t type)

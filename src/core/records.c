@@ -83,31 +83,12 @@ void steps_drop(struct core *c, struct jobrec *r)
     vec_clear(&r->step);
 }
 
-static void dependents_drop(struct core *c, struct jobrec *r)
-{
-    for (size_t i = 0; i < r->deps.n; i++) {
-        struct id_list *list = map_u64_get(c->dependents, r->deps.v[i].job_id);
-        for (size_t k = 0; list && k < list->id.n; k++)
-            if (list->id.v[k] == r->j.id) {
-                vec_remove(&list->id, k);
-                break;
-            }
-        if (list && !list->id.n) {
-            map_u64_del(c->dependents, r->deps.v[i].job_id);
-            vec_done(&list->id);
-            free(list);
-        }
-    }
-    free(r->deps.v);
-    r->deps = (struct dependency_list){0};
-}
-
 void job_forget(struct core *c, struct jobrec *r)
 {
     if (r->waiting)
         cluster_unwait(c->cluster, r->j.id);
     live_index(c, r, false);
-    dependents_drop(c, r);
+    dependencies_drop(c, r);
     if (r->j.array_job_id) {
         struct arrayrec *array = array_of(c, r->j.array_job_id);
         if (array && r->j.array_task_id != NO_TASK && map_u64_get(array->element, r->j.array_task_id) == r)
@@ -166,9 +147,6 @@ void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id)
         list = xcalloc(1, sizeof *list);
         map_u64_put(lists, key, list);
     }
-    for (size_t i = 0; i < list->id.n; i++)
-        if (list->id.v[i] == id)
-            return;
     vec_push(&list->id, id);
 }
 

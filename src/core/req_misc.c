@@ -3,34 +3,22 @@
 
 /* ---- wait_job ------------------------------------------------------------------------------------------------------------------ */
 
-/* Over, with all elements? Then how: an array's is the gravest of its elements. */
+/* Over, with all elements? Then how: an array's status is the highest of its elements. */
 static bool ended(const struct core *c, uint64_t id, struct msg_job_ended *ret)
 {
-    struct arrayrec *array = array_of(c, id);
-    struct jobrec *r = job_find(c, id);
-    struct map_walk w = {0};
+    const struct arrayrec *array = array_of(c, id);
+    const struct jobrec *r = job_find(c, id);
     *ret = (struct msg_job_ended){.job_id = id, .state = JOB_COMPLETED};
-    if (!array) {
-        if (!r || job_live(r))
-            return false;
+    if (array) {
+        ret->exit_status = array->exit_most;
+        ret->state = array->bad ? JOB_FAILED : JOB_COMPLETED;
+        return array_over(c, id);
+    }
+    if (r) {
         ret->state = r->j.state;
         ret->exit_status = r->j.exit_status;
-        return true;
     }
-    if (r && job_is_array(r) && job_live(r))
-        return false;
-    if (r && job_is_array(r))
-        ret->state = r->j.state;
-    while (map_u64_next(array->element, &w)) {
-        const struct jobrec *e = w.value;
-        if (job_live(e))
-            return false;
-        if (e->j.exit_status > ret->exit_status)
-            ret->exit_status = e->j.exit_status;
-        if (e->j.state != JOB_COMPLETED)
-            ret->state = e->j.state;
-    }
-    return true;
+    return r && !job_live(r);
 }
 
 void req_wait_job(struct core *c, const struct msg_wait_job *m)

@@ -244,6 +244,8 @@ static enum refusal submission_keep(struct core *c, struct submission *s, uint64
         job_start_state(c, r);
         payload_save(c, s->m, r->j.id);
         eligible_update(c, r);
+        if (r->deps.n && job_is_array(r))
+            aftercorr_begin(c, r);
         if (r->j.state == JOB_PENDING)
             job_save(c, r);
     }

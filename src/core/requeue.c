@@ -34,11 +34,16 @@ static void run_clear(struct core *c, struct jobrec *r)
 /* `how` is what the former run is remembered as. */
 static void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special)
 {
+    bool was_over = !job_live(r);
     if (r->j.start_us)
         run_keep(c, r, how);
+    if (r->j.array_job_id) /* its times and status are about to go, which are counted */
+        array_count(c, r, -1);
     run_clear(c, r);
-    if (r->j.array_job_id && r->j.array_task_id != NO_TASK)
-        map_u64_put(array_ensure(c, r->j.array_job_id)->element, r->j.array_task_id, r);
+    if (r->j.array_job_id)
+        array_count(c, r, +1);
+    if (was_over)
+        dependents_reopen(c, r);
     r->j.restarts++;
     r->j.requeue_pending = false;
     r->j.eligible_us = 0;

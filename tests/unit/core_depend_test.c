@@ -1,0 +1,249 @@
+/* Jobs that wait for others. */
+#include "core_help.h"
+
+static const char *on(const char *kind, uint64_t id)
+{
+    return arena_printf(w.a, "%s:%llu", kind, (unsigned long long) id);
+}
+
+static uint64_t submit_after(const char *name, const char *dependency)
+{
+    struct job_spec spec = a_job(name);
+    spec.dependency = dependency;
+    return submit(spec);
+}
+
+static uint64_t submit_array(const char *indexes, const char *dependency)
+{
+    struct job_spec spec = a_job("many");
+    spec.array = indexes;
+    spec.dependency = dependency;
+    return submit(spec);
+}
+
+static const struct job *element(uint64_t array, unsigned task)
+{
+    return job_named(arena_printf(w.a, "%llu_%u", (unsigned long long) array, task));
+}
+
+static void element_ends(uint64_t array, unsigned task, int code)
+{
+    const struct job *e = element(array, task);
+    report(e->batch_host[1] - '0', (struct msg_report){.kind = REPORT_EXITED, .job_id = e->id, .attempt = e->attempt, .step_id = STEP_BATCH, .exit_status = status_of_code(code), .clean = true});
+}
+
+static void a_job_starts_when_the_other_has_ended_well(void **unused)
+{
+    uint64_t first = submit(a_job("first")), next = submit_after("next", on("afterok", first));
+    assert_int_equal(state(next), JOB_PENDING);
+    assert_int_equal(job(next)->reason, REASON_DEPENDENCY);
+    script_ends(first, 0);
+    assert_int_equal(state(next), JOB_RUNNING);
+    assert_null(job(next)->spec.dependency);
+}
+
+static void a_job_that_failed_is_never_well(void **unused)
+{
+    uint64_t first = submit(a_job("first"));
+    uint64_t ok = submit_after("ok", on("afterok", first)), not_ok = submit_after("notok", on("afternotok", first)), any = submit_after("any", on("afterany", first));
+    script_ends(first, status_of_code(3));
+    assert_int_equal(job(ok)->reason, REASON_DEPENDENCY_NEVER);
+    assert_string_equal(job(ok)->spec.dependency, on("afterok", first) ? arena_printf(w.a, "%s(failed)", on("afterok", first)) : "");
+    assert_int_equal(state(not_ok), JOB_RUNNING);
+    assert_int_equal(state(any), JOB_RUNNING);
+}
+
+static void after_waits_for_the_start_and_the_minutes(void **unused)
+{
+    struct job_spec spec = a_job("first");
+    spec.hold = true;
+    uint64_t first = submit(spec), soon = submit_after("soon", on("after", first)), later = submit_after("later", arena_printf(w.a, "%s+5", on("after", first)));
+    assert_int_equal(state(soon), JOB_PENDING);
+    control(ids_of(first), ACTION_RELEASE);
+    assert_int_equal(state(first), JOB_RUNNING);
+    assert_int_equal(state(soon), JOB_RUNNING);
+    assert_int_equal(state(later), JOB_PENDING);
+    pass(5 * MIN - 1);
+    assert_int_equal(state(later), JOB_PENDING);
+    pass(1);
+    assert_int_equal(state(later), JOB_RUNNING);
+}
+
+static void one_of_several_suffices_with_question_marks(void **unused)
+{
+    uint64_t a = submit(a_job("a")), b = submit(a_job("b"));
+    uint64_t all = submit_after("all", arena_printf(w.a, "afterok:%llu:%llu", (unsigned long long) a, (unsigned long long) b));
+    uint64_t any = submit_after("any", arena_printf(w.a, "%s?%s", on("afterok", a), on("afterok", b)));
+    script_ends(a, status_of_code(1));
+    assert_int_equal(job(all)->reason, REASON_DEPENDENCY_NEVER);
+    assert_int_equal(job(any)->reason, REASON_DEPENDENCY);
+    script_ends(b, 0);
+    assert_int_equal(state(any), JOB_RUNNING);
+    assert_int_equal(state(all), JOB_PENDING);
+}
+
+static void jobs_nobody_knows_are_refused(void **unused)
+{
+    assert_int_equal(submit_after("x", "afterok:4711"), 0);
+    assert_int_equal(refusal(), REFUSE_DEPENDENCY);
+    assert_non_null(strstr(answer()->detail, "4711"));
+    uint64_t first = submit(a_job("first"));
+    script_ends(first, 0);
+    pass(301 * SEC);
+    assert_int_equal(submit_after("x", on("afterok", first)), 0);
+    assert_int_equal(refusal(), REFUSE_DEPENDENCY);
+    assert_int_equal(submit_after("x", "sometime:1"), 0);
+    assert_int_equal(refusal(), REFUSE_DEPENDENCY);
+}
+
+static void a_running_job_submits_its_successor(void **unused)
+{
+    uint64_t first = submit(a_job("chain"));
+    uint64_t next = submit_after("chain", on("afterok", first)), last = submit_after("chain", on("afterok", next));
+    script_ends(first, 0);
+    assert_int_equal(state(next), JOB_RUNNING);
+    assert_int_equal(state(last), JOB_PENDING);
+    script_ends(next, 0);
+    assert_int_equal(state(last), JOB_RUNNING);
+}
+
+static void a_long_chain_is_cancelled_at_once_when_asked_so(void **unused)
+{
+    uint64_t first = submit(a_job("first")), id = first;
+    for (int i = 0; i < 500; i++) {
+        struct job_spec spec = a_job("link");
+        spec.dependency = on("afterok", id);
+        spec.kill_on_invalid_dep = YES;
+        id = submit(spec);
+    }
+    script_ends(first, status_of_code(1));
+    assert_int_equal(state(id), JOB_CANCELLED);
+    assert_int_equal(job(id)->reason, REASON_DEPENDENCY_NEVER);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 0);
+}
+
+static void singletons_run_one_after_another(void **unused)
+{
+    uint64_t a = submit_after("one", "singleton"), b = submit_after("one", "singleton"), c = submit_after("one", "singleton");
+    am_bob();
+    uint64_t other = submit_after("one", "singleton");
+    assert_int_equal(state(a), JOB_RUNNING);
+    assert_int_equal(state(other), JOB_RUNNING);
+    assert_int_equal(state(b), JOB_PENDING);
+    am_alice();
+    cancel(ids_of(b));
+    assert_int_equal(state(c), JOB_PENDING);
+    script_ends(a, 0);
+    assert_int_equal(state(c), JOB_RUNNING);
+}
+
+static void a_whole_array_is_waited_for(void **unused)
+{
+    uint64_t array = submit_array("1-3", NULL);
+    uint64_t ok = submit_after("ok", on("afterok", array)), any = submit_after("any", on("afterany", array)), second = submit_after("2", arena_printf(w.a, "afterok:%llu_2", (unsigned long long) array));
+    element_ends(array, 1, 0);
+    assert_int_equal(state(any), JOB_PENDING);
+    element_ends(array, 2, 0);
+    assert_int_equal(state(second), JOB_RUNNING);
+    assert_int_equal(state(ok), JOB_PENDING);
+    element_ends(array, 3, 0);
+    assert_int_equal(state(ok), JOB_RUNNING);
+    assert_int_equal(state(any), JOB_RUNNING);
+}
+
+static void one_element_that_failed_fails_its_array(void **unused)
+{
+    uint64_t array = submit_array("1-3", NULL), ok = submit_after("ok", on("afterok", array)), not_ok = submit_after("notok", on("afternotok", array));
+    element_ends(array, 2, 1);
+    assert_int_equal(job(ok)->reason, REASON_DEPENDENCY_NEVER);
+    assert_int_equal(state(not_ok), JOB_PENDING);
+    element_ends(array, 1, 0);
+    pass(301 * SEC);
+    element_ends(array, 3, 0);
+    assert_int_equal(state(ok), JOB_PENDING);
+    assert_int_equal(state(not_ok), JOB_RUNNING);
+}
+
+static void elements_correspond(void **unused)
+{
+    uint64_t first = submit_array("1-4", NULL), second = submit_array("1-4", on("aftercorr", first));
+    element_ends(first, 2, 0);
+    assert_int_equal(element(second, 2)->state, JOB_RUNNING);
+    assert_int_equal(element(second, 1)->state, JOB_PENDING);
+    element_ends(first, 3, 1);
+    assert_int_equal(element(second, 3)->state, JOB_PENDING);
+    assert_int_equal(element(second, 3)->reason, REASON_DEPENDENCY_NEVER);
+    /* Who comes later finds what was decided already. */
+    uint64_t late = submit_array("1-4", on("aftercorr", first));
+    assert_int_equal(element(late, 2)->state, JOB_RUNNING);
+    assert_int_equal(element(late, 3)->reason, REASON_DEPENDENCY_NEVER);
+    assert_int_equal(element(late, 4)->reason, REASON_DEPENDENCY);
+    element_ends(first, 1, 0);
+    element_ends(first, 4, 0);
+    assert_int_equal(element(second, 1)->state, JOB_RUNNING);
+    assert_int_equal(element(second, 4)->state, JOB_RUNNING);
+    assert_int_equal(element(late, 4)->state, JOB_RUNNING);
+}
+
+static void an_array_that_waits_starts_as_a_whole(void **unused)
+{
+    uint64_t first = submit(a_job("first")), array = submit_array("0-9", on("afterok", first));
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 2);
+    script_ends(first, 0);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "RUNNING"}), 10);
+    assert_null(element(array, 9)->spec.dependency);
+}
+
+static void a_failed_job_that_is_requeued_may_still_end_well(void **unused)
+{
+    uint64_t first = submit(a_job("first")), next = submit_after("next", on("afterok", first));
+    script_ends(first, status_of_code(1));
+    assert_int_equal(job(next)->reason, REASON_DEPENDENCY_NEVER);
+    control(ids_of(first), ACTION_REQUEUE);
+    assert_int_equal(state(first), JOB_RUNNING);
+    assert_int_equal(job(next)->reason, REASON_DEPENDENCY);
+    script_ends(first, 0);
+    assert_int_equal(state(next), JOB_RUNNING);
+}
+
+static void a_restart_forgets_no_dependency(void **unused)
+{
+    uint64_t first = submit(a_job("first")), other = submit(a_job("other"));
+    uint64_t next = submit_after("next", arena_printf(w.a, "%s,%s", on("afterok", first), on("afterany", other)));
+    uint64_t single = submit_after("first", "singleton");
+    uint64_t bad = submit_after("bad", on("afternotok", other));
+    script_ends(other, 0);
+    restart(CONF);
+    for (int n = 1; n <= 4; n++) {
+        struct held held = {.job_id = first, .attempt = 1, .step_id = STEP_BATCH};
+        hello_holding(n, &held, text_is(job(first)->batch_host, arena_printf(w.a, "n%d", n)));
+    }
+    assert_int_equal(state(next), JOB_PENDING);
+    assert_int_equal(state(single), JOB_PENDING);
+    assert_int_equal(job(bad)->reason, REASON_DEPENDENCY_NEVER);
+    script_ends(first, 0);
+    assert_int_equal(state(next), JOB_RUNNING);
+    assert_int_equal(state(single), JOB_RUNNING);
+    assert_int_equal(job(bad)->reason, REASON_DEPENDENCY_NEVER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(a_job_starts_when_the_other_has_ended_well),
+        STORY(a_job_that_failed_is_never_well),
+        STORY(after_waits_for_the_start_and_the_minutes),
+        STORY(one_of_several_suffices_with_question_marks),
+        STORY(jobs_nobody_knows_are_refused),
+        STORY(a_running_job_submits_its_successor),
+        STORY(a_long_chain_is_cancelled_at_once_when_asked_so),
+        STORY(singletons_run_one_after_another),
+        STORY(a_whole_array_is_waited_for),
+        STORY(one_element_that_failed_fails_its_array),
+        STORY(elements_correspond),
+        STORY(an_array_that_waits_starts_as_a_whole),
+        STORY(a_failed_job_that_is_requeued_may_still_end_well),
+        STORY(a_restart_forgets_no_dependency),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
