@@ -36,7 +36,8 @@ void scontrol_fail(struct scontrol *s, const char *format, ...)
     s->rc = 1;
     /* Tools match Slurm's "slurm_load_jobs error: …" at the start of the line. */
     if (!s->quiet)
-        fprintf(stderr, "%s%s\n", text_starts(str_text(&text), "slurm_") ? "" : "scontrol: error: ", str_text(&text));
+        fprintf(stderr, "%s%s\n",
+                text_starts(str_text(&text), "slurm_") ? "" : "scontrol: error: ", str_text(&text));
     str_done(&text);
 }
 
@@ -54,7 +55,7 @@ void scontrol_change(struct scontrol *s, enum message_kind kind, const void *bod
     const struct msg_done *done = answer.body;
     const struct result *result = done->results.v;
     for (size_t i = 0; i < done->results.n; i++) {
-        const char *reason = refusal_text((enum refusal) result[i].refusal);
+        const char *reason = refusal_text((enum refusal)result[i].refusal);
         if (done->results.n > 1)
             scontrol_fail(s, "%s error for job %s: %s", what, result[i].ref, reason);
         else
@@ -63,7 +64,7 @@ void scontrol_change(struct scontrol *s, enum message_kind kind, const void *bod
             scontrol_fail(s, "%s", result[i].detail);
     }
     if (done->refusal != REFUSE_NONE && !done->results.n) {
-        scontrol_fail(s, "%s error: %s", what, refusal_text((enum refusal) done->refusal));
+        scontrol_fail(s, "%s error: %s", what, refusal_text((enum refusal)done->refusal));
         if (done->detail)
             scontrol_fail(s, "%s", done->detail);
     }
@@ -107,7 +108,9 @@ static void daemon_stop(struct scontrol *s, int n, char **word)
 {
     struct msg_daemon m = {.action = DAEMON_SHUTDOWN, .nodes_too = n < 1};
     if (n && !text_is_nocase(word[0], "slurmctld") && !text_is_nocase(word[0], "controller"))
-        scontrol_fail(s, "invalid shutdown argument:%s; slurmctld (the controller alone) or nothing (node daemons too)", word[0]);
+        scontrol_fail(
+            s, "invalid shutdown argument:%s; slurmctld (the controller alone) or nothing (node daemons too)",
+            word[0]);
     else
         scontrol_change(s, MSG_DAEMON, &m, "slurm_shutdown");
 }
@@ -115,8 +118,21 @@ static void daemon_stop(struct scontrol *s, int n, char **word)
 /* ---- show ----------------------------------------------------------------------------------------------------------------------- */
 
 enum entity {
-    SHOW_JOBS, SHOW_STEPS, SHOW_NODES, SHOW_PARTITIONS, SHOW_CONFIG, SHOW_HOSTNAMES, SHOW_HOSTLIST, SHOW_HOSTLISTSORTED, SHOW_DAEMONS, SHOW_RESERVATIONS,
-    SHOW_LICENSES, SHOW_TOPOLOGY, SHOW_BURSTBUFFER, SHOW_ALIASES, SHOW_LATER,
+    SHOW_JOBS,
+    SHOW_STEPS,
+    SHOW_NODES,
+    SHOW_PARTITIONS,
+    SHOW_CONFIG,
+    SHOW_HOSTNAMES,
+    SHOW_HOSTLIST,
+    SHOW_HOSTLISTSORTED,
+    SHOW_DAEMONS,
+    SHOW_RESERVATIONS,
+    SHOW_LICENSES,
+    SHOW_TOPOLOGY,
+    SHOW_BURSTBUFFER,
+    SHOW_ALIASES,
+    SHOW_LATER,
 };
 
 struct entity_word {
@@ -126,11 +142,26 @@ struct entity_word {
 };
 
 static const struct entity_word entities[] = {
-    {"jobs", 3, SHOW_JOBS},           {"jobid", 3, SHOW_JOBS},         {"steps", 3, SHOW_STEPS},          {"nodes", 3, SHOW_NODES},
-    {"partitions", 3, SHOW_PARTITIONS}, {"config", 3, SHOW_CONFIG},    {"hostnames", 5, SHOW_HOSTNAMES},  {"hostlistsorted", 9, SHOW_HOSTLISTSORTED},
-    {"hostlist", 5, SHOW_HOSTLIST},   {"daemons", 3, SHOW_DAEMONS},    {"reservations", 3, SHOW_RESERVATIONS}, {"licenses", 3, SHOW_LICENSES},
-    {"topology", 3, SHOW_TOPOLOGY},   {"burstbuffer", 3, SHOW_BURSTBUFFER}, {"bbstat", 3, SHOW_BURSTBUFFER}, {"dwstat", 3, SHOW_BURSTBUFFER},
-    {"aliases", 3, SHOW_ALIASES},     {"assoc_mgr", 3, SHOW_LATER},    {"federation", 3, SHOW_LATER},     {"slurmd", 6, SHOW_LATER},
+    {"jobs", 3, SHOW_JOBS},
+    {"jobid", 3, SHOW_JOBS},
+    {"steps", 3, SHOW_STEPS},
+    {"nodes", 3, SHOW_NODES},
+    {"partitions", 3, SHOW_PARTITIONS},
+    {"config", 3, SHOW_CONFIG},
+    {"hostnames", 5, SHOW_HOSTNAMES},
+    {"hostlistsorted", 9, SHOW_HOSTLISTSORTED},
+    {"hostlist", 5, SHOW_HOSTLIST},
+    {"daemons", 3, SHOW_DAEMONS},
+    {"reservations", 3, SHOW_RESERVATIONS},
+    {"licenses", 3, SHOW_LICENSES},
+    {"topology", 3, SHOW_TOPOLOGY},
+    {"burstbuffer", 3, SHOW_BURSTBUFFER},
+    {"bbstat", 3, SHOW_BURSTBUFFER},
+    {"dwstat", 3, SHOW_BURSTBUFFER},
+    {"aliases", 3, SHOW_ALIASES},
+    {"assoc_mgr", 3, SHOW_LATER},
+    {"federation", 3, SHOW_LATER},
+    {"slurmd", 6, SHOW_LATER},
     {"frontend", 4, SHOW_LATER},
 };
 
@@ -145,26 +176,54 @@ static const struct entity_word *entity_find(const char *word)
 static void entity_show(struct scontrol *s, const struct entity_word *e, const char *list)
 {
     switch (e->entity) {
-    case SHOW_JOBS: scontrol_show_jobs(s, list); return;
-    case SHOW_STEPS: scontrol_show_steps(s, list); return;
-    case SHOW_NODES: scontrol_show_nodes(s, list); return;
-    case SHOW_PARTITIONS: scontrol_show_partitions(s, list); return;
-    case SHOW_CONFIG: scontrol_show_config(s); return;
-    case SHOW_HOSTNAMES: scontrol_show_hosts(s, "hostnames", list); return;
-    case SHOW_HOSTLIST: scontrol_show_hosts(s, "hostlist", list); return;
-    case SHOW_HOSTLISTSORTED: scontrol_show_hosts(s, "hostlistsorted", list); return;
-    case SHOW_DAEMONS: puts("slurmctld slurmd"); return;
+    case SHOW_JOBS:
+        scontrol_show_jobs(s, list);
+        return;
+    case SHOW_STEPS:
+        scontrol_show_steps(s, list);
+        return;
+    case SHOW_NODES:
+        scontrol_show_nodes(s, list);
+        return;
+    case SHOW_PARTITIONS:
+        scontrol_show_partitions(s, list);
+        return;
+    case SHOW_CONFIG:
+        scontrol_show_config(s);
+        return;
+    case SHOW_HOSTNAMES:
+        scontrol_show_hosts(s, "hostnames", list);
+        return;
+    case SHOW_HOSTLIST:
+        scontrol_show_hosts(s, "hostlist", list);
+        return;
+    case SHOW_HOSTLISTSORTED:
+        scontrol_show_hosts(s, "hostlistsorted", list);
+        return;
+    case SHOW_DAEMONS:
+        puts("slurmctld slurmd");
+        return;
     case SHOW_RESERVATIONS:
         if (list)
             scontrol_fail(s, "Reservation %s not found", list);
         else
             puts("No reservations in the system");
         return;
-    case SHOW_LICENSES: scontrol_show_licenses(s, list); return;
-    case SHOW_TOPOLOGY: puts("No topology information available"); return;
-    case SHOW_BURSTBUFFER: puts("No burst buffers in the system"); return;
-    case SHOW_ALIASES: scontrol_show_aliases(s, list); return;
-    case SHOW_LATER: scontrol_fail(s, "show %s: not supported yet", e->word); return;
+    case SHOW_LICENSES:
+        scontrol_show_licenses(s, list);
+        return;
+    case SHOW_TOPOLOGY:
+        puts("No topology information available");
+        return;
+    case SHOW_BURSTBUFFER:
+        puts("No burst buffers in the system");
+        return;
+    case SHOW_ALIASES:
+        scontrol_show_aliases(s, list);
+        return;
+    case SHOW_LATER:
+        scontrol_fail(s, "show %s: not supported yet", e->word);
+        return;
     }
 }
 
@@ -176,7 +235,7 @@ void scontrol_show(struct scontrol *s, int n, char **word)
     }
     char *equals = strchr(word[0], '=');
     const char *list = NULL;
-    const char *name = equals ? arena_strndup(s->a, word[0], (size_t) (equals - word[0])) : word[0];
+    const char *name = equals ? arena_strndup(s->a, word[0], (size_t)(equals - word[0])) : word[0];
     const struct entity_word *e = entity_find(name);
     if (equals)
         list = equals + 1;
@@ -192,30 +251,30 @@ void scontrol_show(struct scontrol *s, int n, char **word)
 
 static void ping_run(struct scontrol *s, int n, char **word)
 {
-    (void) n;
-    (void) word;
+    (void)n;
+    (void)word;
     ping(s);
 }
 
 static void reconfigure_run(struct scontrol *s, int n, char **word)
 {
-    (void) n;
-    (void) word;
+    (void)n;
+    (void)word;
     reconfigure(s);
 }
 
 static void version_run(struct scontrol *s, int n, char **word)
 {
-    (void) s;
-    (void) n;
-    (void) word;
+    (void)s;
+    (void)n;
+    (void)word;
     puts(SLURM_VERSION_TEXT);
 }
 
 static void cluster_run(struct scontrol *s, int n, char **word)
 {
     struct err err = {0};
-    (void) n;
+    (void)n;
     if (!listing_clusters(word[0], &err))
         scontrol_fail(s, "%s", err.text);
 }
@@ -223,19 +282,30 @@ static void cluster_run(struct scontrol *s, int n, char **word)
 static void help_run(struct scontrol *s, int n, char **word);
 
 /* What the words of the prompt switch. */
-enum toggle { TOGGLE_NONE, TOGGLE_ALL, TOGGLE_HIDE, TOGGLE_DETAILS, TOGGLE_ONELINER, TOGGLE_QUIET, TOGGLE_VERBOSE, TOGGLE_LEAVE };
+enum toggle {
+    TOGGLE_NONE,
+    TOGGLE_ALL,
+    TOGGLE_HIDE,
+    TOGGLE_DETAILS,
+    TOGGLE_ONELINER,
+    TOGGLE_QUIET,
+    TOGGLE_VERBOSE,
+    TOGGLE_LEAVE
+};
 
 static const struct command {
     const char *name;
-    size_t least;    /* letters that must be given */
-    int min, max;    /* words after it */
+    size_t least; /* letters that must be given */
+    int min, max; /* words after it */
     void (*run)(struct scontrol *s, int n, char **word);
-    bool action;     /* hold, release … */
+    bool action; /* hold, release … */
     enum toggle toggle;
     const char *doc; /* NULL: not supported yet, or a toggle */
 } commands[] = {
-    {"show", 2, 1, 999, scontrol_show, false, TOGGLE_NONE, "job, node, partition, step, config, hostnames, hostlist, hostlistsorted, daemons, licenses, … [NAME]"},
-    {"update", 1, 1, 999, scontrol_update, false, TOGGLE_NONE, "JobId=… | NodeName=… | PartitionName=… KEY=VALUE…"},
+    {"show", 2, 1, 999, scontrol_show, false, TOGGLE_NONE,
+     "job, node, partition, step, config, hostnames, hostlist, hostlistsorted, daemons, licenses, … [NAME]"},
+    {"update", 1, 1, 999, scontrol_update, false, TOGGLE_NONE,
+     "JobId=… | NodeName=… | PartitionName=… KEY=VALUE…"},
     {"create", 2, 1, 999, scontrol_create, false, TOGGLE_NONE, "PartitionName=NAME Nodes=LIST KEY=VALUE…"},
     {"delete", 2, 1, 999, scontrol_delete, false, TOGGLE_NONE, "PartitionName=NAME"},
     {"hold", 2, 1, 999, NULL, true, TOGGLE_NONE, "JOB… | jobname=NAME: keep waiting jobs from starting"},
@@ -243,7 +313,8 @@ static const struct command {
     {"uhold", 2, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: the same; the owner may release them"},
     {"release", 3, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: let held jobs start"},
     {"requeue", 3, 1, 999, NULL, true, TOGGLE_NONE, "[Incomplete] JOB…: back into the queue"},
-    {"requeuehold", 8, 1, 999, NULL, true, TOGGLE_NONE, "[Incomplete] [State=SpecialExit] JOB…: back into the queue, held"},
+    {"requeuehold", 8, 1, 999, NULL, true, TOGGLE_NONE,
+     "[Incomplete] [State=SpecialExit] JOB…: back into the queue, held"},
     {"suspend", 2, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: stop running jobs for a while"},
     {"resume", 3, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: let them go on"},
     {"top", 3, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: ahead of the user's other jobs"},
@@ -252,7 +323,8 @@ static const struct command {
     {"completing", 3, 0, 0, scontrol_completing, false, TOGGLE_NONE, "jobs that are being cleaned up"},
     {"ping", 2, 0, 0, ping_run, false, TOGGLE_NONE, "does the controller answer?"},
     {"reconfigure", 3, 0, 0, reconfigure_run, false, TOGGLE_NONE, "read the configuration again"},
-    {"shutdown", 8, 0, 1, daemon_stop, false, TOGGLE_NONE, "[slurmctld]: stop all daemons, or the controller; running jobs go on"},
+    {"shutdown", 8, 0, 1, daemon_stop, false, TOGGLE_NONE,
+     "[slurmctld]: stop all daemons, or the controller; running jobs go on"},
     {"cluster", 2, 1, 1, cluster_run, false, TOGGLE_NONE, "NAME: only this one is known"},
     {"version", 4, 0, 999, version_run, false, TOGGLE_NONE, "version"},
     {"help", 2, 0, 999, help_run, false, TOGGLE_NONE, "this text"},
@@ -309,14 +381,29 @@ static void keyword_unknown(struct scontrol *s, const char *word)
 static void toggle(struct scontrol *s, enum toggle what)
 {
     switch (what) {
-    case TOGGLE_ALL: s->all = true; break;
-    case TOGGLE_HIDE: s->all = false; break;
-    case TOGGLE_DETAILS: s->details = 1; break;
-    case TOGGLE_ONELINER: s->oneliner = true; break;
-    case TOGGLE_QUIET: s->quiet = true; break;
-    case TOGGLE_VERBOSE: s->quiet = false; break;
-    case TOGGLE_LEAVE: s->leave = true; break;
-    case TOGGLE_NONE: break;
+    case TOGGLE_ALL:
+        s->all = true;
+        break;
+    case TOGGLE_HIDE:
+        s->all = false;
+        break;
+    case TOGGLE_DETAILS:
+        s->details = 1;
+        break;
+    case TOGGLE_ONELINER:
+        s->oneliner = true;
+        break;
+    case TOGGLE_QUIET:
+        s->quiet = true;
+        break;
+    case TOGGLE_VERBOSE:
+        s->quiet = false;
+        break;
+    case TOGGLE_LEAVE:
+        s->leave = true;
+        break;
+    case TOGGLE_NONE:
+        break;
     }
 }
 
@@ -353,7 +440,7 @@ static int line_split(struct arena *a, const char *line, char **word, int max)
             break;
         for (; *at && (quote || !strchr(" \t\r\n", *at)); at++) {
             if (quote ? *at == quote : *at == '"' || *at == '\'')
-                quote = quote ? '\0' : *at;
+                quote = (char)(quote ? '\0' : *at);
             else
                 str_addc(&one, *at);
         }
@@ -378,7 +465,7 @@ static void prompt(struct scontrol *s)
             break;
         if (!text_starts(line + strspn(line, " \t"), "!!"))
             last = arena_strdup(s->a, line);
-        int n = line_split(s->a, last, word, (int) ARRAY_LEN(word));
+        int n = line_split(s->a, last, word, (int)ARRAY_LEN(word));
         if (n)
             command_run(s, n, word);
         fflush(stdout);
@@ -389,7 +476,19 @@ static void prompt(struct scontrol *s)
 /* ---- the command line ------------------------------------------------------------------------------------------------------------- */
 
 enum {
-    OPT_ALL = 1, OPT_CLUSTERS, OPT_DETAILS, OPT_IGNORE, OPT_FUTURE, OPT_HELP, OPT_HIDE, OPT_JSON, OPT_ONELINER, OPT_QUIET, OPT_SIBLING, OPT_UID, OPT_VERSION,
+    OPT_ALL = 1,
+    OPT_CLUSTERS,
+    OPT_DETAILS,
+    OPT_IGNORE,
+    OPT_FUTURE,
+    OPT_HELP,
+    OPT_HIDE,
+    OPT_JSON,
+    OPT_ONELINER,
+    OPT_QUIET,
+    OPT_SIBLING,
+    OPT_UID,
+    OPT_VERSION,
     OPT_YAML,
 };
 
@@ -417,9 +516,9 @@ static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_ro
 
 static void help_run(struct scontrol *s, int n, char **word)
 {
-    (void) s;
-    (void) n;
-    (void) word;
+    (void)s;
+    (void)n;
+    (void)word;
     cli_help_print(&option_table, "scontrol [OPTION…] [COMMAND [WORD…]]");
     puts("Commands, which may be shortened; without one, scontrol asks for them:");
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
@@ -437,20 +536,44 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 {
     struct command_line *l = ctx;
     switch (id) {
-    case CLI_WORD: vec_push(&l->word, arena_strdup(l->s->a, value)); break;
-    case OPT_ALL: l->s->all = true; break;
-    case OPT_HIDE: l->s->all = false; break;
-    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
-    case OPT_DETAILS: l->s->details++; break;
-    case OPT_FUTURE: l->s->future = true; break;
-    case OPT_HELP: l->help = true; break;
-    case OPT_JSON: l->s->json = true; break;
-    case OPT_ONELINER: l->s->oneliner = true; break;
-    case OPT_QUIET: l->s->quiet = true; break;
-    case OPT_SIBLING: return err_set(ret_err, ERR_UNSUPPORTED, "--sibling: not supported yet: there are no federations");
-    case OPT_UID: return err_set(ret_err, ERR_UNSUPPORTED, "--uid: not supported yet; run scontrol as that user");
-    case OPT_VERSION: l->version = true; break;
-    case OPT_YAML: return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
+    case CLI_WORD:
+        vec_push(&l->word, arena_strdup(l->s->a, value));
+        break;
+    case OPT_ALL:
+        l->s->all = true;
+        break;
+    case OPT_HIDE:
+        l->s->all = false;
+        break;
+    case OPT_CLUSTERS:
+        return listing_clusters(value, ret_err);
+    case OPT_DETAILS:
+        l->s->details++;
+        break;
+    case OPT_FUTURE:
+        l->s->future = true;
+        break;
+    case OPT_HELP:
+        l->help = true;
+        break;
+    case OPT_JSON:
+        l->s->json = true;
+        break;
+    case OPT_ONELINER:
+        l->s->oneliner = true;
+        break;
+    case OPT_QUIET:
+        l->s->quiet = true;
+        break;
+    case OPT_SIBLING:
+        return err_set(ret_err, ERR_UNSUPPORTED, "--sibling: not supported yet: there are no federations");
+    case OPT_UID:
+        return err_set(ret_err, ERR_UNSUPPORTED, "--uid: not supported yet; run scontrol as that user");
+    case OPT_VERSION:
+        l->version = true;
+        break;
+    case OPT_YAML:
+        return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
     }
     return true;
 }
@@ -469,7 +592,7 @@ int cmd_scontrol(int argc, char **argv)
     else if (l.help)
         help_run(&s, 0, NULL);
     else if (l.word.n)
-        command_run(&s, (int) l.word.n, l.word.v);
+        command_run(&s, (int)l.word.n, l.word.v);
     else
         prompt(&s);
     if (s.client)

@@ -10,11 +10,11 @@
 
 struct scontrol {
     struct arena *a;
-    struct client *client;   /* opened when first needed */
+    struct client *client; /* opened when first needed */
     bool oneliner, all, json, quiet, future;
-    int details;             /* -d, -dd */
-    int rc;                  /* exit status so far */
-    bool leave;              /* interactive: quit was said */
+    int details; /* -d, -dd */
+    int rc;      /* exit status so far */
+    bool leave;  /* interactive: quit was said */
 };
 
 /* The connection, or NULL after an error was printed. */
@@ -48,12 +48,13 @@ void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list)
 /* One record, fields in lines as Slurm breaks them; -o puts all of it into one line. */
 struct record_text {
     struct str text;
-    bool oneliner, fresh;    /* fresh: nothing stands on the line yet */
+    bool oneliner, fresh; /* fresh: nothing stands on the line yet */
 };
 void record_begin(struct record_text *r, bool oneliner);
-void record_break(struct record_text *r);                       /* a new line, three blanks deep */
+void record_break(struct record_text *r); /* a new line, three blanks deep */
 void record_add(struct record_text *r, const char *key, const char *value);
-void record_addf(struct record_text *r, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
-void record_print(struct record_text *r);                       /* with the blank line between records, and frees */
+void record_addf(struct record_text *r, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void record_print(struct record_text *r); /* with the blank line between records, and frees */
 
 #endif

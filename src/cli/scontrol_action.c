@@ -20,10 +20,14 @@ struct action_word {
 };
 
 static const struct action_word actions[] = {
-    {"hold", ACTION_HOLD, "slurm_suspend"},       {"holdu", ACTION_UHOLD, "slurm_suspend"},
-    {"uhold", ACTION_UHOLD, "slurm_suspend"},     {"release", ACTION_RELEASE, "slurm_suspend"},
-    {"requeue", ACTION_REQUEUE, "slurm_requeue"}, {"requeuehold", ACTION_REQUEUE_HOLD, "slurm_requeue"},
-    {"suspend", ACTION_SUSPEND, "slurm_suspend"}, {"resume", ACTION_RESUME, "slurm_suspend"},
+    {"hold", ACTION_HOLD, "slurm_suspend"},
+    {"holdu", ACTION_UHOLD, "slurm_suspend"},
+    {"uhold", ACTION_UHOLD, "slurm_suspend"},
+    {"release", ACTION_RELEASE, "slurm_suspend"},
+    {"requeue", ACTION_REQUEUE, "slurm_requeue"},
+    {"requeuehold", ACTION_REQUEUE_HOLD, "slurm_requeue"},
+    {"suspend", ACTION_SUSPEND, "slurm_suspend"},
+    {"resume", ACTION_RESUME, "slurm_suspend"},
     {"top", ACTION_TOP, "slurm_top"},
 };
 
@@ -130,7 +134,7 @@ static void readiness_note(void *ctx, const void *record)
 /* Until it has started (a job that runs is ready: 0), or is over (1). A script may ask this about its own job, so it must not wait for the end. */
 void scontrol_wait_job(struct scontrol *s, int n, char **word)
 {
-    struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+    struct timespec pause = {.tv_nsec = 50000000L};
     (void)n;
     for (;;) {
         struct readiness r = {0};
@@ -152,7 +156,7 @@ void scontrol_wait_job(struct scontrol *s, int n, char **word)
             return;
         }
         nanosleep(&pause, NULL);
-        if (pause.tv_nsec < 800 * 1000 * 1000)
+        if (pause.tv_nsec < 800000000L)
             pause.tv_nsec *= 2;
     }
 }
@@ -173,11 +177,13 @@ void scontrol_write(struct scontrol *s, int n, char **word)
     struct message answer;
     struct err err = {0};
     if (text_starts_nocase("config", word[0])) {
-        scontrol_fail(s, "write config: not supported yet; remuda.conf in the state directory is the configuration");
+        scontrol_fail(
+            s, "write config: not supported yet; remuda.conf in the state directory is the configuration");
         return;
     }
     if (n < 2 || !text_starts_nocase("batch_script", word[0])) {
-        scontrol_fail(s, "invalid write argument:%s; write batch_script JOB [FILE|-] is what can be written", word[0]);
+        scontrol_fail(s, "invalid write argument:%s; write batch_script JOB [FILE|-] is what can be written",
+                      word[0]);
         return;
     }
     if (!id_take(s, word[1], &m.job_id) || !scontrol_connect(s))

@@ -60,9 +60,9 @@ static const char *span_text(int64_t us, struct arena *a)
 
 static void ids_lines(struct record_text *r, const struct job *j)
 {
-    record_addf(r, "JobId", "%llu", (unsigned long long) j->id);
+    record_addf(r, "JobId", "%llu", (unsigned long long)j->id);
     if (j->array_job_id) {
-        record_addf(r, "ArrayJobId", "%llu", (unsigned long long) j->array_job_id);
+        record_addf(r, "ArrayJobId", "%llu", (unsigned long long)j->array_job_id);
         if (j->array_task_id != NO_TASK)
             record_addf(r, "ArrayTaskId", "%u", j->array_task_id);
         else if (j->array_limit && j->array_pending)
@@ -73,7 +73,7 @@ static void ids_lines(struct record_text *r, const struct job *j)
             record_addf(r, "ArrayTaskThrottle", "%u", j->array_limit);
     }
     if (j->het_job_id) {
-        record_addf(r, "HetJobId", "%llu", (unsigned long long) j->het_job_id);
+        record_addf(r, "HetJobId", "%llu", (unsigned long long)j->het_job_id);
         record_addf(r, "HetJobOffset", "%u", j->het_offset);
     }
     record_add(r, "JobName", j->spec.name);
@@ -86,7 +86,7 @@ static void ids_lines(struct record_text *r, const struct job *j)
     record_addf(r, "GroupId", "%s(%u)", j->group_name ? j->group_name : "nobody", j->group_id);
     record_add(r, "MCS_label", "N/A");
     record_break(r);
-    record_addf(r, "Priority", "%llu", (unsigned long long) j->priority);
+    record_addf(r, "Priority", "%llu", (unsigned long long)j->priority);
     record_addf(r, "Nice", "%d", j->spec.nice);
     record_add(r, "Account", j->spec.req.account);
     record_add(r, "QOS", j->spec.req.qos);
@@ -94,7 +94,8 @@ static void ids_lines(struct record_text *r, const struct job *j)
         record_add(r, "WCKey", j->spec.wckey);
 }
 
-static void state_lines(struct record_text *r, const struct job *j, const struct cell_env *env, int details, struct arena *a)
+static void state_lines(struct record_text *r, const struct job *j, const struct cell_env *env, int details,
+                        struct arena *a)
 {
     int64_t limit = job_limit_us(j);
     bool first_reason = j->state == JOB_PENDING || j->reason != REASON_NONE;
@@ -114,7 +115,8 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
     record_addf(r, "ExitCode", "%d:%d", status_code(j->exit_status), status_signal(j->exit_status));
     if (details) {
         record_break(r);
-        record_addf(r, "DerivedExitCode", "%d:%d", status_code(j->derived_exit_status), status_signal(j->derived_exit_status));
+        record_addf(r, "DerivedExitCode", "%d:%d", status_code(j->derived_exit_status),
+                    status_signal(j->derived_exit_status));
     }
     record_break(r);
     record_add(r, "RunTime", span_text(job_elapsed_us(j, env->now_us), a));
@@ -122,7 +124,8 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
     record_add(r, "TimeMin", j->spec.req.time_min_us ? span_text(j->spec.req.time_min_us, a) : "N/A");
     record_break(r);
     record_add(r, "SubmitTime", time_text(env, j->submit_us, "Unknown", a));
-    record_add(r, "EligibleTime", time_text(env, j->eligible_us ? j->eligible_us : j->spec.begin_us, "Unknown", a));
+    record_add(r, "EligibleTime",
+               time_text(env, j->eligible_us ? j->eligible_us : j->spec.begin_us, "Unknown", a));
     record_break(r);
     record_add(r, "AccrueTime", time_text(env, j->eligible_us, "Unknown", a));
     record_break(r);
@@ -135,7 +138,7 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
     }
     record_break(r);
     record_add(r, "SuspendTime", time_text(env, j->state == JOB_SUSPENDED ? j->suspend_us : 0, "None", a));
-    record_addf(r, "SecsPreSuspend", "%lld", (long long) (j->suspended_us / USEC_PER_SEC));
+    record_addf(r, "SecsPreSuspend", "%lld", (long long)(j->suspended_us / USEC_PER_SEC));
     record_add(r, "LastSchedEval", time_text(env, j->evaluated_us, "Unknown", a));
     record_add(r, "Scheduler", "Main");
 }
@@ -165,8 +168,10 @@ static void request_lines(struct record_text *r, const struct job *j, struct are
     record_addf(r, "NumTasks", "%d", job_tasks(j));
     record_addf(r, "CPUs/Task", "%d", q->cpus_per_task ? q->cpus_per_task : 1);
     if (q->sockets_per_node || q->cores_per_socket || q->threads_per_core)
-        record_addf(r, "ReqB:S:C:T", "0:%s:%s:%s", q->sockets_per_node ? arena_printf(a, "%d", q->sockets_per_node) : "*",
-                    q->cores_per_socket ? arena_printf(a, "%d", q->cores_per_socket) : "*", q->threads_per_core ? arena_printf(a, "%d", q->threads_per_core) : "*");
+        record_addf(r, "ReqB:S:C:T", "0:%s:%s:%s",
+                    q->sockets_per_node ? arena_printf(a, "%d", q->sockets_per_node) : "*",
+                    q->cores_per_socket ? arena_printf(a, "%d", q->cores_per_socket) : "*",
+                    q->threads_per_core ? arena_printf(a, "%d", q->threads_per_core) : "*");
     else
         record_add(r, "ReqB:S:C:T", "0:0:*:*");
     struct job asked = *j;
@@ -183,7 +188,8 @@ static void request_lines(struct record_text *r, const struct job *j, struct are
     record_add(r, "AllocTRES", s.len ? str_text(&s) : "(null)");
     record_break(r);
     record_add(r, "Socks/Node", q->sockets_per_node ? arena_printf(a, "%d", q->sockets_per_node) : "*");
-    record_addf(r, "NtasksPerN:B:S:C", "%d:0:%s:%s", q->ntasks_per_node, q->ntasks_per_socket ? arena_printf(a, "%d", q->ntasks_per_socket) : "*",
+    record_addf(r, "NtasksPerN:B:S:C", "%d:0:%s:%s", q->ntasks_per_node,
+                q->ntasks_per_socket ? arena_printf(a, "%d", q->ntasks_per_socket) : "*",
                 q->ntasks_per_core ? arena_printf(a, "%d", q->ntasks_per_core) : "*");
     record_add(r, "CoreSpec", q->core_spec ? arena_printf(a, "%d", q->core_spec - 1) : "*");
     str_done(&s);
@@ -201,7 +207,8 @@ static void alloc_lines(struct record_text *r, const struct job *j, struct arena
         struct str gres = STR_INIT;
         for (size_t g = 0; g < al.node[i].ngres; g++) {
             const struct alloc_gres *one = &al.node[i].gres[g];
-            str_addf(&gres, "%s%s%s%s:%lld", g ? "," : "", one->kind, one->type ? ":" : "", one->type ? one->type : "", (long long) one->count);
+            str_addf(&gres, "%s%s%s%s:%lld", g ? "," : "", one->kind, one->type ? ":" : "",
+                     one->type ? one->type : "", (long long)one->count);
             if (one->devices)
                 str_addf(&gres, "(IDX:%s)", one->devices);
         }
@@ -210,7 +217,7 @@ static void alloc_lines(struct record_text *r, const struct job *j, struct arena
             str_add(&r->text, "  ");
         record_add(r, "Nodes", al.node[i].node);
         record_add(r, "CPU_IDs", al.node[i].cpus);
-        record_addf(r, "Mem", "%lld", (long long) al.node[i].mem_mib);
+        record_addf(r, "Mem", "%lld", (long long)al.node[i].mem_mib);
         record_add(r, "GRES", str_text(&gres));
         str_done(&gres);
     }
@@ -231,9 +238,12 @@ static void memory_line(struct record_text *r, const struct job *j)
     struct str s = STR_INIT;
     job_cell_memory(j, &s);
     record_break(r);
-    record_addf(r, "MinCPUsNode", "%d", q->min_cpus_per_node ? q->min_cpus_per_node : q->cpus_per_task ? q->cpus_per_task : 1);
+    record_addf(r, "MinCPUsNode", "%d",
+                q->min_cpus_per_node ? q->min_cpus_per_node
+                : q->cpus_per_task   ? q->cpus_per_task
+                                     : 1);
     record_add(r, q->mem_per_cpu_mib ? "MinMemoryCPU" : "MinMemoryNode", str_text(&s));
-    record_addf(r, "MinTmpDiskNode", "%lld", (long long) q->tmp_disk_mib);
+    record_addf(r, "MinTmpDiskNode", "%lld", (long long)q->tmp_disk_mib);
     str_done(&s);
 }
 
@@ -355,7 +365,7 @@ void scontrol_show_jobs(struct scontrol *s, const char *ids)
     for (size_t i = 0; !s->json && i < f.job.n; i++)
         job_print(s, f.job.v[i], &env);
     if (done.refusal != REFUSE_NONE)
-        scontrol_fail(s, "slurm_load_jobs error: %s", refusal_text((enum refusal) done.refusal));
+        scontrol_fail(s, "slurm_load_jobs error: %s", refusal_text((enum refusal)done.refusal));
     else if (!f.job.n && s->json)
         job_json_print(NULL, 0, "scontrol");
     else if (!f.job.n)
@@ -368,7 +378,7 @@ static void step_print(struct scontrol *s, const struct step *p, const struct ce
     struct record_text r;
     struct str id = STR_INIT;
     record_begin(&r, s->oneliner);
-    str_addf(&id, "%llu.", (unsigned long long) p->job_id);
+    str_addf(&id, "%llu.", (unsigned long long)p->job_id);
     step_label(p->step_id, &id);
     record_add(&r, "StepId", str_text(&id));
     record_add(&r, "UserId", p->user_name);
@@ -401,7 +411,7 @@ void scontrol_show_steps(struct scontrol *s, const char *ids)
     if (!client_query(c, &q, &step_fields, s->a, step_keep, &f, &done, &err))
         scontrol_fail(s, "slurm_get_job_steps error: %s", err.text);
     else if (done.refusal != REFUSE_NONE)
-        scontrol_fail(s, "slurm_get_job_steps error: %s", refusal_text((enum refusal) done.refusal));
+        scontrol_fail(s, "slurm_get_job_steps error: %s", refusal_text((enum refusal)done.refusal));
     for (size_t i = 0; i < f.step.n; i++)
         step_print(s, f.step.v[i], &env);
     if (!s->rc && !f.step.n)

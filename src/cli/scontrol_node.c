@@ -65,9 +65,11 @@ static void node_resources(struct record_text *r, const struct node *n, int deta
     record_addf(r, "CoresPerSocket", "%d", n->cores_per_socket);
     record_break(r);
     record_addf(r, "CPUAlloc", "%d", n->alloc_cpus);
-    record_addf(r, "CPUEfctv", "%d", n->cpus - n->core_spec * (n->threads_per_core ? n->threads_per_core : 1));
+    record_addf(r, "CPUEfctv", "%d",
+                n->cpus - n->core_spec * (n->threads_per_core ? n->threads_per_core : 1));
     record_addf(r, "CPUTot", "%d", n->cpus);
-    record_add(r, "CPULoad", n->responding ? arena_printf(a, "%d.%02d", n->load_centi / 100, n->load_centi % 100) : "N/A");
+    record_add(r, "CPULoad",
+               n->responding ? arena_printf(a, "%d.%02d", n->load_centi / 100, n->load_centi % 100) : "N/A");
     record_break(r);
     record_add(r, "AvailableFeatures", features);
     record_break(r);
@@ -97,10 +99,10 @@ static void node_place(struct record_text *r, const struct node *n)
         record_add(r, "OS", n->os);
         record_break(r);
     }
-    record_addf(r, "RealMemory", "%lld", (long long) n->memory_mib);
-    record_addf(r, "AllocMem", "%lld", (long long) n->alloc_mem_mib);
+    record_addf(r, "RealMemory", "%lld", (long long)n->memory_mib);
+    record_addf(r, "AllocMem", "%lld", (long long)n->alloc_mem_mib);
     if (n->free_mem_mib)
-        record_addf(r, "FreeMem", "%lld", (long long) n->free_mem_mib);
+        record_addf(r, "FreeMem", "%lld", (long long)n->free_mem_mib);
     else
         record_add(r, "FreeMem", "N/A");
     record_addf(r, "Sockets", "%d", n->sockets);
@@ -108,12 +110,12 @@ static void node_place(struct record_text *r, const struct node *n)
     record_break(r);
     if (n->core_spec || n->memory_spec_mib) {
         record_addf(r, "CoreSpecCount", "%d", n->core_spec);
-        record_addf(r, "MemSpecLimit", "%lld", (long long) n->memory_spec_mib);
+        record_addf(r, "MemSpecLimit", "%lld", (long long)n->memory_spec_mib);
         record_break(r);
     }
     record_add(r, "State", str_text(&state));
     record_addf(r, "ThreadsPerCore", "%d", n->threads_per_core);
-    record_addf(r, "TmpDisk", "%lld", (long long) n->tmp_disk_mib);
+    record_addf(r, "TmpDisk", "%lld", (long long)n->tmp_disk_mib);
     record_addf(r, "Weight", "%d", n->weight);
     record_add(r, "Owner", "N/A");
     record_add(r, "MCS_label", "N/A");
@@ -152,7 +154,8 @@ static void node_print(struct scontrol *s, const struct node *n, const struct ce
     tres_lines(&r, n);
     if (n->reason) {
         record_break(&r);
-        record_addf(&r, "Reason", "%s [%s@%s]", n->reason, n->reason_user ? n->reason_user : "remuda", time_text(env, n->reason_us, "Unknown", s->a));
+        record_addf(&r, "Reason", "%s [%s@%s]", n->reason, n->reason_user ? n->reason_user : "remuda",
+                    time_text(env, n->reason_us, "Unknown", s->a));
     }
     if (n->comment) {
         record_break(&r);
@@ -192,7 +195,7 @@ static bool nodes_find(struct scontrol *s, const char *names, struct found *f, e
         scontrol_fail(s, "slurm_load_node error: %s", err.text);
         return false;
     }
-    *ret = (enum refusal) done.refusal;
+    *ret = (enum refusal)done.refusal;
     return true;
 }
 
@@ -249,7 +252,7 @@ static const char *span_or(int64_t us, const char *if_zero, struct arena *a)
 
 static const char *number_or(int64_t n, const char *if_zero, struct arena *a)
 {
-    return n ? arena_printf(a, "%lld", (long long) n) : if_zero;
+    return n ? arena_printf(a, "%lld", (long long)n) : if_zero;
 }
 
 static void partition_limits(struct record_text *r, const struct partition *p, struct arena *a)
@@ -273,7 +276,7 @@ static void partition_limits(struct record_text *r, const struct partition *p, s
     record_add(r, "DisableRootJobs", p->disable_root ? "YES" : "NO");
     record_add(r, "ExclusiveUser", p->exclusive_user ? "YES" : "NO");
     record_add(r, "ExclusiveTopo", "NO");
-    record_addf(r, "GraceTime", "%lld", (long long) (p->grace_time_us / USEC_PER_SEC));
+    record_addf(r, "GraceTime", "%lld", (long long)(p->grace_time_us / USEC_PER_SEC));
     record_add(r, "Hidden", p->hidden ? "YES" : "NO");
     record_break(r);
     record_add(r, "MaxNodes", number_or(p->max_nodes, "UNLIMITED", a));
@@ -284,7 +287,8 @@ static void partition_limits(struct record_text *r, const struct partition *p, s
     record_add(r, "MaxCPUsPerSocket", "UNLIMITED");
 }
 
-static const char *memory_rule(const char *per_cpu, const char *per_node, int64_t cpu_mib, int64_t node_mib, const char **ret_value, struct arena *a)
+static const char *memory_rule(const char *per_cpu, const char *per_node, int64_t cpu_mib, int64_t node_mib,
+                               const char **ret_value, struct arena *a)
 {
     *ret_value = number_or(cpu_mib ? cpu_mib : node_mib, "UNLIMITED", a);
     return cpu_mib ? per_cpu : per_node;
@@ -305,9 +309,13 @@ static void partition_print(struct scontrol *s, const struct partition *p)
     record_add(&r, "RootOnly", p->root_only ? "YES" : "NO");
     record_add(&r, "ReqResv", p->req_resv ? "YES" : "NO");
     const char *share = enum_name(&part_share_names, p->share);
-    record_add(&r, "OverSubscribe", p->share_count > 0 ? arena_printf(s->a, "%s:%d", share, p->share_count) : share);
+    record_add(&r, "OverSubscribe",
+               p->share_count > 0 ? arena_printf(s->a, "%s:%d", share, p->share_count) : share);
     record_break(&r);
-    record_add(&r, "OverTimeLimit", p->over_time_limit_us ? arena_printf(s->a, "%lld", (long long) (p->over_time_limit_us / USEC_PER_MIN)) : "NONE");
+    record_add(&r, "OverTimeLimit",
+               p->over_time_limit_us
+                   ? arena_printf(s->a, "%lld", (long long)(p->over_time_limit_us / USEC_PER_MIN))
+                   : "NONE");
     record_add(&r, "PreemptMode", enum_name(&preempt_mode_names, p->preempt_mode));
     record_break(&r);
     record_add(&r, "State", enum_name(&part_state_names, p->state));
@@ -316,13 +324,16 @@ static void partition_print(struct scontrol *s, const struct partition *p)
     record_add(&r, "SelectTypeParameters", "NONE");
     record_break(&r);
     if (p->def_cpu_per_gpu || p->def_mem_per_gpu_mib)
-        record_addf(&r, "JobDefaults", "DefCpuPerGPU=%d,DefMemPerGPU=%lld", p->def_cpu_per_gpu, (long long) p->def_mem_per_gpu_mib);
+        record_addf(&r, "JobDefaults", "DefCpuPerGPU=%d,DefMemPerGPU=%lld", p->def_cpu_per_gpu,
+                    (long long)p->def_mem_per_gpu_mib);
     else
         record_add(&r, "JobDefaults", "(null)");
     record_break(&r);
-    key = memory_rule("DefMemPerCPU", "DefMemPerNode", p->def_mem_per_cpu_mib, p->def_mem_per_node_mib, &value, s->a);
+    key = memory_rule("DefMemPerCPU", "DefMemPerNode", p->def_mem_per_cpu_mib, p->def_mem_per_node_mib,
+                      &value, s->a);
     record_add(&r, key, value);
-    key = memory_rule("MaxMemPerCPU", "MaxMemPerNode", p->max_mem_per_cpu_mib, p->max_mem_per_node_mib, &value, s->a);
+    key = memory_rule("MaxMemPerCPU", "MaxMemPerNode", p->max_mem_per_cpu_mib, p->max_mem_per_node_mib,
+                      &value, s->a);
     record_add(&r, key, value);
     record_break(&r);
     record_add(&r, "TRES", text_empty(p->tres) ? "(null)" : p->tres);
@@ -351,7 +362,7 @@ static void partitions_missing(struct scontrol *s, const char *names, const stru
         for (size_t i = 0; i < f->part.n && !found; i++)
             found = span_is(name, f->part.v[i]->name);
         if (!found) {
-            printf("Partition %.*s not found\n", (int) name.len, name.data);
+            printf("Partition %.*s not found\n", (int)name.len, name.data);
             s->rc = 1;
         }
     }
@@ -384,7 +395,7 @@ void scontrol_show_partitions(struct scontrol *s, const char *names)
 
 static int meta_compare(const void *pa, const void *pb)
 {
-    return strcasecmp((*(const struct meta *const *) pa)->key, (*(const struct meta *const *) pb)->key);
+    return strcasecmp((*(const struct meta *const *)pa)->key, (*(const struct meta *const *)pb)->key);
 }
 
 static void config_add(struct found *f, const char *key, const char *value)

@@ -1,7 +1,7 @@
 /* scontrol update, create and delete: Key=Value words → the fields of a job, node or partition. One table an entity; unknown keys name the nearest known one. */
+#include "cli/scontrol_update.h"
 #include "base/alloc.h"
 #include "cli/listing.h"
-#include "cli/scontrol_update.h"
 #include "model/settings.h"
 
 #include <string.h>
@@ -17,18 +17,18 @@ bool update_number(const char *value, int32_t *ret, struct err *ret_err)
     int64_t n = 0;
     if (!text_to_i64(value, 0, INT32_MAX, &n))
         return err_set(ret_err, ERR_INVALID, "a number is expected, not \"%s\"", value);
-    *ret = (int32_t) n;
+    *ret = (int32_t)n;
     return true;
 }
 
 /* ---- nodes --------------------------------------------------------------------------------------------------------------------- */
 
-#define NODE_TEXT(key, member)                                                               \
-    static bool node_##key(struct change *c, const char *value, struct err *ret_err)         \
-    {                                                                                        \
-        (void) ret_err;                                                                      \
-        c->node.member = text_empty(value) ? NULL : value;                                   \
-        return update_field(c, #member);                                                            \
+#define NODE_TEXT(key, member)                                                                               \
+    static bool node_##key(struct change *c, const char *value, struct err *ret_err)                         \
+    {                                                                                                        \
+        (void)ret_err;                                                                                       \
+        c->node.member = text_empty(value) ? NULL : value;                                                   \
+        return update_field(c, #member);                                                                     \
     }
 NODE_TEXT(features, features)
 NODE_TEXT(gres, gres)
@@ -38,21 +38,21 @@ NODE_TEXT(hostname, hostname)
 
 static bool node_names(struct change *c, const char *value, struct err *ret_err)
 {
-    (void) ret_err;
+    (void)ret_err;
     c->node_msg.names = value;
     return true;
 }
 
 static bool node_state(struct change *c, const char *value, struct err *ret_err)
 {
-    (void) ret_err;
+    (void)ret_err;
     c->node_msg.state = value;
     return true;
 }
 
 static bool node_reason(struct change *c, const char *value, struct err *ret_err)
 {
-    (void) ret_err;
+    (void)ret_err;
     c->node_msg.reason = value;
     return true;
 }
@@ -63,9 +63,21 @@ static bool node_weight(struct change *c, const char *value, struct err *ret_err
 }
 
 static const struct key node_keys[] = {
-    {"NodeName", node_names}, {"State", node_state},       {"Reason", node_reason},     {"Weight", node_weight},     {"Features", node_features},
-    {"AvailableFeatures", node_features}, {"ActiveFeatures", node_features}, {"Gres", node_gres}, {"Comment", node_comment},
-    {"NodeAddr", node_addr},  {"NodeHostName", node_hostname}, {"CpuBind", NULL}, {"Extra", NULL}, {"InstanceId", NULL}, {"InstanceType", NULL},
+    {"NodeName", node_names},
+    {"State", node_state},
+    {"Reason", node_reason},
+    {"Weight", node_weight},
+    {"Features", node_features},
+    {"AvailableFeatures", node_features},
+    {"ActiveFeatures", node_features},
+    {"Gres", node_gres},
+    {"Comment", node_comment},
+    {"NodeAddr", node_addr},
+    {"NodeHostName", node_hostname},
+    {"CpuBind", NULL},
+    {"Extra", NULL},
+    {"InstanceId", NULL},
+    {"InstanceType", NULL},
     {"ResumeAfter", NULL},
 };
 
@@ -75,7 +87,7 @@ static const struct key node_keys[] = {
 static bool partition_line(struct change *c, int n, char **word, struct err *ret_err)
 {
     struct str line = STR_INIT, names = STR_INIT;
-    struct config with, without;
+    struct config with = {0}, without = {0};
     const char *name = NULL;
     for (int i = 0; i < n; i++) {
         if (text_starts_nocase(word[i], "PartitionName="))
@@ -102,13 +114,18 @@ static bool partition_line(struct change *c, int n, char **word, struct err *ret
         for (size_t i = 0; i < partition_fields.n; i++) {
             const char *key = partition_fields.field[i].name;
             struct fields one = {"partition", sizeof(struct partition), &partition_fields.field[i], 1};
-            if (!text_is(key, "name") && !text_is(key, "nodes") && !record_equal(&one, &with.part[0], &without.part[0]))
+            if (!text_is(key, "name") && !text_is(key, "nodes") &&
+                !record_equal(&one, &with.part[0], &without.part[0]))
                 update_field(c, key);
         }
     }
     if (nodes)
         update_field(c, "nodes");
     c->part_msg.name = name;
+    if (without.arena)
+        config_done(&without);
+    if (with.arena)
+        config_done(&with);
     str_done(&line);
     str_done(&names);
     return ok;
@@ -119,13 +136,36 @@ struct named {
     const char *key, *field;
 };
 static const struct named part_named[] = {
-    {"MaxTime", "max_time_us"}, {"DefaultTime", "default_time_us"}, {"MaxNodes", "max_nodes"}, {"MinNodes", "min_nodes"}, {"State", "state"},
-    {"Default", "is_default"}, {"Hidden", "hidden"}, {"RootOnly", "root_only"}, {"OverSubscribe", "share,share_count"}, {"Shared", "share,share_count"},
-    {"PriorityTier", "priority_tier"}, {"PriorityJobFactor", "priority_job_factor"}, {"AllowGroups", "allow_groups"}, {"AllowAccounts", "allow_accounts"},
-    {"AllowQos", "allow_qos"}, {"AllocNodes", "alloc_nodes"}, {"GraceTime", "grace_time_us"}, {"PreemptMode", "preempt_mode"}, {"LLN", "lln"},
-    {"MaxCPUsPerNode", "max_cpus_per_node"}, {"DefMemPerCPU", "def_mem_per_cpu_mib"}, {"DefMemPerNode", "def_mem_per_node_mib"},
-    {"MaxMemPerCPU", "max_mem_per_cpu_mib"}, {"MaxMemPerNode", "max_mem_per_node_mib"}, {"ExclusiveUser", "exclusive_user"}, {"ReqResv", "req_resv"},
-    {"DisableRootJobs", "disable_root"}, {"OverTimeLimit", "over_time_limit_us"}, {"QOS", "qos"}, {"Alternate", "alternate"},
+    {"MaxTime", "max_time_us"},
+    {"DefaultTime", "default_time_us"},
+    {"MaxNodes", "max_nodes"},
+    {"MinNodes", "min_nodes"},
+    {"State", "state"},
+    {"Default", "is_default"},
+    {"Hidden", "hidden"},
+    {"RootOnly", "root_only"},
+    {"OverSubscribe", "share,share_count"},
+    {"Shared", "share,share_count"},
+    {"PriorityTier", "priority_tier"},
+    {"PriorityJobFactor", "priority_job_factor"},
+    {"AllowGroups", "allow_groups"},
+    {"AllowAccounts", "allow_accounts"},
+    {"AllowQos", "allow_qos"},
+    {"AllocNodes", "alloc_nodes"},
+    {"GraceTime", "grace_time_us"},
+    {"PreemptMode", "preempt_mode"},
+    {"LLN", "lln"},
+    {"MaxCPUsPerNode", "max_cpus_per_node"},
+    {"DefMemPerCPU", "def_mem_per_cpu_mib"},
+    {"DefMemPerNode", "def_mem_per_node_mib"},
+    {"MaxMemPerCPU", "max_mem_per_cpu_mib"},
+    {"MaxMemPerNode", "max_mem_per_node_mib"},
+    {"ExclusiveUser", "exclusive_user"},
+    {"ReqResv", "req_resv"},
+    {"DisableRootJobs", "disable_root"},
+    {"OverTimeLimit", "over_time_limit_us"},
+    {"QOS", "qos"},
+    {"Alternate", "alternate"},
 };
 
 static void named_add(struct change *c, int n, char **word)
@@ -148,7 +188,8 @@ static bool key_unknown(const char *name, const struct key *keys, size_t n, stru
         names[i] = keys[i].name;
     const char *near = text_nearest(name, names, n);
     if (near)
-        return err_set(ret_err, ERR_INVALID, "Update of this parameter is not supported: %s; did you mean %s?", name, near);
+        return err_set(ret_err, ERR_INVALID,
+                       "Update of this parameter is not supported: %s; did you mean %s?", name, near);
     return err_set(ret_err, ERR_INVALID, "Update of this parameter is not supported: %s", name);
 }
 
@@ -165,13 +206,14 @@ static const struct key *key_find(const struct key *keys, size_t n, const char *
     return found;
 }
 
-static bool words_take(struct change *c, const struct key *keys, size_t nkeys, int n, char **word, struct err *ret_err)
+static bool words_take(struct change *c, const struct key *keys, size_t nkeys, int n, char **word,
+                       struct err *ret_err)
 {
     for (int i = 0; i < n; i++) {
         const char *equals = strchr(word[i], '=');
         if (!equals)
             return err_set(ret_err, ERR_INVALID, "Key=Value is expected, not \"%s\"", word[i]);
-        size_t len = (size_t) (equals - word[i]);
+        size_t len = (size_t)(equals - word[i]);
         const char *value = equals + 1;
         /* Key+=Value and Key-=Value */
         if (len && (word[i][len - 1] == '+' || word[i][len - 1] == '-')) {
@@ -214,7 +256,8 @@ static bool job_update(struct change *c, int n, char **word, struct err *ret_err
     const struct msg_update_job *m = &c->job;
     if (!m->ids)
         return err_set(ret_err, ERR_INVALID, "No job is named: JobId= or JobName= says which");
-    if (!c->fields && !m->time_limit_add_us && !m->admin_comment && !m->array_limit_plus1 && !m->end_us && !m->reset_accrue)
+    if (!c->fields && !m->time_limit_add_us && !m->admin_comment && !m->array_limit_plus1 && !m->end_us &&
+        !m->reset_accrue)
         return err_set(ret_err, ERR_INVALID, "No changes specified");
     if (c->uids && !jobs_of_users(c, ret_err))
         return false;
@@ -249,7 +292,8 @@ static bool part_update(struct change *c, int n, char **word, bool create, struc
     c->part_msg.fields = c->fields;
     c->part_msg.values.v = &c->part;
     c->part_msg.values.n = 1;
-    scontrol_change(c->s, MSG_UPDATE_PARTITION, &c->part_msg, create ? "slurm_create_partition" : "slurm_update");
+    scontrol_change(c->s, MSG_UPDATE_PARTITION, &c->part_msg,
+                    create ? "slurm_create_partition" : "slurm_update");
     return true;
 }
 
@@ -258,16 +302,21 @@ static void entity_join(struct scontrol *s, int *n, char **word)
 {
     static const struct {
         const char *entity, *key;
-    } rows[] = {{"job", "JobId"}, {"jobid", "JobId"}, {"node", "NodeName"}, {"nodename", "NodeName"}, {"partition", "PartitionName"}, {"part", "PartitionName"}};
+    } rows[] = {{"job", "JobId"},
+                {"jobid", "JobId"},
+                {"node", "NodeName"},
+                {"nodename", "NodeName"},
+                {"partition", "PartitionName"},
+                {"part", "PartitionName"}};
     const char *equals = strchr(word[0], '=');
-    size_t len = equals ? (size_t) (equals - word[0]) : strlen(word[0]);
+    size_t len = equals ? (size_t)(equals - word[0]) : strlen(word[0]);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         if (!span_is_nocase((struct span){word[0], len}, rows[i].entity) || (!equals && *n < 2))
             continue;
         const char *name = equals ? equals + 1 : word[1];
         int taken = equals ? 1 : 2;
         word[taken - 1] = arena_printf(s->a, "%s=%s", rows[i].key, name);
-        memmove(word, word + taken - 1, (size_t) (*n - taken + 1) * sizeof *word);
+        memmove(word, word + taken - 1, (size_t)(*n - taken + 1) * sizeof *word);
         *n -= taken - 1;
         return;
     }
@@ -288,10 +337,14 @@ void scontrol_update(struct scontrol *s, int n, char **word)
     else if (starts(n, word, "JobName=") || starts(n, word, "Name=")) {
         c.by_name = true;
         ok = job_update(&c, n, word, &err);
-    } else if (starts(n, word, "ReservationName=") || starts(n, word, "StepId=") || starts(n, word, "FrontendName=") || starts(n, word, "SuspendExc"))
-        ok = err_set(&err, ERR_UNSUPPORTED, "not supported yet: update of %s; jobs, nodes and partitions can be updated", word[0]);
+    } else if (starts(n, word, "ReservationName=") || starts(n, word, "StepId=") ||
+               starts(n, word, "FrontendName=") || starts(n, word, "SuspendExc"))
+        ok = err_set(&err, ERR_UNSUPPORTED,
+                     "not supported yet: update of %s; jobs, nodes and partitions can be updated", word[0]);
     else
-        ok = err_set(&err, ERR_INVALID, "No valid entity in update command: JobId=, NodeName= or PartitionName= says what to change");
+        ok = err_set(
+            &err, ERR_INVALID,
+            "No valid entity in update command: JobId=, NodeName= or PartitionName= says what to change");
     if (!ok)
         scontrol_fail(s, "%s", err.text);
 }
@@ -305,7 +358,10 @@ void scontrol_create(struct scontrol *s, int n, char **word)
         if (!part_update(&c, n - from, word + from, true, &err))
             scontrol_fail(s, "%s", err.text);
     } else {
-        scontrol_fail(s, "not supported yet: create %s; partitions can be created: scontrol create PartitionName=NAME Nodes=LIST", n ? word[0] : "");
+        scontrol_fail(s,
+                      "not supported yet: create %s; partitions can be created: scontrol create "
+                      "PartitionName=NAME Nodes=LIST",
+                      n ? word[0] : "");
     }
 }
 
@@ -318,7 +374,9 @@ void scontrol_delete(struct scontrol *s, int n, char **word)
     else if (!from)
         name = NULL;
     if (!name) {
-        scontrol_fail(s, "not supported yet: delete %s; partitions can be deleted: scontrol delete PartitionName=NAME", n ? word[0] : "");
+        scontrol_fail(
+            s, "not supported yet: delete %s; partitions can be deleted: scontrol delete PartitionName=NAME",
+            n ? word[0] : "");
         return;
     }
     struct msg_update_partition m = {.name = name, .remove = true};

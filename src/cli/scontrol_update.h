@@ -11,9 +11,9 @@
 /* What the words have said so far. */
 struct change {
     struct scontrol *s;
-    bool by_name;                /* jobs are named by JobName=, not by JobId= */
-    const char *uids;            /* of these users only */
-    const char *fields;          /* record fields to set, comma-separated */
+    bool by_name;       /* jobs are named by JobName=, not by JobId= */
+    const char *uids;   /* of these users only */
+    const char *fields; /* record fields to set, comma-separated */
     struct job_spec spec;
     struct node node;
     struct partition part;

@@ -11,27 +11,28 @@
 
 #include <string.h>
 
-#define JOB_TEXT(key, member, name)                                                          \
-    static bool job_##key(struct change *c, const char *value, struct err *ret_err)          \
-    {                                                                                        \
-        (void) ret_err;                                                                      \
-        c->spec.member = text_empty(value) ? NULL : value;                                   \
-        return update_field(c, name);                                                               \
+#define JOB_TEXT(key, member, name)                                                                          \
+    static bool job_##key(struct change *c, const char *value, struct err *ret_err)                          \
+    {                                                                                                        \
+        (void)ret_err;                                                                                       \
+        c->spec.member = text_empty(value) ? NULL : value;                                                   \
+        return update_field(c, name);                                                                        \
     }
-#define JOB_NUMBER(key, member, name)                                                        \
-    static bool job_##key(struct change *c, const char *value, struct err *ret_err)          \
-    {                                                                                        \
-        return update_number(value, &c->spec.member, ret_err) && update_field(c, name);                    \
+#define JOB_NUMBER(key, member, name)                                                                        \
+    static bool job_##key(struct change *c, const char *value, struct err *ret_err)                          \
+    {                                                                                                        \
+        return update_number(value, &c->spec.member, ret_err) && update_field(c, name);                      \
     }
-#define JOB_MIB(key, member, name)                                                           \
-    static bool job_##key(struct change *c, const char *value, struct err *ret_err)          \
-    {                                                                                        \
-        return size_parse_mib(value, &c->spec.member, ret_err) && update_field(c, name);            \
+#define JOB_MIB(key, member, name)                                                                           \
+    static bool job_##key(struct change *c, const char *value, struct err *ret_err)                          \
+    {                                                                                                        \
+        return size_parse_mib(value, &c->spec.member, ret_err) && update_field(c, name);                     \
     }
-#define JOB_TIME(key, member, name)                                                                                  \
-    static bool job_##key(struct change *c, const char *value, struct err *ret_err)                                  \
-    {                                                                                                                \
-        return civil_parse(value, time_now_us(), &civil_local, true, &c->spec.member, ret_err) && update_field(c, name);    \
+#define JOB_TIME(key, member, name)                                                                          \
+    static bool job_##key(struct change *c, const char *value, struct err *ret_err)                          \
+    {                                                                                                        \
+        return civil_parse(value, time_now_us(), &civil_local, true, &c->spec.member, ret_err) &&            \
+               update_field(c, name);                                                                        \
     }
 
 JOB_TEXT(comment, comment, "comment")
@@ -111,10 +112,11 @@ static bool job_reboot(struct change *c, const char *value, struct err *ret_err)
 static bool job_switches(struct change *c, const char *value, struct err *ret_err)
 {
     const char *at = strchr(value, '@');
-    const char *count = at ? arena_strndup(c->s->a, value, (size_t) (at - value)) : value;
+    const char *count = at ? arena_strndup(c->s->a, value, (size_t)(at - value)) : value;
     if (!update_number(count, &c->spec.req.switches, ret_err))
         return false;
-    if (at && (!duration_parse(at + 1, &c->spec.req.switches_wait_us, ret_err) || !update_field(c, "switches_wait_us")))
+    if (at && (!duration_parse(at + 1, &c->spec.req.switches_wait_us, ret_err) ||
+               !update_field(c, "switches_wait_us")))
         return false;
     return update_field(c, "switches");
 }
@@ -138,8 +140,9 @@ static bool job_gres(struct change *c, const char *value, struct err *ret_err)
 static bool job_nodes(struct change *c, const char *value, struct err *ret_err)
 {
     const char *dash = strchr(value, '-');
-    const char *low = dash ? arena_strndup(c->s->a, value, (size_t) (dash - value)) : value;
-    if (!update_number(low, &c->spec.req.min_nodes, ret_err) || (dash && !update_number(dash + 1, &c->spec.req.max_nodes, ret_err)))
+    const char *low = dash ? arena_strndup(c->s->a, value, (size_t)(dash - value)) : value;
+    if (!update_number(low, &c->spec.req.min_nodes, ret_err) ||
+        (dash && !update_number(dash + 1, &c->spec.req.max_nodes, ret_err)))
         return false;
     if (!dash)
         c->spec.req.max_nodes = c->spec.req.min_nodes;
@@ -150,7 +153,7 @@ static bool job_nodes(struct change *c, const char *value, struct err *ret_err)
 static bool job_cpus(struct change *c, const char *value, struct err *ret_err)
 {
     const char *dash = strchr(value, '-');
-    const char *low = dash ? arena_strndup(c->s->a, value, (size_t) (dash - value)) : value;
+    const char *low = dash ? arena_strndup(c->s->a, value, (size_t)(dash - value)) : value;
     return update_number(low, &c->spec.req.ntasks, ret_err) && update_field(c, "ntasks");
 }
 
@@ -185,8 +188,9 @@ static bool job_nice(struct change *c, const char *value, struct err *ret_err)
 {
     int64_t n = 100;
     if (!text_empty(value) && !text_to_i64(value, -2147483645, 2147483645, &n))
-        return err_set(ret_err, ERR_INVALID, "a number from -2147483645 to 2147483645 is expected, not \"%s\"", value);
-    c->spec.nice = (int32_t) n;
+        return err_set(ret_err, ERR_INVALID,
+                       "a number from -2147483645 to 2147483645 is expected, not \"%s\"", value);
+    c->spec.nice = (int32_t)n;
     return update_field(c, "nice");
 }
 
@@ -225,7 +229,7 @@ static bool job_oversubscribe(struct change *c, const char *value, struct err *r
 
 static bool job_admin_comment(struct change *c, const char *value, struct err *ret_err)
 {
-    (void) ret_err;
+    (void)ret_err;
     c->job.admin_comment = value;
     return true;
 }
@@ -235,21 +239,21 @@ static bool job_throttle(struct change *c, const char *value, struct err *ret_er
     int32_t n = 0;
     if (!update_number(value, &n, ret_err))
         return false;
-    c->job.array_limit_plus1 = (uint32_t) n + 1;
+    c->job.array_limit_plus1 = (uint32_t)n + 1;
     return true;
 }
 
 static bool job_reset_accrue(struct change *c, const char *value, struct err *ret_err)
 {
-    (void) value;
-    (void) ret_err;
+    (void)value;
+    (void)ret_err;
     c->job.reset_accrue = 1;
     return true;
 }
 
 static bool job_ids(struct change *c, const char *value, struct err *ret_err)
 {
-    (void) ret_err;
+    (void)ret_err;
     c->job.ids = listing_join(c->job.ids, value, c->s->a);
     return true;
 }
