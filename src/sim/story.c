@@ -59,7 +59,7 @@ static bool world_ensure(struct story *s, const char *line)
         return true;
     if (!s->parted)
         str_add(&s->config, "PartitionName=main Nodes=ALL Default=YES\n");
-    s->w = world_new(1, str_text(&s->config), &err);
+    s->w = simworld_new(1, str_text(&s->config), &err);
     return s->w || fail(s, line, err.text);
 }
 
@@ -292,7 +292,7 @@ static bool story_play(const char *path, bool blessing)
     }
     if (s.error)
         printf("# %s\n", s.error);
-    world_free(s.w);
+    simworld_free(s.w);
     str_done(&s.config);
     str_done(&s.said);
     arena_free(s.a);

@@ -804,7 +804,7 @@ int64_t world_now(const struct world *w)
 
 /* ---- birth and death ---------------------------------------------------------------------------------------------------------------------- */
 
-struct world *world_new(uint64_t seed, const char *config, struct err *ret_err)
+struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_err)
 {
     struct world *w = xcalloc(1, sizeof *w);
     if (!config_parse(config, "world", NULL, NULL, &w->config, ret_err)) {
@@ -831,7 +831,7 @@ struct world *world_new(uint64_t seed, const char *config, struct err *ret_err)
     return w;
 }
 
-void world_free(struct world *w)
+void simworld_free(struct world *w)
 {
     if (!w)
         return;

@@ -22,8 +22,8 @@ struct behaviour {
 };
 
 /* Parses `config` (remuda.conf's grammar) and starts everything at time 0 of the world (virtual clock starts at an arbitrary fixed day). */
-struct world *world_new(uint64_t seed, const char *config, struct err *ret_err);
-void world_free(struct world *w);
+struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_err);
+void simworld_free(struct world *w);
 
 int64_t world_now(const struct world *w); /* µs since the world began */
 /* Lets everything happen that is due until then. */

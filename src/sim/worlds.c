@@ -171,7 +171,7 @@ static uint64_t play(uint64_t seed, bool trace, char **ret_broken)
              "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nNodeName=n[1-%d] CPUs=%d RealMemory=2000 Gres=gpu:v100:2 Virtual=YES\n"
              "PartitionName=main Nodes=ALL Default=YES\n",
              (int) rng_range(&p.rng, 1, 5), (int) rng_range(&p.rng, 2, 6));
-    p.w = world_new(rng_next(&p.rng), config, &err);
+    p.w = simworld_new(rng_next(&p.rng), config, &err);
     CHECK(p.w);
     for (int i = 0; i < ACTIONS && !world_broken(p.w); i++) {
         act(&p);
@@ -183,7 +183,7 @@ static uint64_t play(uint64_t seed, bool trace, char **ret_broken)
         fputs(world_trace(p.w), stdout);
     *ret_broken = world_broken(p.w) ? xstrdup(world_broken(p.w)) : NULL;
     uint64_t hash = world_hash(p.w);
-    world_free(p.w);
+    simworld_free(p.w);
     vec_done(&p.id);
     return hash;
 }
