@@ -1,20 +1,25 @@
 /* --mail-type. An array mails once for its beginning and once for its end, unless ARRAY_TASKS asks for a mail for each element. */
 #include "core/inside.h"
 
+#include "model/pattern.h"
+
 static void job_words(const struct jobrec *r, bool per_task, struct str *out)
 {
     const char *name = r->j.spec.name ? r->j.spec.name : "";
     if (!r->j.array_job_id)
-        str_addf(out, "Slurm Job_id=%llu Name=%s", (unsigned long long) r->j.id, name);
+        str_addf(out, "Slurm Job_id=%llu Name=%s", (unsigned long long)r->j.id, name);
     else if (per_task && r->j.array_task_id != NO_TASK)
-        str_addf(out, "Slurm Array Task Job_id=%llu_%u (%llu) Name=%s", (unsigned long long) r->j.array_job_id, r->j.array_task_id, (unsigned long long) r->j.id, name);
+        str_addf(out, "Slurm Array Task Job_id=%llu_%u (%llu) Name=%s", (unsigned long long)r->j.array_job_id,
+                 r->j.array_task_id, (unsigned long long)r->j.id, name);
     else
-        str_addf(out, "Slurm Array Summary Job_id=%llu_* (%llu) Name=%s", (unsigned long long) r->j.array_job_id, (unsigned long long) r->j.array_job_id, name);
+        str_addf(out, "Slurm Array Summary Job_id=%llu_* (%llu) Name=%s",
+                 (unsigned long long)r->j.array_job_id, (unsigned long long)r->j.array_job_id, name);
 }
 
 static void run_time(const struct core *c, const struct jobrec *r, struct str *out)
 {
-    int64_t end = job_state_over((enum job_state) r->j.state) || r->j.state == JOB_COMPLETING ? r->j.end_us : c->now_us;
+    int64_t end =
+        job_state_over((enum job_state)r->j.state) || r->j.state == JOB_COMPLETING ? r->j.end_us : c->now_us;
     str_add(out, ", Run time ");
     duration_format(r->j.start_us ? end - r->j.start_us - r->j.suspended_us : 0, out);
 }
@@ -38,7 +43,8 @@ static void how_it_ended(const struct jobrec *r, struct str *out)
         str_addf(out, ", ExitCode %d", status_code(r->j.exit_status));
 }
 
-static void subject(const struct core *c, const struct jobrec *r, uint32_t type, bool per_task, struct str *out)
+static void subject(const struct core *c, const struct jobrec *r, uint32_t type, bool per_task,
+                    struct str *out)
 {
     job_words(r, per_task, out);
     switch (type) {
@@ -78,45 +84,97 @@ static void subject(const struct core *c, const struct jobrec *r, uint32_t type,
     run_time(c, r, out);
 }
 
-static void body(const struct jobrec *r, struct str *out)
+/* Where the script's output is. */
+static void output_path(const struct jobrec *r, struct str *out)
 {
-    str_addf(out, "Job %llu (%s) of %s\n", (unsigned long long) r->j.id, r->j.spec.name ? r->j.spec.name : "", r->j.user_name ? r->j.user_name : "");
-    str_addf(out, "State: %s\n", enum_name(&job_state_names, r->j.state));
-    if (r->j.nodes)
-        str_addf(out, "Nodes: %s\n", r->j.nodes);
-    if (r->j.reason_detail)
-        str_addf(out, "Reason: %s\n", r->j.reason_detail);
-    if (r->j.spec.work_dir)
-        str_addf(out, "Directory: %s\n", r->j.spec.work_dir);
+    const struct job *j = &r->j;
+    bool element = j->array_job_id && j->array_task_id != NO_TASK;
+    const char *pattern = j->spec.std_out ? j->spec.std_out : element ? "slurm-%A_%a.out" : "slurm-%j.out";
+    struct pattern_env env = {
+        .job_id = j->id,
+        .array_job_id = j->array_job_id,
+        .array_task_id = j->array_task_id,
+        .step_id = STEP_BATCH,
+        .node = j->batch_host,
+        .user = j->user_name,
+        .job_name = j->spec.name,
+    };
+    str_add(out, "Output: ");
+    if (pattern[0] != '/' && j->spec.work_dir)
+        str_addf(out, "%s/", j->spec.work_dir);
+    pattern_expand(pattern, &env, out);
+    str_addc(out, '\n');
+}
+
+static void used(const struct jobrec *r, struct str *out)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < r->step.n; i++)
+        most = r->step.v[i]->max_rss_bytes > most ? r->step.v[i]->max_rss_bytes : most;
     if (r->j.cpu_user_us + r->j.cpu_system_us) {
         str_add(out, "CPU time used: ");
         duration_format(r->j.cpu_user_us + r->j.cpu_system_us, out);
         str_addc(out, '\n');
     }
+    if (most) {
+        str_add(out, "Memory used at most: ");
+        size_format_bytes(most, 0, out);
+        str_addc(out, '\n');
+    }
 }
 
-/* Of a whole array: its first start, and its last end. */
-static bool array_moment(struct core *c, const struct jobrec *r, uint32_t type)
+static void body(const struct jobrec *r, bool summary, struct str *out)
+{
+    uint64_t id = summary ? r->j.array_job_id : r->j.id;
+    str_addf(out, "Job %llu (%s) of %s\n", (unsigned long long)id, r->j.spec.name ? r->j.spec.name : "",
+             r->j.user_name ? r->j.user_name : "");
+    if (r->j.spec.work_dir)
+        str_addf(out, "Directory: %s\n", r->j.spec.work_dir);
+    if (summary)
+        return;
+    str_addf(out, "State: %s\n", enum_name(&job_state_names, r->j.state));
+    if (r->j.nodes)
+        str_addf(out, "Nodes: %s\n", r->j.nodes);
+    if (r->j.reason_detail)
+        str_addf(out, "Reason: %s\n", r->j.reason_detail);
+    if (r->j.spec.batch && r->j.start_us)
+        output_path(r, out);
+    used(r, out);
+}
+
+/* What a whole array has to say when this happens to one of its records; 0 = nothing. An end is the last one, and a failure if one element failed. */
+static uint32_t array_type(struct core *c, const struct jobrec *r, uint32_t type)
 {
     struct arrayrec *array = array_of(c, r->j.array_job_id);
-    if (type == MAIL_BEGIN) {
-        bool first = !array->begun;
+    bool first = !array->begun;
+    switch (type) {
+    case MAIL_BEGIN:
         array->begun = true;
-        return first;
+        return first ? type : 0;
+    case MAIL_END:
+    case MAIL_FAIL:
+        if (!array_over(c, r->j.array_job_id))
+            return 0;
+        return array->bad && (r->j.spec.mail_types & MAIL_FAIL) ? MAIL_FAIL : MAIL_END;
+    case MAIL_INVALID_DEPEND:
+        return job_is_array(r) ? type : 0;
     }
-    return (type == MAIL_END || type == MAIL_FAIL) && array_over(c, r->j.array_job_id);
+    return 0;
 }
 
 void mail_job(struct core *c, struct jobrec *r, uint32_t type)
 {
     struct str line = STR_INIT, text = STR_INIT;
     bool per_task = r->j.spec.mail_types & MAIL_ARRAY_TASKS;
-    if (!(r->j.spec.mail_types & type) || (r->j.array_job_id && !per_task && !array_moment(c, r, type)))
+    const char *to = r->j.spec.mail_user ? r->j.spec.mail_user : r->j.user_name;
+    if (r->j.array_job_id && !per_task)
+        type = array_type(c, r, type);
+    if (!(r->j.spec.mail_types & type) || text_empty(to))
         return;
     subject(c, r, type, per_task, &line);
-    body(r, &text);
+    body(r, r->j.array_job_id && !per_task, &text);
     struct effect *e = effect_add(c->fx, FX_MAIL);
-    e->mail.to = arena_strdup(c->fx->arena, r->j.spec.mail_user ? r->j.spec.mail_user : r->j.user_name);
+    e->mail.to = arena_strdup(c->fx->arena, to);
     e->mail.subject = arena_strdup(c->fx->arena, str_text(&line));
     e->mail.body = arena_strdup(c->fx->arena, str_text(&text));
     str_done(&line);

@@ -297,10 +297,19 @@ static inline const void *the(enum query_what what, const char *which)
     return row;
 }
 
+/* The last element of an array has the array's number, which asks for all of it. */
 static inline const struct job *job(uint64_t id)
 {
-    return the(QUERY_JOBS, ids_of(id));
+    struct rows r = ask((struct msg_query){.what = QUERY_JOBS, .ids = ids_of(id)});
+    const struct job *found = NULL;
+    for (size_t i = 0; i < r.row.n; i++)
+        if (((const struct job *)r.row.v[i])->id == id)
+            found = r.row.v[i];
+    assert_non_null(found);
+    vec_done(&r.row);
+    return found;
 }
+
 static inline const struct job *job_named(const char *ref)
 {
     return the(QUERY_JOBS, ref);

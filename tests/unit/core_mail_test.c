@@ -1,0 +1,205 @@
+/* --mail-type: who is told what, and when. */
+#include "core_help.h"
+
+#define ALL_ENDS (MAIL_END | MAIL_FAIL)
+
+static struct job_spec mailing(uint32_t types)
+{
+    struct job_spec s = a_job("train");
+    s.mail_types = types;
+    return s;
+}
+
+static void nobody_is_told_who_did_not_ask(void **unused)
+{
+    uint64_t id = submit(a_job("train"));
+    assert_int_equal(mails(), 0);
+    script_ends(id, 0);
+    assert_int_equal(mails(), 0);
+}
+
+static void a_beginning_and_an_end(void **unused)
+{
+    uint64_t id = submit(mailing(MAIL_BEGIN | ALL_ENDS));
+    assert_int_equal(mails(), 1);
+    assert_string_equal(mail(0)->to, "alice");
+    assert_string_equal(mail(0)->subject,
+                        arena_printf(w.a, "Slurm Job_id=%llu Name=train Began, Queued time 00:00:00",
+                                     (unsigned long long)id));
+    assert_non_null(strstr(mail(0)->body, "alice"));
+    assert_non_null(
+        strstr(mail(0)->body, arena_printf(w.a, "Output: /tmp/slurm-%llu.out\n", (unsigned long long)id)));
+    pass(62 * SEC);
+    assert_int_equal(mails(), 0);
+    script_ends(id, 0);
+    assert_int_equal(mails(), 1);
+    assert_string_equal(
+        mail(0)->subject,
+        arena_printf(w.a, "Slurm Job_id=%llu Name=train Ended, Run time 00:01:02, COMPLETED, ExitCode 0",
+                     (unsigned long long)id));
+}
+
+static void time_in_the_queue_is_told(void **unused)
+{
+    struct job_spec s = mailing(MAIL_BEGIN);
+    s.hold = true;
+    s.mail_user = "team@example.org";
+    uint64_t id = submit(s);
+    pass(5 * SEC);
+    assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+    assert_int_equal(mails(), 1);
+    assert_string_equal(mail(0)->to, "team@example.org");
+    assert_non_null(strstr(mail(0)->subject, "Began, Queued time 00:00:05"));
+}
+
+static void failures_are_told_apart(void **unused)
+{
+    uint64_t id = submit(mailing(MAIL_FAIL));
+    pass(SEC);
+    script_ends(id, status_of_code(3));
+    assert_int_equal(mails(), 1);
+    assert_non_null(strstr(mail(0)->subject, "Failed, Run time 00:00:01, FAILED, ExitCode 3"));
+    id = submit(mailing(MAIL_FAIL));
+    script_ends(id, 0);
+    assert_int_equal(mails(), 0);
+    id = submit(mailing(ALL_ENDS));
+    script_ends(id, 9);
+    assert_int_equal(mails(), 1);
+    assert_non_null(strstr(mail(0)->subject, "Failed, Run time 00:00:00, FAILED, ExitSignal 9"));
+}
+
+static void a_requeue_and_a_dependency_that_cannot_be_kept(void **unused)
+{
+    uint64_t id = submit(mailing(MAIL_REQUEUE));
+    assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+    script_ends(id, 15);
+    assert_int_equal(mails(), 1);
+    assert_non_null(strstr(mail(0)->subject, "Requeued"));
+    uint64_t first = submit(a_job("first"));
+    struct job_spec s = mailing(MAIL_INVALID_DEPEND);
+    s.dependency = arena_printf(w.a, "afterok:%llu", (unsigned long long)first);
+    submit(s);
+    script_ends(first, status_of_code(1));
+    assert_int_equal(mails(), 1);
+    assert_non_null(strstr(mail(0)->subject, "Invalid dependency"));
+}
+
+static void limits_come_nearer(void **unused)
+{
+    submit(mailing(MAIL_TIME_LIMIT | MAIL_TIME_LIMIT_50 | MAIL_TIME_LIMIT_80 | MAIL_TIME_LIMIT_90));
+    pass(5 * MIN);
+    assert_int_equal(mails(), 1);
+    assert_non_null(strstr(mail(0)->subject, "Reached 50% of time limit, Run time 00:05:00"));
+    pass(3 * MIN);
+    assert_int_equal(mails(), 1);
+    assert_non_null(strstr(mail(0)->subject, "Reached 80% of time limit"));
+    pass(MIN);
+    assert_non_null(strstr(mail(0)->subject, "Reached 90% of time limit"));
+    pass(MIN);
+    assert_int_equal(mails(), 1);
+    assert_non_null(strstr(mail(0)->subject, "Reached time limit, Run time 00:10:00"));
+}
+
+/* ---- arrays ---- */
+
+static struct job_spec array_of(const char *tasks, uint32_t types)
+{
+    struct job_spec s = mailing(types);
+    s.array = tasks;
+    return s;
+}
+
+static uint64_t element(uint64_t array, uint32_t task)
+{
+    return job_named(arena_printf(w.a, "%llu_%u", (unsigned long long)array, task))->id;
+}
+
+static void an_array_begins_once_and_ends_once(void **unused)
+{
+    uint64_t id = submit(array_of("0-3%1", MAIL_BEGIN | ALL_ENDS));
+    assert_int_equal(mails(), 1);
+    assert_string_equal(
+        mail(0)->subject,
+        arena_printf(w.a, "Slurm Array Summary Job_id=%llu_* (%llu) Name=train Began, Queued time 00:00:00",
+                     (unsigned long long)id, (unsigned long long)id));
+    for (uint32_t task = 0; task < 3; task++) {
+        pass(SEC);
+        script_ends(element(id, task), status_of_code(task == 1 ? 2 : 0));
+        assert_int_equal(mails(), 0);
+        /* What ended is forgotten long before the array ends. */
+        pass(400 * SEC);
+        assert_int_equal(mails(), 0);
+    }
+    script_ends(element(id, 3), 0);
+    assert_int_equal(mails(), 1);
+    assert_string_equal(
+        mail(0)->subject,
+        arena_printf(w.a, "Slurm Array Summary Job_id=%llu_* (%llu) Name=train Failed, Mixed, ExitCode [0-2]",
+                     (unsigned long long)id, (unsigned long long)id));
+}
+
+static void an_array_that_ends_well(void **unused)
+{
+    uint64_t id = submit(array_of("1-2", MAIL_END));
+    script_ends(element(id, 2), 0);
+    assert_int_equal(mails(), 0);
+    script_ends(element(id, 1), 0);
+    assert_int_equal(mails(), 1);
+    assert_non_null(strstr(mail(0)->subject, "Ended, COMPLETED, ExitCode [0-0]"));
+}
+
+static void each_element_is_told_of_when_asked_for(void **unused)
+{
+    uint64_t id = submit(array_of("1-2", MAIL_END | MAIL_ARRAY_TASKS));
+    uint64_t first = element(id, 1);
+    script_ends(first, 0);
+    assert_int_equal(mails(), 1);
+    assert_string_equal(mail(0)->subject, arena_printf(w.a,
+                                                       "Slurm Array Task Job_id=%llu_1 (%llu) Name=train "
+                                                       "Ended, Run time 00:00:00, COMPLETED, ExitCode 0",
+                                                       (unsigned long long)id, (unsigned long long)first));
+    script_ends(element(id, 2), 0);
+    assert_int_equal(mails(), 1);
+}
+
+static void an_array_cancelled_before_it_began_ends_once(void **unused)
+{
+    struct job_spec s = array_of("1-5", ALL_ENDS);
+    s.hold = true;
+    uint64_t id = submit(s);
+    assert_int_equal(cancel(arena_printf(w.a, "%llu_3", (unsigned long long)id)), REFUSE_NONE);
+    assert_int_equal(mails(), 0);
+    assert_int_equal(cancel(ids_of(id)), REFUSE_NONE);
+    assert_int_equal(mails(), 1);
+    assert_non_null(strstr(mail(0)->subject, "CANCELLED"));
+}
+
+static void an_array_whose_dependency_fails_is_told_of_once(void **unused)
+{
+    uint64_t first = submit(a_job("first"));
+    struct job_spec s = array_of("1-5", MAIL_INVALID_DEPEND);
+    s.dependency = arena_printf(w.a, "afterok:%llu", (unsigned long long)first);
+    submit(s);
+    script_ends(first, status_of_code(1));
+    assert_int_equal(mails(), 1);
+    assert_non_null(strstr(mail(0)->subject, "Slurm Array Summary"));
+    assert_non_null(strstr(mail(0)->subject, "Invalid dependency"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(nobody_is_told_who_did_not_ask),
+        STORY(a_beginning_and_an_end),
+        STORY(time_in_the_queue_is_told),
+        STORY(failures_are_told_apart),
+        STORY(a_requeue_and_a_dependency_that_cannot_be_kept),
+        STORY(limits_come_nearer),
+        STORY(an_array_begins_once_and_ends_once),
+        STORY(an_array_that_ends_well),
+        STORY(each_element_is_told_of_when_asked_for),
+        STORY(an_array_cancelled_before_it_began_ends_once),
+        STORY(an_array_whose_dependency_fails_is_told_of_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
