@@ -311,8 +311,12 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
         return;
     }
     size_t known = 0;
+    /* The end of a run freed all nodes but the batch host at once (quiet_nodes_release): others may have them now. */
+    bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
     for (size_t i = 0; i < al.n; i++) {
         struct noderec *n = node_find(c, al.node[i].node);
+        if (ending && !text_is(al.node[i].node, r->j.batch_host))
+            continue;
         if (!n) {
             fx_log(c, LEVEL_WARNING, "job %llu runs on %s, which is not configured any more", (unsigned long long) r->j.id, al.node[i].node);
             continue;

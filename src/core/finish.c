@@ -170,6 +170,7 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
     bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
     if (runs && r->j.spec.no_kill && !batch_host) {
         node_released(c, r, node);
+        alloc_shrink(c, r, c->node.v[node]->n.name);
         job_save(c, r);
         return;
     }

@@ -196,6 +196,7 @@ int64_t job_limit_end(const struct core *c, const struct jobrec *r); /* INT64_MA
 /* ---- start.c ---- */
 void starts_apply(struct core *c);     /* plans and starts */
 void launch_send(struct core *c, struct jobrec *r);
+void alloc_shrink(struct core *c, struct jobrec *r, const char *node); /* --no-kill: it goes on without that node */
 void alloc_gres_text(const struct alloc *al, struct str *out);
 
 /* ---- finish.c, requeue.c ---- */

@@ -61,6 +61,25 @@ static void holds_take(struct core *c, struct jobrec *r, const struct alloc *al)
     }
 }
 
+void alloc_shrink(struct core *c, struct jobrec *r, const char *node)
+{
+    struct arena *a = arena_new();
+    struct alloc al = {0};
+    size_t kept = 0;
+    if (alloc_parse(r->j.alloc, a, &al, NULL)) {
+        struct str text = STR_INIT;
+        for (size_t i = 0; i < al.n; i++)
+            if (!text_is(al.node[i].node, node))
+                al.node[kept++] = al.node[i];
+        al.n = kept;
+        alloc_format(&al, &text);
+        text_set(c, &r->j.alloc, str_text(&text));
+        alloc_sums(c, r, &al);
+        str_done(&text);
+    }
+    arena_free(a);
+}
+
 void launch_send(struct core *c, struct jobrec *r)
 {
     struct noderec *n = node_find(c, r->j.batch_host);
