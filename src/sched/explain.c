@@ -26,18 +26,17 @@ static struct variant *variant_for(const struct option *o, const struct group *g
 }
 
 static void tally_lack(const struct cluster *cl, const struct compiled *c, const struct option *o,
-                       const struct variant *v, const struct snode *n, struct tally *t)
+                       struct variant *v, const struct snode *n, struct tally *t)
 {
     const int64_t *row = node_free(cl, n);
-    struct take take;
-    demand_take(cl, c, o, v, n->group, v->lay.umin, &take);
+    const struct take *take = take_least(cl, c, o, v, n->group);
     bool gres = false, mem = false, cpu = false, jobs = false;
-    for (uint32_t i = 0; i < take.n; i++) {
-        bool lacks = row[take.use[i].dim] < take.use[i].amount;
-        gres |= lacks && take.use[i].dim >= DIM_GRES;
-        mem |= lacks && take.use[i].dim == DIM_MEM;
-        jobs |= lacks && take.use[i].dim == DIM_JOBS;
-        cpu |= lacks && (take.use[i].dim == DIM_CPU || take.use[i].dim == DIM_SHARE);
+    for (uint32_t i = 0; i < take->n; i++) {
+        bool lacks = row[take->use[i].dim] < take->use[i].amount;
+        gres |= lacks && take->use[i].dim >= DIM_GRES;
+        mem |= lacks && take->use[i].dim == DIM_MEM;
+        jobs |= lacks && take->use[i].dim == DIM_JOBS;
+        cpu |= lacks && (take->use[i].dim == DIM_CPU || take->use[i].dim == DIM_SHARE);
     }
     if (gres)
         t->no_gres++;
@@ -56,7 +55,7 @@ static void tally_nodes(const struct cluster *cl, const struct compiled *c, cons
 {
     for (size_t i = 0; i < o->part->node.n; i++) {
         const struct snode *n = o->part->node.v[i];
-        const struct variant *v = variant_for(o, n->group);
+        struct variant *v = variant_for(o, n->group);
         t->nodes++;
         if (!v) {
             t->never++;

@@ -29,7 +29,7 @@ static void promises_due(struct pass *p)
     }
 }
 
-#define EXACT_COST 2000000 /* entries looked at; about 10 ms */
+#define EXACT_COST 500000 /* entries looked at; a few milliseconds */
 #define ALL_COST   60000000
 #define GAP        64 /* ends may be taken together when they are closer than 1/GAP of the time until then */
 

@@ -79,21 +79,22 @@ static struct quick quick_make(const struct pass *p, uint32_t number)
         least.mem = lesser(least.mem, v->screen.mem);
         least.gres = least.dim == v->screen.dim ? lesser(least.gres, v->screen.gres) : 0;
     }
-    q.cpu = least.cpu;
-    q.mem = least.mem;
-    q.gres = least.gres;
-    q.dim = least.dim;
+    q.least = least;
     return q;
 }
 
 bool live_may_fit(const struct pass *p, const struct quick *q)
 {
-    const struct world *w = p->w;
+    struct world *w = p->w;
     if (q->wake > w->freed)
         return false;
-    const struct counts_of *c = w->count[counts_which(w, time_add(w->now_us, q->run_us))];
-    return c[DIM_CPU].nodes[q->cpu] >= q->nodes && c[q->dim].nodes[q->gres] >= q->nodes &&
-           c[DIM_MEM].nodes[q->mem] >= q->nodes;
+    if (q->nodes == 0)
+        return true;
+    int which = counts_which(w, time_add(w->now_us, q->run_us));
+    const struct counts_of *c = w->count[which];
+    const struct screen *s = &q->least;
+    return c[DIM_CPU].nodes[s->cpu] >= q->nodes && c[s->dim].nodes[s->gres] >= q->nodes && c[DIM_MEM].nodes[s->mem] >= q->nodes &&
+           counts_joint(w, which, s) >= q->nodes;
 }
 
 /* ---- the array ---- */

@@ -21,9 +21,9 @@ struct entry {
 struct quick {
     int64_t run_us;
     uint64_t wake; /* it cannot be placed before so much came free (world.freed) */
-    uint32_t entry, part, dim;
+    uint32_t entry, part;
     int32_t nodes; /* 0 = not known: try */
-    uint8_t cpu, mem, gres;
+    struct screen least;    /* of any variant on any node */
     bool plain; /* counts tell about it */
 };
 

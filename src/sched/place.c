@@ -94,8 +94,8 @@ static void candidate(struct placing *p, uint32_t node)
 /* Could be a candidate now, by word of 64 nodes. */
 static uint64_t screened(const struct placing *p, int which, size_t word)
 {
-    return counts_screen(p->w, which, p->v, word) & p->w->open[word] &
-           (p->c->allowed ? p->c->allowed[word] : UINT64_MAX);
+    uint64_t open = p->w->open[word] & (p->c->allowed ? p->c->allowed[word] : UINT64_MAX);
+    return open ? open & counts_screen(p->w, which, p->v, word) : 0;
 }
 
 static void candidates_of(struct placing *p, size_t word, uint64_t bits)
@@ -107,12 +107,22 @@ static void candidates_of(struct placing *p, size_t word, uint64_t bits)
     }
 }
 
-/* Too few nodes stand the first look: so many more must come free. */
+/* __builtin_popcountll is a call where the processor is not known. */
+static inline int ones(uint64_t x)
+{
+    x -= x >> 1 & UINT64_C(0x5555555555555555);
+    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+    return (int)(((x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* Takes the first look (world.screened). If too few nodes stand it, so many more must come free. */
 static bool too_few(struct placing *p, int which)
 {
     int64_t nodes = 0;
-    for (size_t i = 0; i < BIT_WORDS(p->w->nnodes) && nodes < p->v->lay.nmin; i++)
-        nodes += __builtin_popcountll(screened(p, which, i));
+    for (size_t i = 0; i < BIT_WORDS(p->w->nnodes); i++) {
+        p->w->screened[i] = screened(p, which, i);
+        nodes += ones(p->w->screened[i]);
+    }
     p->lacks = (uint64_t)(nodes < p->v->lay.nmin ? p->v->lay.nmin - nodes : 0);
     return p->lacks > 0;
 }
@@ -130,7 +140,7 @@ static void candidates(struct placing *p)
     if (too_few(p, which))
         return;
     for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-        candidates_of(p, i, screened(p, which, i));
+        candidates_of(p, i, w->screened[i]);
     if (w->key.n < (size_t)p->v->lay.nmin)
         p->lacks = (size_t)p->v->lay.nmin - w->key.n;
 }

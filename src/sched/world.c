@@ -233,6 +233,7 @@ struct world *world_new(const struct cluster *constant, int64_t now_us)
     w->row = xcalloc(w->dims, sizeof w->row[0]);
     w->cap = xcalloc(w->nnodes + 1, sizeof w->cap[0]);
     w->open = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof w->open[0]);
+    w->screened = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof w->screened[0]);
     w->up = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof w->up[0]);
     w->work = xmalloc((w->nall + 1) * sizeof w->work[0]);
     w->kept = xmalloc((w->nall + 1) * sizeof w->kept[0]);
@@ -266,6 +267,7 @@ void world_free(struct world *w)
     free(w->free);
     free(w->open);
     free(w->up);
+    free(w->screened);
     free(w->work);
     free(w->kept);
     free(w->row);

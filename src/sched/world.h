@@ -39,6 +39,15 @@ struct stair {
 enum { COUNT_NOW, COUNT_EVER, COUNTS };
 struct counts_of {
     int32_t nodes[BUCKETS];
+    uint8_t most; /* highest bucket of a whole node */
+};
+
+/* The same for three dimensions at once (a generic resource, CPUs, memory), coarser: made when asked for, good until something comes free. */
+#define JOINT_GRES 16
+#define JOINT_SIDE 32
+struct joint {
+    uint64_t freed, changes; /* world.freed and .changes when it was made */
+    uint16_t nodes[JOINT_GRES][JOINT_SIDE][JOINT_SIDE];
 };
 
 struct world {
@@ -48,6 +57,7 @@ struct world {
     int64_t *free;          /* nall × dims, at now_us */
     uint64_t *open;         /* bitmap of nodes that take work and have a CPU or a share of one free now */
     uint64_t *up;           /* bitmap of nodes that take work */
+    uint64_t *screened; /* scratch of placing: nodes worth a second look */
     uint32_t *work;         /* by node: first take of running work, by end */
     uint32_t *kept;         /* by node: first take of promises, by start */
     VEC(uint32_t) promised; /* promises in force */
@@ -55,6 +65,8 @@ struct world {
     uint8_t *bucket[COUNTS];         /* by dimension and node: where it is counted */
     size_t padded;                   /* nodes in a row of `bucket`, a multiple of 64 */
     uint64_t freed;                  /* times that something on a node came free or was no longer promised */
+    uint64_t changes;                /* of nodes */
+    struct joint **joint[COUNTS];    /* by dimension; NULL = not made yet */
     uint64_t
         missing; /* of the last world_place that failed: nodes that must come free at least; 0 = not known */
     int64_t first_promise_us,
@@ -75,6 +87,8 @@ struct world {
 /* counts.c */
 /* Which of the 64 nodes from 64 × word on hold what a unit of the variant takes at least, as far as buckets tell. */
 uint64_t counts_screen(const struct world *w, int which, const struct variant *v, size_t word);
+/* Nodes that hold so much of three dimensions together; may tell too many. Buckets as in struct screen. */
+int32_t counts_joint(struct world *w, int which, const struct screen *s);
 static inline int counts_which(const struct world *w, int64_t end_us)
 {
     /* A run that ends before any promise begins does not see them; one that ends after all have begun sees all. */
