@@ -230,7 +230,7 @@ static void job_load(struct core *c, const struct job *row)
 static void step_load(struct core *c, const struct step *row)
 {
     struct jobrec *r = job_find(c, row->job_id);
-    if (!r || r->j.attempt != row->attempt || r->j.state == JOB_PENDING)
+    if (!r || r->j.attempt != row->attempt || r->j.state == JOB_PENDING || r->j.state == JOB_SPECIAL_EXIT)
         return;
     struct step *s = xcalloc(1, sizeof *s);
     record_take(c, &step_fields, s, row);
