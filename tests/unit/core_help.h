@@ -343,7 +343,8 @@ static inline size_t sent(enum effect_kind kind, enum message_kind message)
 {
     size_t n = 0;
     for (size_t i = 0; i < w.fx.n; i++)
-        n += w.fx.v[i].kind == kind && (kind == FX_MAIL || w.fx.v[i].msg.kind == message);
+        n += w.fx.v[i].kind == kind &&
+             ((kind != FX_SEND && kind != FX_REPLY) || w.fx.v[i].msg.kind == message);
     return n;
 }
 
