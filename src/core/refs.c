@@ -21,12 +21,21 @@ bool may_control(const struct core *c, const struct jobrec *r)
     return c->peer && (c->peer->uid == r->j.user_id || peer_operates(c, c->peer));
 }
 
+/* An element gets a record of its own because somebody names it; what is asked of it may still be refused, so it is stored and planned with as it is. */
+static struct jobrec *element_make(struct core *c, struct jobrec *master, uint32_t task)
+{
+    struct jobrec *element = array_split(c, master, task);
+    eligible_update(c, element);
+    job_save(c, element);
+    return element;
+}
+
 static bool task_resolve(struct core *c, struct jobrec *master, struct arrayrec *array, uint32_t task, bool split, jobrec_vec *out)
 {
     struct jobrec *r = array ? map_u64_get(array->element, task) : NULL;
     if (!r && master && job_is_array(master) && idset_has(&master->pending, task))
-        r = split ? array_split(c, master, task) : master;
-    if (r)
+        r = split && may_control(c, master) ? element_make(c, master, task) : master;
+    if (r && !(out->n && out->v[out->n - 1] == r))
         vec_push(out, r);
     return r != NULL;
 }
