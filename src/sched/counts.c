@@ -15,15 +15,18 @@ static void count_move(struct counts_of *c, uint32_t from, uint32_t to)
         c->nodes[from]--;
 }
 
-static void row_count(struct world *w, int which, uint32_t node, const int64_t *row)
+/* Dimensions that no first look is taken at. */
+static bool counted(uint32_t dim)
 {
-    uint8_t *at = &w->bucket[which][node];
-    for (uint32_t d = 0; d < w->dims; d++, at += w->padded) {
-        uint8_t to = bucket_of(w->cl, d, row[d]);
-        if (*at != to) {
-            count_move(&w->count[which][d], *at, to);
-            *at = to;
-        }
+    return dim != DIM_JOBS && dim != DIM_SHARE;
+}
+
+static inline void dim_count(struct world *w, int which, uint32_t dim, uint32_t node, uint8_t to)
+{
+    uint8_t *at = &w->bucket[which][dim * w->padded + node];
+    if (*at != to) {
+        count_move(&w->count[which][dim], *at, to);
+        *at = to;
     }
 }
 
@@ -31,9 +34,15 @@ void counts_touch(struct world *w, uint32_t node)
 {
     if (node >= w->nnodes || !bit_get(w->up, node))
         return;
+    const int64_t *now = &w->free[node * w->dims], *ever = world_row(w, node, w->now_us, INT64_MAX);
     w->changes++;
-    row_count(w, COUNT_NOW, node, &w->free[node * w->dims]);
-    row_count(w, COUNT_EVER, node, world_row(w, node, w->now_us, INT64_MAX));
+    for (uint32_t d = 0; d < w->dims; d++) {
+        if (!counted(d))
+            continue;
+        uint8_t to = bucket_of(w->cl, d, now[d]);
+        dim_count(w, COUNT_NOW, d, node, to);
+        dim_count(w, COUNT_EVER, d, node, ever == now ? to : bucket_of(w->cl, d, ever[d]));
+    }
 }
 
 void counts_promises(struct world *w)
@@ -165,7 +174,7 @@ int32_t counts_joint(struct world *w, int which, const struct screen *s)
         return INT32_MAX;
     if (!j)
         j = w->joint[which][s->dim] = xcalloc(1, sizeof *j);
-    if (j->changes == 0 || j->freed != w->freed || w->changes - j->changes > w->nnodes)
+    if (j->changes == 0 || j->freed != w->freed || w->changes - j->changes > w->nnodes / 4)
         joint_make(w, which, s->dim, j);
     struct cut k = cut_of(w, s->dim);
     return j->nodes[k.counted ? s->gres >> k.shift : 0][s->cpu >> JOINT_SHIFT][s->mem >> JOINT_SHIFT];

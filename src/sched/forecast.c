@@ -3,7 +3,7 @@
  * policy but the policy's own answer; it can only move because work ends early or late, or comes or goes.
  *
  * The work is bounded, by counting it, not by a clock, so that the same state always gives the same plan. While it is cheap each end is a step
- * of its own. Once EXACT_COST is spent, ends are taken together that lie closer than a sixty-fourth of their distance from now. Once
+ * of its own. Once EXACT_COST is spent, ends are taken together that lie closer than a thirty-second of their distance from now. Once
  * ALL_COST is spent, the rest of the queue is foreseen by its size: it takes as long as the part before it took, in proportion to the CPU
  * time asked for. */
 #include "base/alloc.h"
@@ -30,8 +30,8 @@ static void promises_due(struct pass *p)
 }
 
 #define EXACT_COST 500000 /* entries looked at; a few milliseconds */
-#define ALL_COST   60000000
-#define GAP        64 /* ends may be taken together when they are closer than 1/GAP of the time until then */
+#define ALL_COST   40000000
+#define GAP        32 /* ends may be taken together when they are closer than 1/GAP of the time until then */
 
 static int64_t next_time(const struct pass *p)
 {

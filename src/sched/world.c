@@ -332,6 +332,15 @@ static void take_push(struct world *w, uint32_t node, uint32_t job, const struct
     vec_push(&w->take, wt);
 }
 
+/* The same as on the node before: the amounts are shared. */
+static void take_again(struct world *w, uint32_t node, uint32_t job)
+{
+    struct wtake wt = w->take.v[w->take.n - 1];
+    wt.node = node;
+    wt.job = job;
+    vec_push(&w->take, wt);
+}
+
 static uint32_t job_push(struct world *w, const struct compiled *c, const struct placement *p, struct wjobs j)
 {
     uint32_t number = (uint32_t)w->job.n;
@@ -340,7 +349,10 @@ static uint32_t job_push(struct world *w, const struct compiled *c, const struct
         const struct placed *at = &p->at.v[i];
         const struct group *g = w->cl->node.v[at->node]->group;
         if (p->variant->lay.units == 0) {
-            take_push(w, at->node, number, take_least(w->cl, c, p->option, p->variant, g));
+            if (i > 0 && !p->option->mode.share && w->cl->node.v[p->at.v[i - 1].node]->group == g)
+                take_again(w, at->node, number);
+            else
+                take_push(w, at->node, number, take_least(w->cl, c, p->option, p->variant, g));
             continue;
         }
         struct take t;
