@@ -383,6 +383,16 @@ static enum refusal partitions_show(const struct core *c, const struct msg_query
 
 /* ---- status -------------------------------------------------------------------------------------------------------------------- */
 
+/* What keeps jobs from the node, or will soon; NULL = nothing. */
+static const char *node_trouble(const struct noderec *n)
+{
+    if (!n->conn && n->n.state != NODE_FUTURE)
+        return "its daemon is not connected";
+    if (n->n.state == NODE_DOWN || n->n.drain || n->n.fail)
+        return n->n.reason ? n->n.reason : "it takes no jobs";
+    return n->n.complaint;
+}
+
 static void status_show(const struct core *c, const struct view *v)
 {
     struct daemon_status controller = {.role = "controller",
@@ -400,10 +410,7 @@ static void status_show(const struct core *c, const struct view *v)
                                     .start_us = n->n.daemon_start_us,
                                     .version = n->n.version,
                                     .jobs_running = n->job.n};
-        row.trouble = n->n.complaint ? n->n.complaint
-                      : !n->conn     ? "its daemon is not connected"
-                      : n->n.drain   ? n->n.reason
-                                     : NULL;
+        row.trouble = node_trouble(n);
         v->row(v->ctx, &row);
     }
 }

@@ -208,6 +208,9 @@ static void status_has_the_controller_and_each_node(void **unused)
     spec.hold = true;
     submit(spec);
     gone(3);
+    am_olga();
+    struct msg_update_node drain = {.names = "n2", .state = "DRAIN", .reason = "new disk"};
+    say(1, MSG_UPDATE_NODE, &drain);
     struct rows r = ask((struct msg_query){.what = QUERY_STATUS});
     assert_int_equal(r.row.n, 5);
     const struct daemon_status *s = r.row.v[0];
@@ -220,9 +223,11 @@ static void status_has_the_controller_and_each_node(void **unused)
     assert_int_equal(s->pid, 7);
     assert_string_equal(s->version, "test");
     assert_null(s->trouble);
+    s = r.row.v[2];
+    assert_string_equal(s->trouble, "new disk");
     s = r.row.v[3];
     assert_string_equal(s->name, "n3");
-    assert_non_null(s->trouble);
+    assert_string_equal(s->trouble, "its daemon is not connected");
     vec_done(&r.row);
 }
 
