@@ -14,7 +14,7 @@ LAYERS = {
     "sched": ({"model", "base"}, set()),
     "core": ({"sched", "model", "base"}, set()),
     "agent": ({"model", "base"}, set()),
-    "wire": ({"model", "base"}, {"json-c/"}),
+    "wire": ({"model", "base"}, set()),
     "script": ({"model", "base"}, set()),
     "store": ({"model", "base"}, {"sqlite3.h"}),
     "io": ({"wire", "model", "base"}, {"uv.h", "openssl/"}),
@@ -27,7 +27,7 @@ LAYERS = {
 ONLY = {("controller", "node"): {"node/node.h"}}
 LIBRARIES = ("uthash.h", "utlist.h", "json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "nvml.h")
 # Library headers that one file alone may include.
-ONE_FILE = {"json-c/": "wire/json.c", "uthash.h": "base/map.c"}
+ONE_FILE = {"uthash.h": "base/map.c"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 
 
