@@ -1,33 +1,16 @@
-/* The counts are kept up to date node by node: a change of a node moves it from one bucket to another, and the counts of the buckets between
- * change by one. */
+/* Each node's amounts are sorted into 128 buckets a dimension, kept up to date node by node. Two first looks are made with them. The joint
+ * count tells how many nodes have enough of three dimensions together, and so rules out nearly all of the queue; the screen tells which, for
+ * eight nodes at a time. Both may let too much through, never too little. */
 #include "base/alloc.h"
 #include "sched/world.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A node goes from bucket `from` to bucket `to` of a count. */
-static void count_move(struct counts_of *c, uint32_t from, uint32_t to)
-{
-    for (; from < to; from++)
-        c->nodes[from + 1]++;
-    for (; from > to; from--)
-        c->nodes[from]--;
-}
-
 /* Dimensions that no first look is taken at. */
 static bool counted(uint32_t dim)
 {
     return dim != DIM_JOBS && dim != DIM_SHARE;
-}
-
-static inline void dim_count(struct world *w, int which, uint32_t dim, uint32_t node, uint8_t to)
-{
-    uint8_t *at = &w->bucket[which][dim * w->padded + node];
-    if (*at != to) {
-        count_move(&w->count[which][dim], *at, to);
-        *at = to;
-    }
 }
 
 void counts_touch(struct world *w, uint32_t node)
@@ -40,8 +23,8 @@ void counts_touch(struct world *w, uint32_t node)
         if (!counted(d))
             continue;
         uint8_t to = bucket_of(w->cl, d, now[d]);
-        dim_count(w, COUNT_NOW, d, node, to);
-        dim_count(w, COUNT_EVER, d, node, ever == now ? to : bucket_of(w->cl, d, ever[d]));
+        w->bucket[COUNT_NOW][d * w->padded + node] = to;
+        w->bucket[COUNT_EVER][d * w->padded + node] = ever == now ? to : bucket_of(w->cl, d, ever[d]);
     }
 }
 
@@ -56,37 +39,28 @@ void counts_promises(struct world *w)
     }
 }
 
-/* Counts of all nodes at once: how many are in each bucket, then summed from the top. */
-static void counts_fill(struct world *w, int which, uint32_t dim)
+static void most_find(struct world *w)
 {
-    struct counts_of *c = &w->count[which][dim];
-    for (size_t g = 0; g < w->cl->group.n; g++) {
-        const struct group *group = w->cl->group.v[g];
-        uint8_t most = bucket_of(w->cl, dim, dim < group->ntotal ? group->total[dim] : 0);
-        c->most = most > c->most ? most : c->most;
-    }
-    uint8_t *at = &w->bucket[which][dim * w->padded];
-    for (uint32_t node = 0; node < w->nnodes; node++)
-        if (bit_get(w->up, node)) {
-            at[node] = bucket_of(w->cl, dim, w->free[node * w->dims + dim]);
-            c->nodes[at[node]]++;
+    w->most = xcalloc(w->dims, 1);
+    for (size_t g = 0; g < w->cl->group.n; g++)
+        for (uint32_t d = 0; d < w->dims && d < w->cl->group.v[g]->ntotal; d++) {
+            uint8_t b = bucket_of(w->cl, d, w->cl->group.v[g]->total[d]);
+            w->most[d] = b > w->most[d] ? b : w->most[d];
         }
-    for (size_t b = BUCKETS - 1; b-- > 0;)
-        c->nodes[b] += c->nodes[b + 1];
 }
 
 void counts_init(struct world *w)
 {
     w->padded = BIT_WORDS(w->nnodes) * 64;
-    counts_promises(w);
     w->changes = 1;
+    counts_promises(w);
+    most_find(w);
     for (int which = 0; which < COUNTS; which++) {
-        w->count[which] = xcalloc(w->dims, sizeof w->count[which][0]);
         w->joint[which] = xcalloc(w->dims, sizeof w->joint[which][0]);
         w->bucket[which] = xcalloc(w->padded * w->dims + 8, 1);
-        for (uint32_t d = 0; d < w->dims; d++)
-            counts_fill(w, which, d);
     }
+    for (uint32_t node = 0; node < w->nnodes; node++)
+        counts_touch(w, node);
 }
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
@@ -128,12 +102,11 @@ struct cut {
 
 static struct cut cut_of(const struct world *w, uint32_t dim)
 {
-    const struct counts_of *c = w->count[COUNT_NOW];
     struct cut k = {.counted = dim != DIM_CPU};
-    k.shift = c[dim].most < JOINT_GRES ? 0 : GRES_SHIFT; /* few GPUs a node: a level each */
-    k.gres = k.counted ? (c[dim].most >> k.shift) + 1u : 1;
-    k.cpu = (c[DIM_CPU].most >> JOINT_SHIFT) + 1u;
-    k.mem = (c[DIM_MEM].most >> JOINT_SHIFT) + 1u;
+    k.shift = w->most[dim] < JOINT_GRES ? 0 : GRES_SHIFT; /* few GPUs a node: a level each */
+    k.gres = k.counted ? (w->most[dim] >> k.shift) + 1u : 1;
+    k.cpu = (w->most[DIM_CPU] >> JOINT_SHIFT) + 1u;
+    k.mem = (w->most[DIM_MEM] >> JOINT_SHIFT) + 1u;
     return k;
 }
 
@@ -155,8 +128,8 @@ static void joint_sum(struct joint *j, const struct cut *k)
 
 static void joint_make(struct world *w, int which, uint32_t dim, struct joint *j)
 {
-    const uint8_t *cpu = &w->bucket[which][DIM_CPU * w->padded], *mem = &w->bucket[which][DIM_MEM * w->padded],
-                  *gres = &w->bucket[which][dim * w->padded];
+    const uint8_t *cpu = &w->bucket[which][DIM_CPU * w->padded],
+                  *mem = &w->bucket[which][DIM_MEM * w->padded], *gres = &w->bucket[which][dim * w->padded];
     struct cut k = cut_of(w, dim);
     memset(j->nodes, 0, k.gres * sizeof j->nodes[0]);
     j->freed = w->freed;
@@ -186,7 +159,7 @@ void counts_done(struct world *w)
         for (uint32_t d = 0; d < w->dims; d++)
             free(w->joint[which][d]);
         free(w->joint[which]);
-        free(w->count[which]);
         free(w->bucket[which]);
     }
+    free(w->most);
 }

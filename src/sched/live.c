@@ -91,10 +91,8 @@ bool live_may_fit(const struct pass *p, const struct quick *q)
     if (q->nodes == 0)
         return true;
     int which = counts_which(w, time_add(w->now_us, q->run_us));
-    const struct counts_of *c = w->count[which];
     const struct screen *s = &q->least;
-    return c[DIM_CPU].nodes[s->cpu] >= q->nodes && c[s->dim].nodes[s->gres] >= q->nodes && c[DIM_MEM].nodes[s->mem] >= q->nodes &&
-           counts_joint(w, which, s) >= q->nodes;
+    return counts_joint(w, which, s) >= q->nodes;
 }
 
 /* ---- the array ---- */

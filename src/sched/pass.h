@@ -22,9 +22,9 @@ struct quick {
     int64_t run_us;
     uint64_t wake; /* it cannot be placed before so much came free (world.freed) */
     uint32_t entry, part;
-    int32_t nodes; /* 0 = not known: try */
-    struct screen least;    /* of any variant on any node */
-    bool plain; /* counts tell about it */
+    int32_t nodes;       /* 0 = not known: try */
+    struct screen least; /* of any variant on any node */
+    bool plain;          /* counts tell about it */
 };
 
 /* What the last pass found about a class in one of its partitions. */

@@ -33,16 +33,10 @@ struct stair {
     int32_t more, nodes;
 };
 
-/* How many nodes have at least so much of a dimension: now, and now and for ever (promises considered). Amounts are counted in 128 buckets. A
- * request that needs more nodes than there are with what it needs of any one dimension cannot be placed, which is found out in a few
- * nanoseconds; the rest is tried. */
+/* How many nodes hold so much of three dimensions together (a generic resource, CPUs, memory): now, and from now on for ever (promises
+ * considered). Coarse, made when asked for, good until something comes free. A request that needs more nodes than there are cannot be
+ * placed, which is found out in a few nanoseconds; the rest is tried. */
 enum { COUNT_NOW, COUNT_EVER, COUNTS };
-struct counts_of {
-    int32_t nodes[BUCKETS];
-    uint8_t most; /* highest bucket of a whole node */
-};
-
-/* The same for three dimensions at once (a generic resource, CPUs, memory), coarser: made when asked for, good until something comes free. */
 #define JOINT_GRES 16
 #define JOINT_SIDE 32
 struct joint {
@@ -54,19 +48,19 @@ struct world {
     const struct cluster *cl;
     size_t nnodes, nall, dims;
     int64_t now_us;
-    int64_t *free;          /* nall × dims, at now_us */
-    uint64_t *open;         /* bitmap of nodes that take work and have a CPU or a share of one free now */
-    uint64_t *up;           /* bitmap of nodes that take work */
-    uint64_t *screened; /* scratch of placing: nodes worth a second look */
-    uint32_t *work;         /* by node: first take of running work, by end */
-    uint32_t *kept;         /* by node: first take of promises, by start */
-    VEC(uint32_t) promised; /* promises in force */
-    struct counts_of *count[COUNTS]; /* by dimension */
-    uint8_t *bucket[COUNTS];         /* by dimension and node: where it is counted */
-    size_t padded;                   /* nodes in a row of `bucket`, a multiple of 64 */
-    uint64_t freed;                  /* times that something on a node came free or was no longer promised */
-    uint64_t changes;                /* of nodes */
-    struct joint **joint[COUNTS];    /* by dimension; NULL = not made yet */
+    int64_t *free;           /* nall × dims, at now_us */
+    uint64_t *open;          /* bitmap of nodes that take work and have a CPU or a share of one free now */
+    uint64_t *up;            /* bitmap of nodes that take work */
+    uint64_t *screened;      /* scratch of placing: nodes worth a second look */
+    uint32_t *work;          /* by node: first take of running work, by end */
+    uint32_t *kept;          /* by node: first take of promises, by start */
+    VEC(uint32_t) promised;  /* promises in force */
+    uint8_t *most;           /* by dimension: highest bucket of an empty node */
+    uint8_t *bucket[COUNTS]; /* by dimension and node: where it is counted */
+    size_t padded;           /* nodes in a row of `bucket`, a multiple of 64 */
+    uint64_t freed;          /* times that something on a node came free or was no longer promised */
+    uint64_t changes;        /* of nodes */
+    struct joint **joint[COUNTS]; /* by dimension; NULL = not made yet */
     uint64_t
         missing; /* of the last world_place that failed: nodes that must come free at least; 0 = not known */
     int64_t first_promise_us,
