@@ -35,13 +35,21 @@ static void nodes_make(struct bench *b, size_t n)
     char name[32];
     for (size_t i = 1; i <= n; i++) {
         snprintf(name, sizeof name, "n%zu", i);
-        struct node node = {.name = name, .state = NODE_UP, .cpus = 64, .sockets = 2, .cores_per_socket = 32, .threads_per_core = 1,
-                            .memory_mib = 512000, .gres = "gpu:a100:8", .weight = 1};
+        struct node node = {.name = name,
+                            .state = NODE_UP,
+                            .cpus = 64,
+                            .sockets = 2,
+                            .cores_per_socket = 32,
+                            .threads_per_core = 1,
+                            .memory_mib = 512000,
+                            .gres = "gpu:a100:8",
+                            .weight = 1};
         if (i % 4 == 0)
             node.gres = NULL;
         cluster_put_node(b->cl, &node, NULL);
     }
-    struct partition p = {.name = "main", .nodes = "ALL", .is_default = true, .priority_tier = 1, .priority_job_factor = 1};
+    struct partition p = {
+        .name = "main", .nodes = "ALL", .is_default = true, .priority_tier = 1, .priority_job_factor = 1};
     cluster_put_partition(b->cl, &p, NULL);
 }
 
@@ -97,8 +105,10 @@ static void starts_apply(struct bench *b, int64_t now, bool ragged)
 {
     for (size_t i = 0; i < b->plan->nstarts; i++) {
         const struct plan_start *s = &b->plan->start[i];
-        int64_t limit = ragged ? rng_range(&b->rng, 60, s->limit_us / USEC_PER_SEC) * USEC_PER_SEC : s->limit_us;
-        cluster_start(b->cl, s->job_id, &b->shape[b->shape_of.v[s->job_id]], 1000, "main", &s->alloc, now, now + limit);
+        int64_t limit =
+            ragged ? rng_range(&b->rng, 60, s->limit_us / USEC_PER_SEC) * USEC_PER_SEC : s->limit_us;
+        cluster_start(b->cl, s->job_id, &b->shape[b->shape_of.v[s->job_id]], 1000, "main", &s->alloc, now,
+                      now + limit);
         cluster_unwait(b->cl, s->job_id);
         vec_push(&b->running, s->job_id);
     }
@@ -120,7 +130,8 @@ static void row(const char *name, double figure, const char *unit, const char *g
 }
 
 /* A cluster that is full, and `jobs` waiting jobs. Returns the time of a full pass. */
-static double full_pass(size_t nodes, size_t jobs, size_t shapes, int32_t widest, struct bench *b, size_t *ret_planned)
+static double full_pass(size_t nodes, size_t jobs, size_t shapes, int32_t widest, struct bench *b,
+                        size_t *ret_planned)
 {
     bench_open(b, nodes);
     shapes_make(b, shapes, widest);

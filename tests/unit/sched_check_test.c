@@ -1,0 +1,152 @@
+/* What is refused at submission, and in which words. */
+#include "sched_help.h"
+
+static struct cluster *cl;
+
+static int setup(void **state)
+{
+    cl = cluster_new();
+    struct node n = a_node(NULL);
+    n.gres = "gpu:v100:4";
+    n.features = "intel,ib";
+    put_nodes(cl, "v[1-3]", n);
+    n.gres = NULL;
+    n.features = "amd";
+    n.memory_mib = 64000;
+    put_nodes(cl, "c[1-2]", n);
+    struct partition p = a_part("gpu", "v[1-3]");
+    p.max_time_us = 24 * HOUR;
+    p.max_nodes = 2;
+    put_part(cl, &p);
+    p = a_part("cpu", "c[1-2]");
+    p.is_default = false;
+    put_part(cl, &p);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    cluster_free(cl);
+    return 0;
+}
+
+static void refuses(struct job_request req, enum refusal r, const char *words)
+{
+    struct str detail = STR_INIT;
+    assert_string_equal(refusal_text(sched_check(cl, &req, 1000, "users", NULL, &detail)), refusal_text(r));
+    if (!strstr(str_text(&detail), words))
+        fail_msg("\"%s\" does not say \"%s\"", str_text(&detail), words);
+    str_done(&detail);
+}
+
+static void takes(struct job_request req)
+{
+    struct str detail = STR_INIT;
+    enum job_reason pend;
+    if (sched_check(cl, &req, 1000, "users", &pend, &detail) != REFUSE_NONE)
+        fail_msg("refused: %s", str_text(&detail));
+    assert_int_equal(pend, REASON_NONE);
+    str_done(&detail);
+}
+
+static void names_are_suggested(void **state)
+{
+    refuses((struct job_request){.partition = "gpus"}, REFUSE_INVALID_PARTITION,
+            "there is no partition \"gpus\"; did you mean gpu?");
+    refuses((struct job_request){.partition = "zebra"}, REFUSE_INVALID_PARTITION, "there are: gpu, cpu");
+    refuses((struct job_request){.constraint = "inte"}, REFUSE_FEATURE, "did you mean intel?");
+    refuses((struct job_request){.gres = "gpu:v10:1"}, REFUSE_GRES, "did you mean gpu:v100?");
+    refuses((struct job_request){.licenses = "matlab"}, REFUSE_LICENSES,
+            "this cluster has no licence named matlab");
+    refuses((struct job_request){.nodelist = "v9"}, REFUSE_INVALID_NODE, "there is no node v9");
+    refuses((struct job_request){.constraint = "intel&"}, REFUSE_FEATURE,
+            "a feature name is missing at position 7");
+}
+
+static void the_default_partition_is_filled_in(void **state)
+{
+    struct job_request req = {0};
+    assert_int_equal(sched_check(cl, &req, 1000, NULL, NULL, NULL), REFUSE_NONE);
+    assert_string_equal(req.partition, "gpu");
+}
+
+static void the_nearest_is_named(void **state)
+{
+    refuses((struct job_request){.gres = "gpu:v100:8"}, REFUSE_NODE_CONFIG,
+            "the nearest are v[1-3] with 4 gpu:v100 (8 asked)");
+    refuses((struct job_request){.mem_per_node_mib = 32000}, REFUSE_NODE_CONFIG,
+            "it needs 1 node with 1 CPU and 32000 MiB of memory; partition gpu has no such node: the nearest "
+            "are v[1-3] with 8000 MiB of "
+            "memory (32000 asked)");
+    refuses((struct job_request){.partition = "cpu", .min_nodes = 3}, REFUSE_NODE_CONFIG,
+            "partition cpu has 2 such nodes");
+    refuses((struct job_request){.constraint = "amd"}, REFUSE_NODE_CONFIG,
+            "the nearest are v[1-3] with the features intel,ib");
+}
+
+static void limits_of_the_partition(void **state)
+{
+    refuses((struct job_request){.time_limit_us = 48 * HOUR}, REFUSE_TIME_LIMIT,
+            "a time limit of 2-00:00:00 was asked for; partition gpu allows 1-00:00:00");
+    refuses((struct job_request){.min_nodes = 3}, REFUSE_INVALID_NODE_COUNT,
+            "3 nodes were asked for; partition gpu allows a job 2");
+    takes((struct job_request){.min_nodes = 2, .time_limit_us = 24 * HOUR});
+    takes((struct job_request){.partition = "gpu,cpu", .mem_per_node_mib = 32000}); /* one of them can */
+}
+
+static void limits_may_pend_or_clamp(void **state)
+{
+    struct settings s;
+    struct str detail = STR_INIT;
+    enum job_reason pend;
+    settings_default(&s);
+    s.enforce_part_limits = LIMITS_PEND;
+    cluster_set_policy(cl, &s);
+    struct job_request req = {.time_limit_us = 48 * HOUR};
+    assert_int_equal(sched_check(cl, &req, 1000, NULL, &pend, &detail), REFUSE_NONE);
+    assert_int_equal(pend, REASON_PARTITION_TIME_LIMIT);
+    s.enforce_part_limits = LIMITS_CLAMP;
+    cluster_set_policy(cl, &s);
+    str_clear(&detail);
+    assert_int_equal(sched_check(cl, &req, 1000, NULL, &pend, &detail), REFUSE_NONE);
+    assert_int_equal(pend, REASON_NONE);
+    assert_int_equal(req.time_limit_us, 24 * HOUR);
+    assert_non_null(strstr(str_text(&detail), "the limit was set to 1-00:00:00"));
+    str_done(&detail);
+}
+
+static void who_may(void **state)
+{
+    struct partition p = a_part("gpu", "v[1-3]");
+    p.allow_groups = "physics,bio";
+    put_part(cl, &p);
+    refuses((struct job_request){.partition = "gpu"}, REFUSE_PARTITION_ACCESS,
+            "for members of the groups physics,bio; you are in users");
+    p.allow_groups = "physics,users";
+    put_part(cl, &p);
+    takes((struct job_request){.partition = "gpu"});
+    p.state = PART_DRAIN;
+    put_part(cl, &p);
+    refuses((struct job_request){.partition = "gpu"}, REFUSE_PARTITION_DOWN,
+            "partition gpu is drained and takes no new jobs");
+}
+
+static void contradictions(void **state)
+{
+    refuses((struct job_request){.gres = "gpu:4", .gpus_per_node = "2"}, REFUSE_GRES,
+            "different numbers of the same resource");
+    refuses((struct job_request){.min_nodes = 4, .max_nodes = 2}, REFUSE_INVALID_NODE_COUNT,
+            "below the smallest");
+    refuses((struct job_request){.min_nodes = 2, .gpus = "1"}, REFUSE_GRES, "fewer GPUs than nodes");
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(names_are_suggested),     T(the_default_partition_is_filled_in), T(the_nearest_is_named),
+        T(limits_of_the_partition), T(limits_may_pend_or_clamp),           T(who_may),
+        T(contradictions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
