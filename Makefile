@@ -3,7 +3,7 @@ BUILD ?= build
 PREFIX ?= /usr/local
 BENCH ?=
 
-.PHONY: all deps test-deps up test test-heavy bench install clean
+.PHONY: all deps test-deps up test bench install clean
 
 all: deps
 	@tools/build $(BUILD)
@@ -24,7 +24,8 @@ bench: all
 	@BENCH="$(BENCH)" tools/bench $(BUILD)
 
 install: all
-	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --no-rebuild
+	@meson configure $(BUILD) -Dprefix="$(PREFIX)"
+	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --quiet
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-* remuda remudad remuda-shepherd remuda-sim bin
