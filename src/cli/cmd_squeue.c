@@ -25,6 +25,8 @@
 #define FORMAT_LONG    "%.18i %.9P %.8j %.8u %.8T %.10M %.9l %.6D %R"
 #define FORMAT_STEPS   "%.15i %.8j %.9P %.8u %.9M %N"
 #define FORMAT_START   "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
+/* Jobs that are over are not shown unless asked for, by id neither: pollers take an empty answer for the end. */
+#define STATES_DEFAULT "PENDING,RUNNING,SUSPENDED,COMPLETING,REQUEUED,SPECIAL_EXIT"
 #define SORT_DEFAULT   "P,t,-p"
 
 enum {
@@ -232,6 +234,8 @@ static bool rows_read(struct squeue *s, struct client *c, struct err *ret_err)
     if (!s->all && !client_query(c, &parts, &partition_fields, s->a, hidden_note, s, &done, ret_err))
         return false;
     s->query.what = QUERY_JOBS;
+    if (!s->query.states)
+        s->query.states = STATES_DEFAULT;
     if (!client_query(c, &s->query, &job_fields, s->a, job_keep, s, &done, ret_err))
         return false;
     /* An unknown id is an error only if it was the only one asked for. */

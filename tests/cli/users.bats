@@ -1,0 +1,72 @@
+#!/usr/bin/env bats
+# Who may what: with root the cluster serves many users, each job runs as its owner; without root it serves its owner alone.
+bats_require_minimum_version 1.5.0
+
+# An ordinary user of the machine that every Debian has.
+as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups --reset-env env PATH="$PATH" HOME="$SHARED/home" REMUDA_STATE="${STATE:-$REMUDA_STATE}" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$@"; }
+
+setup_file() {
+    [ "$(id -u)" = 0 ] || return 0
+    SHARED=$(mktemp -d /tmp/remuda-users-XXXXXX)
+    export SHARED REMUDA_STATE="$SHARED/state"
+    chmod 755 "$SHARED"
+    mkdir -m 777 "$SHARED/home"
+    remuda up -q --nodes 1 --cpus 2 --mem 2000
+}
+
+teardown_file() {
+    [ "$(id -u)" = 0 ] || return 0
+    scancel -u root,nobody || true
+    remuda down
+    rm -rf "$SHARED"
+}
+
+setup() {
+    [ "$(id -u)" = 0 ] || skip "needs root to be several users"
+    as_nobody remuda version >/dev/null 2>&1 || skip "the programs are not readable for other users here"
+    cd "$SHARED/home" || exit 1
+}
+
+wait_over() {
+    for _ in $(seq 100); do
+        [ -z "$(squeue -h -j "$1" 2>/dev/null)" ] && return 0
+        sleep 0.1
+    done
+    squeue
+    return 1
+}
+
+@test "a job of an ordinary user runs as that user, in their directory, and its files are theirs" {
+    id=$(as_nobody sbatch --parsable --wrap 'id -un; pwd; umask; touch mine')
+    wait_over "$id"
+    [ "$(sed -n 1,2p "slurm-$id.out")" = $'nobody\n'"$SHARED/home" ]
+    [ "$(stat -c %U mine "slurm-$id.out" | sort -u)" = nobody ]
+    [ "$(sacct -n -P -X -j "$id" -o User,State)" = "nobody|COMPLETED" ]
+}
+
+@test "users may not touch each other's jobs, nor nodes, nor set priorities" {
+    id=$(sbatch --parsable -H --wrap true)
+    run ! as_nobody scancel "$id"
+    [[ "$output" =~ "Access/permission denied" ]]
+    run ! as_nobody scontrol release "$id"
+    run ! as_nobody scontrol update JobId="$id" TimeLimit=1
+    run ! as_nobody scontrol write batch_script "$id" -
+    run ! as_nobody scontrol update NodeName=node1 State=DRAIN Reason=x
+    [[ "$output" =~ operators ]]
+    run ! as_nobody scontrol reconfigure
+    own=$(as_nobody sbatch --parsable -H --wrap true)
+    run ! as_nobody scontrol update JobId="$own" Priority=100000
+    as_nobody scancel "$own"
+    [ "$(squeue -h -j "$id" -o %T)" = PENDING ]
+    scancel "$id"
+}
+
+@test "rootless: an ordinary user's own cluster, all of it" {
+    export STATE="$SHARED/home/own"
+    as_nobody remuda up -q --cpus 1 --mem 500 3>&-
+    id=$(as_nobody sbatch --parsable -o own.out --wrap 'id -un; exit 5')
+    for _ in $(seq 100); do as_nobody sacct -n -P -X -j "$id" -o State | grep -q FAILED && break; sleep 0.1; done
+    [ "$(as_nobody sacct -n -P -X -j "$id" -o State,ExitCode)" = "FAILED|5:0" ]
+    [ "$(cat own.out)" = nobody ]
+    as_nobody remuda down
+}
