@@ -53,7 +53,6 @@ static void node_change(struct core *c, struct noderec *n, const struct node *co
     text_set(c, &n->n.addr, conf->addr);
     text_set(c, &n->n.hostname, conf->hostname);
     text_set(c, &n->n.features, conf->features);
-    text_set(c, &n->n.gres, conf->gres ? conf->gres : n->n.real_gres);
     text_set(c, &n->n.devices, conf->devices ? conf->devices : n->n.devices);
     n->n.is_virtual = conf->is_virtual;
     n->n.boards = conf->boards;
@@ -64,11 +63,7 @@ static void node_change(struct core *c, struct noderec *n, const struct node *co
     n->n.memory_spec_mib = conf->memory_spec_mib;
     n->n.tmp_disk_mib = conf->tmp_disk_mib;
     n->n.weight = conf->weight;
-    bool small = !n->n.is_virtual && n->n.real_cpus;
-    n->n.cpus = small && n->n.real_cpus < conf->cpus ? n->n.real_cpus : conf->cpus;
-    small = !n->n.is_virtual && n->n.real_memory_mib;
-    bool short_of_memory = small && (!conf->memory_mib || n->n.real_memory_mib < conf->memory_mib);
-    n->n.memory_mib = short_of_memory ? n->n.real_memory_mib : conf->memory_mib;
+    node_capacity(c, n);
     if (conf->state == NODE_FUTURE)
         n->n.state = NODE_FUTURE;
     else if (n->n.state == NODE_FUTURE)

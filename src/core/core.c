@@ -260,8 +260,9 @@ static void node_load(struct core *c, const struct node *row)
     text_set(c, &n->n.version, row->version);
     if (!n->conf.devices)
         text_set(c, &n->n.devices, row->devices);
-    if (!n->conf.gres)
-        text_set(c, &n->n.gres, row->gres);
+    text_set(c, &n->n.real_gres, row->real_gres);
+    text_set(c, &n->n.complaint, row->complaint);
+    text_set(c, &n->n.comment, row->comment);
     n->n.real_cpus = row->real_cpus;
     n->n.real_memory_mib = row->real_memory_mib;
     n->n.boot_us = row->boot_us;
@@ -363,6 +364,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
         if (c->part.v[i]->changed && !cluster_put_partition(c->cluster, &c->part.v[i]->p, NULL))
             fx_log(c, LEVEL_ERROR, "partition %s names unknown nodes", c->part.v[i]->p.name);
     for (size_t i = 0; i < c->node.n; i++) {
+        node_capacity(c, c->node.v[i]);
         node_plan_update(c, c->node.v[i]);
         c->node.v[i]->lost_us = now_us;
         node_timer_arm(c, (uint32_t) i, now_us + c->settings.node_timeout_us);

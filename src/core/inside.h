@@ -209,7 +209,8 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
 void requeue_finish(struct core *c, struct jobrec *r);
 void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report);
 
-/* ---- nodes.c, node_link.c ---- */
+/* ---- nodes.c, node_link.c, node_capacity.c ---- */
+void node_capacity(struct core *c, struct noderec *n); /* from what is configured and what it reported */
 struct noderec *node_find(const struct core *c, const char *name);
 uint32_t node_index(const struct core *c, const struct noderec *n);
 void node_plan_update(struct core *c, struct noderec *n);     /* tells the planner */

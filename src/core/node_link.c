@@ -6,29 +6,6 @@
 
 /* ---- hello ------------------------------------------------------------------------------------------------------------------ */
 
-static void capacity_check(struct core *c, struct noderec *n)
-{
-    struct str text = STR_INIT;
-    const struct node *conf = &n->conf;
-    n->n.cpus = conf->cpus;
-    n->n.memory_mib = conf->memory_mib ? conf->memory_mib : n->n.real_memory_mib;
-    if (!n->n.is_virtual && n->n.real_cpus && n->n.real_cpus < conf->cpus) {
-        str_addf(&text, "%s has %d CPUs, configured are %d", n->n.name, n->n.real_cpus, conf->cpus);
-        n->n.cpus = n->n.real_cpus;
-    }
-    if (!n->n.is_virtual && n->n.real_memory_mib && n->n.real_memory_mib < conf->memory_mib) {
-        str_addf(&text, "%s%s has %lld MiB of memory, configured are %lld", text.len ? "; " : "", n->n.name, (long long) n->n.real_memory_mib,
-                 (long long) conf->memory_mib);
-        n->n.memory_mib = n->n.real_memory_mib;
-    }
-    if (text.len) {
-        str_add(&text, ": it works with what it has");
-        fx_log(c, LEVEL_WARNING, "%s", str_text(&text));
-    }
-    text_set(c, &n->n.complaint, str_text(&text));
-    str_done(&text);
-}
-
 static void facts_take(struct core *c, struct noderec *n, const struct node *said)
 {
     text_set(c, &n->n.arch, said->arch ? said->arch : n->conf.arch);
@@ -37,15 +14,13 @@ static void facts_take(struct core *c, struct noderec *n, const struct node *sai
     text_set(c, &n->n.real_gres, said->real_gres);
     if (!n->conf.devices)
         text_set(c, &n->n.devices, said->devices);
-    if (!n->conf.gres && said->real_gres)
-        text_set(c, &n->n.gres, said->real_gres);
     n->n.real_cpus = said->real_cpus;
     n->n.real_memory_mib = said->real_memory_mib;
     n->n.boot_us = said->boot_us;
     n->n.daemon_start_us = said->daemon_start_us;
     n->n.load_centi = said->load_centi;
     n->n.free_mem_mib = said->free_mem_mib;
-    capacity_check(c, n);
+    node_capacity(c, n);
 }
 
 static void into_service(struct core *c, struct noderec *n)
@@ -232,9 +207,10 @@ static void lost(struct core *c, struct jobrec *r, const struct noderec *n, cons
 {
     step_end(c, r, m);
     r->script_ended = true;
-    if (m->detail)
+    bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
+    if (runs && m->detail)
         text_set(c, &r->j.reason_detail, m->detail);
-    if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED)
+    if (runs)
         job_end(c, r, JOB_NODE_FAIL, REASON_NODE_DOWN, 0, NULL);
     else
         terminate_send(c, r, 0, NULL);

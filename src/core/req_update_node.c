@@ -129,13 +129,14 @@ static void fields_apply(struct core *c, struct noderec *n, const struct msg_upd
     if (list_has(m->fields, "features"))
         text_set(c, &n->n.features, v->features);
     if (list_has(m->fields, "gres"))
-        text_set(c, &n->n.gres, v->gres);
+        text_set(c, &n->conf.gres, v->gres);
     if (list_has(m->fields, "comment"))
         text_set(c, &n->n.comment, v->comment);
     if (list_has(m->fields, "addr"))
         text_set(c, &n->n.addr, v->addr);
     if (list_has(m->fields, "hostname"))
         text_set(c, &n->n.hostname, v->hostname);
+    node_capacity(c, n);
 }
 
 static const char *fields_wrong(const struct msg_update_node *m, struct arena *a)

@@ -44,13 +44,17 @@ static void back_to_pending(struct core *c, struct jobrec *r, enum job_state how
         array_count(c, r, +1);
     if (was_over)
         dependents_reopen(c, r);
+    /* What it waited for was there when it started, or no longer matters to who sends a cancelled job back. */
+    dependencies_drop(c, r);
+    text_set(c, &r->j.spec.dependency, NULL);
     r->j.restarts++;
     r->j.requeue_pending = false;
     r->j.eligible_us = 0;
+    bool never_launched = r->j.reason == REASON_LAUNCH_FAILED;
     r->j.reason = REASON_NONE;
     if (r->j.hold_after_requeue) {
         r->j.spec.hold = true;
-        r->j.reason = special ? REASON_SPECIAL_EXIT : REASON_HELD_USER;
+        r->j.reason = special ? REASON_SPECIAL_EXIT : never_launched ? REASON_MAX_REQUEUE : REASON_HELD_USER;
         r->j.hold_after_requeue = false;
     }
     if (special && r->j.state != JOB_SPECIAL_EXIT)
@@ -124,11 +128,10 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
 void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report)
 {
     bool again = report->retry && r->j.spec.batch && r->j.spec.requeue != NO;
-    if (report->detail)
-        text_set(c, &r->j.reason_detail, report->detail);
     fx_log(c, LEVEL_WARNING, "job %llu could not be launched on %s: %s", (unsigned long long) r->j.id, r->j.batch_host ? r->j.batch_host : "?", report->detail ? report->detail : "");
     r->script_ended = true;
     if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) {
+        text_set(c, &r->j.reason_detail, report->detail);
         r->j.requeue_pending = again;
         r->j.hold_after_requeue = again && r->j.restarts >= (uint32_t) c->settings.max_batch_requeue;
         job_end(c, r, JOB_FAILED, REASON_LAUNCH_FAILED, 0, NULL);

@@ -187,6 +187,9 @@ static bool may_forget(const struct core *c, const struct jobrec *r)
 
 static void job_fire(struct core *c, struct jobrec *r)
 {
+    /* Who waits for it must have seen its end before it is forgotten, even if both come in one wake. */
+    if (!job_live(r))
+        dependents_run(c);
     if (r->j.state == JOB_PENDING)
         pending_fire(c, r);
     else if (r->j.state == JOB_RUNNING)
