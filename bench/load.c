@@ -27,7 +27,7 @@ static double now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec + (double) t.tv_nsec / 1e9;
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static int fail(const char *what)
@@ -62,7 +62,8 @@ static int spawn_many(long n, long at_once, char **argv)
 }
 
 static const char script[] = "#!/bin/bash\ntrue\n";
-static const char variables[] = "PATH=/usr/local/bin:/usr/bin:/bin\0HOME=/tmp\0LANG=C.UTF-8\0USER=bench\0SHELL=/bin/bash";
+static const char variables[] =
+    "PATH=/usr/local/bin:/usr/bin:/bin\0HOME=/tmp\0LANG=C.UTF-8\0USER=bench\0SHELL=/bin/bash";
 
 struct load {
     struct client *client;
@@ -83,7 +84,8 @@ static bool answer_take(struct load *l)
     if (answer.kind != MSG_SUBMITTED) {
         const struct msg_done *done = answer.body;
         if (!l->refused++)
-            fprintf(stderr, "remuda-load: %s %s\n", refusal_text((enum refusal) done->refusal), done->detail ? done->detail : "");
+            fprintf(stderr, "remuda-load: %s %s\n", refusal_text((enum refusal)done->refusal),
+                    done->detail ? done->detail : "");
     }
     return true;
 }
@@ -91,8 +93,10 @@ static bool answer_take(struct load *l)
 static bool submit_one(struct load *l, long i, const char *kind, const char *array)
 {
     char name[64], comment[64];
-    struct job_spec spec = {.batch = true, .work_dir = l->work_dir, .command = "bench.sh", .umask_plus1 = 18 + 1};
-    struct msg_submit m = {.specs = {&spec, 1}, .script = {script, sizeof script - 1}, .env = {variables, sizeof variables}};
+    struct job_spec spec = {
+        .batch = true, .work_dir = l->work_dir, .command = "bench.sh", .umask_plus1 = 18 + 1};
+    struct msg_submit m = {
+        .specs = {&spec, 1}, .script = {script, sizeof script - 1}, .env = {variables, sizeof variables}};
     struct err err = {0};
     spec.name = "bench";
     spec.req.ntasks = 1;
@@ -143,7 +147,7 @@ static void status_row(void *ctx, const void *record)
 {
     const struct daemon_status *d = record;
     if (text_is(d->role, "controller"))
-        *(uint64_t *) ctx = d->jobs_pending + d->jobs_running;
+        *(uint64_t *)ctx = d->jobs_pending + d->jobs_running;
 }
 
 /* Until nothing waits or runs. */

@@ -81,7 +81,7 @@ static void step_json(struct json_out *o, const struct cell_env *env, const stru
 {
     const struct step *s = row->step;
     struct str label = STR_INIT;
-    str_addf(&label, "%llu.", (unsigned long long) s->job_id);
+    str_addf(&label, "%llu.", (unsigned long long)s->job_id);
     step_label(s->step_id, &label);
     json_object(o);
     time_json(o, env, row);
@@ -167,7 +167,7 @@ static void job_json(struct json_out *o, const struct cell_env *env, const struc
     text(o, "kill_request_user", "");
     text(o, "nodes", j->nodes ? j->nodes : "None assigned");
     text(o, "partition", job_partition(j));
-    json_key_number(o, "priority", true, (int64_t) j->priority);
+    json_key_number(o, "priority", true, (int64_t)j->priority);
     text(o, "qos", j->spec.req.qos);
     requirement_json(o, j);
     json_key_i64(o, "restart_cnt", j->restarts);
@@ -184,7 +184,8 @@ static void job_json(struct json_out *o, const struct cell_env *env, const struc
     text(o, "working_directory", j->spec.work_dir);
 }
 
-void acct_json_print(const struct job *const *job, size_t njobs, const struct step *const *step, size_t nsteps, const struct cell_env *env)
+void acct_json_print(const struct job *const *job, size_t njobs, const struct step *const *step,
+                     size_t nsteps, const struct cell_env *env)
 {
     struct str out = STR_INIT;
     struct json_out o;

@@ -6,6 +6,7 @@
 #include "model/job.h"
 
 /* `step` is sorted by job and attempt. env->more is a struct acct_env. */
-void acct_json_print(const struct job *const *job, size_t njobs, const struct step *const *step, size_t nsteps, const struct cell_env *env);
+void acct_json_print(const struct job *const *job, size_t njobs, const struct step *const *step,
+                     size_t nsteps, const struct cell_env *env);
 
 #endif

@@ -47,7 +47,7 @@ static const char *file_read(void *ctx, const char *path, struct arena *a, struc
     char piece[16384];
     ssize_t n;
     while ((n = read(fd, piece, sizeof piece)) > 0)
-        str_addn(&text, piece, (size_t) n);
+        str_addn(&text, piece, (size_t)n);
     close(fd);
     const char *result = arena_strdup(a, str_text(&text));
     str_done(&text);
@@ -58,8 +58,8 @@ bool cluster_conf_read(const char *state_dir, struct config *ret, struct err *re
 {
     struct arena *a = arena_new();
     const char *path = cluster_conf_path(state_dir, a);
-    const char *text = file_read((void *) (uintptr_t) state_dir, path, a, ret_err);
-    bool ok = text && config_parse(text, path, file_read, (void *) (uintptr_t) state_dir, ret, ret_err);
+    const char *text = file_read((void *)(uintptr_t)state_dir, path, a, ret_err);
+    bool ok = text && config_parse(text, path, file_read, (void *)(uintptr_t)state_dir, ret, ret_err);
     arena_free(a);
     return ok;
 }

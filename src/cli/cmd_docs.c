@@ -24,9 +24,18 @@ static void cell_add(struct str *out, const char *text)
 }
 
 static const char *const field_type_names[] = {
-    [FIELD_BOOL] = "boolean", [FIELD_I32] = "32-bit number", [FIELD_U32] = "32-bit number, unsigned", [FIELD_I64] = "64-bit number",
-    [FIELD_U64] = "64-bit number, unsigned", [FIELD_TEXT] = "text", [FIELD_ENUM] = "name", [FIELD_TIME] = "time, µs since 1970 UTC",
-    [FIELD_SPAN] = "duration, µs", [FIELD_MIB] = "MiB", [FIELD_BLOB] = "raw bytes", [FIELD_LIST] = "list",
+    [FIELD_BOOL] = "boolean",
+    [FIELD_I32] = "32-bit number",
+    [FIELD_U32] = "32-bit number, unsigned",
+    [FIELD_I64] = "64-bit number",
+    [FIELD_U64] = "64-bit number, unsigned",
+    [FIELD_TEXT] = "text",
+    [FIELD_ENUM] = "name",
+    [FIELD_TIME] = "time, µs since 1970 UTC",
+    [FIELD_SPAN] = "duration, µs",
+    [FIELD_MIB] = "MiB",
+    [FIELD_BLOB] = "raw bytes",
+    [FIELD_LIST] = "list",
 };
 
 static void fields_write(struct str *out, const struct fields *t)
@@ -36,7 +45,7 @@ static void fields_write(struct str *out, const struct fields *t)
         const struct field *f = &t->field[i];
         str_addf(out, "| `%s` | %s", f->name, field_type_names[f->type]);
         if (f->type == FIELD_LIST)
-            str_addf(out, " of %s", ((const struct fields *) f->aux)->name);
+            str_addf(out, " of %s", ((const struct fields *)f->aux)->name);
         str_add(out, " | ");
         cell_add(out, f->doc);
         str_add(out, " |\n");
@@ -66,12 +75,16 @@ static const char *who_text(enum who who)
 static void protocol_write(struct str *out)
 {
     str_add(out, "# Protocol\n\nMade from the tables in `src/model/message.h` by `remuda docs`.\n\n"
-                 "A frame is 4 bytes length of the JSON part, 4 bytes length of the raw part (both big-endian), a JSON object, raw bytes.\n"
-                 "The object holds `type`, `seq` (an answer repeats the number of its request) and the fields below that are not zero;\n"
-                 "a reader skips fields it does not know. Raw bytes travel in the raw part; the JSON has their lengths.\n"
+                 "A frame is 4 bytes length of the JSON part, 4 bytes length of the raw part (both "
+                 "big-endian), a JSON object, raw bytes.\n"
+                 "The object holds `type`, `seq` (an answer repeats the number of its request) and the "
+                 "fields below that are not zero;\n"
+                 "a reader skips fields it does not know. Raw bytes travel in the raw part; the JSON has "
+                 "their lengths.\n"
                  "Answers to `query` are `rows` frames (`record`, `fields`, `rows`) followed by `done`.\n\n");
     for (int i = 0; i < MESSAGE_COUNT; i++) {
-        str_addf(out, "## %s\n\n%s. Sent by: %s.\n\n", message_table[i].name, message_table[i].doc, who_text(message_table[i].who));
+        str_addf(out, "## %s\n\n%s. Sent by: %s.\n\n", message_table[i].name, message_table[i].doc,
+                 who_text(message_table[i].who));
         fields_write(out, message_table[i].fields);
     }
     str_add(out, "# Records\n\n");
@@ -84,21 +97,27 @@ static void protocol_write(struct str *out)
 
 static void store_write(struct str *out)
 {
-    str_add(out, "# Store\n\nMade from the tables in `src/model/message.h` by `remuda docs`. The database is `remuda.db` in the state directory (SQLite);\n"
-                 "reading it with `sqlite3 -readonly` is fine at any time. Fields that are zero are NULL, times are µs since 1970, names are text.\n\n");
+    str_add(out, "# Store\n\nMade from the tables in `src/model/message.h` by `remuda docs`. The database is "
+                 "`remuda.db` in the state directory (SQLite);\n"
+                 "reading it with `sqlite3 -readonly` is fine at any time. Fields that are zero are NULL, "
+                 "times are µs since 1970, names are text.\n\n");
     for (int i = 0; i < STORE_TABLE_COUNT; i++) {
-        str_addf(out, "## %s\n\n%s. Key: `%s`.\n\n", store_table_rows[i].name, store_table_rows[i].doc, store_table_rows[i].key);
+        str_addf(out, "## %s\n\n%s. Key: `%s`.\n\n", store_table_rows[i].name, store_table_rows[i].doc,
+                 store_table_rows[i].key);
         fields_write(out, store_table_rows[i].fields);
     }
 }
 
 static void settings_write(struct str *out)
 {
-    str_add(out, "# Settings\n\nMade from the table in `src/model/settings.h` by `remuda docs`. They stand in `remuda.conf` in the state directory, in\n"
-                 "slurm.conf's grammar; letter case of keys does not matter. Unknown keys are warned of with file and line.\n\n"
+    str_add(out, "# Settings\n\nMade from the table in `src/model/settings.h` by `remuda docs`. They stand "
+                 "in `remuda.conf` in the state directory, in\n"
+                 "slurm.conf's grammar; letter case of keys does not matter. Unknown keys are warned of with "
+                 "file and line.\n\n"
                  "| key | default | unit | meaning |\n|---|---|---|---|\n");
     for (size_t i = 0; i < setting_count; i++) {
-        str_addf(out, "| `%s` | %s | %s | ", setting_table[i].key, setting_table[i].standard, setting_table[i].unit);
+        str_addf(out, "| `%s` | %s | %s | ", setting_table[i].key, setting_table[i].standard,
+                 setting_table[i].unit);
         cell_add(out, setting_table[i].doc);
         str_add(out, " |\n");
     }
@@ -110,9 +129,11 @@ static void settings_write(struct str *out)
 
 static void states_write(struct str *out)
 {
-    str_add(out, "# States and reasons\n\nMade from the tables in `src/model/state.h` by `remuda docs`.\n\n| state | short | final | may become |\n|---|---|---|---|\n");
+    str_add(out, "# States and reasons\n\nMade from the tables in `src/model/state.h` by `remuda docs`.\n\n| "
+                 "state | short | final | may become |\n|---|---|---|---|\n");
     for (int from = 0; from < JOB_STATE_COUNT; from++) {
-        str_addf(out, "| %s | %s | %s |", enum_name(&job_state_names, from), job_state_short(from), job_state_over(from) ? "yes" : "");
+        str_addf(out, "| %s | %s | %s |", enum_name(&job_state_names, from), job_state_short(from),
+                 job_state_over(from) ? "yes" : "");
         for (int to = 0; to < JOB_STATE_COUNT; to++)
             if (job_state_allowed(from, to))
                 str_addf(out, " %s", enum_name(&job_state_names, to));
@@ -122,7 +143,8 @@ static void states_write(struct str *out)
     for (int from = 0; from < JOB_STATE_COUNT; from++)
         for (int to = 0; to < JOB_STATE_COUNT; to++)
             if (job_state_allowed(from, to))
-                str_addf(out, "  %s -> %s;\n", enum_name(&job_state_names, from), enum_name(&job_state_names, to));
+                str_addf(out, "  %s -> %s;\n", enum_name(&job_state_names, from),
+                         enum_name(&job_state_names, to));
     str_add(out, "}\n```\n\n| reason | meaning |\n|---|---|\n");
     for (int r = 0; r < REASON_COUNT; r++) {
         str_addf(out, "| `%s` | ", enum_name(&job_reason_names, r));
@@ -165,7 +187,9 @@ int cmd_docs(int argc, char **argv)
 {
     if (argc != 2 || argv[1][0] == '-') {
         FILE *to = argc == 2 && text_is(argv[1], "--help") ? stdout : stderr;
-        fputs("Usage: remuda docs DIR\n  Writes options.md, settings.md, states.md, protocol.md and store.md into DIR.\n", to);
+        fputs("Usage: remuda docs DIR\n  Writes options.md, settings.md, states.md, protocol.md and store.md "
+              "into DIR.\n",
+              to);
         return to == stdout ? 0 : 2;
     }
     if (mkdir(argv[1], 0755) != 0 && errno != EEXIST) {

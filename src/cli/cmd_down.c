@@ -13,12 +13,13 @@
 
 #define STOP_TIMEOUT_MS 15000
 
-static const char usage[] = "Usage: remuda down [--state DIR]\n  Stops the daemons on this machine. Running jobs go on; nothing is lost. `remuda up` continues.\n";
+static const char usage[] = "Usage: remuda down [--state DIR]\n  Stops the daemons on this machine. Running "
+                            "jobs go on; nothing is lost. `remuda up` continues.\n";
 
 static void row_count(void *ctx, const void *record)
 {
-    (void) record;
-    ++*(uint64_t *) ctx;
+    (void)record;
+    ++*(uint64_t *)ctx;
 }
 
 static uint64_t jobs_running(const char *state_dir, struct arena *a)
@@ -50,7 +51,7 @@ static bool stopped_wait(const char *pid_file, int *budget_ms)
 static bool daemon_stop(const char *pid_file)
 {
     long pid = program_daemon_pid(pid_file);
-    return pid > 0 && kill((pid_t) pid, SIGTERM) == 0;
+    return pid > 0 && kill((pid_t)pid, SIGTERM) == 0;
 }
 
 static int down(const char *state_dir, struct arena *a)
@@ -77,12 +78,14 @@ static int down(const char *state_dir, struct arena *a)
         if (node_is_here(&config.node[i], hostname))
             late |= !stopped_wait(node_pid_path(state_dir, config.node[i].name, a), &budget);
     if (late)
-        program_error("remuda down", "some daemons did not stop within %d s; `remuda status` shows which", STOP_TIMEOUT_MS / 1000);
+        program_error("remuda down", "some daemons did not stop within %d s; `remuda status` shows which",
+                      STOP_TIMEOUT_MS / 1000);
     else if (!stopped)
         printf("Cluster \"%s\" was not running.\n", config.settings.cluster_name);
     else if (running)
-        printf("Cluster \"%s\" is down; %llu job%s go%s on. `remuda up` continues.\n", config.settings.cluster_name,
-               (unsigned long long) running, running == 1 ? "" : "s", running == 1 ? "es" : "");
+        printf("Cluster \"%s\" is down; %llu job%s go%s on. `remuda up` continues.\n",
+               config.settings.cluster_name, (unsigned long long)running, running == 1 ? "" : "s",
+               running == 1 ? "es" : "");
     else
         printf("Cluster \"%s\" is down. `remuda up` continues.\n", config.settings.cluster_name);
     config_done(&config);

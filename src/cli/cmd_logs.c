@@ -44,12 +44,14 @@ static bool options_read(int argc, char **argv, struct logs_options *o, struct e
             if (ret_err->code)
                 return false;
         } else if (argv[i][0] == '-' || o->job) {
-            return err_set(ret_err, ERR_INVALID, "unknown word \"%s\"; `remuda logs --help` lists the options", argv[i]);
+            return err_set(ret_err, ERR_INVALID,
+                           "unknown word \"%s\"; `remuda logs --help` lists the options", argv[i]);
         } else {
             o->job = argv[i++];
         }
     }
-    return o->job || err_set(ret_err, ERR_INVALID, "which job? `remuda logs JOB`; `squeue` and `sacct` list them");
+    return o->job ||
+           err_set(ret_err, ERR_INVALID, "which job? `remuda logs JOB`; `squeue` and `sacct` list them");
 }
 
 /* ---- the job's record ------------------------------------------------------------------------------------------------- */
@@ -62,7 +64,7 @@ struct found {
 static void job_keep(void *ctx, const void *record)
 {
     struct found *found = ctx;
-    found->job = *(const struct job *) record;
+    found->job = *(const struct job *)record;
     found->n++;
 }
 
@@ -98,20 +100,22 @@ static const char *log_path(const struct job *j, const struct logs_options *o, s
         .node = j->batch_host,
         .user = j->user_name,
         .job_name = j->spec.name,
-        .task = (int32_t) o->rank,
+        .task = (int32_t)o->rank,
     };
     struct str path = STR_INIT;
     pattern_expand(pattern, &env, &path);
-    const char *full = str_text(&path)[0] == '/' ? arena_strdup(a, str_text(&path))
-                                                 : arena_printf(a, "%s/%s", j->spec.work_dir ? j->spec.work_dir : ".", str_text(&path));
+    const char *full =
+        str_text(&path)[0] == '/'
+            ? arena_strdup(a, str_text(&path))
+            : arena_printf(a, "%s/%s", j->spec.work_dir ? j->spec.work_dir : ".", str_text(&path));
     str_done(&path);
     return full;
 }
 
 /* ---- showing ------------------------------------------------------------------------------------------------------------ */
 
-#define NAP_MS        200
-#define NAPS_A_LOOK   5 /* the controller is asked once a second, the file is looked at more often */
+#define NAP_MS      200
+#define NAPS_A_LOOK 5 /* the controller is asked once a second, the file is looked at more often */
 
 static void nap(void)
 {
@@ -125,7 +129,7 @@ static bool copy_new(int fd)
     char piece[65536];
     ssize_t n;
     while ((n = read(fd, piece, sizeof piece)) > 0)
-        if (fwrite(piece, 1, (size_t) n, stdout) != (size_t) n)
+        if (fwrite(piece, 1, (size_t)n, stdout) != (size_t)n)
             return false;
     return fflush(stdout) == 0;
 }
@@ -152,8 +156,8 @@ static bool logs_show(struct client *c, const struct logs_options *o, struct err
             nap();
     }
     if (ok && fd < 0)
-        ok = err_set(ret_err, ERR_NOT_FOUND, "job %s is %s and has no output: %s: %s", o->job, enum_name(&job_state_names, j.state), path,
-                     strerror(errno));
+        ok = err_set(ret_err, ERR_NOT_FOUND, "job %s is %s and has no output: %s: %s", o->job,
+                     enum_name(&job_state_names, j.state), path, strerror(errno));
     else if (ok)
         copy_new(fd);
     if (fd >= 0)

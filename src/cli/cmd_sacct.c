@@ -21,20 +21,69 @@
 
 #define FIELDS_DEFAULT "jobid,jobname,partition,account,alloccpus,state,exitcode"
 #define FIELDS_BRIEF   "jobid,state,exitcode"
-#define FIELDS_LONG                                                                                                                       \
-    "jobid,jobidraw,jobname,partition,maxvmsize,maxvmsizenode,maxvmsizetask,avevmsize,maxrss,maxrssnode,maxrsstask,averss,maxpages,"      \
-    "maxpagesnode,maxpagestask,avepages,mincpu,mincpunode,mincputask,avecpu,ntasks,alloccpus,elapsed,state,exitcode,avecpufreq,"          \
-    "reqcpufreqmin,reqcpufreqmax,reqcpufreqgov,reqmem,consumedenergy,maxdiskread,maxdiskreadnode,maxdiskreadtask,avediskread,"            \
-    "maxdiskwrite,maxdiskwritenode,maxdiskwritetask,avediskwrite,reqtres,alloctres,tresusageinave,tresusageinmax,tresusageinmaxnode,"     \
-    "tresusageinmaxtask,tresusageinmin,tresusageinminnode,tresusageinmintask,tresusageintot,tresusageoutmax,tresusageoutmaxnode,"         \
+#define FIELDS_LONG                                                                                          \
+    "jobid,jobidraw,jobname,partition,maxvmsize,maxvmsizenode,maxvmsizetask,avevmsize,maxrss,maxrssnode,"    \
+    "maxrsstask,averss,maxpages,"                                                                            \
+    "maxpagesnode,maxpagestask,avepages,mincpu,mincpunode,mincputask,avecpu,ntasks,alloccpus,elapsed,state," \
+    "exitcode,avecpufreq,"                                                                                   \
+    "reqcpufreqmin,reqcpufreqmax,reqcpufreqgov,reqmem,consumedenergy,maxdiskread,maxdiskreadnode,"           \
+    "maxdiskreadtask,avediskread,"                                                                           \
+    "maxdiskwrite,maxdiskwritenode,maxdiskwritetask,avediskwrite,reqtres,alloctres,tresusageinave,"          \
+    "tresusageinmax,tresusageinmaxnode,"                                                                     \
+    "tresusageinmaxtask,tresusageinmin,tresusageinminnode,tresusageinmintask,tresusageintot,"                \
+    "tresusageoutmax,tresusageoutmaxnode,"                                                                   \
     "tresusageoutmaxtask,tresusageoutave,tresusageouttot"
 
 enum {
-    OPT_ACCOUNT = 1, OPT_ALL_CLUSTERS, OPT_ALLOCATIONS, OPT_ALL_USERS, OPT_ASSOC, OPT_BATCH_SCRIPT, OPT_BRIEF, OPT_CLUSTERS, OPT_COMPLETION, OPT_CONSTRAINTS,
-    OPT_DELIMITER, OPT_DUPLICATES, OPT_END, OPT_ENV, OPT_IGNORE, OPT_FILE, OPT_FORMAT, OPT_GROUP, OPT_HELP, OPT_HELP_FORMAT, OPT_JOBS, OPT_JSON, OPT_LONG,
-    OPT_NAME, OPT_NNODES, OPT_NCPUS, OPT_NOCONVERT, OPT_NODELIST, OPT_NOHEADER, OPT_PARSABLE, OPT_PARSABLE2, OPT_PARTITION, OPT_QOS, OPT_REASON, OPT_START,
-    OPT_STATE, OPT_LIMIT_MAX, OPT_LIMIT_MIN, OPT_TRUNCATE, OPT_USER, OPT_UNITS, OPT_USAGE, OPT_VERBOSE, OPT_VERSION, OPT_WCKEYS, OPT_YAML, OPT_FLAGS,
-    OPT_EXPAND, OPT_ARRAY,
+    OPT_ACCOUNT = 1,
+    OPT_ALL_CLUSTERS,
+    OPT_ALLOCATIONS,
+    OPT_ALL_USERS,
+    OPT_ASSOC,
+    OPT_BATCH_SCRIPT,
+    OPT_BRIEF,
+    OPT_CLUSTERS,
+    OPT_COMPLETION,
+    OPT_CONSTRAINTS,
+    OPT_DELIMITER,
+    OPT_DUPLICATES,
+    OPT_END,
+    OPT_ENV,
+    OPT_IGNORE,
+    OPT_FILE,
+    OPT_FORMAT,
+    OPT_GROUP,
+    OPT_HELP,
+    OPT_HELP_FORMAT,
+    OPT_JOBS,
+    OPT_JSON,
+    OPT_LONG,
+    OPT_NAME,
+    OPT_NNODES,
+    OPT_NCPUS,
+    OPT_NOCONVERT,
+    OPT_NODELIST,
+    OPT_NOHEADER,
+    OPT_PARSABLE,
+    OPT_PARSABLE2,
+    OPT_PARTITION,
+    OPT_QOS,
+    OPT_REASON,
+    OPT_START,
+    OPT_STATE,
+    OPT_LIMIT_MAX,
+    OPT_LIMIT_MIN,
+    OPT_TRUNCATE,
+    OPT_USER,
+    OPT_UNITS,
+    OPT_USAGE,
+    OPT_VERBOSE,
+    OPT_VERSION,
+    OPT_WCKEYS,
+    OPT_YAML,
+    OPT_FLAGS,
+    OPT_EXPAND,
+    OPT_ARRAY,
 };
 
 static const struct cli_option option_rows[] = {
@@ -55,7 +104,8 @@ static const struct cli_option option_rows[] = {
     {"duplicates", 'D', CLI_NONE, OPT_DUPLICATES, "former runs of requeued jobs too"},
     {"endtime", 'E', CLI_VALUE, OPT_END, "jobs alive before then"},
     {"env-vars", 0, CLI_NONE, OPT_ENV, NULL},
-    {"expand-patterns", 0, CLI_NONE, OPT_EXPAND, "file names with their patterns replaced (StdOut always is)"},
+    {"expand-patterns", 0, CLI_NONE, OPT_EXPAND,
+     "file names with their patterns replaced (StdOut always is)"},
     {"federation", 0, CLI_NONE, OPT_IGNORE, "there are no federations: the same as without"},
     {"file", 'f', CLI_VALUE, OPT_FILE, NULL},
     {"flags", 'F', CLI_VALUE, OPT_FLAGS, NULL},
@@ -108,8 +158,9 @@ struct sacct {
     struct acct_env acct_env;
     const char *fields, *delimiter, *groups, *reasons, *wckeys, *constraints;
     const char *start_text, *end_text;
-    bool all_users, allocations, noheader, help, help_format, version, json, batch_script, truncate, limit_min_given, limit_max_given;
-    char parsable;               /* 'p', 'P' or 0 */
+    bool all_users, allocations, noheader, help, help_format, version, json, batch_script, truncate,
+        limit_min_given, limit_max_given;
+    char parsable; /* 'p', 'P' or 0 */
     struct range nodes, cpus;
     int64_t limit_min_us, limit_max_us;
     struct format format;
@@ -123,11 +174,12 @@ static bool range_take(const char *value, struct range *ret, struct err *ret_err
 {
     const char *dash = strchr(value, '-');
     char low[32];
-    size_t len = dash ? (size_t) (dash - value) : strlen(value);
+    size_t len = dash ? (size_t)(dash - value) : strlen(value);
     if (len < sizeof low) {
         memcpy(low, value, len);
         low[len] = '\0';
-        if (text_to_i64(low, 0, INT32_MAX, &ret->low) && text_to_i64(dash ? dash + 1 : low, 1, INT32_MAX, &ret->high))
+        if (text_to_i64(low, 0, INT32_MAX, &ret->low) &&
+            text_to_i64(dash ? dash + 1 : low, 1, INT32_MAX, &ret->high))
             return true;
     }
     return err_set(ret_err, ERR_INVALID, "a number or a range as 2-8 is expected, not \"%s\"", value);
@@ -136,7 +188,8 @@ static bool range_take(const char *value, struct range *ret, struct err *ret_err
 static bool units_take(struct sacct *s, const char *value, struct err *ret_err)
 {
     if (strlen(value) != 1 || !strchr("KMGTPkmgtp", value[0]))
-        return err_set(ret_err, ERR_INVALID, "Invalid unit type (%s). Acceptable options: K, M, G, T, P", value);
+        return err_set(ret_err, ERR_INVALID, "Invalid unit type (%s). Acceptable options: K, M, G, T, P",
+                       value);
     s->env.unit = value[0];
     return true;
 }
@@ -145,50 +198,129 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 {
     struct sacct *s = ctx;
     switch (id) {
-    case OPT_ACCOUNT: s->query.accounts = listing_join(s->query.accounts, value, s->a); break;
-    case OPT_ALLOCATIONS: s->allocations = true; break;
-    case OPT_ALL_USERS: s->all_users = true; break;
-    case OPT_BATCH_SCRIPT: s->batch_script = true; break;
-    case OPT_BRIEF: s->fields = FIELDS_BRIEF; break;
-    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
-    case OPT_CONSTRAINTS: s->constraints = value; break;
-    case OPT_DELIMITER: s->delimiter = value; break;
-    case OPT_DUPLICATES: s->query.duplicates = true; break;
-    case OPT_END: s->end_text = value; break;
-    case OPT_FORMAT: s->fields = listing_join(s->fields, value, s->a); break;
-    case OPT_GROUP: s->groups = value; break;
+    case OPT_ACCOUNT:
+        s->query.accounts = listing_join(s->query.accounts, value, s->a);
+        break;
+    case OPT_ALLOCATIONS:
+        s->allocations = true;
+        break;
+    case OPT_ALL_USERS:
+        s->all_users = true;
+        break;
+    case OPT_BATCH_SCRIPT:
+        s->batch_script = true;
+        break;
+    case OPT_BRIEF:
+        s->fields = FIELDS_BRIEF;
+        break;
+    case OPT_CLUSTERS:
+        return listing_clusters(value, ret_err);
+    case OPT_CONSTRAINTS:
+        s->constraints = value;
+        break;
+    case OPT_DELIMITER:
+        s->delimiter = value;
+        break;
+    case OPT_DUPLICATES:
+        s->query.duplicates = true;
+        break;
+    case OPT_END:
+        s->end_text = value;
+        break;
+    case OPT_FORMAT:
+        s->fields = listing_join(s->fields, value, s->a);
+        break;
+    case OPT_GROUP:
+        s->groups = value;
+        break;
     case OPT_HELP:
-    case OPT_USAGE: s->help = true; break;
-    case OPT_HELP_FORMAT: s->help_format = true; break;
-    case OPT_JOBS: s->query.ids = listing_join(s->query.ids, value, s->a); break;
-    case OPT_JSON: s->json = true; break;
-    case OPT_LONG: s->fields = FIELDS_LONG; break;
-    case OPT_NAME: s->query.names = listing_join(s->query.names, value, s->a); break;
-    case OPT_NNODES: return range_take(value, &s->nodes, ret_err);
-    case OPT_NCPUS: return range_take(value, &s->cpus, ret_err);
-    case OPT_NOCONVERT: s->env.noconvert = true; break;
-    case OPT_NODELIST: s->query.nodes = value; break;
-    case OPT_NOHEADER: s->noheader = true; break;
-    case OPT_PARSABLE: s->parsable = 'p'; break;
-    case OPT_PARSABLE2: s->parsable = 'P'; break;
-    case OPT_PARTITION: s->query.partitions = listing_join(s->query.partitions, value, s->a); break;
-    case OPT_QOS: s->query.qos = listing_join(s->query.qos, value, s->a); break;
-    case OPT_REASON: s->reasons = value; break;
-    case OPT_START: s->start_text = value; break;
-    case OPT_STATE: return listing_states(value, s->a, &s->query.states, ret_err);
-    case OPT_LIMIT_MAX: s->limit_max_given = true; return duration_parse(value, &s->limit_max_us, ret_err);
-    case OPT_LIMIT_MIN: s->limit_min_given = true; return duration_parse(value, &s->limit_min_us, ret_err);
-    case OPT_TRUNCATE: s->truncate = true; break;
-    case OPT_USER: return text_empty(value) ? true : listing_uids(value, s->a, &s->query.uids, ret_err);
-    case OPT_UNITS: return units_take(s, value, ret_err);
-    case OPT_VERSION: s->version = true; break;
-    case OPT_WCKEYS: s->wckeys = value; break;
-    case OPT_ASSOC: return err_set(ret_err, ERR_UNSUPPORTED, "--associations: not supported yet; --accounts and --user choose jobs");
-    case OPT_COMPLETION: return err_set(ret_err, ERR_UNSUPPORTED, "--completion: there is no separate completion log; sacct without it shows everything");
-    case OPT_ENV: return err_set(ret_err, ERR_UNSUPPORTED, "--env-vars: not supported yet: environments are not given out");
-    case OPT_FILE: return err_set(ret_err, ERR_UNSUPPORTED, "--file: there is no accounting file; the store is remuda.db, readable with sqlite3");
-    case OPT_FLAGS: return err_set(ret_err, ERR_UNSUPPORTED, "--flags: not supported yet");
-    case OPT_YAML: return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
+    case OPT_USAGE:
+        s->help = true;
+        break;
+    case OPT_HELP_FORMAT:
+        s->help_format = true;
+        break;
+    case OPT_JOBS:
+        s->query.ids = listing_join(s->query.ids, value, s->a);
+        break;
+    case OPT_JSON:
+        s->json = true;
+        break;
+    case OPT_LONG:
+        s->fields = FIELDS_LONG;
+        break;
+    case OPT_NAME:
+        s->query.names = listing_join(s->query.names, value, s->a);
+        break;
+    case OPT_NNODES:
+        return range_take(value, &s->nodes, ret_err);
+    case OPT_NCPUS:
+        return range_take(value, &s->cpus, ret_err);
+    case OPT_NOCONVERT:
+        s->env.noconvert = true;
+        break;
+    case OPT_NODELIST:
+        s->query.nodes = value;
+        break;
+    case OPT_NOHEADER:
+        s->noheader = true;
+        break;
+    case OPT_PARSABLE:
+        s->parsable = 'p';
+        break;
+    case OPT_PARSABLE2:
+        s->parsable = 'P';
+        break;
+    case OPT_PARTITION:
+        s->query.partitions = listing_join(s->query.partitions, value, s->a);
+        break;
+    case OPT_QOS:
+        s->query.qos = listing_join(s->query.qos, value, s->a);
+        break;
+    case OPT_REASON:
+        s->reasons = value;
+        break;
+    case OPT_START:
+        s->start_text = value;
+        break;
+    case OPT_STATE:
+        return listing_states(value, s->a, &s->query.states, ret_err);
+    case OPT_LIMIT_MAX:
+        s->limit_max_given = true;
+        return duration_parse(value, &s->limit_max_us, ret_err);
+    case OPT_LIMIT_MIN:
+        s->limit_min_given = true;
+        return duration_parse(value, &s->limit_min_us, ret_err);
+    case OPT_TRUNCATE:
+        s->truncate = true;
+        break;
+    case OPT_USER:
+        return text_empty(value) ? true : listing_uids(value, s->a, &s->query.uids, ret_err);
+    case OPT_UNITS:
+        return units_take(s, value, ret_err);
+    case OPT_VERSION:
+        s->version = true;
+        break;
+    case OPT_WCKEYS:
+        s->wckeys = value;
+        break;
+    case OPT_ASSOC:
+        return err_set(ret_err, ERR_UNSUPPORTED,
+                       "--associations: not supported yet; --accounts and --user choose jobs");
+    case OPT_COMPLETION:
+        return err_set(
+            ret_err, ERR_UNSUPPORTED,
+            "--completion: there is no separate completion log; sacct without it shows everything");
+    case OPT_ENV:
+        return err_set(ret_err, ERR_UNSUPPORTED,
+                       "--env-vars: not supported yet: environments are not given out");
+    case OPT_FILE:
+        return err_set(ret_err, ERR_UNSUPPORTED,
+                       "--file: there is no accounting file; the store is remuda.db, readable with sqlite3");
+    case OPT_FLAGS:
+        return err_set(ret_err, ERR_UNSUPPORTED, "--flags: not supported yet");
+    case OPT_YAML:
+        return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
     }
     return true;
 }
@@ -220,7 +352,7 @@ static bool ids_check(const char *ids, struct arena *a, struct err *ret_err)
         if (!piece.len)
             continue;
         if (!job_ref_parse(arena_strndup(a, piece.data, piece.len), &ref, ret_err))
-            return err_set(ret_err, ERR_INVALID, "Bad job/step specified: %.*s", (int) piece.len, piece.data);
+            return err_set(ret_err, ERR_INVALID, "Bad job/step specified: %.*s", (int)piece.len, piece.data);
         job_ref_done(&ref);
     }
     return true;
@@ -245,7 +377,8 @@ static bool limit_fits(const struct sacct *s, const struct job *j)
     int64_t limit = job_limit_us(j) ? job_limit_us(j) : TIME_UNLIMITED;
     if (!s->limit_min_given)
         return true;
-    return s->limit_max_given ? limit >= s->limit_min_us && limit <= s->limit_max_us : limit == s->limit_min_us;
+    return s->limit_max_given ? limit >= s->limit_min_us && limit <= s->limit_max_us
+                              : limit == s->limit_min_us;
 }
 
 static void job_keep(void *ctx, const void *record)
@@ -254,8 +387,10 @@ static void job_keep(void *ctx, const void *record)
     const struct job *j = record;
     bool fits = in_range(&s->nodes, j->alloc_nodes) && in_range(&s->cpus, j->alloc_cpus) && limit_fits(s, j);
     fits = fits && (!s->groups || group_fits(s->groups, j));
-    fits = fits && listing_has(s->reasons, enum_name(&job_reason_names, j->reason)) && listing_has(s->wckeys, j->spec.wckey);
-    fits = fits && (!s->constraints || (j->spec.req.constraint && strstr(j->spec.req.constraint, s->constraints)));
+    fits = fits && listing_has(s->reasons, enum_name(&job_reason_names, j->reason)) &&
+           listing_has(s->wckeys, j->spec.wckey);
+    fits = fits &&
+           (!s->constraints || (j->spec.req.constraint && strstr(j->spec.req.constraint, s->constraints)));
     if (fits)
         vec_push(&s->job, arena_dup(s->a, j, sizeof *j));
 }
@@ -284,7 +419,8 @@ static bool rows_read(struct sacct *s, struct client *c, struct err *ret_err)
     if (!client_query(c, &s->query, &job_fields, s->a, job_keep, s, &done, ret_err))
         return false;
     if (done.refusal != REFUSE_NONE)
-        return err_set(ret_err, ERR_INVALID, "%s%s%s", refusal_text((enum refusal) done.refusal), done.detail ? ". " : "", done.detail ? done.detail : "");
+        return err_set(ret_err, ERR_INVALID, "%s%s%s", refusal_text((enum refusal)done.refusal),
+                       done.detail ? ". " : "", done.detail ? done.detail : "");
     steps.what = QUERY_STEPS;
     steps.history = true;
     return s->allocations || client_query(c, &steps, &step_fields, s->a, step_keep, s, &done, ret_err);
@@ -294,13 +430,14 @@ static bool rows_read(struct sacct *s, struct client *c, struct err *ret_err)
 
 static int step_order(const void *pa, const void *pb)
 {
-    const struct step *a = *(const struct step *const *) pa, *b = *(const struct step *const *) pb;
+    const struct step *a = *(const struct step *const *)pa, *b = *(const struct step *const *)pb;
     if (a->job_id != b->job_id)
         return a->job_id < b->job_id ? -1 : 1;
     if (a->attempt != b->attempt)
         return a->attempt < b->attempt ? -1 : 1;
     /* batch, extern, interactive before the numbered ones */
-    int64_t ka = a->step_id < 0 ? -10 - a->step_id : a->step_id, kb = b->step_id < 0 ? -10 - b->step_id : b->step_id;
+    int64_t ka = a->step_id < 0 ? -10 - a->step_id : a->step_id,
+            kb = b->step_id < 0 ? -10 - b->step_id : b->step_id;
     return (ka > kb) - (ka < kb);
 }
 
@@ -388,7 +525,9 @@ static void rows_print(struct sacct *s)
     for (size_t i = 0; i < s->job.n; i++) {
         struct acct_row row = {s->job.v[i], NULL};
         row_print(s, &row, &out);
-        for (size_t k = steps_of(s, row.job); k < s->step.n && s->step.v[k]->job_id == row.job->id && s->step.v[k]->attempt == row.job->attempt; k++) {
+        for (size_t k = steps_of(s, row.job); k < s->step.n && s->step.v[k]->job_id == row.job->id &&
+                                              s->step.v[k]->attempt == row.job->attempt;
+             k++) {
             row.step = s->step.v[k];
             row_print(s, &row, &out);
         }
@@ -413,11 +552,14 @@ static bool scripts_print(struct sacct *s, struct client *c, struct err *ret_err
     if (!s->query.ids)
         return err_set(ret_err, ERR_INVALID, "This operation requires a job list (-j) to be specified");
     for (size_t i = 0; i < s->job.n; i++) {
-        struct msg_get_script get = {.job_id = s->job.v[i]->array_job_id ? s->job.v[i]->array_job_id : s->job.v[i]->id};
+        struct msg_get_script get = {.job_id = s->job.v[i]->array_job_id ? s->job.v[i]->array_job_id
+                                                                         : s->job.v[i]->id};
         struct message answer;
         if (!client_call(c, MSG_GET_SCRIPT, &get, 0, s->a, &answer, ret_err))
             return false;
-        printf("Batch Script for %llu\n--------------------------------------------------------------------------------\n", (unsigned long long) s->job.v[i]->id);
+        printf("Batch Script for "
+               "%llu\n--------------------------------------------------------------------------------\n",
+               (unsigned long long)s->job.v[i]->id);
         if (answer.kind == MSG_SCRIPT) {
             const struct msg_script *script = answer.body;
             fwrite(script->script.data, 1, script->script.len, stdout);
@@ -431,7 +573,11 @@ static bool scripts_print(struct sacct *s, struct client *c, struct err *ret_err
 static bool sacct_run(struct sacct *s, struct err *ret_err)
 {
     const char *fields = s->fields ? s->fields : getenv("SACCT_FORMAT");
-    s->env = (struct cell_env){.now_us = time_now_us(), .time_format = getenv("SLURM_TIME_FORMAT"), .unit = s->env.unit, .noconvert = s->env.noconvert, .more = &s->acct_env};
+    s->env = (struct cell_env){.now_us = time_now_us(),
+                               .time_format = getenv("SLURM_TIME_FORMAT"),
+                               .unit = s->env.unit,
+                               .noconvert = s->env.noconvert,
+                               .more = &s->acct_env};
     if (text_is_nocase(fields, "ALL")) {
         struct str all = STR_INIT;
         for (size_t i = 0; i < acct_columns_listed; i++)
@@ -439,10 +585,11 @@ static bool sacct_run(struct sacct *s, struct err *ret_err)
         fields = arena_strdup(s->a, str_text(&all));
         str_done(&all);
     }
-    if (!format_parse_fields(&acct_columns, fields ? fields : FIELDS_DEFAULT, s->a, &s->format, ret_err) || !window_set(s, ret_err) || !ids_check(s->query.ids, s->a, ret_err))
+    if (!format_parse_fields(&acct_columns, fields ? fields : FIELDS_DEFAULT, s->a, &s->format, ret_err) ||
+        !window_set(s, ret_err) || !ids_check(s->query.ids, s->a, ret_err))
         return false;
     if (!s->query.uids && !s->all_users && getuid() != 0)
-        s->query.uids = arena_printf(s->a, "%u", (unsigned) getuid());
+        s->query.uids = arena_printf(s->a, "%u", (unsigned)getuid());
     if (s->truncate)
         s->acct_env = (struct acct_env){.from_us = s->query.from_us, .to_us = s->query.to_us};
     struct client *c = program_connect("sacct", state_dir_find(NULL, s->a));

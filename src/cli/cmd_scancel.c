@@ -1,11 +1,11 @@
 /* scancel: ends jobs and steps, or sends them a signal. Which jobs the filters mean is decided by the controller, in one request. */
 #include "base/alloc.h"
 #include "base/str.h"
+#include "cli/columns_job.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
 #include "cli/options.h"
 #include "cli/program.h"
-#include "cli/columns_job.h"
 #include "model/array.h"
 #include "model/signals.h"
 
@@ -15,8 +15,31 @@
 #include <unistd.h>
 
 enum {
-    OPT_ACCOUNT = 1, OPT_BATCH, OPT_CTLD, OPT_CLUSTERS, OPT_FULL, OPT_HELP, OPT_HURRY, OPT_INTERACTIVE, OPT_NAME, OPT_NODELIST, OPT_PARTITION, OPT_QOS, OPT_QUIET,
-    OPT_RESERVATION, OPT_SIBLING, OPT_SIGNAL, OPT_STATE, OPT_USAGE, OPT_USER, OPT_ME, OPT_VERBOSE, OPT_VERSION, OPT_WCKEY, OPT_CRON, OPT_ADMIN_COMMENT,
+    OPT_ACCOUNT = 1,
+    OPT_BATCH,
+    OPT_CTLD,
+    OPT_CLUSTERS,
+    OPT_FULL,
+    OPT_HELP,
+    OPT_HURRY,
+    OPT_INTERACTIVE,
+    OPT_NAME,
+    OPT_NODELIST,
+    OPT_PARTITION,
+    OPT_QOS,
+    OPT_QUIET,
+    OPT_RESERVATION,
+    OPT_SIBLING,
+    OPT_SIGNAL,
+    OPT_STATE,
+    OPT_USAGE,
+    OPT_USER,
+    OPT_ME,
+    OPT_VERBOSE,
+    OPT_VERSION,
+    OPT_WCKEY,
+    OPT_CRON,
+    OPT_ADMIN_COMMENT,
 };
 
 static const struct cli_option option_rows[] = {
@@ -63,11 +86,11 @@ static bool ids_add(struct scancel *s, const char *word, struct err *ret_err)
     size_t depth = 0;
     const char *start = word;
     for (const char *at = word;; at++) {
-        depth += (*at == '[') - (size_t) (*at == ']');
+        depth += (*at == '[') - (size_t)(*at == ']');
         if (*at && (*at != ',' || depth))
             continue;
         if (at > start) {
-            const char *piece = arena_strndup(s->a, start, (size_t) (at - start));
+            const char *piece = arena_strndup(s->a, start, (size_t)(at - start));
             if (!job_ref_parse(piece, &ref, ret_err))
                 return err_set(ret_err, ERR_INVALID, "Invalid job id %s", piece);
             job_ref_done(&ref);
@@ -90,7 +113,9 @@ static bool signal_take(struct scancel *s, const char *value, struct err *ret_er
 {
     int signo;
     if (!signal_parse(value, &signo))
-        return err_set(ret_err, ERR_INVALID, "Unknown signal \"%s\": names as USR1 or SIGUSR1 and numbers from 1 to 64 are known", value);
+        return err_set(ret_err, ERR_INVALID,
+                       "Unknown signal \"%s\": names as USR1 or SIGUSR1 and numbers from 1 to 64 are known",
+                       value);
     s->cancel.signal = signo;
     return true;
 }
@@ -99,38 +124,73 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 {
     struct scancel *s = ctx;
     switch (id) {
-    case CLI_WORD: return ids_add(s, value, ret_err);
-    case OPT_ACCOUNT: return filter(s, &s->cancel.accounts, value);
-    case OPT_NAME: return filter(s, &s->cancel.names, value);
-    case OPT_NODELIST: return filter(s, &s->cancel.nodes, value);
-    case OPT_PARTITION: return filter(s, &s->cancel.partitions, value);
-    case OPT_QOS: return filter(s, &s->cancel.qos, value);
-    case OPT_RESERVATION: return filter(s, &s->cancel.reservations, value);
-    case OPT_WCKEY: return filter(s, &s->cancel.wckeys, value);
-    case OPT_ME: return filter(s, &s->cancel.uids, arena_printf(s->a, "%u", (unsigned) getuid()));
-    case OPT_USER: s->filtered = true; return listing_uids(value, s->a, &s->cancel.uids, ret_err);
-    case OPT_STATE: s->filtered = true; return listing_states(value, s->a, &s->cancel.states, ret_err);
-    case OPT_SIGNAL: return signal_take(s, value, ret_err);
-    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
-    case OPT_SIBLING: return err_set(ret_err, ERR_UNSUPPORTED, "--sibling: not supported yet: there are no federations");
-    case OPT_CRON: return err_set(ret_err, ERR_UNSUPPORTED, "--cron: not supported yet: there are no scrontab jobs");
-    case OPT_BATCH: s->cancel.batch = true; break;
-    case OPT_FULL: s->cancel.full = true; break;
-    case OPT_HURRY: s->cancel.hurry = true; break;
-    case OPT_INTERACTIVE: s->interactive = true; break;
-    case OPT_QUIET: s->quiet = true; break;
-    case OPT_VERBOSE: s->verbose++; break;
+    case CLI_WORD:
+        return ids_add(s, value, ret_err);
+    case OPT_ACCOUNT:
+        return filter(s, &s->cancel.accounts, value);
+    case OPT_NAME:
+        return filter(s, &s->cancel.names, value);
+    case OPT_NODELIST:
+        return filter(s, &s->cancel.nodes, value);
+    case OPT_PARTITION:
+        return filter(s, &s->cancel.partitions, value);
+    case OPT_QOS:
+        return filter(s, &s->cancel.qos, value);
+    case OPT_RESERVATION:
+        return filter(s, &s->cancel.reservations, value);
+    case OPT_WCKEY:
+        return filter(s, &s->cancel.wckeys, value);
+    case OPT_ME:
+        return filter(s, &s->cancel.uids, arena_printf(s->a, "%u", (unsigned)getuid()));
+    case OPT_USER:
+        s->filtered = true;
+        return listing_uids(value, s->a, &s->cancel.uids, ret_err);
+    case OPT_STATE:
+        s->filtered = true;
+        return listing_states(value, s->a, &s->cancel.states, ret_err);
+    case OPT_SIGNAL:
+        return signal_take(s, value, ret_err);
+    case OPT_CLUSTERS:
+        return listing_clusters(value, ret_err);
+    case OPT_SIBLING:
+        return err_set(ret_err, ERR_UNSUPPORTED, "--sibling: not supported yet: there are no federations");
+    case OPT_CRON:
+        return err_set(ret_err, ERR_UNSUPPORTED, "--cron: not supported yet: there are no scrontab jobs");
+    case OPT_BATCH:
+        s->cancel.batch = true;
+        break;
+    case OPT_FULL:
+        s->cancel.full = true;
+        break;
+    case OPT_HURRY:
+        s->cancel.hurry = true;
+        break;
+    case OPT_INTERACTIVE:
+        s->interactive = true;
+        break;
+    case OPT_QUIET:
+        s->quiet = true;
+        break;
+    case OPT_VERBOSE:
+        s->verbose++;
+        break;
     case OPT_HELP:
-    case OPT_USAGE: s->help = true; break;
-    case OPT_VERSION: s->version = true; break;
+    case OPT_USAGE:
+        s->help = true;
+        break;
+    case OPT_VERSION:
+        s->version = true;
+        break;
     }
     return true;
 }
 
 static void environment_take(struct scancel *s)
 {
-    const char **const filters[] = {&s->cancel.accounts, &s->cancel.names, &s->cancel.partitions, &s->cancel.qos, &s->cancel.wckeys};
-    static const char *const names[] = {"SCANCEL_ACCOUNT", "SCANCEL_NAME", "SCANCEL_PARTITION", "SCANCEL_QOS", "SCANCEL_WCKEY"};
+    const char **const filters[] = {&s->cancel.accounts, &s->cancel.names, &s->cancel.partitions,
+                                    &s->cancel.qos, &s->cancel.wckeys};
+    static const char *const names[] = {"SCANCEL_ACCOUNT", "SCANCEL_NAME", "SCANCEL_PARTITION", "SCANCEL_QOS",
+                                        "SCANCEL_WCKEY"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (!*filters[i] && getenv(names[i]))
             filter(s, filters[i], getenv(names[i]));
@@ -153,7 +213,8 @@ static void job_ask(void *ctx, const void *record)
     struct str label = STR_INIT;
     char answer[16] = "";
     job_label(j, &label);
-    printf("Cancel job_id=%s name=%s partition=%s [y/n]? ", str_text(&label), j->spec.name ? j->spec.name : "", job_partition(j));
+    printf("Cancel job_id=%s name=%s partition=%s [y/n]? ", str_text(&label),
+           j->spec.name ? j->spec.name : "", job_partition(j));
     fflush(stdout);
     if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
         chosen->ids = listing_join(chosen->ids, arena_strdup(chosen->a, str_text(&label)), chosen->a);
@@ -164,7 +225,15 @@ static bool ask(struct scancel *s, struct client *c, struct err *ret_err)
 {
     struct chosen chosen = {.a = s->a};
     struct msg_cancel *m = &s->cancel;
-    struct msg_query q = {.what = QUERY_JOBS, .ids = m->ids, .uids = m->uids, .states = m->states, .partitions = m->partitions, .names = m->names, .accounts = m->accounts, .qos = m->qos, .nodes = m->nodes};
+    struct msg_query q = {.what = QUERY_JOBS,
+                          .ids = m->ids,
+                          .uids = m->uids,
+                          .states = m->states,
+                          .partitions = m->partitions,
+                          .names = m->names,
+                          .accounts = m->accounts,
+                          .qos = m->qos,
+                          .nodes = m->nodes};
     struct msg_done done;
     if (!client_query(c, &q, &job_fields, s->a, job_ask, &chosen, &done, ret_err))
         return false;
@@ -184,7 +253,8 @@ static int results_print(const struct scancel *s, const struct msg_done *done)
         if (over && !s->cancel.signal && !s->verbose)
             continue;
         if (!s->quiet || !over)
-            fprintf(stderr, "scancel: error: Kill job error on job id %s: %s\n", result[i].ref, refusal_text((enum refusal) result[i].refusal));
+            fprintf(stderr, "scancel: error: Kill job error on job id %s: %s\n", result[i].ref,
+                    refusal_text((enum refusal)result[i].refusal));
         if (!s->quiet && result[i].detail)
             fprintf(stderr, "scancel: error: %s\n", result[i].detail);
         if (!over || s->cancel.signal)
@@ -213,7 +283,7 @@ static int scancel_run(struct scancel *s)
         const struct msg_done *done = answer.body;
         rc = results_print(s, done);
         if (done->refusal != REFUSE_NONE) {
-            program_error("scancel", "%s", refusal_text((enum refusal) done->refusal));
+            program_error("scancel", "%s", refusal_text((enum refusal)done->refusal));
             if (done->detail)
                 program_error("scancel", "%s", done->detail);
             rc = 1;

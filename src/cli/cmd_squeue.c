@@ -30,9 +30,42 @@
 #define SORT_DEFAULT   "P,t,-p"
 
 enum {
-    OPT_ACCOUNT = 1, OPT_ALL, OPT_ARRAY, OPT_ARRAY_UNIQUE, OPT_CLUSTERS, OPT_FORMAT, OPT_LONG_FORMAT, OPT_HELP, OPT_HIDE, OPT_ITERATE, OPT_JOBS, OPT_JSON,
-    OPT_LICENSES, OPT_LONG, OPT_ME, OPT_NAME, OPT_NOCONVERT, OPT_NODELIST, OPT_NOHEADER, OPT_PARTITION, OPT_PRIORITY, OPT_QOS, OPT_RESERVATION, OPT_SORT,
-    OPT_START, OPT_STATES, OPT_STEPS, OPT_USAGE, OPT_USERS, OPT_VERBOSE, OPT_VERSION, OPT_YAML, OPT_IGNORE, OPT_ONLY_STATE, OPT_STATE_DIR, OPT_NOTME,
+    OPT_ACCOUNT = 1,
+    OPT_ALL,
+    OPT_ARRAY,
+    OPT_ARRAY_UNIQUE,
+    OPT_CLUSTERS,
+    OPT_FORMAT,
+    OPT_LONG_FORMAT,
+    OPT_HELP,
+    OPT_HIDE,
+    OPT_ITERATE,
+    OPT_JOBS,
+    OPT_JSON,
+    OPT_LICENSES,
+    OPT_LONG,
+    OPT_ME,
+    OPT_NAME,
+    OPT_NOCONVERT,
+    OPT_NODELIST,
+    OPT_NOHEADER,
+    OPT_PARTITION,
+    OPT_PRIORITY,
+    OPT_QOS,
+    OPT_RESERVATION,
+    OPT_SORT,
+    OPT_START,
+    OPT_STATES,
+    OPT_STEPS,
+    OPT_USAGE,
+    OPT_USERS,
+    OPT_VERBOSE,
+    OPT_VERSION,
+    OPT_YAML,
+    OPT_IGNORE,
+    OPT_ONLY_STATE,
+    OPT_STATE_DIR,
+    OPT_NOTME,
 };
 
 static const struct cli_option option_rows[] = {
@@ -85,13 +118,14 @@ struct squeue {
     struct msg_query query;
     const char *short_format, *long_format, *sort, *reservation, *licenses, *clusters;
     const char *node_text;
-    bool all, array, noheader, longer, start, steps, json, help, usage, version, noconvert, by_partition, want_ids, only_state;
+    bool all, array, noheader, longer, start, steps, json, help, usage, version, noconvert, by_partition,
+        want_ids, only_state;
     int64_t iterate_s;
-    size_t id_words;      /* ids given on the command line, repeated ones counted */
+    size_t id_words; /* ids given on the command line, repeated ones counted */
     struct format format;
     VEC(const struct job *) job;
     VEC(const struct step *) step;
-    const char *hidden;   /* names of hidden partitions */
+    const char *hidden; /* names of hidden partitions */
 };
 
 static bool ids_add(struct squeue *s, const char *value)
@@ -121,37 +155,93 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
         s->steps = true;
         s->want_ids = !value;
         return value ? ids_add(s, value) : true;
-    case OPT_ACCOUNT: s->query.accounts = value; break;
-    case OPT_ALL: s->all = true; break;
-    case OPT_HIDE: s->all = false; break;
+    case OPT_ACCOUNT:
+        s->query.accounts = value;
+        break;
+    case OPT_ALL:
+        s->all = true;
+        break;
+    case OPT_HIDE:
+        s->all = false;
+        break;
     case OPT_ARRAY:
-    case OPT_ARRAY_UNIQUE: s->array = true; break;
-    case OPT_CLUSTERS: s->clusters = value; return listing_clusters(value, ret_err);
-    case OPT_FORMAT: s->short_format = value; s->long_format = NULL; break;
-    case OPT_LONG_FORMAT: s->long_format = value; s->short_format = NULL; break;
-    case OPT_HELP: s->help = true; break;
-    case OPT_USAGE: s->usage = true; break;
-    case OPT_VERSION: s->version = true; break;
+    case OPT_ARRAY_UNIQUE:
+        s->array = true;
+        break;
+    case OPT_CLUSTERS:
+        s->clusters = value;
+        return listing_clusters(value, ret_err);
+    case OPT_FORMAT:
+        s->short_format = value;
+        s->long_format = NULL;
+        break;
+    case OPT_LONG_FORMAT:
+        s->long_format = value;
+        s->short_format = NULL;
+        break;
+    case OPT_HELP:
+        s->help = true;
+        break;
+    case OPT_USAGE:
+        s->usage = true;
+        break;
+    case OPT_VERSION:
+        s->version = true;
+        break;
     case OPT_ITERATE:
-        return text_to_i64(value, 1, 1000000, &s->iterate_s) || err_set(ret_err, ERR_INVALID, "--iterate needs a number of seconds, not \"%s\"", value);
-    case OPT_JSON: s->json = true; break;
-    case OPT_YAML: return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
-    case OPT_LICENSES: s->licenses = value; break;
-    case OPT_LONG: s->longer = true; break;
-    case OPT_ME: s->query.uids = arena_printf(s->a, "%u", (unsigned) getuid()); break;
-    case OPT_NAME: s->query.names = value; break;
-    case OPT_NOCONVERT: s->noconvert = true; break;
-    case OPT_NODELIST: s->query.nodes = value; break;
-    case OPT_NOHEADER: s->noheader = true; break;
-    case OPT_ONLY_STATE: s->only_state = true; break;
-    case OPT_PARTITION: s->query.partitions = value; break;
-    case OPT_PRIORITY: s->by_partition = true; break;
-    case OPT_QOS: s->query.qos = value; break;
-    case OPT_RESERVATION: s->reservation = value; break;
-    case OPT_SORT: s->sort = value; break;
-    case OPT_START: s->start = true; break;
-    case OPT_STATES: return listing_states(value, s->a, &s->query.states, ret_err);
-    case OPT_USERS: return listing_uids(value, s->a, &s->query.uids, ret_err);
+        return text_to_i64(value, 1, 1000000, &s->iterate_s) ||
+               err_set(ret_err, ERR_INVALID, "--iterate needs a number of seconds, not \"%s\"", value);
+    case OPT_JSON:
+        s->json = true;
+        break;
+    case OPT_YAML:
+        return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
+    case OPT_LICENSES:
+        s->licenses = value;
+        break;
+    case OPT_LONG:
+        s->longer = true;
+        break;
+    case OPT_ME:
+        s->query.uids = arena_printf(s->a, "%u", (unsigned)getuid());
+        break;
+    case OPT_NAME:
+        s->query.names = value;
+        break;
+    case OPT_NOCONVERT:
+        s->noconvert = true;
+        break;
+    case OPT_NODELIST:
+        s->query.nodes = value;
+        break;
+    case OPT_NOHEADER:
+        s->noheader = true;
+        break;
+    case OPT_ONLY_STATE:
+        s->only_state = true;
+        break;
+    case OPT_PARTITION:
+        s->query.partitions = value;
+        break;
+    case OPT_PRIORITY:
+        s->by_partition = true;
+        break;
+    case OPT_QOS:
+        s->query.qos = value;
+        break;
+    case OPT_RESERVATION:
+        s->reservation = value;
+        break;
+    case OPT_SORT:
+        s->sort = value;
+        break;
+    case OPT_START:
+        s->start = true;
+        break;
+    case OPT_STATES:
+        return listing_states(value, s->a, &s->query.states, ret_err);
+    case OPT_USERS:
+        return listing_uids(value, s->a, &s->query.uids, ret_err);
     }
     return true;
 }
@@ -180,9 +270,11 @@ static bool environment_take(struct squeue *s, struct err *ret_err)
     s->all |= getenv("SQUEUE_ALL") != NULL;
     s->array |= getenv("SQUEUE_ARRAY") != NULL || getenv("SQUEUE_ARRAY_UNIQUE") != NULL;
     s->by_partition |= getenv("SQUEUE_PRIORITY") != NULL;
-    if (!s->query.states && (value = getenv("SQUEUE_STATES")) && !listing_states(value, s->a, &s->query.states, ret_err))
+    if (!s->query.states && (value = getenv("SQUEUE_STATES")) &&
+        !listing_states(value, s->a, &s->query.states, ret_err))
         return false;
-    return s->query.uids || !(value = getenv("SQUEUE_USERS")) || listing_uids(value, s->a, &s->query.uids, ret_err);
+    return s->query.uids || !(value = getenv("SQUEUE_USERS")) ||
+           listing_uids(value, s->a, &s->query.uids, ret_err);
 }
 
 /* ---- reading -------------------------------------------------------------------------------------------------------------- */
@@ -220,7 +312,7 @@ static bool refused(const struct msg_done *done, struct err *ret_err)
 {
     if (done->refusal == REFUSE_NONE)
         return true;
-    return err_set(ret_err, ERR_INVALID, "%s", refusal_text((enum refusal) done->refusal));
+    return err_set(ret_err, ERR_INVALID, "%s", refusal_text((enum refusal)done->refusal));
 }
 
 static bool rows_read(struct squeue *s, struct client *c, struct err *ret_err)
@@ -229,7 +321,8 @@ static bool rows_read(struct squeue *s, struct client *c, struct err *ret_err)
     struct msg_query parts = {.what = QUERY_PARTITIONS, .fields = "name,hidden"};
     if (s->steps) {
         s->query.what = QUERY_STEPS;
-        return client_query(c, &s->query, &step_fields, s->a, step_keep, s, &done, ret_err) && refused(&done, ret_err);
+        return client_query(c, &s->query, &step_fields, s->a, step_keep, s, &done, ret_err) &&
+               refused(&done, ret_err);
     }
     if (!s->all && !client_query(c, &parts, &partition_fields, s->a, hidden_note, s, &done, ret_err))
         return false;
@@ -288,7 +381,7 @@ static void rows_print(struct squeue *s)
     struct str out = STR_INIT;
     env.noconvert = s->noconvert;
     if (s->iterate_s || (s->longer && !s->noheader)) {
-        time_t now = (time_t) (env.now_us / USEC_PER_SEC);
+        time_t now = (time_t)(env.now_us / USEC_PER_SEC);
         char date[64];
         struct tm local;
         localtime_r(&now, &local);
@@ -327,8 +420,16 @@ static bool show_once(struct squeue *s, struct client *c, struct err *ret_err)
     const char *order = s->sort ? s->sort : s->start ? "S" : SORT_DEFAULT;
     if (!s->steps && !sort_parse(&job_columns, order, &sort, ret_err))
         return false;
-    s->query.fields = s->json ? NULL
-                              : format_fields(&s->format, sort_fields(&sort, s->steps ? "job_id,step_id" : "id,array_job_id,array_task_id,array_pending,array_limit,state,partition,run_partition,priority,reservation,licenses", s->a), s->a);
+    s->query.fields =
+        s->json ? NULL
+                : format_fields(
+                      &s->format,
+                      sort_fields(&sort,
+                                  s->steps ? "job_id,step_id"
+                                           : "id,array_job_id,array_task_id,array_pending,array_limit,state,"
+                                             "partition,run_partition,priority,reservation,licenses",
+                                  s->a),
+                      s->a);
     bool ok = rows_read(s, c, ret_err);
     if (ok && !s->steps)
         sort_jobs(&sort, s->job.v, s->job.n);
@@ -352,7 +453,7 @@ static bool squeue_run(struct squeue *s, struct err *ret_err)
         ok = show_once(s, c, ret_err);
         if (ok && s->iterate_s) {
             fflush(stdout);
-            sleep((unsigned) s->iterate_s);
+            sleep((unsigned)s->iterate_s);
             putchar('\n');
         }
     }

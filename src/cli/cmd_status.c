@@ -23,7 +23,7 @@ struct rows {
 static void row_keep(void *ctx, const void *record)
 {
     struct rows *rows = ctx;
-    vec_push(&rows->daemon, *(const struct daemon_status *) record);
+    vec_push(&rows->daemon, *(const struct daemon_status *)record);
 }
 
 static bool rows_read(const char *state_dir, struct rows *rows, struct arena *a, struct err *ret_err)
@@ -36,7 +36,8 @@ static bool rows_read(const char *state_dir, struct rows *rows, struct arena *a,
     bool ok = client_query(c, &q, &status_fields, a, row_keep, rows, &done, ret_err);
     client_close(c);
     if (ok && done.refusal != REFUSE_NONE)
-        return err_set(ret_err, ERR_DENIED, "%s. %s", refusal_text(done.refusal), done.detail ? done.detail : "");
+        return err_set(ret_err, ERR_DENIED, "%s. %s", refusal_text(done.refusal),
+                       done.detail ? done.detail : "");
     return ok;
 }
 
@@ -45,7 +46,7 @@ static int64_t rss_of(int64_t pid)
 {
     char path[64];
     long long pages = 0;
-    snprintf(path, sizeof path, "/proc/%lld/statm", (long long) pid);
+    snprintf(path, sizeof path, "/proc/%lld/statm", (long long)pid);
     FILE *from = fopen(path, "re");
     if (!from)
         return 0;
@@ -63,9 +64,9 @@ static void daemon_print(const struct daemon_status *d, int64_t now)
         civil_format_iso(d->start_us, &civil_local, &since);
         duration_format_short(now - d->start_us, &age);
         int64_t rss = d->rss_bytes ? d->rss_bytes : rss_of(d->pid);
-        printf("%-12s pid %-8lld since %s (%s)", shown, (long long) d->pid, str_text(&since), str_text(&age));
+        printf("%-12s pid %-8lld since %s (%s)", shown, (long long)d->pid, str_text(&since), str_text(&age));
         if (rss)
-            printf(", %.1f MB", (double) rss / 1e6);
+            printf(", %.1f MB", (double)rss / 1e6);
         putchar('\n');
     } else {
         printf("%-12s not running\n", shown);
@@ -78,9 +79,11 @@ static void daemon_print(const struct daemon_status *d, int64_t now)
 
 static void controller_more_print(const struct daemon_status *d)
 {
-    printf("%-12s %llu running, %llu waiting; %llu turns, %llu planner passes (last %.1f ms over %llu jobs)\n", "", (unsigned long long) d->jobs_running,
-           (unsigned long long) d->jobs_pending, (unsigned long long) d->turns, (unsigned long long) d->plans, (double) d->last_plan_us / 1e3,
-           (unsigned long long) d->queue_considered);
+    printf(
+        "%-12s %llu running, %llu waiting; %llu turns, %llu planner passes (last %.1f ms over %llu jobs)\n",
+        "", (unsigned long long)d->jobs_running, (unsigned long long)d->jobs_pending,
+        (unsigned long long)d->turns, (unsigned long long)d->plans, (double)d->last_plan_us / 1e3,
+        (unsigned long long)d->queue_considered);
     printf("%-12s store: %s\n", "", d->store ? d->store : "");
 }
 
@@ -133,7 +136,9 @@ static int down_print(const char *state_dir, const struct err *err, struct arena
     if (!cluster_conf_read(state_dir, &config, NULL))
         return 1;
     for (size_t i = 0; i < config.nnodes; i++) {
-        long pid = node_is_here(&config.node[i], hostname) ? program_daemon_pid(node_pid_path(state_dir, config.node[i].name, a)) : 0;
+        long pid = node_is_here(&config.node[i], hostname)
+                       ? program_daemon_pid(node_pid_path(state_dir, config.node[i].name, a))
+                       : 0;
         if (pid)
             printf("%-12s pid %ld\n", config.node[i].name, pid);
         else
@@ -169,7 +174,8 @@ int cmd_status(int argc, char **argv)
         } else if (text_starts(argv[i], "--pid=")) {
             pid_of = argv[i++] + strlen("--pid=");
         } else if (!program_state_option(argc, argv, &i, &state_dir, &err)) {
-            err_set(&err, ERR_INVALID, "unknown word \"%s\"; `remuda status --help` lists the options", argv[i]);
+            err_set(&err, ERR_INVALID, "unknown word \"%s\"; `remuda status --help` lists the options",
+                    argv[i]);
         }
         if (err.code) {
             program_error("remuda status", "%s", err.text);

@@ -31,20 +31,23 @@ extern char **environ;
 struct up_options {
     const char *state_dir;
     const char *cluster_name;
-    int64_t nodes;     /* 0 = this machine as it is */
-    int64_t cpus;      /* of each virtual node; 0 = all of the machine */
-    int64_t mem_mib;   /* of each virtual node; 0 = the machine's share */
+    int64_t nodes;   /* 0 = this machine as it is */
+    int64_t cpus;    /* of each virtual node; 0 = all of the machine */
+    int64_t mem_mib; /* of each virtual node; 0 = the machine's share */
     const char *gres;
-    bool shape_given;  /* any of --nodes --cpus --mem --gres */
+    bool shape_given; /* any of --nodes --cpus --mem --gres */
     bool quiet;
 };
 
-static const char usage[] =
-    "Usage: remuda up [--state DIR] [--name CLUSTER] [--nodes N] [--cpus C] [--mem M] [--gres gpu:v100:2] [-q]\n"
-    "  Starts a cluster on this machine, or what of it does not run. Without --nodes: this machine as it is.\n"
-    "  --nodes N   N virtual nodes on this machine, each with its own node daemon\n"
-    "  --cpus C    CPUs of each node      --mem M   memory of each (4G, 512M)      --gres G   its generic resources\n"
-    "  --state DIR where the cluster lives (else $REMUDA_STATE, else /var/lib/remuda for root, ~/.local/state/remuda for users)\n";
+static const char usage[] = "Usage: remuda up [--state DIR] [--name CLUSTER] [--nodes N] [--cpus C] [--mem "
+                            "M] [--gres gpu:v100:2] [-q]\n"
+                            "  Starts a cluster on this machine, or what of it does not run. Without "
+                            "--nodes: this machine as it is.\n"
+                            "  --nodes N   N virtual nodes on this machine, each with its own node daemon\n"
+                            "  --cpus C    CPUs of each node      --mem M   memory of each (4G, 512M)      "
+                            "--gres G   its generic resources\n"
+                            "  --state DIR where the cluster lives (else $REMUDA_STATE, else /var/lib/remuda "
+                            "for root, ~/.local/state/remuda for users)\n";
 
 static const char *option_value(int argc, char **argv, int *i, const char *name, struct err *ret_err)
 {
@@ -67,7 +70,8 @@ static bool number_take(const char *what, const char *text, int64_t max, int64_t
 {
     if (text_to_i64(text, 1, max, ret))
         return true;
-    return err_set(ret_err, ERR_INVALID, "%s must be a number from 1 to %lld, not \"%s\"", what, (long long) max, text);
+    return err_set(ret_err, ERR_INVALID, "%s must be a number from 1 to %lld, not \"%s\"", what,
+                   (long long)max, text);
 }
 
 static bool shape_option(struct up_options *o, int argc, char **argv, int *i, struct err *ret_err)
@@ -79,7 +83,8 @@ static bool shape_option(struct up_options *o, int argc, char **argv, int *i, st
     if ((value = option_value(argc, argv, i, "--cpus", ret_err)))
         return number_take("--cpus", value, LIMIT_CPUS_PER_NODE, &o->cpus, ret_err);
     if ((value = option_value(argc, argv, i, "--mem", ret_err)))
-        return size_parse_mib(value, &o->mem_mib, ret_err) && (o->mem_mib > 0 || err_set(ret_err, ERR_INVALID, "--mem must be more than 0"));
+        return size_parse_mib(value, &o->mem_mib, ret_err) &&
+               (o->mem_mib > 0 || err_set(ret_err, ERR_INVALID, "--mem must be more than 0"));
     if ((value = option_value(argc, argv, i, "--gres", ret_err))) {
         struct arena *a = arena_new();
         bool ok = gres_parse(value, a, &gres, ret_err);
@@ -109,7 +114,8 @@ static bool options_read(int argc, char **argv, struct up_options *o, struct err
         } else if (ret_err->code) {
             return false;
         } else {
-            return err_set(ret_err, ERR_INVALID, "unknown word \"%s\"; `remuda up --help` lists the options", argv[i]);
+            return err_set(ret_err, ERR_INVALID, "unknown word \"%s\"; `remuda up --help` lists the options",
+                           argv[i]);
         }
     }
     return true;
@@ -127,7 +133,8 @@ static bool machine_line(struct arena *a, const char **ret_line, struct err *ret
     if (from && pclose(from) != 0)
         ok = false;
     if (!ok)
-        return err_set(ret_err, ERR_INTERNAL, "%s node --print-config did not describe this machine", program);
+        return err_set(ret_err, ERR_INTERNAL, "%s node --print-config did not describe this machine",
+                       program);
     line[strcspn(line, "\n")] = '\0';
     *ret_line = arena_strdup(a, line);
     return true;
@@ -143,7 +150,8 @@ static const char *line_value(const char *line, const char *key, struct arena *a
     return arena_strndup(a, at, strcspn(at, " "));
 }
 
-static bool node_lines(const struct up_options *o, struct arena *a, const char **ret_line, const char **ret_names, struct err *ret_err)
+static bool node_lines(const struct up_options *o, struct arena *a, const char **ret_line,
+                       const char **ret_names, struct err *ret_err)
 {
     const char *machine;
     if (!machine_line(a, &machine, ret_err))
@@ -159,14 +167,16 @@ static bool node_lines(const struct up_options *o, struct arena *a, const char *
     int64_t memory = o->mem_mib;
     if (!memory && mem && text_to_i64(mem, 1, INT64_MAX, &memory))
         memory = memory / count > 0 ? memory / count : 1;
-    *ret_names = count == 1 ? "node1" : arena_printf(a, "node[1-%lld]", (long long) count);
-    *ret_line = arena_printf(a, "NodeName=%s CPUs=%s RealMemory=%lld%s%s Virtual=YES State=UNKNOWN", *ret_names,
-                             o->cpus ? arena_printf(a, "%lld", (long long) o->cpus) : (cpus ? cpus : "1"), (long long) memory,
-                             o->gres ? " Gres=" : "", o->gres ? o->gres : "");
+    *ret_names = count == 1 ? "node1" : arena_printf(a, "node[1-%lld]", (long long)count);
+    *ret_line =
+        arena_printf(a, "NodeName=%s CPUs=%s RealMemory=%lld%s%s Virtual=YES State=UNKNOWN", *ret_names,
+                     o->cpus ? arena_printf(a, "%lld", (long long)o->cpus) : (cpus ? cpus : "1"),
+                     (long long)memory, o->gres ? " Gres=" : "", o->gres ? o->gres : "");
     return true;
 }
 
-static const char conf_mark[] = "# Written by `remuda up`. Yours to edit: slurm.conf's grammar; `scontrol reconfigure` reads it again.\n";
+static const char conf_mark[] =
+    "# Written by `remuda up`. Yours to edit: slurm.conf's grammar; `scontrol reconfigure` reads it again.\n";
 
 static bool file_write(const char *path, const char *text, struct err *ret_err)
 {
@@ -198,7 +208,8 @@ static bool conf_ensure(const struct up_options *o, struct arena *a, struct err 
     if (!o->shape_given && !o->cluster_name)
         return true;
     return err_set(ret_err, ERR_EXISTS,
-                   "%s is there already: --nodes, --cpus, --mem, --gres and --name shape a new cluster. Edit that file and run `scontrol "
+                   "%s is there already: --nodes, --cpus, --mem, --gres and --name shape a new cluster. Edit "
+                   "that file and run `scontrol "
                    "reconfigure`, or choose another directory with --state",
                    path);
 }
@@ -261,28 +272,31 @@ static bool controller_start(const char *state_dir, struct arena *a, bool *ret_s
 {
     if (controller_answers(state_dir))
         return true;
-    char *argv[] = {(char *) (uintptr_t) program_sibling("remudad", a), "controller", "--state", (char *) (uintptr_t) state_dir, NULL};
+    char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a), "controller", "--state",
+                    (char *)(uintptr_t)state_dir, NULL};
     if (!daemon_start(argv, ret_err))
         return err_prefix(ret_err, "see %s", controller_log_path(state_dir, a));
     for (int waited = 0; !controller_answers(state_dir); waited += 20) {
         if (waited > START_TIMEOUT_MS)
-            return err_set(ret_err, ERR_UNAVAILABLE, "the controller does not answer; see %s", controller_log_path(state_dir, a));
+            return err_set(ret_err, ERR_UNAVAILABLE, "the controller does not answer; see %s",
+                           controller_log_path(state_dir, a));
         sleep_ms(20);
     }
     *ret_started = true;
     return true;
 }
 
-static bool node_start(const char *state_dir, const struct node *n, struct arena *a, bool *ret_started, struct err *ret_err)
+static bool node_start(const char *state_dir, const struct node *n, struct arena *a, bool *ret_started,
+                       struct err *ret_err)
 {
     if (program_daemon_pid(node_pid_path(state_dir, n->name, a)))
         return true;
-    char *argv[] = {(char *) (uintptr_t) program_sibling("remudad", a),
+    char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a),
                     "node",
                     "--state",
-                    (char *) (uintptr_t) state_dir,
+                    (char *)(uintptr_t)state_dir,
                     "--name",
-                    (char *) (uintptr_t) n->name,
+                    (char *)(uintptr_t)n->name,
                     n->is_virtual ? "--virtual" : NULL,
                     NULL};
     if (!daemon_start(argv, ret_err))
@@ -332,8 +346,8 @@ static struct node_count nodes_wait(const char *state_dir, size_t here, struct a
     return count;
 }
 
-static bool nodes_start(const struct up_options *o, const struct config *config, struct arena *a, size_t *ret_here, bool *ret_started,
-                        struct err *ret_err)
+static bool nodes_start(const struct up_options *o, const struct config *config, struct arena *a,
+                        size_t *ret_here, bool *ret_started, struct err *ret_err)
 {
     char hostname[256] = "";
     gethostname(hostname, sizeof hostname - 1);
@@ -347,7 +361,8 @@ static bool nodes_start(const struct up_options *o, const struct config *config,
     return true;
 }
 
-static void summary_print(const struct up_options *o, const struct config *config, const struct node_count *count, bool started, bool chosen, struct arena *a)
+static void summary_print(const struct up_options *o, const struct config *config,
+                          const struct node_count *count, bool started, bool chosen, struct arena *a)
 {
     for (size_t i = 0; i < config->nwarnings; i++)
         fprintf(stderr, "remuda: warning: %s\n", config->warning[i]);
@@ -355,9 +370,11 @@ static void summary_print(const struct up_options *o, const struct config *confi
         fprintf(stderr, "remuda: warning: %s\n", count->complaint);
     if (o->quiet)
         return;
-    printf("Cluster \"%s\" %s: %zu of %zu node%s ready. State in %s\n", config->settings.cluster_name, started ? "is up" : "was up already",
-           count->ready, count->all, count->all == 1 ? "" : "s", o->state_dir);
-    printf("To use it here:  eval \"$(%s/remuda env%s%s)\"\n", program_dir(a), chosen ? " --state " : "", chosen ? o->state_dir : "");
+    printf("Cluster \"%s\" %s: %zu of %zu node%s ready. State in %s\n", config->settings.cluster_name,
+           started ? "is up" : "was up already", count->ready, count->all, count->all == 1 ? "" : "s",
+           o->state_dir);
+    printf("To use it here:  eval \"$(%s/remuda env%s%s)\"\n", program_dir(a), chosen ? " --state " : "",
+           chosen ? o->state_dir : "");
 }
 
 static bool up(struct up_options *o, struct arena *a, struct err *ret_err)
@@ -368,7 +385,8 @@ static bool up(struct up_options *o, struct arena *a, struct err *ret_err)
     bool chosen = o->state_dir != NULL;
     o->state_dir = state_dir_own(o->state_dir, a);
     mode_t mode = geteuid() == 0 ? 0755 : 0700;
-    if (!dir_make(o->state_dir, mode, ret_err) || !dir_make(arena_printf(a, "%s/log", o->state_dir), mode, ret_err) ||
+    if (!dir_make(o->state_dir, mode, ret_err) ||
+        !dir_make(arena_printf(a, "%s/log", o->state_dir), mode, ret_err) ||
         !dir_make(arena_printf(a, "%s/nodes", o->state_dir), 0755, ret_err))
         return false;
     char *full = realpath(o->state_dir, NULL);
@@ -377,13 +395,15 @@ static bool up(struct up_options *o, struct arena *a, struct err *ret_err)
     free(full);
     if (!conf_ensure(o, a, ret_err) || !cluster_conf_read(o->state_dir, &config, ret_err))
         return false;
-    bool ok = controller_start(o->state_dir, a, &started, ret_err) && nodes_start(o, &config, a, &here, &started, ret_err);
+    bool ok = controller_start(o->state_dir, a, &started, ret_err) &&
+              nodes_start(o, &config, a, &here, &started, ret_err);
     if (ok) {
         struct node_count count = nodes_wait(o->state_dir, here, a);
         summary_print(o, &config, &count, started, chosen, a);
         if (count.ready < here)
-            ok = err_set(ret_err, ERR_UNAVAILABLE, "%zu of this machine's %zu nodes have not reported; see %s/log", here - count.ready, here,
-                         o->state_dir);
+            ok = err_set(ret_err, ERR_UNAVAILABLE,
+                         "%zu of this machine's %zu nodes have not reported; see %s/log", here - count.ready,
+                         here, o->state_dir);
     }
     config_done(&config);
     return ok;

@@ -6,8 +6,8 @@
 
 int cmd_version(int argc, char **argv)
 {
-    (void) argc;
-    (void) argv;
+    (void)argc;
+    (void)argv;
     printf("remuda %s (commands as %s)\n", REMUDA_VERSION, SLURM_VERSION_TEXT);
     return 0;
 }

@@ -72,7 +72,8 @@ static void all_add(const struct column_table *t, struct format *f)
 }
 
 /* One piece after a '%': [[.]size]letter[suffix] */
-static bool short_piece(const struct column_table *t, const char *piece, struct arena *a, struct format *f, struct err *ret_err)
+static bool short_piece(const struct column_table *t, const char *piece, struct arena *a, struct format *f,
+                        struct err *ret_err)
 {
     struct format_item item = {0};
     const char *at = piece;
@@ -80,7 +81,7 @@ static bool short_piece(const struct column_table *t, const char *piece, struct 
         item.right = true;
         at++;
     }
-    for (; isdigit((unsigned char) *at); at++)
+    for (; isdigit((unsigned char)*at); at++)
         if (item.width < 100000)
             item.width = item.width * 10 + (*at - '0');
     if (text_starts(at, "all")) {
@@ -89,17 +90,19 @@ static bool short_piece(const struct column_table *t, const char *piece, struct 
     }
     item.column = *at ? column_by_letter(t, *at) : NULL;
     if (!item.column)
-        return err_set(ret_err, ERR_INVALID, "Invalid %s format specification: %c", t->record, *at ? *at : '%');
+        return err_set(ret_err, ERR_INVALID, "Invalid %s format specification: %c", t->record,
+                       *at ? *at : '%');
     item.suffix = arena_strdup(a, at + 1);
     vec_push(&f->item, item);
     return true;
 }
 
-bool format_parse_short(const struct column_table *t, const char *text, struct arena *a, struct format *ret, struct err *ret_err)
+bool format_parse_short(const struct column_table *t, const char *text, struct arena *a, struct format *ret,
+                        struct err *ret_err)
 {
     *ret = (struct format){0};
     const char *first = strchr(text, '%');
-    ret->prefix = arena_strndup(a, text, first ? (size_t) (first - text) : strlen(text));
+    ret->prefix = arena_strndup(a, text, first ? (size_t)(first - text) : strlen(text));
     for (const char *at = first; at && *at;) {
         at += strspn(at, "%");
         size_t len = strcspn(at, "%");
@@ -113,21 +116,22 @@ bool format_parse_short(const struct column_table *t, const char *text, struct a
 }
 
 /* name[:[.][size][suffix]] */
-static bool long_piece(const struct column_table *t, const char *piece, struct arena *a, struct format *f, struct err *ret_err)
+static bool long_piece(const struct column_table *t, const char *piece, struct arena *a, struct format *f,
+                       struct err *ret_err)
 {
     const char *colon = strchr(piece, ':');
-    const char *name = colon ? arena_strndup(a, piece, (size_t) (colon - piece)) : piece;
+    const char *name = colon ? arena_strndup(a, piece, (size_t)(colon - piece)) : piece;
     struct format_item item = {.column = column_by_name(t, name), .width = LONG_WIDTH, .suffix = ""};
     if (!item.column)
         return column_unknown(t, name, ret_err);
     if (colon) {
         const char *at = colon + 1;
-        if (*at == '.' && isdigit((unsigned char) at[1])) {
+        if (*at == '.' && isdigit((unsigned char)at[1])) {
             item.right = true;
             at++;
         }
         item.width = 0;
-        for (; isdigit((unsigned char) *at); at++)
+        for (; isdigit((unsigned char)*at); at++)
             if (item.width < 100000)
                 item.width = item.width * 10 + (*at - '0');
         item.suffix = at;
@@ -136,7 +140,8 @@ static bool long_piece(const struct column_table *t, const char *piece, struct a
     return true;
 }
 
-bool format_parse_long(const struct column_table *t, const char *text, struct arena *a, struct format *ret, struct err *ret_err)
+bool format_parse_long(const struct column_table *t, const char *text, struct arena *a, struct format *ret,
+                       struct err *ret_err)
 {
     struct span rest = span_of(text), piece;
     *ret = (struct format){0};
@@ -151,7 +156,8 @@ bool format_parse_long(const struct column_table *t, const char *text, struct ar
     return true;
 }
 
-bool format_parse_fields(const struct column_table *t, const char *text, struct arena *a, struct format *f, struct err *ret_err)
+bool format_parse_fields(const struct column_table *t, const char *text, struct arena *a, struct format *f,
+                         struct err *ret_err)
 {
     struct span rest = span_of(text), piece;
     while (span_next(&rest, ',', &piece)) {
@@ -160,16 +166,20 @@ bool format_parse_fields(const struct column_table *t, const char *text, struct 
             continue;
         const char *word = arena_strndup(a, piece.data, piece.len);
         const char *percent = strchr(word, '%');
-        const char *name = percent ? arena_strndup(a, word, (size_t) (percent - word)) : word;
+        const char *name = percent ? arena_strndup(a, word, (size_t)(percent - word)) : word;
         const struct column *column = column_by_prefix(t, name);
         int64_t width = 0;
         if (!column)
             return column_unknown(t, name, ret_err);
         width = column->width ? column->width : LONG_WIDTH;
         if (percent && percent[1] && !text_to_i64(percent + 1, -100000, 100000, &width))
-            return err_set(ret_err, ERR_INVALID, "\"%s\": after %% comes a width, as in %s%%20 or %s%%-20", word, name, name);
-        struct format_item item = {
-            .column = column, .width = (int) (width < 0 ? -width : width), .right = width > 0, .mark_cut = true, .suffix = " "};
+            return err_set(ret_err, ERR_INVALID, "\"%s\": after %% comes a width, as in %s%%20 or %s%%-20",
+                           word, name, name);
+        struct format_item item = {.column = column,
+                                   .width = (int)(width < 0 ? -width : width),
+                                   .right = width > 0,
+                                   .mark_cut = true,
+                                   .suffix = " "};
         vec_push(&f->item, item);
     }
     return true;
@@ -224,7 +234,7 @@ static size_t width_of(const char *text, size_t len)
 {
     size_t width = 0;
     for (size_t i = 0; i < len; i++)
-        width += ((unsigned char) text[i] & 0xc0) != 0x80;
+        width += ((unsigned char)text[i] & 0xc0) != 0x80;
     return width;
 }
 
@@ -233,14 +243,14 @@ static size_t bytes_of(const char *text, size_t len, size_t width)
 {
     size_t i = 0;
     for (; i < len; i++)
-        if (((unsigned char) text[i] & 0xc0) != 0x80 && width-- == 0)
+        if (((unsigned char)text[i] & 0xc0) != 0x80 && width-- == 0)
             break;
     return i;
 }
 
 void format_cell(const struct format_item *item, const char *text, size_t len, struct str *out)
 {
-    size_t want = (size_t) item->width, width = width_of(text, len);
+    size_t want = (size_t)item->width, width = width_of(text, len);
     if (!want || width == want) {
         str_addn(out, text, len);
     } else if (width > want) {

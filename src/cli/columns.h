@@ -22,7 +22,7 @@ struct cell_env {
     const char *time_format; /* SLURM_TIME_FORMAT, or NULL */
     char unit;               /* --units: one of KMGTP, 0 = as it fits */
     bool noconvert;
-    const void *more;        /* the command's own */
+    const void *more; /* the command's own */
 };
 
 struct column {
@@ -55,17 +55,21 @@ struct format {
 void format_done(struct format *f);
 
 /* "%[[.]size]type[suffix]…", with the rules of spec/clients.md edges 1 and 2. An unknown letter is an error that names it. */
-bool format_parse_short(const struct column_table *t, const char *text, struct arena *a, struct format *ret, struct err *ret_err);
+bool format_parse_short(const struct column_table *t, const char *text, struct arena *a, struct format *ret,
+                        struct err *ret_err);
 /* "name[:[.][size][suffix]],…", edge 3; names in any letter case; a trailing comma is fine. */
-bool format_parse_long(const struct column_table *t, const char *text, struct arena *a, struct format *ret, struct err *ret_err);
+bool format_parse_long(const struct column_table *t, const char *text, struct arena *a, struct format *ret,
+                       struct err *ret_err);
 /* "name[%[-]size],…": any letter case, prefixes resolve to the first column of the table that starts so. Adds to *f. */
-bool format_parse_fields(const struct column_table *t, const char *text, struct arena *a, struct format *f, struct err *ret_err);
+bool format_parse_fields(const struct column_table *t, const char *text, struct arena *a, struct format *f,
+                         struct err *ret_err);
 
 /* Names of the record fields that the items read, comma-separated, each once; what a query asks for. */
 const char *format_fields(const struct format *f, const char *always, struct arena *a);
 
 void format_print_header(const struct format *f, struct str *out);
-void format_print_row(const struct format *f, const struct cell_env *env, const void *record, struct str *out);
+void format_print_row(const struct format *f, const struct cell_env *env, const void *record,
+                      struct str *out);
 /* Pads or cuts a text to an item's width; appended. */
 void format_cell(const struct format_item *item, const char *text, size_t len, struct str *out);
 

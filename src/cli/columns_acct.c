@@ -8,65 +8,65 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CELL(name)                                                                                       \
-    static void name##_print(const struct cell_env *env, const struct acct_row *row, struct str *out);   \
-    static void cell_##name(const struct cell_env *env, const void *record, struct str *out)             \
-    {                                                                                                    \
-        name##_print(env, record, out);                                                                  \
-    }                                                                                                    \
+#define CELL(name)                                                                                           \
+    static void name##_print(const struct cell_env *env, const struct acct_row *row, struct str *out);       \
+    static void cell_##name(const struct cell_env *env, const void *record, struct str *out)                 \
+    {                                                                                                        \
+        name##_print(env, record, out);                                                                      \
+    }                                                                                                        \
     static void name##_print(const struct cell_env *env, const struct acct_row *row, struct str *out)
 /* Of the job, on its steps' lines too. */
-#define JOB_TEXT(name, expression)              \
-    CELL(name)                                  \
-    {                                           \
-        const struct job *j = row->job;         \
-        (void) env;                             \
-        cell_text(expression, "", out);         \
+#define JOB_TEXT(name, expression)                                                                           \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        const struct job *j = row->job;                                                                      \
+        (void)env;                                                                                           \
+        cell_text(expression, "", out);                                                                      \
     }
 /* Of the job; empty on the lines of its steps. */
-#define OWN_TEXT(name, expression)                             \
-    CELL(name)                                                 \
-    {                                                          \
-        const struct job *j = row->job;                        \
-        (void) env;                                            \
-        cell_text(row->step ? "" : (expression), "", out);     \
+#define OWN_TEXT(name, expression)                                                                           \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        const struct job *j = row->job;                                                                      \
+        (void)env;                                                                                           \
+        cell_text(row->step ? "" : (expression), "", out);                                                   \
     }
-#define OWN_NUMBER(name, expression)                           \
-    CELL(name)                                                 \
-    {                                                          \
-        const struct job *j = row->job;                        \
-        (void) env;                                            \
-        if (!row->step)                                        \
-            str_add_i64(out, (int64_t) (expression));          \
+#define OWN_NUMBER(name, expression)                                                                         \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        const struct job *j = row->job;                                                                      \
+        (void)env;                                                                                           \
+        if (!row->step)                                                                                      \
+            str_add_i64(out, (int64_t)(expression));                                                         \
     }
 /* Of a step; empty on the job's line. */
-#define STEP_BYTES(name, member)                                            \
-    CELL(name)                                                              \
-    {                                                                       \
-        if (row->step)                                                      \
-            bytes_add(env, row->step->member, out);                         \
+#define STEP_BYTES(name, member)                                                                             \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        if (row->step)                                                                                       \
+            bytes_add(env, row->step->member, out);                                                          \
     }
-#define STEP_NUMBER(name, member)                      \
-    CELL(name)                                         \
-    {                                                  \
-        (void) env;                                    \
-        if (row->step)                                 \
-            str_add_i64(out, row->step->member);       \
+#define STEP_NUMBER(name, member)                                                                            \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        (void)env;                                                                                           \
+        if (row->step)                                                                                       \
+            str_add_i64(out, row->step->member);                                                             \
     }
-#define STEP_TEXT(name, expression)                    \
-    CELL(name)                                         \
-    {                                                  \
-        const struct step *s = row->step;              \
-        (void) env;                                    \
-        if (s)                                         \
-            str_add(out, expression);                  \
+#define STEP_TEXT(name, expression)                                                                          \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        const struct step *s = row->step;                                                                    \
+        (void)env;                                                                                           \
+        if (s)                                                                                               \
+            str_add(out, expression);                                                                        \
     }
-#define STEP_CPU(name, member)                         \
-    CELL(name)                                         \
-    {                                                  \
-        (void) env;                                    \
-        if (row->step)                                 \
-            cpu_add(row->step->member, out);           \
+#define STEP_CPU(name, member)                                                                               \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        (void)env;                                                                                           \
+        if (row->step)                                                                                       \
+            cpu_add(row->step->member, out);                                                                 \
     }
 
 static void bytes_add(const struct cell_env *env, int64_t bytes, struct str *out)
@@ -80,7 +80,7 @@ static void bytes_add(const struct cell_env *env, int64_t bytes, struct str *out
 static void mib_add(const struct cell_env *env, int64_t mib, struct str *out)
 {
     if (env->noconvert && !env->unit)
-        str_addf(out, "%lldM", (long long) mib);
+        str_addf(out, "%lldM", (long long)mib);
     else
         size_format_mib(mib, env->unit, out);
 }
@@ -91,7 +91,8 @@ static void cpu_add(int64_t us, struct str *out)
     if (us >= USEC_PER_HOUR)
         duration_format(us, out);
     else
-        str_addf(out, "%02d:%02d.%03d", (int) (us / USEC_PER_MIN), (int) (us / USEC_PER_SEC % 60), (int) (us / 1000 % 1000));
+        str_addf(out, "%02d:%02d.%03d", (int)(us / USEC_PER_MIN), (int)(us / USEC_PER_SEC % 60),
+                 (int)(us / 1000 % 1000));
 }
 
 static int64_t clip(int64_t us, int64_t low, int64_t high)
@@ -123,7 +124,8 @@ static int64_t end_of(const struct acct_row *row)
 
 int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row)
 {
-    int64_t start = truncated(env, start_of(row)), end = truncated(env, end_of(row) ? end_of(row) : env->now_us);
+    int64_t start = truncated(env, start_of(row)),
+            end = truncated(env, end_of(row) ? end_of(row) : env->now_us);
     int64_t suspended = row->step ? row->step->suspended_us : row->job->suspended_us;
     /* Whole seconds, so that Elapsed is the difference of Start and End as they are shown. */
     int64_t elapsed = start ? end / USEC_PER_SEC - start / USEC_PER_SEC - suspended / USEC_PER_SEC : 0;
@@ -133,9 +135,9 @@ int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row)
 enum job_state acct_state(const struct acct_row *row)
 {
     if (row->step)
-        return (enum job_state) row->step->state;
+        return (enum job_state)row->step->state;
     bool ending = row->job->state == JOB_COMPLETING;
-    return (enum job_state) (ending ? row->job->end_state : row->job->state);
+    return (enum job_state)(ending ? row->job->end_state : row->job->state);
 }
 
 static int32_t cpus_of(const struct acct_row *row)
@@ -188,19 +190,19 @@ STEP_CPU(min_cpu, min_cpu_us)
 
 CELL(alloc_cpus)
 {
-    (void) env;
+    (void)env;
     str_add_i64(out, cpus_of(row));
 }
 
 CELL(alloc_nodes)
 {
-    (void) env;
+    (void)env;
     str_add_i64(out, row->step ? row->step->node_count : row->job->alloc_nodes);
 }
 
 CELL(alloc_tres)
 {
-    (void) env;
+    (void)env;
     if (!row->step && row->job->alloc_nodes) {
         job_cell_tres(row->job, out);
     } else if (row->step) {
@@ -218,7 +220,7 @@ CELL(alloc_tres)
 
 CELL(req_tres)
 {
-    (void) env;
+    (void)env;
     if (row->step)
         return;
     struct job asked = *row->job; /* what was asked, not what was given */
@@ -245,7 +247,7 @@ CELL(cpu_time_raw)
 
 CELL(db_index)
 {
-    (void) env;
+    (void)env;
     if (!row->step)
         str_add_u64(out, row->job->id);
 }
@@ -257,14 +259,14 @@ static void exit_add(int32_t status, struct str *out)
 
 CELL(derived_exit)
 {
-    (void) env;
+    (void)env;
     if (!row->step)
         exit_add(row->job->derived_exit_status, out);
 }
 
 CELL(exit_code)
 {
-    (void) env;
+    (void)env;
     exit_add(row->step ? row->step->exit_status : row->job->exit_status, out);
 }
 
@@ -300,14 +302,14 @@ CELL(end)
 
 CELL(flags)
 {
-    (void) env;
+    (void)env;
     if (!row->step)
         str_add(out, row->job->start_us ? "SchedMain" : "");
 }
 
 CELL(job_id)
 {
-    (void) env;
+    (void)env;
     job_label(row->job, out);
     if (row->step) {
         str_addc(out, '.');
@@ -317,7 +319,7 @@ CELL(job_id)
 
 CELL(job_id_raw)
 {
-    (void) env;
+    (void)env;
     str_add_u64(out, row->job->id);
     if (row->step) {
         str_addc(out, '.');
@@ -327,13 +329,13 @@ CELL(job_id_raw)
 
 CELL(job_name)
 {
-    (void) env;
+    (void)env;
     cell_text(row->step ? row->step->step_name : row->job->spec.name, "", out);
 }
 
 CELL(node_list)
 {
-    (void) env;
+    (void)env;
     cell_text(row->step ? row->step->nodes : row->job->nodes, "None assigned", out);
 }
 
@@ -379,7 +381,7 @@ CELL(req_mem)
 /* "CANCELLED by UID" when somebody did it. */
 CELL(state)
 {
-    (void) env;
+    (void)env;
     str_add(out, enum_name(&job_state_names, acct_state(row)));
     if (!row->step && acct_state(row) == JOB_CANCELLED && row->job->killed_by_uid_plus1)
         str_addf(out, " by %u", row->job->killed_by_uid_plus1 - 1);
@@ -387,52 +389,55 @@ CELL(state)
 
 CELL(std_err)
 {
-    (void) env;
+    (void)env;
     if (!row->step && row->job->spec.batch)
-        cell_text(text_empty(row->job->spec.std_err) ? row->job->spec.std_out : row->job->spec.std_err, "slurm-%j.out", out);
+        cell_text(text_empty(row->job->spec.std_err) ? row->job->spec.std_out : row->job->spec.std_err,
+                  "slurm-%j.out", out);
 }
 
 CELL(std_in)
 {
-    (void) env;
+    (void)env;
     if (!row->step && row->job->spec.batch)
         cell_text(row->job->spec.std_in, "/dev/null", out);
 }
 
 CELL(std_out)
 {
-    (void) env;
+    (void)env;
     if (!row->step && row->job->spec.batch)
         job_cell_path(row->job, row->job->spec.std_out, out);
 }
 
 CELL(suspended)
 {
-    (void) env;
+    (void)env;
     duration_format(row->step ? row->step->suspended_us : row->job->suspended_us, out);
 }
 
 CELL(system_cpu)
 {
-    (void) env;
+    (void)env;
     cpu_add(row->step ? row->step->cpu_system_us : row->job->cpu_system_us, out);
 }
 
 CELL(user_cpu)
 {
-    (void) env;
+    (void)env;
     cpu_add(row->step ? row->step->cpu_user_us : row->job->cpu_user_us, out);
 }
 
 CELL(total_cpu)
 {
-    (void) env;
-    cpu_add(row->step ? row->step->cpu_user_us + row->step->cpu_system_us : row->job->cpu_user_us + row->job->cpu_system_us, out);
+    (void)env;
+    cpu_add(row->step ? row->step->cpu_user_us + row->step->cpu_system_us
+                      : row->job->cpu_user_us + row->job->cpu_system_us,
+            out);
 }
 
 CELL(time_limit)
 {
-    (void) env;
+    (void)env;
     int64_t limit = job_limit_us(row->job);
     if (!row->step)
         duration_format(limit ? limit : TIME_UNLIMITED, out);
@@ -440,7 +445,7 @@ CELL(time_limit)
 
 CELL(time_limit_raw)
 {
-    (void) env;
+    (void)env;
     int64_t limit = job_limit_us(row->job);
     if (row->step)
         return;
@@ -453,49 +458,49 @@ CELL(time_limit_raw)
 /* "cpu=00:00:04,mem=12K,…" of a step. */
 CELL(usage_in)
 {
-    (void) env;
+    (void)env;
     const struct step *s = row->step;
     if (!s)
         return;
     str_add(out, "cpu=");
     duration_format(s->cpu_user_us + s->cpu_system_us, out);
-    str_addf(out, ",fs/disk=%lld,mem=", (long long) s->read_max_bytes);
+    str_addf(out, ",fs/disk=%lld,mem=", (long long)s->read_max_bytes);
     size_format_bytes(s->max_rss_bytes, 0, out);
-    str_addf(out, ",pages=%lld,vmem=", (long long) s->max_pages);
+    str_addf(out, ",pages=%lld,vmem=", (long long)s->max_pages);
     size_format_bytes(s->max_vm_bytes, 0, out);
 }
 
 CELL(usage_out)
 {
-    (void) env;
+    (void)env;
     if (row->step)
-        str_addf(out, "fs/disk=%lld", (long long) row->step->write_max_bytes);
+        str_addf(out, "fs/disk=%lld", (long long)row->step->write_max_bytes);
 }
 
 CELL(gres)
 {
-    (void) env;
+    (void)env;
     cell_text(row->step ? row->step->gres : row->job->alloc_gres, "", out);
 }
 
 CELL(req_gres)
 {
-    (void) env;
+    (void)env;
     cell_text(row->step ? "" : row->job->spec.req.gres, "", out);
 }
 
 CELL(zero)
 {
-    (void) env;
-    (void) row;
+    (void)env;
+    (void)row;
     str_addc(out, '0');
 }
 
 CELL(empty)
 {
-    (void) env;
-    (void) row;
-    (void) out;
+    (void)env;
+    (void)row;
+    (void)out;
 }
 
 static const struct column columns[] = {

@@ -12,7 +12,8 @@ struct acct_row {
 };
 
 extern const struct column_table acct_columns;
-extern const size_t acct_columns_listed; /* so many are shown by --helpformat; the rest are old names that still work */
+extern const size_t
+    acct_columns_listed; /* so many are shown by --helpformat; the rest are old names that still work */
 
 /* cell_env.more of this table. */
 struct acct_env {

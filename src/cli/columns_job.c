@@ -8,45 +8,45 @@
 #include <string.h>
 
 /* A cell over a job, and its adapter to the table's signature. */
-#define CELL(name)                                                                                     \
-    static void name##_print(const struct cell_env *env, const struct job *j, struct str *out);        \
-    static void cell_##name(const struct cell_env *env, const void *record, struct str *out)           \
-    {                                                                                                  \
-        name##_print(env, record, out);                                                                \
-    }                                                                                                  \
+#define CELL(name)                                                                                           \
+    static void name##_print(const struct cell_env *env, const struct job *j, struct str *out);              \
+    static void cell_##name(const struct cell_env *env, const void *record, struct str *out)                 \
+    {                                                                                                        \
+        name##_print(env, record, out);                                                                      \
+    }                                                                                                        \
     static void name##_print(const struct cell_env *env, const struct job *j, struct str *out)
-#define TEXT_CELL(name, expression, if_empty) \
-    CELL(name)                                \
-    {                                         \
-        (void) env;                           \
-        cell_text(expression, if_empty, out); \
+#define TEXT_CELL(name, expression, if_empty)                                                                \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        (void)env;                                                                                           \
+        cell_text(expression, if_empty, out);                                                                \
     }
-#define NUMBER_CELL(name, expression)      \
-    CELL(name)                             \
-    {                                      \
-        (void) env;                        \
-        str_add_i64(out, (int64_t) (expression)); \
+#define NUMBER_CELL(name, expression)                                                                        \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        (void)env;                                                                                           \
+        str_add_i64(out, (int64_t)(expression));                                                             \
     }
-#define YES_CELL(name, expression, yes, no)       \
-    CELL(name)                                    \
-    {                                             \
-        (void) env;                               \
-        str_add(out, (expression) ? (yes) : (no)); \
+#define YES_CELL(name, expression, yes, no)                                                                  \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        (void)env;                                                                                           \
+        str_add(out, (expression) ? (yes) : (no));                                                           \
     }
 /* "*" where nothing was asked. */
-#define STAR_CELL(name, expression)   \
-    CELL(name)                        \
-    {                                 \
-        (void) env;                   \
-        if (expression)               \
-            str_add_i64(out, expression); \
-        else                          \
-            str_addc(out, '*');       \
+#define STAR_CELL(name, expression)                                                                          \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        (void)env;                                                                                           \
+        if (expression)                                                                                      \
+            str_add_i64(out, expression);                                                                    \
+        else                                                                                                 \
+            str_addc(out, '*');                                                                              \
     }
-#define TIME_CELL(name, expression, if_zero)    \
-    CELL(name)                                  \
-    {                                           \
-        cell_time(env, expression, if_zero, out); \
+#define TIME_CELL(name, expression, if_zero)                                                                 \
+    CELL(name)                                                                                               \
+    {                                                                                                        \
+        cell_time(env, expression, if_zero, out);                                                            \
     }
 
 TEXT_CELL(account, j->spec.req.account, "(null)")
@@ -75,7 +75,9 @@ TEXT_CELL(group, j->group_name, "(null)")
 NUMBER_CELL(id, j->id)
 TEXT_CELL(licenses, j->spec.req.licenses, "(null)")
 NUMBER_CELL(max_nodes, j->spec.req.max_nodes)
-NUMBER_CELL(min_cpus, j->spec.req.min_cpus_per_node ? j->spec.req.min_cpus_per_node : (j->spec.req.cpus_per_task ? j->spec.req.cpus_per_task : 1))
+NUMBER_CELL(min_cpus, j->spec.req.min_cpus_per_node
+                          ? j->spec.req.min_cpus_per_node
+                          : (j->spec.req.cpus_per_task ? j->spec.req.cpus_per_task : 1))
 TEXT_CELL(name, j->spec.name, "(null)")
 NUMBER_CELL(nice, j->spec.nice)
 TEXT_CELL(node_list, j->nodes, "")
@@ -117,13 +119,13 @@ TEXT_CELL(het_set, j->het_set, "N/A")
 
 CELL(label)
 {
-    (void) env;
+    (void)env;
     job_label(j, out);
 }
 
 CELL(het_id)
 {
-    (void) env;
+    (void)env;
     if (j->het_job_id)
         str_add_u64(out, j->het_job_id);
     else
@@ -132,7 +134,7 @@ CELL(het_id)
 
 CELL(het_offset)
 {
-    (void) env;
+    (void)env;
     if (j->het_job_id)
         str_add_u64(out, j->het_offset);
     else
@@ -141,7 +143,7 @@ CELL(het_offset)
 
 CELL(array_task)
 {
-    (void) env;
+    (void)env;
     if (j->array_task_id != NO_TASK && j->array_job_id)
         str_add_u64(out, j->array_task_id);
     else if (!text_empty(j->array_pending))
@@ -152,7 +154,7 @@ CELL(array_task)
 
 CELL(core_spec)
 {
-    (void) env;
+    (void)env;
     if (j->spec.req.core_spec)
         str_add_i64(out, j->spec.req.core_spec - 1);
     else
@@ -161,19 +163,19 @@ CELL(core_spec)
 
 CELL(delay_boot)
 {
-    (void) env;
+    (void)env;
     duration_format(j->spec.delay_boot_us, out);
 }
 
 CELL(memory)
 {
-    (void) env;
+    (void)env;
     job_cell_memory(j, out);
 }
 
 CELL(oversubscribe)
 {
-    (void) env;
+    (void)env;
     if (j->spec.req.exclusive == EXCLUSIVE_NODE || j->spec.req.exclusive == EXCLUSIVE_TOPO)
         str_add(out, "NO");
     else if (j->spec.req.exclusive == EXCLUSIVE_USER)
@@ -193,16 +195,16 @@ CELL(pending_time)
 /* Between 0 and 1, as %p and Priority have it: the 64-bit priority as a part of 2^32. */
 CELL(priority)
 {
-    (void) env;
+    (void)env;
     char text[32];
-    snprintf(text, sizeof text, "%.14f", (double) j->priority / 4294967296.0);
+    snprintf(text, sizeof text, "%.14f", (double)j->priority / 4294967296.0);
     str_add(out, text);
 }
 
 /* The nodes of a running job, else the reason in parentheses. */
 CELL(reason_list)
 {
-    (void) env;
+    (void)env;
     if (j->state == JOB_PENDING || text_empty(j->nodes)) {
         str_addc(out, '(');
         str_add(out, enum_name(&job_reason_names, j->reason));
@@ -223,19 +225,19 @@ CELL(sct)
 
 CELL(std_err)
 {
-    (void) env;
+    (void)env;
     job_cell_path(j, text_empty(j->spec.std_err) ? j->spec.std_out : j->spec.std_err, out);
 }
 
 CELL(std_in)
 {
-    (void) env;
+    (void)env;
     job_cell_path(j, text_empty(j->spec.std_in) ? "/dev/null" : j->spec.std_in, out);
 }
 
 CELL(std_out)
 {
-    (void) env;
+    (void)env;
     job_cell_path(j, j->spec.std_out, out);
 }
 
@@ -246,7 +248,7 @@ CELL(time_used)
 
 CELL(time_limit)
 {
-    (void) env;
+    (void)env;
     int64_t limit = job_limit_us(j);
     if (limit)
         duration_format_short(limit, out);
@@ -267,19 +269,19 @@ CELL(time_left)
 
 CELL(time_min)
 {
-    (void) env;
+    (void)env;
     duration_format(j->spec.req.time_min_us, out);
 }
 
 CELL(tres_alloc)
 {
-    (void) env;
+    (void)env;
     job_cell_tres(j, out);
 }
 
 CELL(tres_per_node)
 {
-    (void) env;
+    (void)env;
     const struct job_request *r = &j->spec.req;
     if (!text_empty(r->gres))
         str_addf(out, "gres:%s", r->gres);
@@ -291,22 +293,22 @@ CELL(tres_per_node)
 
 CELL(wait_switch)
 {
-    (void) env;
+    (void)env;
     str_add_i64(out, j->spec.req.switches_wait_us / USEC_PER_SEC);
 }
 
 CELL(nothing)
 {
-    (void) env;
-    (void) j;
+    (void)env;
+    (void)j;
     str_add(out, "N/A");
 }
 
 CELL(empty)
 {
-    (void) env;
-    (void) j;
-    (void) out;
+    (void)env;
+    (void)j;
+    (void)out;
 }
 
 /* Fields that several cells read. */
@@ -320,121 +322,121 @@ CELL(empty)
 #define F_TRES   F_CPUS "," F_MEMORY ",alloc_gres,gpus,gpus_per_node,gpus_per_task,gres"
 
 /* X(long name, letter, header, cell, fields read) */
-#define JOB_COLUMNS(X)                                                                     \
-    X("Account", 'a', "ACCOUNT", account, "account")                                       \
-    X("AccrueTime", 0, "ACCRUE_TIME", eligible, "eligible_us")                             \
-    X("admin_comment", 0, "ADMIN_COMMENT", admin_comment, "admin_comment")                 \
-    X("AllocNodes", 0, "ALLOC_NODES", alloc_host, "alloc_host")                            \
-    X("AllocSID", 0, "ALLOC_SID", nothing, "id")                                           \
-    X("JobID", 'A', "JOBID", id, "id")                                                     \
-    X("ArrayJobID", 'F', "ARRAY_JOB_ID", array_job_id, "id,array_job_id")                  \
-    X("ArrayTaskID", 'K', "ARRAY_TASK_ID", array_task, F_LABEL)                            \
-    X("AssocID", 0, "ASSOC_ID", nothing, "id")                                             \
-    X("BatchFlag", 0, "BATCH_FLAG", batch_flag, "batch")                                   \
-    X("BatchHost", 'B', "EXEC_HOST", batch_host, "batch_host")                             \
-    X("BoardsPerNode", 0, "BOARDS_PER_NODE", nothing, "id")                                \
-    X("BurstBuffer", 0, "BURST_BUFFER", empty, "id")                                       \
-    X("BurstBufferState", 0, "BURST_BUFFER_STATE", empty, "id")                            \
-    X("Cluster", 0, "CLUSTER", nothing, "id")                                              \
-    X("ClusterFeature", 0, "CLUSTER_FEATURES", nothing, "id")                              \
-    X("Command", 'o', "COMMAND", command, "command")                                       \
-    X("Comment", 'k', "COMMENT", comment, "comment")                                       \
-    X("Container", 0, "CONTAINER", container, "container")                                 \
-    X("ContainerID", 0, "CONTAINER_ID", empty, "id")                                       \
-    X("Contiguous", 'O', "CONTIGUOUS", contiguous, "contiguous")                           \
-    X("Cores", 'I', "CORES_PER_SOCKET", cores, "cores_per_socket")                         \
-    X("CoreSpec", 'X', "CORE_SPEC", core_spec, "core_spec")                                \
-    X("CPUFreq", 0, "CPUS_FREQ", nothing, "id")                                            \
-    X("cpus-per-task", 0, "CPUS_PER_TASK", cpus_per_task, "cpus_per_task")                 \
-    X("cpus-per-tres", 0, "CPUS_PER_TRES", nothing, "id")                                  \
-    X("Deadline", 0, "DEADLINE", deadline, "deadline_us")                                  \
-    X("DelayBoot", 0, "DELAY_BOOT", delay_boot, "delay_boot_us")                           \
-    X("Dependency", 'E', "DEPENDENCY", dependency, "dependency")                           \
-    X("DerivedEC", 0, "DERIVED_EC", derived_ec, "derived_exit_status")                     \
-    X("EligibleTime", 0, "ELIGIBLE_TIME", eligible, "eligible_us")                         \
-    X("EndTime", 'e', "END_TIME", end, "end_us")                                           \
-    X("exit_code", 0, "EXIT_CODE", exit_code, "exit_status")                               \
-    X("Feature", 'f', "FEATURES", feature, "constraint")                                   \
-    X("GroupID", 'G', "GROUP", group_id, "group_id")                                       \
-    X("GroupName", 'g', "GROUP", group, "group_name")                                      \
-    X("HetJobID", 0, "HET_JOB_ID", het_id, "het_job_id")                                   \
-    X("HetJobIDSet", 0, "HET_JOB_ID_SET", het_set, "het_set")                              \
-    X("HetJobOffset", 0, "HET_JOB_OFFSET", het_offset, "het_job_id,het_offset")            \
-    X("JobArrayID", 'i', "JOBID", label, F_LABEL)                                          \
-    X("LastSchedEval", 0, "LAST_SCHED_EVAL", evaluated, "evaluated_us")                    \
-    X("Licenses", 'W', "LICENSES", licenses, "licenses")                                   \
-    X("MaxCPUs", 0, "MAX_CPUS", nothing, "id")                                             \
-    X("MaxNodes", 0, "MAX_NODES", max_nodes, "max_nodes")                                  \
-    X("MCSLabel", 0, "MCSLABEL", nothing, "id")                                            \
-    X("mem-per-tres", 0, "MEM_PER_TRES", nothing, "id")                                    \
-    X("MinCpus", 'c', "MIN_CPUS", min_cpus, "min_cpus_per_node,cpus_per_task")             \
-    X("MinMemory", 'm', "MIN_MEMORY", memory, F_MEMORY)                                    \
-    X("MinTime", 0, "MIN_TIME", time_min, "time_min_us")                                   \
-    X("MinTmpDisk", 'd', "MIN_TMP_DISK", tmp_disk, "tmp_disk_mib")                         \
-    X("Name", 'j', "NAME", name, "name")                                                   \
-    X("Network", 0, "NETWORK", nothing, "id")                                              \
-    X("Nice", 'y', "NICE", nice, "nice")                                                   \
-    X("NodeList", 'N', "NODELIST", node_list, "nodes")                                     \
-    X("Nodes", 0, "NODES", num_nodes, F_NODES)                                             \
-    X("NTPerBoard", 0, "NTASKS_PER_BOARD", nothing, "id")                                  \
-    X("NTPerCore", 0, "NTASKS_PER_CORE", ntasks_per_core, "ntasks_per_core")               \
-    X("NTPerNode", 0, "NTASKS_PER_NODE", ntasks_per_node, "ntasks_per_node")               \
-    X("NTPerSocket", 0, "NTASKS_PER_SOCKET", ntasks_per_socket, "ntasks_per_socket")       \
-    X("NumCPUs", 'C', "CPUS", cpus, F_CPUS)                                                \
-    X("NumNodes", 'D', "NODES", num_nodes, F_NODES)                                        \
-    X("NumTasks", 0, "TASKS", num_tasks, F_CPUS)                                           \
-    X("Origin", 0, "ORIGIN", nothing, "id")                                                \
-    X("OriginRaw", 0, "ORIGIN_RAW", nothing, "id")                                         \
-    X("OverSubscribe", 'h', "OVER_SUBSCRIBE", oversubscribe, "exclusive,oversubscribe")    \
-    X("Partition", 'P', "PARTITION", partition, "partition,run_partition")                 \
-    X("PendingTime", 0, "PENDING_TIME", pending_time, "submit_us,start_us")                \
-    X("PreemptTime", 0, "PREEMPT_TIME", nothing, "id")                                     \
-    X("Prefer", 0, "PREFER", prefer, "prefer")                                             \
-    X("Priority", 'p', "PRIORITY", priority, "priority")                                   \
-    X("PriorityLong", 'Q', "PRIORITY", priority_long, "priority")                          \
-    X("Profile", 0, "PROFILE", profile, "profile")                                         \
-    X("QOS", 'q', "QOS", qos, "qos")                                                       \
-    X("Reason", 'r', "REASON", reason, "reason")                                           \
-    X("ReasonList", 'R', "NODELIST(REASON)", reason_list, "state,nodes,reason")            \
-    X("Reboot", 0, "REBOOT", reboot, "reboot")                                             \
-    X("ReqNodes", 'n', "REQ_NODES", req_nodes, "nodelist")                                 \
-    X("ReqSwitch", 0, "REQ_SWITCH", req_switch, "switches")                                \
-    X("Requeue", 0, "REQUEUE", requeue, "requeue")                                         \
-    X("Reservation", 'v', "RESERVATION", reservation, "reservation")                       \
-    X("ResizeTime", 0, "RESIZE_TIME", nothing, "id")                                       \
-    X("RestartCnt", 0, "RESTART_COUNT", restarts, "restarts")                              \
-    X("ResvPort", 0, "RESV_PORT", nothing, "id")                                           \
-    X("SchedNodes", 'Y', "SCHEDNODES", planned_nodes, "planned_nodes")                     \
-    X("SCT", 'z', "S:C:T", sct, "sockets_per_node,cores_per_socket,threads_per_core")      \
-    X("SelectJobInfo", 's', "SELECT_JOBINFO", empty, "id")                                 \
-    X("Sockets", 'H', "SOCKETS_PER_NODE", sockets, "sockets_per_node")                     \
-    X("SPerBoard", 0, "SOCKETS_PER_BOARD", nothing, "id")                                  \
-    X("StartTime", 'S', "START_TIME", start, "start_us,planned_us")                        \
-    X("State", 'T', "STATE", state, "state")                                               \
-    X("StateCompact", 't', "ST", state_compact, "state")                                   \
-    X("StdErr", 0, "STDERR", std_err, F_PATH)                                              \
-    X("StdIn", 0, "STDIN", std_in, F_PATH)                                                 \
-    X("StdOut", 0, "STDOUT", std_out, F_PATH)                                              \
-    X("SubmitTime", 'V', "SUBMIT_TIME", submit, "submit_us")                               \
-    X("system_comment", 0, "SYSTEM_COMMENT", system_comment, "system_comment")             \
-    X("Threads", 'J', "THREADS_PER_CORE", threads, "threads_per_core")                     \
-    X("TimeLeft", 'L', "TIME_LEFT", time_left, F_TIMES "," F_LIMIT)                        \
-    X("TimeLimit", 'l', "TIME_LIMIT", time_limit, F_LIMIT)                                 \
-    X("TimeUsed", 'M', "TIME", time_used, F_TIMES)                                         \
-    X("tres-alloc", 0, "TRES_ALLOC", tres_alloc, F_TRES)                                   \
-    X("tres-bind", 0, "TRES_BIND", nothing, "id")                                          \
-    X("tres-freq", 0, "TRES_FREQ", nothing, "id")                                          \
-    X("tres-per-job", 0, "TRES_PER_JOB", gpus, "gpus")                                     \
-    X("tres-per-node", 'b', "TRES_PER_NODE", tres_per_node, "gres,gpus_per_node")          \
-    X("tres-per-socket", 0, "TRES_PER_SOCKET", gpus_per_socket, "gpus_per_socket")         \
-    X("tres-per-step", 0, "TRES_PER_STEP", nothing, "id")                                  \
-    X("tres-per-task", 0, "TRES_PER_TASK", gpus_per_task, "gpus_per_task")                 \
-    X("UserID", 'U', "USER", user_id, "user_id")                                           \
-    X("UserName", 'u', "USER", user, "user_name")                                          \
-    X("Wait4Switch", 0, "WAIT4SWITCH", wait_switch, "switches_wait_us")                    \
-    X("WCKey", 'w', "WCKEY", wckey, "wckey")                                               \
-    X("WorkDir", 'Z', "WORK_DIR", work_dir, "work_dir")                                    \
-    X("ExcNodes", 'x', "EXC_NODES", exc_nodes, "exclude")                                  \
+#define JOB_COLUMNS(X)                                                                                       \
+    X("Account", 'a', "ACCOUNT", account, "account")                                                         \
+    X("AccrueTime", 0, "ACCRUE_TIME", eligible, "eligible_us")                                               \
+    X("admin_comment", 0, "ADMIN_COMMENT", admin_comment, "admin_comment")                                   \
+    X("AllocNodes", 0, "ALLOC_NODES", alloc_host, "alloc_host")                                              \
+    X("AllocSID", 0, "ALLOC_SID", nothing, "id")                                                             \
+    X("JobID", 'A', "JOBID", id, "id")                                                                       \
+    X("ArrayJobID", 'F', "ARRAY_JOB_ID", array_job_id, "id,array_job_id")                                    \
+    X("ArrayTaskID", 'K', "ARRAY_TASK_ID", array_task, F_LABEL)                                              \
+    X("AssocID", 0, "ASSOC_ID", nothing, "id")                                                               \
+    X("BatchFlag", 0, "BATCH_FLAG", batch_flag, "batch")                                                     \
+    X("BatchHost", 'B', "EXEC_HOST", batch_host, "batch_host")                                               \
+    X("BoardsPerNode", 0, "BOARDS_PER_NODE", nothing, "id")                                                  \
+    X("BurstBuffer", 0, "BURST_BUFFER", empty, "id")                                                         \
+    X("BurstBufferState", 0, "BURST_BUFFER_STATE", empty, "id")                                              \
+    X("Cluster", 0, "CLUSTER", nothing, "id")                                                                \
+    X("ClusterFeature", 0, "CLUSTER_FEATURES", nothing, "id")                                                \
+    X("Command", 'o', "COMMAND", command, "command")                                                         \
+    X("Comment", 'k', "COMMENT", comment, "comment")                                                         \
+    X("Container", 0, "CONTAINER", container, "container")                                                   \
+    X("ContainerID", 0, "CONTAINER_ID", empty, "id")                                                         \
+    X("Contiguous", 'O', "CONTIGUOUS", contiguous, "contiguous")                                             \
+    X("Cores", 'I', "CORES_PER_SOCKET", cores, "cores_per_socket")                                           \
+    X("CoreSpec", 'X', "CORE_SPEC", core_spec, "core_spec")                                                  \
+    X("CPUFreq", 0, "CPUS_FREQ", nothing, "id")                                                              \
+    X("cpus-per-task", 0, "CPUS_PER_TASK", cpus_per_task, "cpus_per_task")                                   \
+    X("cpus-per-tres", 0, "CPUS_PER_TRES", nothing, "id")                                                    \
+    X("Deadline", 0, "DEADLINE", deadline, "deadline_us")                                                    \
+    X("DelayBoot", 0, "DELAY_BOOT", delay_boot, "delay_boot_us")                                             \
+    X("Dependency", 'E', "DEPENDENCY", dependency, "dependency")                                             \
+    X("DerivedEC", 0, "DERIVED_EC", derived_ec, "derived_exit_status")                                       \
+    X("EligibleTime", 0, "ELIGIBLE_TIME", eligible, "eligible_us")                                           \
+    X("EndTime", 'e', "END_TIME", end, "end_us")                                                             \
+    X("exit_code", 0, "EXIT_CODE", exit_code, "exit_status")                                                 \
+    X("Feature", 'f', "FEATURES", feature, "constraint")                                                     \
+    X("GroupID", 'G', "GROUP", group_id, "group_id")                                                         \
+    X("GroupName", 'g', "GROUP", group, "group_name")                                                        \
+    X("HetJobID", 0, "HET_JOB_ID", het_id, "het_job_id")                                                     \
+    X("HetJobIDSet", 0, "HET_JOB_ID_SET", het_set, "het_set")                                                \
+    X("HetJobOffset", 0, "HET_JOB_OFFSET", het_offset, "het_job_id,het_offset")                              \
+    X("JobArrayID", 'i', "JOBID", label, F_LABEL)                                                            \
+    X("LastSchedEval", 0, "LAST_SCHED_EVAL", evaluated, "evaluated_us")                                      \
+    X("Licenses", 'W', "LICENSES", licenses, "licenses")                                                     \
+    X("MaxCPUs", 0, "MAX_CPUS", nothing, "id")                                                               \
+    X("MaxNodes", 0, "MAX_NODES", max_nodes, "max_nodes")                                                    \
+    X("MCSLabel", 0, "MCSLABEL", nothing, "id")                                                              \
+    X("mem-per-tres", 0, "MEM_PER_TRES", nothing, "id")                                                      \
+    X("MinCpus", 'c', "MIN_CPUS", min_cpus, "min_cpus_per_node,cpus_per_task")                               \
+    X("MinMemory", 'm', "MIN_MEMORY", memory, F_MEMORY)                                                      \
+    X("MinTime", 0, "MIN_TIME", time_min, "time_min_us")                                                     \
+    X("MinTmpDisk", 'd', "MIN_TMP_DISK", tmp_disk, "tmp_disk_mib")                                           \
+    X("Name", 'j', "NAME", name, "name")                                                                     \
+    X("Network", 0, "NETWORK", nothing, "id")                                                                \
+    X("Nice", 'y', "NICE", nice, "nice")                                                                     \
+    X("NodeList", 'N', "NODELIST", node_list, "nodes")                                                       \
+    X("Nodes", 0, "NODES", num_nodes, F_NODES)                                                               \
+    X("NTPerBoard", 0, "NTASKS_PER_BOARD", nothing, "id")                                                    \
+    X("NTPerCore", 0, "NTASKS_PER_CORE", ntasks_per_core, "ntasks_per_core")                                 \
+    X("NTPerNode", 0, "NTASKS_PER_NODE", ntasks_per_node, "ntasks_per_node")                                 \
+    X("NTPerSocket", 0, "NTASKS_PER_SOCKET", ntasks_per_socket, "ntasks_per_socket")                         \
+    X("NumCPUs", 'C', "CPUS", cpus, F_CPUS)                                                                  \
+    X("NumNodes", 'D', "NODES", num_nodes, F_NODES)                                                          \
+    X("NumTasks", 0, "TASKS", num_tasks, F_CPUS)                                                             \
+    X("Origin", 0, "ORIGIN", nothing, "id")                                                                  \
+    X("OriginRaw", 0, "ORIGIN_RAW", nothing, "id")                                                           \
+    X("OverSubscribe", 'h', "OVER_SUBSCRIBE", oversubscribe, "exclusive,oversubscribe")                      \
+    X("Partition", 'P', "PARTITION", partition, "partition,run_partition")                                   \
+    X("PendingTime", 0, "PENDING_TIME", pending_time, "submit_us,start_us")                                  \
+    X("PreemptTime", 0, "PREEMPT_TIME", nothing, "id")                                                       \
+    X("Prefer", 0, "PREFER", prefer, "prefer")                                                               \
+    X("Priority", 'p', "PRIORITY", priority, "priority")                                                     \
+    X("PriorityLong", 'Q', "PRIORITY", priority_long, "priority")                                            \
+    X("Profile", 0, "PROFILE", profile, "profile")                                                           \
+    X("QOS", 'q', "QOS", qos, "qos")                                                                         \
+    X("Reason", 'r', "REASON", reason, "reason")                                                             \
+    X("ReasonList", 'R', "NODELIST(REASON)", reason_list, "state,nodes,reason")                              \
+    X("Reboot", 0, "REBOOT", reboot, "reboot")                                                               \
+    X("ReqNodes", 'n', "REQ_NODES", req_nodes, "nodelist")                                                   \
+    X("ReqSwitch", 0, "REQ_SWITCH", req_switch, "switches")                                                  \
+    X("Requeue", 0, "REQUEUE", requeue, "requeue")                                                           \
+    X("Reservation", 'v', "RESERVATION", reservation, "reservation")                                         \
+    X("ResizeTime", 0, "RESIZE_TIME", nothing, "id")                                                         \
+    X("RestartCnt", 0, "RESTART_COUNT", restarts, "restarts")                                                \
+    X("ResvPort", 0, "RESV_PORT", nothing, "id")                                                             \
+    X("SchedNodes", 'Y', "SCHEDNODES", planned_nodes, "planned_nodes")                                       \
+    X("SCT", 'z', "S:C:T", sct, "sockets_per_node,cores_per_socket,threads_per_core")                        \
+    X("SelectJobInfo", 's', "SELECT_JOBINFO", empty, "id")                                                   \
+    X("Sockets", 'H', "SOCKETS_PER_NODE", sockets, "sockets_per_node")                                       \
+    X("SPerBoard", 0, "SOCKETS_PER_BOARD", nothing, "id")                                                    \
+    X("StartTime", 'S', "START_TIME", start, "start_us,planned_us")                                          \
+    X("State", 'T', "STATE", state, "state")                                                                 \
+    X("StateCompact", 't', "ST", state_compact, "state")                                                     \
+    X("StdErr", 0, "STDERR", std_err, F_PATH)                                                                \
+    X("StdIn", 0, "STDIN", std_in, F_PATH)                                                                   \
+    X("StdOut", 0, "STDOUT", std_out, F_PATH)                                                                \
+    X("SubmitTime", 'V', "SUBMIT_TIME", submit, "submit_us")                                                 \
+    X("system_comment", 0, "SYSTEM_COMMENT", system_comment, "system_comment")                               \
+    X("Threads", 'J', "THREADS_PER_CORE", threads, "threads_per_core")                                       \
+    X("TimeLeft", 'L', "TIME_LEFT", time_left, F_TIMES "," F_LIMIT)                                          \
+    X("TimeLimit", 'l', "TIME_LIMIT", time_limit, F_LIMIT)                                                   \
+    X("TimeUsed", 'M', "TIME", time_used, F_TIMES)                                                           \
+    X("tres-alloc", 0, "TRES_ALLOC", tres_alloc, F_TRES)                                                     \
+    X("tres-bind", 0, "TRES_BIND", nothing, "id")                                                            \
+    X("tres-freq", 0, "TRES_FREQ", nothing, "id")                                                            \
+    X("tres-per-job", 0, "TRES_PER_JOB", gpus, "gpus")                                                       \
+    X("tres-per-node", 'b', "TRES_PER_NODE", tres_per_node, "gres,gpus_per_node")                            \
+    X("tres-per-socket", 0, "TRES_PER_SOCKET", gpus_per_socket, "gpus_per_socket")                           \
+    X("tres-per-step", 0, "TRES_PER_STEP", nothing, "id")                                                    \
+    X("tres-per-task", 0, "TRES_PER_TASK", gpus_per_task, "gpus_per_task")                                   \
+    X("UserID", 'U', "USER", user_id, "user_id")                                                             \
+    X("UserName", 'u', "USER", user, "user_name")                                                            \
+    X("Wait4Switch", 0, "WAIT4SWITCH", wait_switch, "switches_wait_us")                                      \
+    X("WCKey", 'w', "WCKEY", wckey, "wckey")                                                                 \
+    X("WorkDir", 'Z', "WORK_DIR", work_dir, "work_dir")                                                      \
+    X("ExcNodes", 'x', "EXC_NODES", exc_nodes, "exclude")                                                    \
     X("gres", 0, "TRES_PER_NODE", tres_per_node, "gres,gpus_per_node")
 
 static const struct column columns[] = {

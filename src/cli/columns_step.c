@@ -4,17 +4,17 @@
 #include "base/duration.h"
 #include "model/job.h"
 
-#define CELL(name)                                                                                \
-    static void name##_print(const struct cell_env *env, const struct step *s, struct str *out);  \
-    static void cell_##name(const struct cell_env *env, const void *record, struct str *out)      \
-    {                                                                                             \
-        name##_print(env, record, out);                                                           \
-    }                                                                                             \
+#define CELL(name)                                                                                           \
+    static void name##_print(const struct cell_env *env, const struct step *s, struct str *out);             \
+    static void cell_##name(const struct cell_env *env, const void *record, struct str *out)                 \
+    {                                                                                                        \
+        name##_print(env, record, out);                                                                      \
+    }                                                                                                        \
     static void name##_print(const struct cell_env *env, const struct step *s, struct str *out)
 
 CELL(label)
 {
-    (void) env;
+    (void)env;
     str_add_u64(out, s->job_id);
     str_addc(out, '.');
     step_label(s->step_id, out);
@@ -22,13 +22,13 @@ CELL(label)
 
 CELL(name)
 {
-    (void) env;
+    (void)env;
     cell_text(s->step_name, "", out);
 }
 
 CELL(nodes)
 {
-    (void) env;
+    (void)env;
     cell_text(s->nodes, "", out);
 }
 
@@ -44,25 +44,25 @@ CELL(elapsed)
 
 CELL(tasks)
 {
-    (void) env;
+    (void)env;
     str_add_i64(out, s->ntasks);
 }
 
 CELL(gres)
 {
-    (void) env;
+    (void)env;
     cell_text(s->gres, "N/A", out);
 }
 
 CELL(user)
 {
-    (void) env;
+    (void)env;
     cell_text(s->user_name, "nobody", out);
 }
 
 CELL(partition)
 {
-    (void) env;
+    (void)env;
     cell_text(s->partition, "", out);
 }
 

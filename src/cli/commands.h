@@ -6,19 +6,19 @@
 #include <stdbool.h>
 
 /* X(name, function, has a link of its own, one line of help) */
-#define COMMANDS(X)                                                                              \
-    X("up", cmd_up, false, "start a cluster on this machine, or what of it does not run")        \
-    X("down", cmd_down, false, "stop its daemons; running jobs go on")                           \
-    X("status", cmd_status, false, "what runs, since when, with what")                           \
-    X("env", cmd_env, false, "shell lines that put the commands on PATH: eval \"$(remuda env)\"") \
-    X("logs", cmd_logs, false, "show or follow (-f) the output of a job")                        \
-    X("version", cmd_version, false, "versions of this release")                                 \
-    X("docs", cmd_docs, false, "write the reference pages that are made from the tables")        \
-    X("sbatch", cmd_sbatch, true, "submit a batch script")                                       \
-    X("squeue", cmd_squeue, true, "list jobs that wait or run")                                  \
-    X("scancel", cmd_scancel, true, "cancel or signal jobs")                                     \
-    X("sinfo", cmd_sinfo, true, "list partitions and nodes")                                     \
-    X("sacct", cmd_sacct, true, "accounting of jobs and steps")                                  \
+#define COMMANDS(X)                                                                                          \
+    X("up", cmd_up, false, "start a cluster on this machine, or what of it does not run")                    \
+    X("down", cmd_down, false, "stop its daemons; running jobs go on")                                       \
+    X("status", cmd_status, false, "what runs, since when, with what")                                       \
+    X("env", cmd_env, false, "shell lines that put the commands on PATH: eval \"$(remuda env)\"")            \
+    X("logs", cmd_logs, false, "show or follow (-f) the output of a job")                                    \
+    X("version", cmd_version, false, "versions of this release")                                             \
+    X("docs", cmd_docs, false, "write the reference pages that are made from the tables")                    \
+    X("sbatch", cmd_sbatch, true, "submit a batch script")                                                   \
+    X("squeue", cmd_squeue, true, "list jobs that wait or run")                                              \
+    X("scancel", cmd_scancel, true, "cancel or signal jobs")                                                 \
+    X("sinfo", cmd_sinfo, true, "list partitions and nodes")                                                 \
+    X("sacct", cmd_sacct, true, "accounting of jobs and steps")                                              \
     X("scontrol", cmd_scontrol, true, "look at everything in detail; change jobs and nodes")
 
 #define X(name, function, linked, doc) int function(int argc, char **argv);

@@ -144,5 +144,5 @@ void job_cell_tres(const struct job *j, struct str *out)
     if (j->alloc_nodes)
         gres_held(j, out);
     else if (gpus_asked(j))
-        str_addf(out, ",gres/gpu=%lld", (long long) gpus_asked(j));
+        str_addf(out, ",gres/gpu=%lld", (long long)gpus_asked(j));
 }

@@ -30,11 +30,11 @@ static void ids(struct json_out *o, const struct job *j)
     bool element = j->array_job_id && j->array_task_id != NO_TASK;
     json_key(o, "job_id");
     json_u64(o, j->id);
-    json_key_number(o, "array_job_id", true, (int64_t) j->array_job_id);
+    json_key_number(o, "array_job_id", true, (int64_t)j->array_job_id);
     json_key_number(o, "array_task_id", element, element ? j->array_task_id : 0);
     json_key_number(o, "array_max_tasks", true, j->array_limit);
     text(o, "array_task_string", j->array_pending);
-    json_key_number(o, "het_job_id", true, (int64_t) j->het_job_id);
+    json_key_number(o, "het_job_id", true, (int64_t)j->het_job_id);
     text(o, "het_job_id_set", j->het_set);
     json_key_number(o, "het_job_offset", true, j->het_offset);
     json_key_i64(o, "user_id", j->user_id);
@@ -69,12 +69,13 @@ static void state(struct json_out *o, const struct job *j)
 {
     /* While it is cleaned up, Slurm gives the end state with COMPLETING as a flag. */
     bool completing = j->state == JOB_COMPLETING;
-    json_key_words(o, "job_state", enum_name(&job_state_names, completing ? j->end_state : j->state), completing ? "COMPLETING" : NULL);
+    json_key_words(o, "job_state", enum_name(&job_state_names, completing ? j->end_state : j->state),
+                   completing ? "COMPLETING" : NULL);
     text(o, "state_reason", enum_name(&job_reason_names, j->reason));
     text(o, "state_description", j->reason_detail);
     json_key_exit(o, "exit_code", j->exit_status);
     json_key_exit(o, "derived_exit_code", j->derived_exit_status);
-    json_key_number(o, "priority", true, (int64_t) j->priority);
+    json_key_number(o, "priority", true, (int64_t)j->priority);
     json_key_bool(o, "hold", j->priority == 0 && j->state == JOB_PENDING);
     json_key_i64(o, "restart_cnt", j->restarts);
     json_key_bool(o, "requeue", j->spec.requeue != NO);
@@ -109,14 +110,15 @@ static void resources(struct json_out *o, const struct job *j, struct arena *a)
     json_key_words(o, "select_type", "CPU", "MEMORY");
     json_key(o, "nodes");
     json_object(o);
-    json_key_i64(o, "count", (int64_t) al.n);
-    json_key_words(o, "select_type", j->spec.req.exclusive == EXCLUSIVE_NODE ? "EXCLUSIVE" : "AVAILABLE", NULL);
+    json_key_i64(o, "count", (int64_t)al.n);
+    json_key_words(o, "select_type", j->spec.req.exclusive == EXCLUSIVE_NODE ? "EXCLUSIVE" : "AVAILABLE",
+                   NULL);
     text(o, "list", j->nodes);
     json_key_bool(o, "whole", j->spec.req.exclusive == EXCLUSIVE_NODE);
     json_key(o, "allocation");
     json_array(o);
     for (size_t i = 0; i < al.n; i++)
-        alloc_node_json(o, &al.node[i], (int64_t) i);
+        alloc_node_json(o, &al.node[i], (int64_t)i);
     json_array_end(o);
     json_object_end(o);
     json_key_i64(o, "cpus", j->alloc_cpus);
@@ -135,7 +137,8 @@ static void gres_detail(struct json_out *o, const struct job *j, struct arena *a
             struct str s = STR_INIT;
             for (size_t g = 0; g < al.node[i].ngres; g++) {
                 const struct alloc_gres *gres = &al.node[i].gres[g];
-                str_addf(&s, "%s%s%s%s:%lld", g ? "," : "", gres->kind, gres->type ? ":" : "", gres->type ? gres->type : "", (long long) gres->count);
+                str_addf(&s, "%s%s%s%s:%lld", g ? "," : "", gres->kind, gres->type ? ":" : "",
+                         gres->type ? gres->type : "", (long long)gres->count);
                 if (gres->devices)
                     str_addf(&s, "(IDX:%s)", gres->devices);
             }

@@ -8,10 +8,13 @@
 void json_slurm_begin(struct json_out *j, struct str *out, const char *command);
 void json_slurm_end(struct json_out *j);
 
-void json_key_number(struct json_out *j, const char *key, bool set, int64_t n);  /* {set, infinite: false, number} */
-void json_key_limit(struct json_out *j, const char *key, int64_t us, int64_t unit_us); /* TIME_UNLIMITED: infinite; 0: not set */
-void json_key_time(struct json_out *j, const char *key, int64_t us);             /* seconds; 0: set with 0, as Slurm */
+void json_key_number(struct json_out *j, const char *key, bool set,
+                     int64_t n); /* {set, infinite: false, number} */
+void json_key_limit(struct json_out *j, const char *key, int64_t us,
+                    int64_t unit_us); /* TIME_UNLIMITED: infinite; 0: not set */
+void json_key_time(struct json_out *j, const char *key, int64_t us); /* seconds; 0: set with 0, as Slurm */
 void json_key_exit(struct json_out *j, const char *key, int32_t status);
-void json_key_words(struct json_out *j, const char *key, const char *word, const char *more); /* ["WORD"(, "MORE")]; NULLs are left out */
+void json_key_words(struct json_out *j, const char *key, const char *word,
+                    const char *more); /* ["WORD"(, "MORE")]; NULLs are left out */
 
 #endif

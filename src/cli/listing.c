@@ -30,7 +30,7 @@ bool listing_uids(const char *users, struct arena *a, const char **ret, struct e
         const char *user = arena_strndup(a, piece.data, piece.len);
         ok = uid_of(user, &uid) || err_set(ret_err, ERR_INVALID, "Invalid user: %s", user);
         if (ok)
-            str_addf(&uids, "%s%llu", uids.len ? "," : "", (unsigned long long) uid);
+            str_addf(&uids, "%s%llu", uids.len ? "," : "", (unsigned long long)uid);
     }
     *ret = arena_strdup(a, str_text(&uids));
     str_done(&uids);
@@ -72,11 +72,14 @@ bool listing_clusters(const char *clusters, struct err *ret_err)
     const char *own = getenv("SLURM_CLUSTER_NAME");
     struct span rest = span_of(clusters), piece;
     while (clusters && span_next(&rest, ',', &piece)) {
-        if (!piece.len || span_is_nocase(piece, "all") || span_is_nocase(piece, "local") || (own && span_is_nocase(piece, own)))
+        if (!piece.len || span_is_nocase(piece, "all") || span_is_nocase(piece, "local") ||
+            (own && span_is_nocase(piece, own)))
             continue;
         /* The name is checked where the controller is at hand; a name that cannot be one is refused here. */
         if (memchr(piece.data, '/', piece.len) || memchr(piece.data, ' ', piece.len))
-            return err_set(ret_err, ERR_INVALID, "'%.*s' can't be reached now, or it is an invalid entry for --cluster", (int) piece.len, piece.data);
+            return err_set(ret_err, ERR_INVALID,
+                           "'%.*s' can't be reached now, or it is an invalid entry for --cluster",
+                           (int)piece.len, piece.data);
     }
     return true;
 }

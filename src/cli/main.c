@@ -33,7 +33,8 @@ static void help_print(FILE *to)
     fprintf(to, "Usage: remuda COMMAND [OPTION…]\n\n");
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         fprintf(to, "  %-9s %s\n", commands[i].name, commands[i].doc);
-    fprintf(to, "\nFirst steps: remuda up; eval \"$(remuda env)\"; sbatch job.sh; squeue; remuda logs -f 1\n");
+    fprintf(to,
+            "\nFirst steps: remuda up; eval \"$(remuda env)\"; sbatch job.sh; squeue; remuda logs -f 1\n");
 }
 
 /* For the build: the names that get a link. */

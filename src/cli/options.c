@@ -29,11 +29,12 @@ static bool name_unknown(const struct cli_options *t, const char *name, struct e
 }
 
 /* Exact, else a prefix that fits options of one id only. */
-static const struct cli_option *by_name(const struct cli_options *t, const char *name, size_t len, struct err *ret_err)
+static const struct cli_option *by_name(const struct cli_options *t, const char *name, size_t len,
+                                        struct err *ret_err)
 {
     const struct cli_option *found = NULL;
     char shown[64];
-    snprintf(shown, sizeof shown, "%.*s", (int) (len < 60 ? len : 60), name);
+    snprintf(shown, sizeof shown, "%.*s", (int)(len < 60 ? len : 60), name);
     for (size_t i = 0; i < t->n; i++) {
         const struct cli_option *o = &t->option[i];
         if (!o->name || strncmp(o->name, name, len) != 0)
@@ -41,7 +42,8 @@ static const struct cli_option *by_name(const struct cli_options *t, const char 
         if (strlen(o->name) == len)
             return o;
         if (found && found->id != o->id) {
-            err_set(ret_err, ERR_INVALID, "option '--%s' is ambiguous: --%s or --%s", shown, found->name, o->name);
+            err_set(ret_err, ERR_INVALID, "option '--%s' is ambiguous: --%s or --%s", shown, found->name,
+                    o->name);
             return NULL;
         }
         found = o;
@@ -70,7 +72,7 @@ static bool next_word(struct parser *p, const char *shown, const char **ret, str
 static bool long_take(struct parser *p, const char *word, struct err *ret_err)
 {
     const char *equals = strchr(word + 2, '='), *value = NULL;
-    size_t len = equals ? (size_t) (equals - word - 2) : strlen(word + 2);
+    size_t len = equals ? (size_t)(equals - word - 2) : strlen(word + 2);
     const struct cli_option *o = by_name(p->table, word + 2, len, ret_err);
     if (!o)
         return false;
@@ -103,7 +105,8 @@ static bool letters_take(struct parser *p, const char *word, struct err *ret_err
     return true;
 }
 
-bool cli_parse(const struct cli_options *table, int argc, char **argv, set_fn set, void *ctx, struct err *ret_err)
+bool cli_parse(const struct cli_options *table, int argc, char **argv, set_fn set, void *ctx,
+               struct err *ret_err)
 {
     struct parser p = {.table = table, .argc = argc, .at = 1, .argv = argv, .set = set, .ctx = ctx};
     bool only_words = false;

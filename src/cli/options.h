@@ -13,11 +13,11 @@
 enum cli_arg { CLI_NONE, CLI_VALUE, CLI_ATTACHED /* value only after '=' or attached to the letter */ };
 
 struct cli_option {
-    const char *name;   /* long name without --; NULL = only a letter */
-    char letter;        /* 0 = none */
+    const char *name; /* long name without --; NULL = only a letter */
+    char letter;      /* 0 = none */
     enum cli_arg arg;
-    int id;             /* what the callback gets */
-    const char *doc;    /* for --help; NULL = hidden (an alias) */
+    int id;          /* what the callback gets */
+    const char *doc; /* for --help; NULL = hidden (an alias) */
 };
 
 struct cli_options {
@@ -28,7 +28,8 @@ struct cli_options {
 #define CLI_WORD 0
 
 /* Calls set(ctx, id, value) for each option in order; value is NULL where none was given. A false result of set ends with its error. */
-bool cli_parse(const struct cli_options *table, int argc, char **argv, bool (*set)(void *ctx, int id, const char *value, struct err *ret_err), void *ctx,
+bool cli_parse(const struct cli_options *table, int argc, char **argv,
+               bool (*set)(void *ctx, int id, const char *value, struct err *ret_err), void *ctx,
                struct err *ret_err);
 /* One line an option. */
 void cli_help_print(const struct cli_options *table, const char *usage);

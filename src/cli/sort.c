@@ -51,25 +51,58 @@ const char *sort_fields(const struct sort *s, const char *always, struct arena *
 static bool number_of(const struct job *j, char letter, int64_t now, int64_t *ret)
 {
     switch (letter) {
-    case 'i': case 'A': case 'F': *ret = (int64_t) (j->array_job_id ? j->array_job_id : j->id); return true;
-    case 'p': case 'Q': *ret = (int64_t) j->priority; return true;
-    case 't': case 'T': *ret = j->state; return true;
-    case 'S': *ret = j->start_us ? j->start_us : (j->planned_us ? j->planned_us : INT64_MAX); return true;
-    case 'e': *ret = j->end_us; return true;
-    case 'V': *ret = j->submit_us; return true;
-    case 'M': *ret = job_elapsed_us(j, now); return true;
-    case 'l': *ret = job_limit_us(j); return true;
-    case 'L': *ret = job_limit_us(j) - job_elapsed_us(j, now); return true;
-    case 'D': *ret = job_nodes(j); return true;
-    case 'C': *ret = job_cpus(j); return true;
-    case 'K': *ret = j->array_task_id; return true;
-    case 'U': *ret = j->user_id; return true;
-    case 'y': *ret = j->spec.nice; return true;
+    case 'i':
+    case 'A':
+    case 'F':
+        *ret = (int64_t)(j->array_job_id ? j->array_job_id : j->id);
+        return true;
+    case 'p':
+    case 'Q':
+        *ret = (int64_t)j->priority;
+        return true;
+    case 't':
+    case 'T':
+        *ret = j->state;
+        return true;
+    case 'S':
+        *ret = j->start_us ? j->start_us : (j->planned_us ? j->planned_us : INT64_MAX);
+        return true;
+    case 'e':
+        *ret = j->end_us;
+        return true;
+    case 'V':
+        *ret = j->submit_us;
+        return true;
+    case 'M':
+        *ret = job_elapsed_us(j, now);
+        return true;
+    case 'l':
+        *ret = job_limit_us(j);
+        return true;
+    case 'L':
+        *ret = job_limit_us(j) - job_elapsed_us(j, now);
+        return true;
+    case 'D':
+        *ret = job_nodes(j);
+        return true;
+    case 'C':
+        *ret = job_cpus(j);
+        return true;
+    case 'K':
+        *ret = j->array_task_id;
+        return true;
+    case 'U':
+        *ret = j->user_id;
+        return true;
+    case 'y':
+        *ret = j->spec.nice;
+        return true;
     }
     return false;
 }
 
-static int text_compare(const struct column *c, const struct job *a, const struct job *b, const struct cell_env *env)
+static int text_compare(const struct column *c, const struct job *a, const struct job *b,
+                        const struct cell_env *env)
 {
     struct str ta = STR_INIT, tb = STR_INIT;
     c->print(env, a, &ta);
@@ -98,7 +131,8 @@ static int entry_compare(const void *pa, const void *pb, void *ctx)
         const struct sort_key *key = &how->sort->key.v[i];
         int64_t na, nb;
         int order;
-        if (number_of(a->job, key->column->letter, how->env.now_us, &na) && number_of(b->job, key->column->letter, how->env.now_us, &nb))
+        if (number_of(a->job, key->column->letter, how->env.now_us, &na) &&
+            number_of(b->job, key->column->letter, how->env.now_us, &nb))
             order = (na > nb) - (na < nb);
         else
             order = text_compare(key->column, a->job, b->job, &how->env);

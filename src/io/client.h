@@ -23,12 +23,16 @@ struct client *client_open(const char *state_dir, struct err *ret_err);
 void client_close(struct client *c);
 /* Sends one request and waits for its answer (a message; the answer lives in `a`). DONE with a refusal is an answer, not an error.
  * timeout_ms 0 = 60 s; then ERR_UNAVAILABLE "Socket timed out on send/recv operation"; negative = wait for ever. */
-bool client_call(struct client *c, enum message_kind kind, const void *body, int timeout_ms, struct arena *a, struct message *ret, struct err *ret_err);
+bool client_call(struct client *c, enum message_kind kind, const void *body, int timeout_ms, struct arena *a,
+                 struct message *ret, struct err *ret_err);
 /* Sends a query and calls row(ctx, record) for each record that comes; texts of records live in `a`. *ret_done is the closing DONE. */
-bool client_query(struct client *c, const struct msg_query *q, const struct fields *t, struct arena *a, void (*row)(void *ctx, const void *record),
-                  void *ctx, struct msg_done *ret_done, struct err *ret_err);
+bool client_query(struct client *c, const struct msg_query *q, const struct fields *t, struct arena *a,
+                  void (*row)(void *ctx, const void *record), void *ctx, struct msg_done *ret_done,
+                  struct err *ret_err);
 /* For many requests in flight (bench, several jobs): send without waiting, then take answers in order. */
-bool client_send(struct client *c, enum message_kind kind, const void *body, uint64_t *ret_seq, struct err *ret_err);
-bool client_receive(struct client *c, int timeout_ms, struct arena *a, struct message *ret, struct err *ret_err);
+bool client_send(struct client *c, enum message_kind kind, const void *body, uint64_t *ret_seq,
+                 struct err *ret_err);
+bool client_receive(struct client *c, int timeout_ms, struct arena *a, struct message *ret,
+                    struct err *ret_err);
 
 #endif

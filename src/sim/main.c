@@ -12,9 +12,11 @@ int main(int argc, char **argv)
         return sim_story(argc - 1, argv + 1);
     FILE *to = argc > 1 && text_is(argv[1], "--help") ? stdout : stderr;
     fputs("Usage: remuda-sim worlds [--seed N] [--count N] [--trace]\n"
-          "         seeded worlds with crashes, losses and repeats; each is played twice; prints TAP and the seed of a world that fails\n"
+          "         seeded worlds with crashes, losses and repeats; each is played twice; prints TAP and the "
+          "seed of a world that fails\n"
           "       remuda-sim story [--bless] FILE…\n"
-          "         plays a story (tests/story/*.story) and compares its trace; --bless writes the trace into the file\n",
+          "         plays a story (tests/story/*.story) and compares its trace; --bless writes the trace "
+          "into the file\n",
           to);
     return to == stdout ? 0 : 2;
 }

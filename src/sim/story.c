@@ -82,11 +82,11 @@ static bool submit_word(struct story *s, const char *word, struct job_spec *spec
 {
     const char *v;
     if ((v = value_of(word, "nodes")))
-        spec->req.min_nodes = spec->req.max_nodes = (int32_t) number_of(v);
+        spec->req.min_nodes = spec->req.max_nodes = (int32_t)number_of(v);
     else if ((v = value_of(word, "tasks")))
-        spec->req.ntasks = (int32_t) number_of(v);
+        spec->req.ntasks = (int32_t)number_of(v);
     else if ((v = value_of(word, "cpus")))
-        spec->req.cpus_per_task = (int32_t) number_of(v);
+        spec->req.cpus_per_task = (int32_t)number_of(v);
     else if ((v = value_of(word, "mem")))
         spec->req.mem_per_node_mib = number_of(v);
     else if ((v = value_of(word, "gres")))
@@ -96,7 +96,7 @@ static bool submit_word(struct story *s, const char *word, struct job_spec *spec
     else if ((v = value_of(word, "runs")))
         b->runs_us = number_of(v) * USEC_PER_SEC;
     else if ((v = value_of(word, "exit")))
-        b->exit_status = (int32_t) number_of(v);
+        b->exit_status = (int32_t)number_of(v);
     else if ((v = value_of(word, "array")))
         spec->array = v;
     else if ((v = value_of(word, "depends")))
@@ -155,8 +155,10 @@ struct verb {
     enum job_action action;
 };
 static const struct verb verbs[] = {
-    {"hold", ACTION_HOLD},       {"release", ACTION_RELEASE}, {"requeue", ACTION_REQUEUE}, {"requeuehold", ACTION_REQUEUE_HOLD},
-    {"suspend", ACTION_SUSPEND}, {"resume", ACTION_RESUME},   {"top", ACTION_TOP},
+    {"hold", ACTION_HOLD},       {"release", ACTION_RELEASE},
+    {"requeue", ACTION_REQUEUE}, {"requeuehold", ACTION_REQUEUE_HOLD},
+    {"suspend", ACTION_SUSPEND}, {"resume", ACTION_RESUME},
+    {"top", ACTION_TOP},
 };
 
 static bool job_verb(struct story *s, char **word, size_t n)
@@ -191,7 +193,7 @@ static size_t node_number(const char *name)
 {
     const char *digits = name + strcspn(name, "0123456789");
     int64_t n = number_of(digits);
-    return n > 0 ? (size_t) n - 1 : 0;
+    return n > 0 ? (size_t)n - 1 : 0;
 }
 
 static bool node_verb(struct story *s, char **word, size_t n)
@@ -199,7 +201,10 @@ static bool node_verb(struct story *s, char **word, size_t n)
     struct msg_update_node m = {.names = n > 1 ? word[1] : NULL, .reason = "story"};
     enum refusal refusal = REFUSE_NONE;
     int64_t seconds = n > 2 ? number_of(word[2]) * USEC_PER_SEC : 0;
-    m.state = text_is(word[0], "drain") ? "DRAIN" : text_is(word[0], "down") ? "DOWN" : text_is(word[0], "resume-node") ? "RESUME" : NULL;
+    m.state = text_is(word[0], "drain")         ? "DRAIN"
+              : text_is(word[0], "down")        ? "DOWN"
+              : text_is(word[0], "resume-node") ? "RESUME"
+                                                : NULL;
     if (m.state && n == 2) {
         bool answered = world_request(s->w, MSG_UPDATE_NODE, &m, &refusal);
         answer_say(s, answered, refusal);
@@ -266,7 +271,7 @@ static char *file_read(const char *path)
 static bool bless(const char *path, const char *script, size_t len, const char *said)
 {
     FILE *to = fopen(path, "we");
-    bool ok = to && fprintf(to, "%.*s----\n%s", (int) len, script, said) > 0;
+    bool ok = to && fprintf(to, "%.*s----\n%s", (int)len, script, said) > 0;
     return to && fclose(to) == 0 && ok;
 }
 
@@ -276,7 +281,7 @@ static bool story_play(const char *path, bool blessing)
     struct story s = {.a = arena_new()};
     char *text = file_read(path);
     char *cut = text ? strstr(text, "\n----\n") : NULL;
-    size_t len = cut ? (size_t) (cut - text) + 1 : text ? strlen(text) : 0;
+    size_t len = cut ? (size_t)(cut - text) + 1 : text ? strlen(text) : 0;
     const char *expected = cut ? cut + 6 : "";
     struct span rest = {text, len}, line;
     bool ok = text != NULL;

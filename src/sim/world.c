@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EPOCH_US   (INT64_C(1790000000) * USEC_PER_SEC) /* when worlds begin */
-#define CLIENT     UINT64_C(1) << 40                    /* connections of clients are numbered from here */
-#define DELAY_US   200                                  /* of a link, at least */
+#define EPOCH_US (INT64_C(1790000000) * USEC_PER_SEC) /* when worlds begin */
+#define CLIENT   UINT64_C(1) << 40                    /* connections of clients are numbered from here */
+#define DELAY_US 200                                  /* of a link, at least */
 
 /* ---- what the world holds ------------------------------------------------------------------------------------------------------ */
 
@@ -23,29 +23,42 @@
 struct simstep {
     struct note ids;
     struct behaviour b;
-    VEC(struct note) said;      /* the state file */
+    VEC(struct note) said; /* the state file */
     bool alive;
-    int64_t ends_us;            /* when it ends by itself */
-    uint64_t turn;              /* number of its current end event; older ones are void */
+    int64_t ends_us; /* when it ends by itself */
+    uint64_t turn;   /* number of its current end event; older ones are void */
 };
 
 struct simnode {
     struct node n;
-    struct agent *agent;        /* NULL: its daemon is down */
-    uint64_t conn;              /* 0: not connected */
+    struct agent *agent; /* NULL: its daemon is down */
+    uint64_t conn;       /* 0: not connected */
     VEC(struct simstep *) step;
     int64_t wake_us;
 };
 
-enum happen { H_TO_CORE, H_TO_NODE, H_NOTE, H_STEP_END, H_STEP_START, H_CONNECT, H_AGENT_BACK, H_CORE_BACK, H_AGENT_WAKE, H_CORE_WAKE, H_STORE_RETRY, H_PROGRAM };
+enum happen {
+    H_TO_CORE,
+    H_TO_NODE,
+    H_NOTE,
+    H_STEP_END,
+    H_STEP_START,
+    H_CONNECT,
+    H_AGENT_BACK,
+    H_CORE_BACK,
+    H_AGENT_WAKE,
+    H_CORE_WAKE,
+    H_STORE_RETRY,
+    H_PROGRAM
+};
 
 struct happening {
     int64_t at_us;
-    uint64_t order;             /* among equal times: first come, first served */
+    uint64_t order; /* among equal times: first come, first served */
     enum happen what;
     size_t node;
     uint64_t conn, turn;
-    struct str bytes;           /* H_TO_CORE, H_TO_NODE */
+    struct str bytes; /* H_TO_CORE, H_TO_NODE */
     struct note note;
     bool is_epilog;
 };
@@ -54,11 +67,11 @@ struct world {
     struct rng rng;
     int64_t now_us;
     struct config config;
-    struct core *core;          /* NULL: the controller is down */
+    struct core *core; /* NULL: the controller is down */
     struct store *store;
     uint64_t epoch, batch_seq, next_conn, next_order, answer_seq;
-    struct effects fx;          /* of the open turn */
-    struct batch *stuck;        /* a batch that could not be committed, with its effects in fx */
+    struct effects fx;   /* of the open turn */
+    struct batch *stuck; /* a batch that could not be committed, with its effects in fx */
     bool away;
     enum crash_point crash;
     bool crash_set;
@@ -66,13 +79,13 @@ struct world {
     VEC(struct simnode) node;
     VEC(struct happening) heap;
     struct map_u64 *acknowledged; /* ids whose submission was answered */
-    struct map_u64 *state;      /* id → committed state + 1 */
-    struct map_u64 *starts;     /* job * 64 + attempt → steps started */
-    enum refusal refusal;       /* of the answer to the client at hand */
+    struct map_u64 *state;        /* id → committed state + 1 */
+    struct map_u64 *starts;       /* job * 64 + attempt → steps started */
+    enum refusal refusal;         /* of the answer to the client at hand */
     uint64_t answered_id;
     bool answered;
     uint64_t client_conn;
-    struct arena *arena;        /* of a message at hand */
+    struct arena *arena; /* of a message at hand */
     struct str trace;
     char *broken;
     uint64_t hash;
@@ -132,20 +145,21 @@ static struct happening take(struct world *w)
 
 static int64_t delay(struct world *w)
 {
-    return DELAY_US + (int64_t) rng_below(&w->rng, 3000);
+    return DELAY_US + (int64_t)rng_below(&w->rng, 3000);
 }
 
 /* ---- the trace -------------------------------------------------------------------------------------------------------------------- */
 
 static void trace_job(struct world *w, const struct job *j)
 {
-    enum job_state before = (enum job_state) ((uintptr_t) map_u64_get(w->state, j->id)) - 1;
+    enum job_state before = (enum job_state)((uintptr_t)map_u64_get(w->state, j->id)) - 1;
     bool known = map_u64_get(w->state, j->id) != NULL;
-    if (known && before == (enum job_state) j->state)
+    if (known && before == (enum job_state)j->state)
         return;
     if (known && job_state_over(before) && j->state != JOB_PENDING && j->state != JOB_SPECIAL_EXIT)
-        broke(w, "job %llu was %s and became %s", (unsigned long long) j->id, enum_name(&job_state_names, before), enum_name(&job_state_names, j->state));
-    map_u64_put(w->state, j->id, (void *) (uintptr_t) (j->state + 1));
+        broke(w, "job %llu was %s and became %s", (unsigned long long)j->id,
+              enum_name(&job_state_names, before), enum_name(&job_state_names, j->state));
+    map_u64_put(w->state, j->id, (void *)(uintptr_t)(j->state + 1));
     if (!known && j->state == JOB_PENDING)
         return;
     str_addc(&w->trace, '[');
@@ -155,10 +169,11 @@ static void trace_job(struct world *w, const struct job *j)
     str_done(&at);
     str_add(&w->trace, "] ");
     job_label(j, &w->trace);
-    str_addf(&w->trace, " %s > %s", enum_name(&job_state_names, known ? (int32_t) before : JOB_PENDING), enum_name(&job_state_names, j->state));
+    str_addf(&w->trace, " %s > %s", enum_name(&job_state_names, known ? (int32_t)before : JOB_PENDING),
+             enum_name(&job_state_names, j->state));
     if (j->state == JOB_RUNNING)
         str_addf(&w->trace, " on %s", j->nodes ? j->nodes : "?");
-    if (job_state_over((enum job_state) j->state) && j->exit_status)
+    if (job_state_over((enum job_state)j->state) && j->exit_status)
         str_addf(&w->trace, " %d:%d", status_code(j->exit_status), status_signal(j->exit_status));
     if (j->reason != REASON_NONE && j->state != JOB_RUNNING)
         str_addf(&w->trace, " (%s)", enum_name(&job_reason_names, j->reason));
@@ -211,9 +226,9 @@ static void answer_take(struct world *w, const struct message *m)
     w->answered = true;
     w->refusal = REFUSE_NONE;
     if (m->kind == MSG_SUBMITTED)
-        w->answered_id = ((const struct msg_submitted *) m->body)->job_id;
+        w->answered_id = ((const struct msg_submitted *)m->body)->job_id;
     else if (m->kind == MSG_DONE)
-        w->refusal = (enum refusal) ((const struct msg_done *) m->body)->refusal;
+        w->refusal = (enum refusal)((const struct msg_done *)m->body)->refusal;
 }
 
 static size_t node_of_conn(const struct world *w, uint64_t conn)
@@ -332,7 +347,8 @@ static void controller_start(struct world *w)
     core_event(w, (struct event){.kind = EV_CONFIG, .config = &w->config});
     for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
         struct loading l = {w->core, tables[i]};
-        CHECK(store_load(w->store, tables[i], tables[i] == TABLE_JOB, wall(w) - core_settings(w->core)->min_job_age_us, row_load, &l, NULL));
+        CHECK(store_load(w->store, tables[i], tables[i] == TABLE_JOB,
+                         wall(w) - core_settings(w->core)->min_job_age_us, row_load, &l, NULL));
     }
     core_loaded(w->core, wall(w), &w->fx);
     core_check(w->core);
@@ -362,7 +378,7 @@ static struct behaviour behaviour_of(const struct job *j)
         if (text_starts(text, "runs=") && text_to_i64(text + 5, 0, INT64_MAX, &n))
             b.runs_us = n;
         else if (text_starts(text, "exit=") && text_to_i64(text + 5, 0, INT32_MAX, &n))
-            b.exit_status = (int32_t) n;
+            b.exit_status = (int32_t)n;
         b.stubborn |= text_is(text, "stubborn");
         b.oom |= text_is(text, "oom");
     }
@@ -392,19 +408,23 @@ static void step_start(struct world *w, size_t i, const struct job *j)
 {
     struct simnode *n = &w->node.v[i];
     uint64_t key = j->id * 64 + j->attempt;
-    if (step_of(n, (int64_t) j->id, j->attempt)) {
-        broke(w, "job %llu attempt %u was started twice on %s", (unsigned long long) j->id, j->attempt, n->n.name);
+    if (step_of(n, (int64_t)j->id, j->attempt)) {
+        broke(w, "job %llu attempt %u was started twice on %s", (unsigned long long)j->id, j->attempt,
+              n->n.name);
         return;
     }
     if (map_u64_get(w->starts, key))
-        broke(w, "job %llu attempt %u was started on two nodes", (unsigned long long) j->id, j->attempt);
+        broke(w, "job %llu attempt %u was started on two nodes", (unsigned long long)j->id, j->attempt);
     map_u64_put(w->starts, key, w);
     for (size_t k = 0; k < w->node.n; k++)
         for (size_t s = 0; s < w->node.v[k].step.n; s++)
-            if (w->node.v[k].step.v[s]->alive && (uint64_t) w->node.v[k].step.v[s]->ids.job_id == j->id && w->node.v[k].conn)
-                broke(w, "job %llu runs twice: attempt %u starts while another is alive on a connected node", (unsigned long long) j->id, j->attempt);
+            if (w->node.v[k].step.v[s]->alive && (uint64_t)w->node.v[k].step.v[s]->ids.job_id == j->id &&
+                w->node.v[k].conn)
+                broke(w, "job %llu runs twice: attempt %u starts while another is alive on a connected node",
+                      (unsigned long long)j->id, j->attempt);
     struct simstep *s = xcalloc(1, sizeof *s);
-    s->ids = (struct note){.job_id = (int64_t) j->id, .attempt = j->attempt, .step_id = STEP_BATCH, .pid = 1000 + (int64_t) j->id};
+    s->ids = (struct note){
+        .job_id = (int64_t)j->id, .attempt = j->attempt, .step_id = STEP_BATCH, .pid = 1000 + (int64_t)j->id};
     s->b = behaviour_of(j);
     s->alive = true;
     vec_push(&n->step, s);
@@ -418,7 +438,13 @@ static void step_ends(struct world *w, const struct happening *h)
     if (!s || !s->alive || s->turn != h->turn)
         return;
     s->alive = false;
-    note_say(w, h->node, s, (struct note){.kind = NOTE_EXITED, .pid = s->ids.pid, .status = s->b.exit_status, .oom = s->b.oom && s->b.exit_status == 9, .clean = 1, .cpu_user_us = 1000});
+    note_say(w, h->node, s,
+             (struct note){.kind = NOTE_EXITED,
+                           .pid = s->ids.pid,
+                           .status = s->b.exit_status,
+                           .oom = s->b.oom && s->b.exit_status == 9,
+                           .clean = 1,
+                           .cpu_user_us = 1000});
 }
 
 static void step_forget(struct simnode *n, int64_t job_id, int64_t attempt)
@@ -462,7 +488,7 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
         return;
     case AGENT_FORGET:
         if (s && s->alive)
-            broke(w, "%s forgets job %lld while it runs", n->n.name, (long long) e->note.job_id);
+            broke(w, "%s forgets job %lld while it runs", n->n.name, (long long)e->note.job_id);
         step_forget(n, e->note.job_id, e->note.attempt);
         return;
     case AGENT_PROLOG:
@@ -502,7 +528,7 @@ static void agent_start(struct world *w, size_t i)
     struct simnode *n = &w->node.v[i];
     if (n->agent)
         return;
-    n->agent = agent_new(&n->n, 100, (uint64_t) wall(w));
+    n->agent = agent_new(&n->n, 100, (uint64_t)wall(w));
     n->wake_us = 0;
     for (size_t k = 0; k < n->step.n; k++) {
         struct simstep *s = n->step.v[k];
@@ -558,7 +584,8 @@ static void happen(struct world *w, struct happening *h)
     switch (h->what) {
     case H_TO_CORE:
         if (w->core && n->conn == h->conn && h->conn && message_read(w, h, &m)) {
-            core_event(w, (struct event){.kind = EV_MESSAGE, .conn = h->conn, .peer = &daemon_peer, .msg = &m});
+            core_event(w,
+                       (struct event){.kind = EV_MESSAGE, .conn = h->conn, .peer = &daemon_peer, .msg = &m});
             turn_end(w);
         }
         break;
@@ -596,7 +623,10 @@ static void happen(struct world *w, struct happening *h)
         store_retry(w);
         break;
     case H_PROGRAM:
-        agent_event(w, h->node, (struct agent_event){.kind = h->is_epilog ? AGENT_EPILOG_DONE : AGENT_PROLOG_DONE, .note = &h->note, .ok = true});
+        agent_event(w, h->node,
+                    (struct agent_event){.kind = h->is_epilog ? AGENT_EPILOG_DONE : AGENT_PROLOG_DONE,
+                                         .note = &h->note,
+                                         .ok = true});
         break;
     }
     str_done(&h->bytes);
@@ -627,7 +657,8 @@ bool world_request(struct world *w, enum message_kind kind, const void *body, en
     w->client_conn = (CLIENT) + w->answer_seq;
     wire_encode(&m, &carried.bytes);
     if (message_read(w, &carried, &read)) {
-        core_event(w, (struct event){.kind = EV_MESSAGE, .conn = w->client_conn, .peer = &daemon_peer, .msg = &read});
+        core_event(w, (struct event){
+                          .kind = EV_MESSAGE, .conn = w->client_conn, .peer = &daemon_peer, .msg = &read});
         turn_end(w);
     }
     str_done(&carried.bytes);
@@ -636,12 +667,14 @@ bool world_request(struct world *w, enum message_kind kind, const void *body, en
     return w->answered;
 }
 
-uint64_t world_submit(struct world *w, const struct job_spec *spec, const struct behaviour *b, enum refusal *ret_refusal)
+uint64_t world_submit(struct world *w, const struct job_spec *spec, const struct behaviour *b,
+                      enum refusal *ret_refusal)
 {
     struct job_spec copy = *spec;
     struct str comment = STR_INIT;
     static const char script[] = "#!/bin/sh\n";
-    str_addf(&comment, "runs=%lld exit=%d%s%s", (long long) b->runs_us, b->exit_status, b->stubborn ? " stubborn" : "", b->oom ? " oom" : "");
+    str_addf(&comment, "runs=%lld exit=%d%s%s", (long long)b->runs_us, b->exit_status,
+             b->stubborn ? " stubborn" : "", b->oom ? " oom" : "");
     copy.comment = str_text(&comment);
     copy.batch = true;
     if (!copy.work_dir)
@@ -739,13 +772,15 @@ static void row_audit(void *ctx, const void *record)
     struct audit *a = ctx;
     const struct job *j = record;
     map_u64_put(a->seen, j->id, a);
-    bool resting = job_state_over((enum job_state) j->state) || j->state == JOB_SPECIAL_EXIT || (j->state == JOB_PENDING && (j->spec.hold || j->spec.dependency));
+    bool resting = job_state_over((enum job_state)j->state) || j->state == JOB_SPECIAL_EXIT ||
+                   (j->state == JOB_PENDING && (j->spec.hold || j->spec.dependency));
     if (!resting) {
-        broke(a->w, "job %llu is still %s in the store when all is healed and quiet", (unsigned long long) j->id, enum_name(&job_state_names, j->state));
+        broke(a->w, "job %llu is still %s in the store when all is healed and quiet",
+              (unsigned long long)j->id, enum_name(&job_state_names, j->state));
         a->live++;
     }
-    if (job_state_over((enum job_state) j->state) && !j->end_us)
-        broke(a->w, "job %llu is over without an end", (unsigned long long) j->id);
+    if (job_state_over((enum job_state)j->state) && !j->end_us)
+        broke(a->w, "job %llu is over without an end", (unsigned long long)j->id);
 }
 
 void world_audit(struct world *w)
@@ -755,11 +790,12 @@ void world_audit(struct world *w)
     store_load(w->store, TABLE_JOB, false, 0, row_audit, &a, NULL);
     while (map_u64_next(w->acknowledged, &walk))
         if (!map_u64_get(a.seen, walk.key))
-            broke(w, "job %llu was acknowledged and is lost", (unsigned long long) walk.key);
+            broke(w, "job %llu was acknowledged and is lost", (unsigned long long)walk.key);
     for (size_t i = 0; i < w->node.n; i++)
         for (size_t k = 0; k < w->node.v[i].step.n; k++)
             if (w->node.v[i].step.v[k]->alive)
-                broke(w, "%s still runs job %lld when all is over", w->node.v[i].n.name, (long long) w->node.v[i].step.v[k]->ids.job_id);
+                broke(w, "%s still runs job %lld when all is over", w->node.v[i].n.name,
+                      (long long)w->node.v[i].step.v[k]->ids.job_id);
     map_u64_free(a.seen);
 }
 
@@ -770,8 +806,9 @@ struct count {
 static void job_count(void *ctx, const void *record)
 {
     const struct job *j = record;
-    bool rests = j->state == JOB_PENDING && (j->spec.hold || j->reason == REASON_DEPENDENCY_NEVER || j->reason == REASON_DEPENDENCY);
-    ((struct count *) ctx)->busy += !rests && j->state != JOB_SPECIAL_EXIT;
+    bool rests = j->state == JOB_PENDING &&
+                 (j->spec.hold || j->reason == REASON_DEPENDENCY_NEVER || j->reason == REASON_DEPENDENCY);
+    ((struct count *)ctx)->busy += !rests && j->state != JOB_SPECIAL_EXIT;
 }
 
 bool world_idle(const struct world *w)
@@ -821,7 +858,10 @@ struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_er
     w->starts = map_u64_new();
     effects_init(&w->fx);
     for (size_t i = 0; i < w->config.nnodes; i++) {
-        struct simnode n = {.n = {.name = w->config.node[i].name, .real_cpus = w->config.node[i].cpus, .real_memory_mib = w->config.node[i].memory_mib, .is_virtual = true}};
+        struct simnode n = {.n = {.name = w->config.node[i].name,
+                                  .real_cpus = w->config.node[i].cpus,
+                                  .real_memory_mib = w->config.node[i].memory_mib,
+                                  .is_virtual = true}};
         vec_push(&w->node, n);
     }
     controller_start(w);

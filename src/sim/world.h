@@ -28,11 +28,12 @@ void simworld_free(struct world *w);
 int64_t world_now(const struct world *w); /* µs since the world began */
 /* Lets everything happen that is due until then. */
 void world_run(struct world *w, int64_t until_us);
-bool world_idle(const struct world *w);   /* no job waits for resources, runs or is being cleaned */
+bool world_idle(const struct world *w); /* no job waits for resources, runs or is being cleaned */
 
 /* A client's request; the answer comes in the same instant unless the controller is away or dies over it. Returns the id of an acknowledged submission, 0 if it was refused or
  * never answered. *ret_refusal may be NULL. */
-uint64_t world_submit(struct world *w, const struct job_spec *spec, const struct behaviour *b, enum refusal *ret_refusal);
+uint64_t world_submit(struct world *w, const struct job_spec *spec, const struct behaviour *b,
+                      enum refusal *ret_refusal);
 /* Any other request; false if it was not answered. */
 bool world_request(struct world *w, enum message_kind kind, const void *body, enum refusal *ret_refusal);
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ACTIONS      120
-#define HEAL_ROUNDS  400
+#define ACTIONS     120
+#define HEAL_ROUNDS 400
 
 struct play {
     struct world *w;
@@ -21,13 +21,13 @@ struct play {
 
 static int64_t some_time(struct play *p, int64_t most_us)
 {
-    return (int64_t) rng_below(&p->rng, (uint64_t) most_us) + 1;
+    return (int64_t)rng_below(&p->rng, (uint64_t)most_us) + 1;
 }
 
 static const char *any_id(struct play *p, char *text, size_t size)
 {
     uint64_t id = p->id.n ? p->id.v[rng_below(&p->rng, p->id.n)] : 1;
-    snprintf(text, size, "%llu", (unsigned long long) id);
+    snprintf(text, size, "%llu", (unsigned long long)id);
     return text;
 }
 
@@ -38,17 +38,19 @@ static void submit(struct play *p)
     struct job_spec spec = {.name = rng_chance(&p->rng, 500) ? "one" : "two"};
     struct behaviour b = {.runs_us = some_time(p, 40 * USEC_PER_SEC)};
     char dependency[64];
-    spec.req.ntasks = (int32_t) rng_range(&p->rng, 1, 3);
+    spec.req.ntasks = (int32_t)rng_range(&p->rng, 1, 3);
     spec.req.mem_per_node_mib = rng_range(&p->rng, 10, 900);
     if (rng_chance(&p->rng, 200))
         spec.req.min_nodes = 2;
     if (rng_chance(&p->rng, 300))
         spec.req.gres = "gpu:1";
-    spec.req.time_limit_us = rng_chance(&p->rng, 500) ? some_time(p, 60 * USEC_PER_SEC) + USEC_PER_SEC : 10 * USEC_PER_MIN;
+    spec.req.time_limit_us =
+        rng_chance(&p->rng, 500) ? some_time(p, 60 * USEC_PER_SEC) + USEC_PER_SEC : 10 * USEC_PER_MIN;
     if (rng_chance(&p->rng, 150))
         spec.array = arrays[rng_below(&p->rng, ARRAY_LEN(arrays))];
     if (rng_chance(&p->rng, 150) && p->id.n) {
-        snprintf(dependency, sizeof dependency, "%s:%llu", kinds[rng_below(&p->rng, ARRAY_LEN(kinds))], (unsigned long long) p->id.v[rng_below(&p->rng, p->id.n)]);
+        snprintf(dependency, sizeof dependency, "%s:%llu", kinds[rng_below(&p->rng, ARRAY_LEN(kinds))],
+                 (unsigned long long)p->id.v[rng_below(&p->rng, p->id.n)]);
         spec.dependency = dependency;
     } else if (rng_chance(&p->rng, 60)) {
         spec.dependency = "singleton";
@@ -67,9 +69,13 @@ static void submit(struct play *p)
 
 static void control(struct play *p)
 {
-    static const enum job_action actions[] = {ACTION_HOLD, ACTION_RELEASE, ACTION_RELEASE, ACTION_REQUEUE, ACTION_REQUEUE_HOLD, ACTION_SUSPEND, ACTION_RESUME, ACTION_RESUME, ACTION_TOP};
+    static const enum job_action actions[] = {ACTION_HOLD,    ACTION_RELEASE,      ACTION_RELEASE,
+                                              ACTION_REQUEUE, ACTION_REQUEUE_HOLD, ACTION_SUSPEND,
+                                              ACTION_RESUME,  ACTION_RESUME,       ACTION_TOP};
     char text[32];
-    struct msg_job_control m = {.action = actions[rng_below(&p->rng, ARRAY_LEN(actions))], .ids = any_id(p, text, sizeof text), .special_exit = rng_chance(&p->rng, 300)};
+    struct msg_job_control m = {.action = actions[rng_below(&p->rng, ARRAY_LEN(actions))],
+                                .ids = any_id(p, text, sizeof text),
+                                .special_exit = rng_chance(&p->rng, 300)};
     world_request(p->w, MSG_JOB_CONTROL, &m, NULL);
 }
 
@@ -78,7 +84,7 @@ static void cancel(struct play *p)
     char text[32], element[48];
     struct msg_cancel m = {.ids = any_id(p, text, sizeof text)};
     if (rng_chance(&p->rng, 300)) {
-        snprintf(element, sizeof element, "%s_%d", text, (int) rng_below(&p->rng, 10));
+        snprintf(element, sizeof element, "%s_%d", text, (int)rng_below(&p->rng, 10));
         m.ids = element;
     }
     world_request(p->w, MSG_CANCEL, &m, NULL);
@@ -88,13 +94,15 @@ static void update(struct play *p)
 {
     char text[32];
     struct job_spec values = {.req = {.time_limit_us = some_time(p, 100 * USEC_PER_SEC) + USEC_PER_SEC}};
-    struct msg_update_job m = {.ids = any_id(p, text, sizeof text), .fields = "time_limit_us", .values = {&values, 1}};
+    struct msg_update_job m = {
+        .ids = any_id(p, text, sizeof text), .fields = "time_limit_us", .values = {&values, 1}};
     world_request(p->w, MSG_UPDATE_JOB, &m, NULL);
 }
 
 static void drain(struct play *p)
 {
-    struct msg_update_node m = {.names = "n1", .state = rng_chance(&p->rng, 500) ? "DRAIN" : "RESUME", .reason = "test"};
+    struct msg_update_node m = {
+        .names = "n1", .state = rng_chance(&p->rng, 500) ? "DRAIN" : "RESUME", .reason = "test"};
     world_request(p->w, MSG_UPDATE_NODE, &m, NULL);
 }
 
@@ -107,7 +115,7 @@ static void fault(struct play *p)
     case 1:
     case 2:
     case 3:
-        world_crash_controller(p->w, (enum crash_point) rng_below(&p->rng, 4), back);
+        world_crash_controller(p->w, (enum crash_point)rng_below(&p->rng, 4), back);
         break;
     case 4:
         world_crash_agent(p->w, node, back);
@@ -119,7 +127,7 @@ static void fault(struct play *p)
         world_cut_link(p->w, node, rng_chance(&p->rng, 200) ? back + 100 * USEC_PER_SEC : back);
         break;
     case 7:
-        world_fail_store(p->w, (unsigned) rng_range(&p->rng, 1, 4));
+        world_fail_store(p->w, (unsigned)rng_range(&p->rng, 1, 4));
         break;
     }
 }
@@ -150,7 +158,7 @@ static void heal(struct play *p)
     world_request(p->w, MSG_UPDATE_NODE, &resume, NULL);
     for (size_t i = 0; i < p->id.n; i++) {
         char text[32];
-        snprintf(text, sizeof text, "%llu", (unsigned long long) p->id.v[i]);
+        snprintf(text, sizeof text, "%llu", (unsigned long long)p->id.v[i]);
         struct msg_job_control go = {.action = ACTION_RESUME, .ids = text};
         world_request(p->w, MSG_JOB_CONTROL, &go, NULL);
         go.action = ACTION_RELEASE;
@@ -168,9 +176,10 @@ static uint64_t play(uint64_t seed, bool trace, char **ret_broken)
     struct err err = {0};
     char config[512];
     snprintf(config, sizeof config,
-             "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nNodeName=n[1-%d] CPUs=%d RealMemory=2000 Gres=gpu:v100:2 Virtual=YES\n"
+             "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nNodeName=n[1-%d] CPUs=%d "
+             "RealMemory=2000 Gres=gpu:v100:2 Virtual=YES\n"
              "PartitionName=main Nodes=ALL Default=YES\n",
-             (int) rng_range(&p.rng, 1, 5), (int) rng_range(&p.rng, 2, 6));
+             (int)rng_range(&p.rng, 1, 5), (int)rng_range(&p.rng, 2, 6));
     p.w = simworld_new(rng_next(&p.rng), config, &err);
     CHECK(p.w);
     for (int i = 0; i < ACTIONS && !world_broken(p.w); i++) {
@@ -201,7 +210,7 @@ int sim_worlds(int argc, char **argv)
         else
             trace |= text_is(argv[i], "--trace");
     }
-    printf("1..%llu\n", (unsigned long long) count);
+    printf("1..%llu\n", (unsigned long long)count);
     for (uint64_t i = 0; i < count; i++) {
         char *first, *second;
         uint64_t a = play(seed + i, trace, &first), b = play(seed + i, false, &second);
@@ -211,7 +220,8 @@ int sim_worlds(int argc, char **argv)
             printf("# %s\n", first);
         if (a != b)
             printf("# played twice, it went differently\n");
-        printf("%s %llu - world of seed %llu\n", ok ? "ok" : "not ok", (unsigned long long) i + 1, (unsigned long long) (seed + i));
+        printf("%s %llu - world of seed %llu\n", ok ? "ok" : "not ok", (unsigned long long)i + 1,
+               (unsigned long long)(seed + i));
         fflush(stdout);
         free(first);
         free(second);
