@@ -2,6 +2,7 @@
  * not fit, those placed before it are undone. */
 #include "base/alloc.h"
 #include "sched/pass.h"
+#include "sched/priority.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +30,10 @@ static void starts_drop(struct pass *p, size_t n)
 {
     while (p->v->start.n > n) {
         struct plan_start *s = &p->v->start.v[--p->v->start.n];
-        const struct spart *part = cluster_part(p->cl, s->partition);
+        struct spart *part = cluster_part(p->cl, s->partition);
         for (size_t i = 0; i < s->alloc.n; i++) {
-            struct option o = {.part = (struct spart *)(uintptr_t)part};
+            const struct wjob *j = map_u64_get(p->cl->wait_of, s->job_id);
+            struct option o = {.part = part, .mode = request_mode(j->w.req, &part->p)};
             exact_back(p->ex, cluster_node(p->cl, s->alloc.node[i].node)->idx, &o, &s->alloc.node[i]);
         }
     }
@@ -46,7 +48,8 @@ static bool start_all(struct pass *p, const struct het *h)
     for (; ok && n < h->n; n += ok) {
         struct compiled *c = demand_of(p->cl, h->job[n]->lane->klass);
         struct option *o = component_place(p, c, now);
-        ok = o && (p->future || pass_emit(p, h->job[n], c, &p->at, o->limit_us));
+        ok = o && (p->future || pass_emit(p, h->job[n], c, &p->at, o->limit_us,
+                                          priority_of(p->cl, o, &h->job[n]->w, p->v->now_us) / PRIORITY_ONE));
         if (ok)
             begun[n] = world_begin(p->w, c, &p->at, h->job[n]->w.job_id, time_add(now, o->limit_us));
         if (ok && p->future)

@@ -33,7 +33,7 @@ char *node_key(const struct cluster *cl, const struct node *n)
 
 static void group_slots(const struct cluster *cl, struct group *g, const struct node *n)
 {
-    int64_t cores = (int64_t)n->sockets * n->cores_per_socket * (n->boards > 1 ? 1 : 1);
+    int64_t cores = (int64_t)n->sockets * n->cores_per_socket;
     g->cpus = n->cpus > 0 ? n->cpus : 1;
     g->sockets = n->sockets > 0 ? n->sockets : 1;
     if (cores <= 0 || g->cpus % cores != 0)
@@ -70,7 +70,7 @@ static char *near_slots(const struct group *g, const char *cpus)
         near = xcalloc((size_t)g->slots, 1);
         bool some = false, all = true;
         for (int32_t s = 0; s < g->slots; s++) {
-            near[s] = idset_has(&set, (uint32_t)(s * g->slot_cpus));
+            near[s] = idset_has(&set, (uint32_t)(s * g->slot_cpus)) ? 1 : 0;
             some |= near[s];
             all &= near[s];
         }

@@ -114,7 +114,7 @@ enum outcome pass_het(struct pass *p, struct entry *e);
 bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o);
 void pass_note(struct pass *p, const struct entry *e, enum job_reason reason);
 bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, const struct placement *at,
-               int64_t limit_us);
+               int64_t limit_us, uint64_t priority);
 void planned_free(struct planned *f);
 void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at,
                   bool promise);

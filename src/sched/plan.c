@@ -11,6 +11,7 @@
 #include "sched/classes.h"
 #include "sched/live.h"
 #include "sched/pass.h"
+#include "sched/priority.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,7 @@ void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struc
 }
 
 bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, const struct placement *at,
-               int64_t limit_us)
+               int64_t limit_us, uint64_t priority)
 {
     struct alloc al = {.node = arena_alloc(p->v->arena, (at->at.n + 1) * sizeof al.node[0])};
     for (; al.n < at->at.n; al.n++) {
@@ -75,7 +76,8 @@ bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, c
     struct plan_start s = {.job_id = j->w.job_id,
                            .partition = arena_strdup(p->v->arena, at->option->part->p.name),
                            .alloc = al,
-                           .limit_us = limit_us};
+                           .limit_us = limit_us,
+                           .priority = priority};
     vec_push(&p->v->start, s);
     return true;
 }
@@ -133,7 +135,7 @@ static bool try_start(struct pass *p, const struct entry *e)
         return false;
     if (p->future)
         pass_foresee(p, e->job->w.job_id, w->now_us, &p->at, false);
-    else if (!pass_emit(p, e->job, e->c, &p->at, limit))
+    else if (!pass_emit(p, e->job, e->c, &p->at, limit, e->priority / PRIORITY_ONE))
         return false;
     world_begin(w, e->c, &p->at, e->job->w.job_id, time_add(w->now_us, limit));
     p->cost += START_COST + p->at.at.n * START_NODE_COST;

@@ -15,6 +15,8 @@ struct plan_start {
     struct alloc alloc;
     int64_t
         limit_us; /* limit of this run (default of the partition applied, time_min considered); TIME_UNLIMITED = none */
+    uint64_t
+        priority; /* multifactor priority when it was planned (plan_wait_of tells more, but has to work it out) */
 };
 
 struct plan_wait {
