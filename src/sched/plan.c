@@ -434,7 +434,7 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     pass_step(&p);
     planned_mark(&p);
     uint32_t budget = b && b->promises ? b->promises : cl->policy.promises;
-    ret_plan->next_us = world_next_end(p.w) == INT64_MAX ? 0 : world_next_end(p.w);
+    ret_plan->next_us = p.live.n == 0 || world_next_end(p.w) == INT64_MAX ? 0 : world_next_end(p.w);
     if (forecast) {
         p.cost = 0;
         pass_forecast(&p, budget);
@@ -443,7 +443,7 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     } else {
         planned_prune(v);
         int64_t due = forecast_due(v);
-        if (ret_plan->next_us == 0 || due < ret_plan->next_us)
+        if (p.live.n > 0 && (ret_plan->next_us == 0 || due < ret_plan->next_us))
             ret_plan->next_us = due;
     }
     ret_plan->start = v->start.v;

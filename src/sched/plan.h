@@ -13,10 +13,10 @@ struct plan_start {
     uint64_t job_id; /* of an array: one element of it */
     const char *partition;
     struct alloc alloc;
-    int64_t
-        limit_us; /* limit of this run (default of the partition applied, time_min considered); TIME_UNLIMITED = none */
-    uint64_t
-        priority; /* multifactor priority when it was planned (plan_wait_of tells more, but has to work it out) */
+    /* Limit of this run (default of the partition applied, time_min considered); TIME_UNLIMITED = none. */
+    int64_t limit_us;
+    /* Multifactor priority when it was planned; plan_wait_of tells more, but has to work it out. */
+    uint64_t priority;
 };
 
 struct plan_wait {
