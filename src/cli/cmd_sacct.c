@@ -332,6 +332,9 @@ static bool window_set(struct sacct *s, struct err *ret_err)
     s->query.to_us = now;
     if (s->end_text && !civil_parse(s->end_text, now, &civil_local, false, &s->query.to_us, ret_err))
         return false;
+    /* Points in time are written in whole seconds: all of that second counts. */
+    if (s->end_text)
+        s->query.to_us += USEC_PER_SEC - 1;
     if (s->start_text)
         return civil_parse(s->start_text, now, &civil_local, false, &s->query.from_us, ret_err);
     if (s->query.ids)

@@ -282,7 +282,7 @@ static int scancel_run(struct scancel *s)
     else if (ok && client_call(c, MSG_CANCEL, &s->cancel, 0, s->a, &answer, &err)) {
         const struct msg_done *done = answer.body;
         rc = results_print(s, done);
-        if (done->refusal != REFUSE_NONE) {
+        if (done->refusal != REFUSE_NONE && !done->results.n) {
             program_error("scancel", "%s", refusal_text((enum refusal)done->refusal));
             if (done->detail)
                 program_error("scancel", "%s", done->detail);

@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# The sharp edges of spec/clients.md: what 41 tools depend on, in their words.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export REMUDA_STATE="$BATS_FILE_TMPDIR/state"
+    remuda up -q --nodes 3 --cpus 4 --mem 4G --gres gpu:v100:2
+    cd "$BATS_FILE_TMPDIR" || exit 1
+    A=$(sbatch --parsable -J many -a 0-9%4 -o /dev/null --wrap 'sleep 60')
+    B=$(sbatch --parsable -J quick -o /dev/null --wrap true)
+    export A B
+    for _ in $(seq 100); do [ "$(squeue -h -j "$A" -t R | wc -l)" = 4 ] && [ -z "$(squeue -h -j "$B")" ] && break; sleep 0.1; done
+}
+
+teardown_file() {
+    scancel -u "$(id -un)" || true
+    remuda down
+}
+
+@test "1: %% in a short format is %" {
+    run --separate-stderr squeue -h -j "$A" -o '%%i|%%T|%%N|%%r'
+    [ "${lines[0]}" = "${A}_[4-9%4]|PENDING||JobArrayTaskLimit" ]
+    [[ "${lines[1]}" =~ ^${A}_0\|RUNNING\|node[1-3]\|None$ ]]
+    [ -z "$stderr" ]
+}
+
+@test "2: text before the first % is on every line" {
+    [ "$(sinfo -aho %F/%C)" = "1/2/0/3/4/8/0/12" ]
+    [[ "$(squeue -h -o '{"id": %A}' -j "$A" | head -1)" = "{\"id\": $A}" ]]
+}
+
+@test "3: -O name:suffix has no width, a bare name has 20, a trailing comma is fine" {
+    run squeue -t all -O 'JobID:#,State:#,Name:|,' -j "$B"
+    [ "${lines[0]}" = 'JOBID#STATE#NAME|' ]
+    [ "${lines[1]}" = "$B#COMPLETED#quick|" ]
+    [ "$(squeue -h -t all -O JobArrayID,StateCompact -j "$B" | wc -c)" = 41 ]
+}
+
+@test "4, 5: bundled letters, attached values, prefixes of long options" {
+    [ "$(squeue -ht all -o%i -j"$B")" = "$B" ]
+    [ "$(squeue --noh --state=all --job="$B" --form=%T)" = COMPLETED ]
+    sacct -nu"$(id -un)" -S1970-01-01-00:00:01 -oJobID > /dev/null
+    sinfo -ahNO NodeList > /dev/null
+}
+
+@test "7: one unknown id is an error with Slurm's words, two are not" {
+    run --separate-stderr -1 squeue -h -j 99999
+    [ -z "$output" ] && [ "$stderr" = "slurm_load_jobs error: Invalid job id specified" ]
+    run --separate-stderr -0 squeue -h -j 99999,99999
+    [ -z "$output" ] && [ -z "$stderr" ]
+    run --separate-stderr -0 squeue -h -j "$B"
+    [ -z "$output" ] && [ -z "$stderr" ]
+}
+
+@test "8, 9: sacct of an unknown id shows the header; stray words are errors" {
+    run --separate-stderr -0 sacct -j 99999
+    [ "${#lines[@]}" = 2 ] && [[ "${lines[0]}" =~ ^JobID ]]
+    run -1 sacct -nu "$(id -un)" -o Account%256 '|' tail -1
+}
+
+@test "10, 11, 12: -P and -p, cut columns end in +, SLURM_TIME_FORMAT" {
+    [ "$(sacct -nXPj "$B" -o jobid,state)" = "$B|COMPLETED" ]
+    [ "$(sacct -nXpj "$B" -o jobid,state)" = "$B|COMPLETED|" ]
+    [ "$(sacct -nXj "$B" -o state%5)" = "COMP+ " ]
+    [[ "$(SLURM_TIME_FORMAT=%s sacct -nXPj "$B" -o end)" =~ ^[0-9]{10}$ ]]
+    [[ "$(SLURM_TIME_FORMAT=%s sacct -nXPj "${A}_0" -o end)" = Unknown ]]
+    [[ "$(SLURM_TIME_FORMAT=standard squeue -h -j "$A" -t R -o %S | head -1)" =~ ^[0-9]{4}-[0-9]{2}-[0-9]{2}T ]]
+}
+
+@test "13: two words, a numeric version" {
+    for command in sbatch squeue sinfo sacct scancel scontrol; do
+        [[ "$($command --version)" =~ ^slurm\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    done
+    [[ "$(sacct -V)" =~ ^slurm\ 25\.05\.0$ ]]
+}
+
+@test "14: a pending array is one line, -r expands it, JobIDRaw is each element's own" {
+    [ "$(squeue -h -t PD -j "$A" -o %i)" = "${A}_[4-9%4]" ]
+    [ "$(squeue -h -r -t PD -j "$A" -o %i | wc -l)" = 6 ]
+    [ "$(sacct -nXPj "${A}_2" -o jobid)" = "${A}_2" ]
+    [[ "$(sacct -nXPj "${A}_2" -o jobidraw)" =~ ^[0-9]+$ ]]
+}
+
+@test "6: scontrol takes options anywhere and abbreviates" {
+    [ "$(scontrol show hostname 'n[1-2]' | tr '\n' ' ')" = "n1 n2 " ]
+    [ "$(scontrol show hostnames='n[1-2]' | tail -1)" = n2 ]
+    [ "$(SLURM_NODELIST='x[7-8]' scontrol show hostnames | head -1)" = x7 ]
+    [ "$(scontrol -a show -o nodes | wc -l)" = 3 ]
+    [[ "$(scontrol show node=node1)" =~ NodeAddr=node1 ]]
+    scontrol show jobid -dd "$B" | grep -q JobState=COMPLETED
+    scontrol show job "$B" --json | jq -e '.jobs[0].current_working_directory' > /dev/null
+}
+
+@test "24: one-line partitions are Key=Value words, none empty" {
+    for word in $(scontrol show part -o); do
+        [[ "$word" =~ ^[^=]+=.+$ ]] || { echo "$word"; false; }
+    done
+    [ "$(scontrol show partition | head -1)" = "PartitionName=main" ]
+}
+
+@test "25: config lines that snakemake, toil and canu read" {
+    scontrol show config | grep -Eq '^MinJobAge +=  ?300 sec$'
+    scontrol show config | grep -Eq '^MaxArraySize +=  ?[0-9]+$'
+    scontrol show config | grep -Eq '^SchedulerTimeSlice +=  ?30 sec$'
+    scontrol show config | grep -Eq '^AcctGatherNodeFreq +=  ?0 sec$'
+}
+
+@test "23: scancel of an unknown or finished job is silent, the option may follow the id" {
+    run --separate-stderr -0 scancel 99999 "$B"
+    [ -z "$output" ] && [ -z "$stderr" ]
+    run --separate-stderr -0 scancel "${A}_1" --signal SIGCONT
+    [ -z "$output" ] && [ -z "$stderr" ]
+}
+
+@test "26: the new family of JSON" {
+    squeue --json -j "$A" | jq -e '.jobs[] | select(.job_state == ["RUNNING"]) | .job_resources.nodes.allocation[0].name' > /dev/null
+    squeue --json -j "$A" | jq -e '.jobs[0].time_limit | has("set") and has("infinite") and has("number")' > /dev/null
+    sacct --json -j "$B" | jq -e '.jobs[0].state.current == ["COMPLETED"] and (.jobs[0].steps | length) == 1' > /dev/null
+    sinfo --json | jq -e '.errors == []' > /dev/null
+}
+
+@test "snakemake: sacct by name in a window that ends now" {
+    [ "$(sacct -X --parsable2 --clusters all --noheader --format=JobIdRaw,State --starttime now-1hour --endtime now --name quick)" = "$B|COMPLETED" ]
+}
+
+@test "aiida: fourteen fields; every field of helpformat, header and row of equal counts" {
+    run squeue --noheader -o '%i^^^%t^^^%r^^^%B^^^%u^^^%D^^^%C^^^%R^^^%P^^^%l^^^%M^^^%S^^^%j^^^%V' --jobs="$A,$A"
+    [ "$(head -1 <<< "$output" | awk -F '\\^\\^\\^' '{print NF}')" = 14 ]
+    all=$(sacct --helpformat | tr -s ' \n' ',' | sed 's/,$//')
+    [ "$(sacct --format="$all" --parsable --jobs="$B" | awk -F'|' '{print NF}' | sort -u | wc -l)" = 1 ]
+}
+
+@test "M3: sacct --format with any case and prefixes; time is Timelimit" {
+    run sacct --format=User,JobID,Jobname,partition,state,time,start,end,elapsed,MaxRss,MaxVMSize,nnodes,ncpus,nodelist,CPUTime -j "$B"
+    [ "$status" -eq 0 ]
+    [[ "${lines[0]}" =~ Timelimit ]] && [[ "${lines[0]}" =~ MaxRSS ]]
+    run squeue -u '1234USER'
+    [ "$status" -eq 1 ] && [[ "$output" =~ "Invalid user: 1234USER" ]]
+}
