@@ -30,7 +30,7 @@ static void promises_due(struct pass *p)
 }
 
 #define EXACT_COST 500000 /* entries looked at; a few milliseconds */
-#define ALL_COST   40000000
+#define ALL_COST   30000000
 #define GAP        32 /* ends may be taken together when they are closer than 1/GAP of the time until then */
 
 static int64_t next_time(const struct pass *p)
