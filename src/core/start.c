@@ -93,8 +93,6 @@ static void start_one(struct core *c, const struct plan_start *s)
     struct jobrec *r = job_find(c, s->job_id);
     uint32_t task;
     CHECK(r && r->j.state == JOB_PENDING);
-    struct plan_wait wait = {0};
-    bool known = plan_wait_of(c->plan, c->cluster, s->job_id, &wait);
     if (job_is_array(r)) {
         CHECK(idset_first(&r->pending, &task));
         r = array_split(c, r, task);
@@ -110,7 +108,7 @@ static void start_one(struct core *c, const struct plan_start *s)
     alloc_sums(c, r, &s->alloc);
     text_set(c, &r->j.run_partition, s->partition);
     r->j.limit_us = s->limit_us;
-    r->j.priority = known && wait.priority ? wait.priority : 1;
+    r->j.priority = s->priority ? s->priority : 1;
     r->j.start_us = c->now_us;
     r->j.end_us = 0;
     r->j.suspend_us = 0;
