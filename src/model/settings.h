@@ -20,7 +20,7 @@
     X(SPAN, min_job_age_us, MinJobAge, "300", "sec", "how long an ended job stays visible in squeue and scontrol")         \
     X(SPAN, kill_wait_us, KillWait, "30", "sec", "between SIGTERM and SIGKILL at the time limit and at scancel")           \
     X(SPAN, over_time_limit_us, OverTimeLimit, "0", "min", "minutes a job may run past its limit")                         \
-    X(SPAN, inactive_limit_us, InactiveLimit, "0", "sec", "idle interactive allocations end after this; 0 = never")        \
+    X(SPAN, inactive_limit_us, InactiveLimit, "0", "sec", "kept for compatibility until salloc comes: idle interactive allocations end after this; 0 = never")        \
     X(SPAN, node_timeout_us, SlurmdTimeout, "60", "sec", "a node whose daemon is silent this long is DOWN")                \
     X(SPAN, heartbeat_us, HeartbeatInterval, "20", "sec", "how often a node daemon reports")                               \
     X(SPAN, accounting_freq_us, JobAcctGatherFrequency, "5", "sec", "how often the usage of running jobs is sampled where no cgroup measures it") \
@@ -31,26 +31,26 @@
     X(TEXT, priority_type, PriorityType, "priority/multifactor", "", "how jobs are ordered")                               \
     X(TEXT, priority_flags, PriorityFlags, "", "", "flags of the multifactor priority")                                    \
     X(I32, priority_weight_age, PriorityWeightAge, "1000", "", "weight of the time waited")                                \
-    X(I32, priority_weight_fairshare, PriorityWeightFairshare, "0", "", "weight of fair share")                            \
+    X(I32, priority_weight_fairshare, PriorityWeightFairshare, "0", "", "kept for compatibility until accounts come: weight of fair share")                            \
     X(I32, priority_weight_job_size, PriorityWeightJobSize, "0", "", "weight of the size")                                 \
     X(I32, priority_weight_partition, PriorityWeightPartition, "1000", "", "weight of the partition's PriorityJobFactor")  \
-    X(I32, priority_weight_qos, PriorityWeightQOS, "0", "", "weight of the QOS")                                           \
-    X(TEXT, priority_weight_tres, PriorityWeightTRES, "", "", "weights of resources")                                      \
+    X(I32, priority_weight_qos, PriorityWeightQOS, "0", "", "kept for compatibility until QOS come: weight of the QOS")                                           \
+    X(TEXT, priority_weight_tres, PriorityWeightTRES, "", "", "kept for compatibility until accounts come: weights of resources")                                      \
     X(SPAN, priority_max_age_us, PriorityMaxAge, "604800", "sec", "time waited that counts fully (7 days)")                \
-    X(SPAN, priority_decay_half_life_us, PriorityDecayHalfLife, "604800", "sec", "half life of past usage (7 days)")       \
-    X(TEXT, preempt_type, PreemptType, "preempt/none", "", "preempt/none, preempt/partition_prio or preempt/qos")          \
-    X(TEXT, preempt_mode, PreemptMode, "OFF", "", "how jobs give way unless the partition says otherwise")                 \
+    X(SPAN, priority_decay_half_life_us, PriorityDecayHalfLife, "604800", "sec", "kept for compatibility until accounts come: half life of past usage (7 days)")       \
+    X(TEXT, preempt_type, PreemptType, "preempt/none", "", "kept for compatibility until preemption comes: preempt/none, preempt/partition_prio or preempt/qos")          \
+    X(TEXT, preempt_mode, PreemptMode, "OFF", "", "kept for compatibility until preemption comes: how jobs give way unless the partition says otherwise")                 \
     X(TEXT, sched_parameters, SchedulerParameters, "", "", "planner parameters")                                           \
     X(TEXT, scheduler_type, SchedulerType, "sched/backfill", "", "kept for compatibility: Remuda always plans the whole queue") \
     X(TEXT, select_type, SelectType, "select/cons_tres", "", "kept for compatibility: resources are always cores, memory and devices") \
     X(TEXT, select_type_parameters, SelectTypeParameters, "CR_Core_Memory", "", "CR_Core_Memory, CR_CPU_Memory, CR_Core, CR_CPU: what is counted") \
-    X(SPAN, scheduler_time_slice_us, SchedulerTimeSlice, "30", "sec", "slice of gang scheduling")                          \
+    X(SPAN, scheduler_time_slice_us, SchedulerTimeSlice, "30", "sec", "kept for compatibility until preemption comes: slice of gang scheduling")                          \
     X(TEXT, gres_types, GresTypes, "gpu", "", "kinds of generic resources")                                                \
     X(TEXT, licenses, Licenses, "", "", "licences of the cluster: name:count,…")                                           \
     X(MIB, def_mem_per_cpu_mib, DefMemPerCPU, "0", "", "memory a CPU for jobs that ask none; 0 = a job gets its share by CPUs of the node") \
     X(MIB, def_mem_per_node_mib, DefMemPerNode, "0", "", "memory a node for jobs that ask none")                           \
-    X(MIB, max_mem_per_cpu_mib, MaxMemPerCPU, "0", "", "memory a CPU at most; 0 = no limit")                               \
-    X(MIB, max_mem_per_node_mib, MaxMemPerNode, "0", "", "memory a node at most; 0 = no limit")                            \
+    X(MIB, max_mem_per_cpu_mib, MaxMemPerCPU, "0", "", "kept for compatibility until it is enforced: memory a CPU at most; 0 = no limit")                               \
+    X(MIB, max_mem_per_node_mib, MaxMemPerNode, "0", "", "kept for compatibility until it is enforced (the partition's is): memory a node at most; 0 = no limit")                            \
     X(TEXT, slurmctld_host, SlurmctldHost, "", "", "host of the controller; default this host")                            \
     X(TEXT, slurm_user, SlurmUser, "", "", "user the controller runs as; default whoever started it")                      \
     X(TEXT, operators, Operators, "", "", "users who may operate on everybody's jobs and on nodes")                        \
@@ -69,7 +69,7 @@
     X(SPAN, acct_gather_node_freq_us, AcctGatherNodeFreq, "0", "sec", "kept for compatibility")                            \
     X(TEXT, proctrack_type, ProctrackType, "proctrack/remuda", "", "kept for compatibility")                               \
     X(TEXT, task_plugin, TaskPlugin, "task/remuda", "", "kept for compatibility")                                          \
-    X(TEXT, mpi_default, MpiDefault, "none", "", "--mpi of srun unless given")                                             \
+    X(TEXT, mpi_default, MpiDefault, "none", "", "kept for compatibility until srun comes: --mpi of srun unless given")                                             \
     X(BOOL, constrain_cores, ConstrainCores, "YES", "", "keep jobs on their CPUs")                                         \
     X(BOOL, constrain_ram, ConstrainRAMSpace, "YES", "", "hold jobs to their memory")                                      \
     X(BOOL, constrain_devices, ConstrainDevices, "YES", "", "hide other jobs' devices")                                    \
