@@ -69,9 +69,8 @@ struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
         array_count(c, master, +1);
         return master;
     }
-    struct jobrec *r = job_new(c, c->next_job_id++);
+    struct jobrec *r = job_new(c, job_id_take(c));
     uint64_t id = r->j.id;
-    meta_save(c, "next_job_id", c->next_job_id);
     record_take(c, &job_fields, &r->j, &master->j);
     r->j.id = id;
     r->j.array_task_id = task;

@@ -40,8 +40,9 @@ static struct noderec *node_add(struct core *c, const struct node *conf)
     n->index = (uint32_t) c->node.n;
     vec_push(&c->node, n);
     map_str_put(c->node_by_name, conf->name, n);
-    if (c->loaded || n->n.state == NODE_UNKNOWN)
-        n->lost_us = c->now_us;
+    n->lost_us = c->now_us;
+    if (c->loaded)
+        node_watch(c, n);
     return n;
 }
 
@@ -164,5 +165,7 @@ void config_apply(struct core *c, const struct config *config)
     parts_apply(c, config);
     if (c->next_job_id < (uint64_t) c->settings.first_job_id)
         c->next_job_id = (uint64_t) c->settings.first_job_id;
+    if (c->loaded)
+        nodes_welcome(c);
     plan_soon(c);
 }

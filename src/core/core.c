@@ -85,6 +85,7 @@ void core_free(struct core *c)
     vec_done(&c->waiter);
     vec_done(&c->heap);
     vec_done(&c->woken);
+    vec_done(&c->unsaved);
     map_str_free(c->node_by_name);
     map_u64_free(c->node_by_conn);
     plan_free(c->plan);
@@ -198,6 +199,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         break;
     }
     dependents_run(c);
+    saves_write(c);
     c->fx = NULL;
     c->peer = NULL;
 }
@@ -367,7 +369,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
         node_capacity(c, c->node.v[i]);
         node_plan_update(c, c->node.v[i]);
         c->node.v[i]->lost_us = now_us;
-        node_timer_arm(c, (uint32_t) i, now_us + c->settings.node_timeout_us);
+        node_watch(c, c->node.v[i]);
     }
     while (map_u64_next(c->job, &w)) {
         job_restore(c, w.value, a);
@@ -385,6 +387,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     }
     arena_free(a);
     dependents_run(c);
+    saves_write(c);
     plan_soon(c);
     c->fx = NULL;
 }

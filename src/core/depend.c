@@ -207,6 +207,20 @@ bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct
     return ok;
 }
 
+int64_t dependencies_due(const struct core *c, const struct jobrec *r)
+{
+    int64_t due = INT64_MAX;
+    for (size_t i = 0; i < r->deps.n; i++) {
+        const struct dependency *d = &r->deps.v[i];
+        struct verdict v;
+        if (d->kind != DEP_AFTER || d->status != DEP_OPEN || !verdict_of(c, d->job_id, d->task_id, &v) || !v.begun)
+            continue;
+        int64_t at = v.began_us + d->delay_us;
+        due = at > c->now_us && at < due ? at : due;
+    }
+    return due;
+}
+
 enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_changed)
 {
     size_t failed = 0, satisfied = 0, changed = 0;

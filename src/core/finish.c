@@ -109,8 +109,10 @@ static void ending(struct core *c, struct jobrec *r, enum job_state how, enum jo
 {
     r->j.end_us = c->now_us;
     r->j.reason = why;
-    if (r->j.state == JOB_SUSPENDED && r->j.suspend_us)
+    if (r->j.state == JOB_SUSPENDED) {
         r->j.suspended_us += c->now_us - r->j.suspend_us;
+        cluster_suspend(c->cluster, r->j.id, false); /* its processes are woken to end */
+    }
     job_move_ending(c, r, r->j.requeue_pending ? JOB_REQUEUED : JOB_COMPLETING, how);
     quiet_nodes_release(c, r);
 }

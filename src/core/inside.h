@@ -37,6 +37,7 @@ struct jobrec {
     uint32_t mailed;             /* enum mail_type bits of limit mails sent in this run */
     uint32_t order;              /* scontrol top */
     int64_t timer_us;            /* due time in the heap; 0 = none */
+    bool unsaved;                /* changed in this step; its row is made when the step ends */
 };
 
 /* An array: its elements that have records of their own, and counts of them, so that no event walks an array. Elements that left memory stay counted in
@@ -58,7 +59,8 @@ struct noderec {
     uint64_t conn;               /* 0 = not connected */
     int64_t pid;
     uint32_t index;              /* in core.node; nodes never leave the list */
-    int64_t lost_us;             /* when the connection went; 0 = it is there */
+    int64_t lost_us;             /* when the connection went; 0 = it is there, or is known to be silent */
+    int64_t alarm_us;            /* when it is looked at whether it is silent; 0 = never */
     VEC(uint64_t) job;           /* jobs that hold something here */
     bool mentioned;              /* while a configuration is applied */
 };
@@ -100,6 +102,8 @@ struct core {
     bool loaded, store_away, plan_needed;
     int64_t plan_due_us;         /* the planner wants to look again; 0 = no */
     uint64_t plans, considered, pending, running;
+    VEC(uint64_t) unsaved;       /* jobs to be stored when this step ends */
+    uint64_t stored_job_id;      /* next_job_id as the store has it */
     VEC(uint64_t) woken;         /* jobs that began or ended in this step: who depends on them is looked at when it ends */
     uint32_t top_order;
     /* the step at hand */
@@ -131,8 +135,9 @@ void record_drop(struct core *c, const struct fields *t, void *record);         
 struct jobrec *job_find(const struct core *c, uint64_t id);
 struct jobrec *job_new(struct core *c, uint64_t id);       /* zeroed, in the map */
 void job_forget(struct core *c, struct jobrec *r);          /* out of all indexes, freed */
-void job_save(struct core *c, struct jobrec *r);            /* FX_STORE */
-void meta_save(struct core *c, const char *key, uint64_t value);
+void job_save(struct core *c, struct jobrec *r);            /* its row, once, at the end of the step: saves_write */
+uint64_t job_id_take(struct core *c);                       /* a new number, never given before */
+void saves_write(struct core *c);
 struct arrayrec *array_of(const struct core *c, uint64_t array_id);
 struct arrayrec *array_ensure(struct core *c, uint64_t array_id);
 void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id); /* not there yet, or it is there twice */
@@ -180,6 +185,7 @@ bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct
 void dependencies_restore(struct core *c, struct jobrec *r); /* of a loaded record, from its text */
 void dependencies_inherit(struct core *c, struct jobrec *element, const struct jobrec *master);
 void dependencies_drop(struct core *c, struct jobrec *r);
+int64_t dependencies_due(const struct core *c, const struct jobrec *r); /* when after:ID+minutes is over; INT64_MAX = none is open */
 enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_changed); /* looks what became of those it waits for */
 void dependents_wake(struct core *c, const struct jobrec *ended_or_started); /* at the end of this step: dependents_run */
 void dependents_run(struct core *c);
@@ -188,7 +194,7 @@ void aftercorr_begin(struct core *c, struct jobrec *master); /* a new array: ele
 
 /* ---- timers.c ---- */
 void timer_arm(struct core *c, struct jobrec *r);
-void node_timer_arm(struct core *c, uint32_t node, int64_t at_us);
+void node_timer_arm(struct core *c, struct noderec *n, int64_t at_us); /* unless it is armed already */
 int64_t timers_due(const struct core *c);
 void timers_fire(struct core *c);
 int64_t job_limit_end(const struct core *c, const struct jobrec *r); /* INT64_MAX = none; the over-time allowance not counted */
@@ -218,7 +224,9 @@ void node_save(struct core *c, struct noderec *n);
 void node_job_add(struct core *c, uint32_t node, uint64_t job_id);
 void node_job_remove(struct core *c, uint32_t node, uint64_t job_id);
 void node_closed(struct core *c, uint64_t conn);
-void node_silent(struct core *c, uint32_t node);              /* timer: gone too long */
+void node_watch(struct core *c, struct noderec *n);           /* it is silent if nothing is heard of it for SlurmdTimeout */
+void node_alarm(struct core *c, struct noderec *n);           /* timer: is it? */
+void nodes_welcome(struct core *c);                           /* the settings, to all that are connected */
 void req_node_hello(struct core *c, const struct msg_node_hello *m);
 void req_heartbeat(struct core *c, const struct msg_heartbeat *m);
 void req_report(struct core *c, const struct msg_report *m);

@@ -36,10 +36,10 @@ static void into_service(struct core *c, struct noderec *n)
     }
 }
 
-static void welcome_send(struct core *c)
+static struct msg_node_welcome welcome(const struct core *c)
 {
     const struct settings *s = &c->settings;
-    struct msg_node_welcome m = {
+    return (struct msg_node_welcome){
         .heartbeat_us = s->heartbeat_us,
         .accounting_freq_us = s->accounting_freq_us,
         .kill_wait_us = s->kill_wait_us,
@@ -51,7 +51,14 @@ static void welcome_send(struct core *c)
         .constrain_devices = s->constrain_devices,
         .cluster_name = s->cluster_name,
     };
-    fx_reply(c, c->conn, c->seq, MSG_NODE_WELCOME, &m);
+}
+
+void nodes_welcome(struct core *c)
+{
+    struct msg_node_welcome m = welcome(c);
+    for (size_t i = 0; i < c->node.n; i++)
+        if (c->node.v[i]->conn)
+            fx_send(c, c->node.v[i]->conn, MSG_NODE_WELCOME, &m, 0);
 }
 
 static const struct held *held_find(const struct msg_node_hello *m, uint64_t job_id, uint32_t attempt)
@@ -129,7 +136,9 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
     into_service(c, n);
     node_save(c, n);
     node_plan_update(c, n);
-    welcome_send(c);
+    struct msg_node_welcome answer = welcome(c);
+    fx_reply(c, c->conn, c->seq, MSG_NODE_WELCOME, &answer);
+    node_watch(c, n);
     reconcile(c, n, m);
 }
 

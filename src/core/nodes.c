@@ -54,7 +54,7 @@ void node_closed(struct core *c, uint64_t conn)
     n->n.responding = false;
     n->lost_us = c->now_us;
     node_plan_update(c, n);
-    node_timer_arm(c, node_index(c, n), c->now_us + c->settings.node_timeout_us);
+    node_watch(c, n);
 }
 
 static void jobs_lose(struct core *c, struct noderec *n)
@@ -70,11 +70,30 @@ static void jobs_lose(struct core *c, struct noderec *n)
     free(ids);
 }
 
-void node_silent(struct core *c, uint32_t node)
+static int64_t last_heard(const struct noderec *n)
 {
-    struct noderec *n = node < c->node.n ? c->node.v[node] : NULL;
-    if (!n || n->conn || !n->lost_us || n->lost_us + c->settings.node_timeout_us > c->now_us)
+    return n->conn ? n->n.last_seen_us : n->lost_us;
+}
+
+void node_watch(struct core *c, struct noderec *n)
+{
+    if (c->settings.node_timeout_us && last_heard(n))
+        node_timer_arm(c, n, last_heard(n) + c->settings.node_timeout_us);
+}
+
+static void connection_drop(struct core *c, struct noderec *n)
+{
+    if (!n->conn)
         return;
+    map_u64_del(c->node_by_conn, n->conn);
+    effect_add(c->fx, FX_CLOSE)->conn = n->conn;
+    n->conn = 0;
+    n->n.responding = false;
+}
+
+static void silent(struct core *c, struct noderec *n)
+{
+    connection_drop(c, n);
     n->lost_us = 0;
     if (n->n.state == NODE_UP || n->n.state == NODE_UNKNOWN) {
         n->n.state = NODE_DOWN;
@@ -87,4 +106,14 @@ void node_silent(struct core *c, uint32_t node)
     }
     jobs_lose(c, n);
     node_plan_update(c, n);
+}
+
+/* The alarm is set once and looks when it comes: a node that is heard of meanwhile costs nothing more. */
+void node_alarm(struct core *c, struct noderec *n)
+{
+    n->alarm_us = 0;
+    if (last_heard(n) && last_heard(n) + c->settings.node_timeout_us <= c->now_us && n->n.state != NODE_FUTURE)
+        silent(c, n);
+    else
+        node_watch(c, n);
 }

@@ -83,8 +83,16 @@ void steps_drop(struct core *c, struct jobrec *r)
     vec_clear(&r->step);
 }
 
+static void job_write(struct core *c, struct jobrec *r)
+{
+    r->unsaved = false;
+    fx_store(c, TABLE_JOB, &r->j);
+}
+
 void job_forget(struct core *c, struct jobrec *r)
 {
+    if (r->unsaved && r->j.state != JOB_PENDING)
+        job_write(c, r);
     if (r->waiting)
         cluster_unwait(c->cluster, r->j.id);
     live_index(c, r, false);
@@ -109,19 +117,37 @@ void job_forget(struct core *c, struct jobrec *r)
     free(r);
 }
 
+/* A step may change a job several times, and many elements of one array: each record makes one row, as it is when the step ends. */
 void job_save(struct core *c, struct jobrec *r)
 {
     r->j.changed_us = c->now_us;
-    fx_store(c, TABLE_JOB, &r->j);
+    if (r->unsaved)
+        return;
+    r->unsaved = true;
+    vec_push(&c->unsaved, r->j.id);
 }
 
-void meta_save(struct core *c, const char *key, uint64_t value)
+uint64_t job_id_take(struct core *c)
 {
-    struct str text = STR_INIT;
-    str_add_u64(&text, value);
-    struct meta row = {.key = key, .value = str_text(&text)};
-    fx_store(c, TABLE_META, &row);
-    str_done(&text);
+    return c->next_job_id++;
+}
+
+void saves_write(struct core *c)
+{
+    if (c->next_job_id != c->stored_job_id) {
+        struct str text = STR_INIT;
+        str_add_u64(&text, c->next_job_id);
+        struct meta row = {.key = "next_job_id", .value = str_text(&text)};
+        fx_store(c, TABLE_META, &row);
+        str_done(&text);
+        c->stored_job_id = c->next_job_id;
+    }
+    for (size_t i = 0; i < c->unsaved.n; i++) {
+        struct jobrec *r = job_find(c, c->unsaved.v[i]);
+        if (r && r->unsaved)
+            job_write(c, r);
+    }
+    vec_clear(&c->unsaved);
 }
 
 struct arrayrec *array_of(const struct core *c, uint64_t array_id)

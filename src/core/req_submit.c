@@ -168,7 +168,7 @@ static void system_comment_set(struct core *c, struct jobrec *r, const struct su
 
 static struct jobrec *record_make(struct core *c, struct submission *s, struct draft *d)
 {
-    struct jobrec *r = job_new(c, c->next_job_id++);
+    struct jobrec *r = job_new(c, job_id_take(c));
     record_take(c, &job_spec_fields, &r->j.spec, &d->spec);
     r->j.user_id = c->peer->uid;
     r->j.group_id = c->peer->gid;
@@ -238,7 +238,6 @@ static enum refusal submission_keep(struct core *c, struct submission *s, uint64
         c->next_job_id = first;
         return refusal;
     }
-    meta_save(c, "next_job_id", c->next_job_id);
     for (size_t i = 0; i < s->n; i++) {
         struct jobrec *r = job_find(c, first + i);
         job_start_state(c, r);

@@ -79,7 +79,7 @@ static void resume(struct core *c, struct noderec *n)
     if (n->conn)
         return;
     n->lost_us = c->now_us;
-    node_timer_arm(c, node_index(c, n), c->now_us + c->settings.node_timeout_us);
+    node_watch(c, n);
 }
 
 static void state_apply(struct core *c, struct noderec *n, enum word word, const char *reason)

@@ -1,8 +1,46 @@
-/* One heap of due times. An entry is looked at when it is due and may be out of date: what is to be done is decided from the job, and the job is armed anew. */
+/* One heap of due times. An entry is looked at when it is due and may be out of date: what is to be done is decided from the job, and the job is armed anew. Entries of jobs
+ * that ended long before their limit would gather for days: when most of the heap is out of date it is made anew. */
 #include "core/inside.h"
+
+#define HEAP_SLACK 1024 /* entries that may be out of date in any case */
+
+static bool current(const struct core *c, const struct alarm *a)
+{
+    const struct jobrec *r = a->job_id ? job_find(c, a->job_id) : NULL;
+    return a->job_id ? r && r->timer_us == a->at_us : c->node.v[a->node]->alarm_us == a->at_us;
+}
+
+static void heap_sink(struct core *c, size_t i, struct alarm a)
+{
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= c->heap.n)
+            break;
+        if (child + 1 < c->heap.n && c->heap.v[child + 1].at_us < c->heap.v[child].at_us)
+            child++;
+        if (c->heap.v[child].at_us >= a.at_us)
+            break;
+        c->heap.v[i] = c->heap.v[child];
+        i = child;
+    }
+    c->heap.v[i] = a;
+}
+
+static void heap_clean(struct core *c)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < c->heap.n; i++)
+        if (current(c, &c->heap.v[i]))
+            c->heap.v[kept++] = c->heap.v[i];
+    c->heap.n = kept;
+    for (size_t i = kept / 2; i-- > 0;)
+        heap_sink(c, i, c->heap.v[i]);
+}
 
 static void heap_push(struct core *c, struct alarm a)
 {
+    if (c->heap.n > HEAP_SLACK + 3 * (map_u64_count(c->job) + c->node.n))
+        heap_clean(c);
     vec_push(&c->heap, a);
     size_t i = c->heap.n - 1;
     while (i > 0 && c->heap.v[(i - 1) / 2].at_us > a.at_us) {
@@ -15,20 +53,8 @@ static void heap_push(struct core *c, struct alarm a)
 static struct alarm heap_pop(struct core *c)
 {
     struct alarm top = c->heap.v[0], last = c->heap.v[--c->heap.n];
-    size_t i = 0;
-    for (;;) {
-        size_t child = 2 * i + 1;
-        if (child >= c->heap.n)
-            break;
-        if (child + 1 < c->heap.n && c->heap.v[child + 1].at_us < c->heap.v[child].at_us)
-            child++;
-        if (c->heap.v[child].at_us >= last.at_us)
-            break;
-        c->heap.v[i] = c->heap.v[child];
-        i = child;
-    }
     if (c->heap.n)
-        c->heap.v[i] = last;
+        heap_sink(c, 0, last);
     return top;
 }
 
@@ -82,9 +108,19 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* A job that starts later cannot end by its deadline. */
+static int64_t latest_start(const struct jobrec *r)
+{
+    const struct job_request *req = &r->j.spec.req;
+    int64_t shortest = req->time_min_us ? req->time_min_us : req->time_limit_us;
+    return r->j.spec.deadline_us - (shortest == TIME_UNLIMITED ? 0 : shortest);
+}
+
 static int64_t running_due(const struct core *c, const struct jobrec *r)
 {
     int64_t due = least(kill_time(c, r), signal_time(c, r));
+    if (r->j.spec.deadline_us)
+        due = least(due, r->j.spec.deadline_us);
     for (size_t i = 0; i < ARRAY_LEN(limit_mails); i++)
         due = least(due, mail_time(c, r, &limit_mails[i]));
     return due;
@@ -95,15 +131,11 @@ static int64_t pending_due(const struct core *c, const struct jobrec *r)
     int64_t due = INT64_MAX;
     if (r->j.spec.begin_us > c->now_us)
         due = r->j.spec.begin_us;
-    if (r->j.spec.deadline_us)
-        due = least(due, r->j.spec.deadline_us > c->now_us ? r->j.spec.deadline_us : c->now_us);
-    for (size_t i = 0; i < r->deps.n; i++) {
-        const struct dependency *d = &r->deps.v[i];
-        const struct jobrec *other = d->kind == DEP_AFTER && d->status == DEP_OPEN && d->delay_us ? job_find(c, d->job_id) : NULL;
-        if (other && other->j.start_us && other->j.start_us + d->delay_us > c->now_us)
-            due = least(due, other->j.start_us + d->delay_us);
+    if (r->j.spec.deadline_us) {
+        int64_t too_late = latest_start(r) + 1;
+        due = least(due, too_late > c->now_us ? too_late : c->now_us);
     }
-    return due;
+    return least(due, dependencies_due(c, r));
 }
 
 static int64_t job_due(const struct core *c, const struct jobrec *r)
@@ -126,9 +158,12 @@ void timer_arm(struct core *c, struct jobrec *r)
     heap_push(c, (struct alarm){.at_us = due, .job_id = r->j.id});
 }
 
-void node_timer_arm(struct core *c, uint32_t node, int64_t at_us)
+void node_timer_arm(struct core *c, struct noderec *n, int64_t at_us)
 {
-    heap_push(c, (struct alarm){.at_us = at_us, .node = node});
+    if (n->alarm_us)
+        return;
+    n->alarm_us = at_us;
+    heap_push(c, (struct alarm){.at_us = at_us, .node = n->index});
 }
 
 int64_t timers_due(const struct core *c)
@@ -156,7 +191,9 @@ static void running_fire(struct core *c, struct jobrec *r)
             r->mailed |= limit_mails[i].type;
             mail_job(c, r, limit_mails[i].type);
         }
-    if (kill_time(c, r) <= c->now_us) {
+    if (r->j.spec.deadline_us && r->j.spec.deadline_us <= c->now_us) {
+        job_end(c, r, JOB_DEADLINE, REASON_DEADLINE, c->settings.kill_wait_us, "DUE TO DEADLINE");
+    } else if (kill_time(c, r) <= c->now_us) {
         mail_job(c, r, MAIL_TIME_LIMIT);
         job_end(c, r, JOB_TIMEOUT, REASON_TIME_LIMIT, c->settings.kill_wait_us, "DUE TO TIME LIMIT");
     }
@@ -165,7 +202,7 @@ static void running_fire(struct core *c, struct jobrec *r)
 /* A waiting job that can no longer end by its deadline is cancelled. */
 static void pending_fire(struct core *c, struct jobrec *r)
 {
-    if (r->j.spec.deadline_us && r->j.spec.deadline_us <= c->now_us)
+    if (r->j.spec.deadline_us && latest_start(r) < c->now_us)
         job_over(c, r, JOB_DEADLINE, REASON_DEADLINE);
     else
         eligible_update(c, r);
@@ -210,13 +247,13 @@ void timers_fire(struct core *c)
 {
     while (c->heap.n && c->heap.v[0].at_us <= c->now_us) {
         struct alarm a = heap_pop(c);
+        if (!current(c, &a))
+            continue;
         if (!a.job_id) {
-            node_silent(c, a.node);
+            node_alarm(c, c->node.v[a.node]);
             continue;
         }
         struct jobrec *r = job_find(c, a.job_id);
-        if (!r || r->timer_us != a.at_us)
-            continue;
         r->timer_us = 0;
         job_fire(c, r);
     }

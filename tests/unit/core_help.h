@@ -22,6 +22,8 @@
     "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"                                 \
     "PartitionName=small Nodes=n1 MaxTime=UNLIMITED State=UP\n"
 
+#define CONN_OF(n) (100u + (uint64_t)(n)) /* of node nN */
+
 struct kept {
     enum store_table table;
     void *record;
@@ -105,10 +107,16 @@ static inline void say(uint64_t conn, enum message_kind kind, const void *body)
     settle(0);
 }
 
+/* Time passes; nodes that are connected are heard of all the while. */
 static inline void pass(int64_t us)
 {
+    struct msg_heartbeat alive = {0};
+    struct message m = {.kind = MSG_HEARTBEAT, .body = &alive};
+    struct peer node = {.user = "root", .is_admin = true};
     w.now += us;
     effects_reset(&w.fx);
+    for (uint64_t n = 1; n <= 9; n++)
+        step((struct event){.kind = EV_MESSAGE, .conn = CONN_OF(n), .peer = &node, .msg = &m});
     settle(0);
 }
 
@@ -141,8 +149,6 @@ static inline void am_root(void)
 }
 
 /* ---- nodes ---- */
-
-#define CONN_OF(n) (100u + (uint64_t)(n))
 
 /* Node n1, n2 … connects; it holds the jobs of `held`. */
 static inline void hello_holding(int n, struct held *held, size_t nheld)

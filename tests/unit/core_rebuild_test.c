@@ -289,7 +289,15 @@ static void node_update_some(void)
 static void time_passes(void)
 {
     static const int64_t spans[] = {SEC, 10 * SEC, MIN, 5 * MIN, 20 * MIN};
+    struct msg_heartbeat alive = {0};
     w.now += (int64_t) upto((uint64_t) spans[upto(5)]);
+    am_root();
+    for (size_t i = 0; i < NODES; i++)
+        if (fakes[i].connected && upto(20)) {
+            struct message m = {.kind = MSG_HEARTBEAT, .body = &alive};
+            effects_reset(&w.fx);
+            step((struct event){.kind = EV_MESSAGE, .conn = fakes[i].conn, .peer = &w.peer, .msg = &m});
+        }
     effects_reset(&w.fx);
     settle(0);
     deliver();
