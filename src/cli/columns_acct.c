@@ -200,6 +200,13 @@ CELL(alloc_nodes)
     str_add_i64(out, row->step ? row->step->node_count : row->job->alloc_nodes);
 }
 
+/* What it has or had; of a job that waits, what it asks for. */
+CELL(nodes_count)
+{
+    (void)env;
+    str_add_i64(out, row->step ? row->step->node_count : job_nodes(row->job));
+}
+
 CELL(alloc_tres)
 {
     (void)env;
@@ -213,8 +220,7 @@ CELL(alloc_tres)
             size_format_mib(row->job->alloc_mem_mib, 0, out);
         }
         str_addf(out, ",node=%d", s->node_count);
-        if (!text_empty(s->gres))
-            str_addf(out, ",gres/%s", s->gres);
+        gres_held_tres(s->gres, out);
     }
 }
 
@@ -563,7 +569,7 @@ static const struct column columns[] = {
     {"MinCPUNode", 0, NULL, 10, "", cell_max_node},
     {"MinCPUTask", 0, NULL, 10, "", cell_max_task},
     {"NCPUS", 0, NULL, 10, "", cell_alloc_cpus},
-    {"NNodes", 0, NULL, 8, "", cell_alloc_nodes},
+    {"NNodes", 0, NULL, 8, "", cell_nodes_count},
     {"NodeList", 0, NULL, 15, "", cell_node_list},
     {"NTasks", 0, NULL, 8, "", cell_ntasks},
     {"Partition", 0, NULL, 10, "", cell_partition},

@@ -260,7 +260,7 @@ CELL(time_left)
 {
     int64_t limit = job_limit_us(j);
     if (!limit || limit == TIME_UNLIMITED)
-        str_add(out, limit ? "UNLIMITED" : "NOT_SET");
+        str_add(out, "UNLIMITED");
     else if (limit < job_elapsed_us(j, env->now_us))
         str_add(out, "INVALID");
     else
@@ -284,9 +284,9 @@ CELL(tres_per_node)
     (void)env;
     const struct job_request *r = &j->spec.req;
     if (!text_empty(r->gres))
-        str_addf(out, "gres:%s", r->gres);
+        str_addf(out, "gres/%s", r->gres);
     else if (!text_empty(r->gpus_per_node))
-        str_addf(out, "gres:gpu:%s", r->gpus_per_node);
+        str_addf(out, "gres/gpu:%s", r->gpus_per_node);
     else
         str_add(out, "N/A");
 }

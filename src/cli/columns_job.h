@@ -3,6 +3,7 @@
 #define REMUDA_CLI_COLUMNS_JOB_H
 
 #include "cli/columns.h"
+#include "model/gres.h"
 #include "model/job.h"
 
 extern const struct column_table job_columns;
@@ -18,6 +19,9 @@ void job_cell_memory(const struct job *j, struct str *out);  /* "4000M", "2Gc" p
 void job_cell_path(const struct job *j, const char *pattern,
                    struct str *out); /* a standard stream's file, pattern expanded where known */
 void job_cell_tres(const struct job *j, struct str *out); /* "cpu=4,mem=8000M,node=1,billing=4,gres/gpu=2" */
+/* gres held as job.alloc_gres and step.gres have it ("gpu:v100=4,nic=2"): as a list in the arena, and as ",gres/gpu=4,gres/gpu:v100=4". */
+bool gres_held_parse(const char *held, struct arena *a, struct gres_list *ret);
+void gres_held_tres(const char *held, struct str *out);
 const char *job_partition(const struct job *j);
 
 #endif

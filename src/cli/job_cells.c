@@ -1,6 +1,6 @@
 /* What several commands say about a job in the same words. */
 #include "cli/columns_job.h"
-#include "model/gres.h"
+#include "cli/node_words.h"
 #include "model/pattern.h"
 
 int32_t job_nodes(const struct job *j)
@@ -118,13 +118,23 @@ static int64_t gpus_asked(const struct job *j)
     return count;
 }
 
-static void gres_held(const struct job *j, struct str *out)
+bool gres_held_parse(const char *held, struct arena *a, struct gres_list *ret)
 {
-    struct span rest = span_of(j->alloc_gres), piece;
-    while (j->alloc_gres && span_next(&rest, ',', &piece)) {
-        str_add(out, ",gres/");
-        str_addn(out, piece.data, piece.len);
-    }
+    char *text = arena_strdup(a, held ? held : "");
+    for (char *at = text; *at; at++)
+        if (*at == '=')
+            *at = ':';
+    *ret = (struct gres_list){0};
+    return gres_parse(text, a, ret, NULL);
+}
+
+void gres_held_tres(const char *held, struct str *out)
+{
+    struct arena *a = arena_new();
+    struct gres_list list;
+    if (gres_held_parse(held, a, &list))
+        gres_list_tres(&list, out);
+    arena_free(a);
 }
 
 void job_cell_tres(const struct job *j, struct str *out)
@@ -142,7 +152,7 @@ void job_cell_tres(const struct job *j, struct str *out)
     }
     str_addf(out, ",node=%d,billing=%d", job_nodes(j), job_cpus(j));
     if (j->alloc_nodes)
-        gres_held(j, out);
+        gres_held_tres(j->alloc_gres, out);
     else if (gpus_asked(j))
         str_addf(out, ",gres/gpu=%lld", (long long)gpus_asked(j));
 }

@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "model/gres.h"
 
 #include <string.h>
 
@@ -195,23 +194,28 @@ void node_gres_used(const struct node *n, struct str *out)
     str_add(out, text_empty(n->alloc_gres) ? "gpu:0" : n->alloc_gres);
 }
 
+void gres_list_tres(const struct gres_list *list, struct str *out)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        bool seen = false;
+        for (size_t k = 0; k < i; k++)
+            seen |= text_is(list->item[k].kind, list->item[i].kind);
+        if (!seen)
+            str_addf(out, ",gres/%s=%lld", list->item[i].kind,
+                     (long long)gres_count(list, list->item[i].kind));
+    }
+    for (size_t i = 0; i < list->n; i++)
+        if (list->item[i].type)
+            str_addf(out, ",gres/%s:%s=%lld", list->item[i].kind, list->item[i].type,
+                     (long long)list->item[i].count);
+}
+
 static void gres_tres(const char *text, struct str *out)
 {
     struct arena *a = arena_new();
     struct gres_list list = {0};
     if (!text_empty(text) && gres_bare(text, a, &list))
-        for (size_t i = 0; i < list.n; i++) {
-            bool seen = false;
-            for (size_t k = 0; k < i; k++)
-                seen |= text_is(list.item[k].kind, list.item[i].kind);
-            if (!seen)
-                str_addf(out, ",gres/%s=%lld", list.item[i].kind,
-                         (long long)gres_count(&list, list.item[i].kind));
-        }
-    for (size_t i = 0; i < list.n; i++)
-        if (list.item[i].type)
-            str_addf(out, ",gres/%s:%s=%lld", list.item[i].kind, list.item[i].type,
-                     (long long)list.item[i].count);
+        gres_list_tres(&list, out);
     arena_free(a);
 }
 

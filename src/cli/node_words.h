@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "model/gres.h"
 #include "model/node.h"
 #include "model/partition.h"
 
@@ -23,6 +24,8 @@ bool node_states_match(const struct node *n, const char *states);
 
 /* "gpu:v100:2(IDX:0-1)", with 0 for kinds of which nothing is used; "gpu:0" if it has none. */
 void node_gres_used(const struct node *n, struct str *out);
+/* ",gres/gpu=4,gres/gpu:v100=4": the sum of each kind, then each type. */
+void gres_list_tres(const struct gres_list *list, struct str *out);
 /* "cpu=4,mem=16000M,billing=4,gres/gpu=2" of all it has, or of what is allocated. */
 void node_tres(const struct node *n, bool allocated, struct str *out);
 
