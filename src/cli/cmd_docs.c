@@ -68,6 +68,8 @@ static const char *who_text(enum who who)
         return "node daemons";
     case WHO_CONTROLLER:
         return "the controller";
+    case WHO_STREAM:
+        return "shepherds and commands, to each other";
     }
     return "";
 }

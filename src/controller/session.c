@@ -193,7 +193,7 @@ static void message_take(struct session *s, const struct message *m)
     struct controller *c = s->owner->c;
     struct peer peer = session_peer(s);
     enum who who = message_table[m->kind].who;
-    if (who == WHO_CONTROLLER || (who == WHO_NODE && !s->trusted)) {
+    if (who == WHO_CONTROLLER || who == WHO_STREAM || (who == WHO_NODE && !s->trusted)) {
         refuse(s, m->seq, who == WHO_NODE ? REFUSE_ACCESS_DENIED : REFUSE_BAD_MESSAGE,
                "only node daemons, started by root or by the user of the controller, and the controller send "
                "this");

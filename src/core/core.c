@@ -115,6 +115,7 @@ static bool allowed(const struct core *c, const struct event *ev)
     case WHO_NODE:
         return ev->peer && ev->peer->is_admin;
     case WHO_CONTROLLER:
+    case WHO_STREAM:
         break;
     }
     return false;
@@ -123,7 +124,7 @@ static bool allowed(const struct core *c, const struct event *ev)
 static void refuse_stranger(struct core *c, enum message_kind kind)
 {
     static const char *const may[] = {
-        [WHO_ANYONE] = "known users", [WHO_OWNER] = "known users", [WHO_OPERATOR] = "operators (Operators= in remuda.conf) and administrators", [WHO_ADMIN] = "administrators", [WHO_NODE] = "node daemons", [WHO_CONTROLLER] = "the controller",
+        [WHO_ANYONE] = "known users", [WHO_OWNER] = "known users", [WHO_OPERATOR] = "operators (Operators= in remuda.conf) and administrators", [WHO_ADMIN] = "administrators", [WHO_NODE] = "node daemons", [WHO_CONTROLLER] = "the controller", [WHO_STREAM] = "commands and shepherds, among themselves,",
     };
     reply_done(c, REFUSE_ACCESS_DENIED, arena_printf(c->fx->arena, "only %s may %s", may[message_table[kind].who], message_table[kind].doc));
 }
@@ -153,6 +154,25 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_TERMINATE:
     case MSG_SIGNAL:
     case MSG_REPORT_ACK:
+    case MSG_ATTACH:
+    case MSG_FINISH_JOB:
+    case MSG_CREATE_STEP:
+    case MSG_ATTACH_STEP:
+    case MSG_ALLOCATED:
+    case MSG_STEP_PENDING:
+    case MSG_STEP_CREATED:
+    case MSG_STEP_ENDED:
+    case MSG_STREAM_TO:
+    case MSG_STREAM_HELLO:
+    case MSG_STREAM_TASKS:
+    case MSG_STREAM_STARTED:
+    case MSG_STREAM_DATA:
+    case MSG_STREAM_CREDIT:
+    case MSG_STREAM_EXIT:
+    case MSG_STREAM_WINDOW:
+    case MSG_STREAM_SIGNAL:
+    case MSG_STREAM_NOTICE:
+    case MSG_STREAM_DONE:
     case MESSAGE_COUNT:
         break;
     }

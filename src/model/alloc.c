@@ -22,6 +22,8 @@ void alloc_format(const struct alloc *al, struct str *out)
         str_addf(out, "%s%s cpus=%s mem=%lld", i ? "; " : "", n->node, n->cpus, (long long)n->mem_mib);
         if (n->tasks)
             str_addf(out, " tasks=%d", n->tasks);
+        if (n->task_ids)
+            str_addf(out, " ids=%s", n->task_ids);
         for (size_t g = 0; g < n->ngres; g++)
             gres_add(&n->gres[g], out);
     }
@@ -94,6 +96,10 @@ static bool word_parse(char *word, struct alloc_node *n, gres_vec *gres)
         bool ok = text_to_i64(value, 0, INT32_MAX, &number);
         n->tasks = ok ? (int32_t)number : 0;
         return ok;
+    }
+    if (text_is(word, "ids")) {
+        n->task_ids = value;
+        return folded_count(value) >= 0;
     }
     return gres_word(word, value, gres);
 }

@@ -2,7 +2,7 @@
  *   "gpu1 cpus=0-3 mem=8000 gpu=0,2; gpu2 cpus=0-3 mem=8000 gpu=1"
  * cpus are CPU numbers of the node (threads, numbered core by core: socket 0 core 0 thread 0, thread 1, core 1 …); mem is
  * MiB; any other key is a gres kind with device indexes, or with a plain count as "kind=#n" when the kind has no devices;
- * tasks=N is the number of tasks laid out there. */
+ * tasks=N is the number of tasks laid out there; ids=0-3,8 are their numbers in the step (steps only). */
 #ifndef REMUDA_MODEL_ALLOC_H
 #define REMUDA_MODEL_ALLOC_H
 
@@ -27,6 +27,7 @@ struct alloc_node {
     const char *cpus;      /* folded CPU numbers "0-3,8"; never NULL */
     int64_t mem_mib;
     int32_t tasks;
+    const char *task_ids;  /* folded; NULL = not said */
     struct alloc_gres *gres;
     size_t ngres;
 };

@@ -78,6 +78,7 @@ enum mail_type {
     X(TEXT, comment, 0, "user's comment")                                                                                \
     X(TEXT, wckey, 0, "workload characterisation key")                                                                   \
     X(BOOL, batch, 0, "has a batch script (else an interactive allocation)")                                             \
+    X(BOOL, attached, 0, "an allocation that ends when the connection of the command that made it is gone for good")    \
     X(TEXT, work_dir, 0, "work directory, absolute")                                                                     \
     X(TEXT, command, 0, "path of the script (or command), with its arguments")                                           \
     X(TEXT, submit_line, 0, "command line that submitted it")                                                            \
@@ -205,6 +206,11 @@ extern const struct fields job_fields;         /* in struct job: all rows of job
     X(I32, ntasks, 0, "tasks")                                                          \
     X(I32, cpus, 0, "CPUs")                                                             \
     X(TEXT, gres, 0, "gres held: gpu:v100=2")                                           \
+    X(TEXT, layout, 0, "what it holds and which tasks run on each node (model/alloc.h); not for the batch step") \
+    X(SPAN, limit_us, 0, "its own time limit; 0 = the job's")                           \
+    X(TEXT, submit_line, 0, "command line that launched it")                            \
+    X(TEXT, master_addr, 0, "host name of its first node, as all nodes of the job resolve it") \
+    X(I32, master_port, 0, "port reserved for it on that node; 0 = none")               \
     X(TIME, start_us, 0, "started")                                                     \
     X(TIME, end_us, 0, "ended; 0 while running")                                        \
     X(SPAN, suspended_us, 0, "time spent suspended")                                    \

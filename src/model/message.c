@@ -18,6 +18,8 @@ NAMES(daemon_action_names, [DAEMON_PING] = "ping", [DAEMON_RECONFIGURE] = "recon
 NAMES(report_kind_names, [REPORT_STARTED] = "started", [REPORT_USAGE] = "usage", [REPORT_EXITED] = "exited",
       [REPORT_RELEASED] = "released", [REPORT_FAILED] = "failed", [REPORT_LOST] = "lost")
 
+NAMES(stream_names, [STREAM_IN] = "in", [STREAM_OUT] = "out", [STREAM_ERR] = "err")
+
 /* A record and its table from its X-macro. */
 #define TABLE(tag, structure, macro)                                                                         \
     static const struct field tag##_rows[] = {macro(ROW)};                                                   \
@@ -113,8 +115,68 @@ MESSAGE_ROWS(signal, MSG_SIGNAL_FIELDS)
 #define STRUCTURE struct msg_report_ack
 MESSAGE_ROWS(report_ack, MSG_REPORT_ACK_FIELDS)
 #undef STRUCTURE
+#define STRUCTURE struct msg_attach
+MESSAGE_ROWS(attach, MSG_ATTACH_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_finish_job
+MESSAGE_ROWS(finish_job, MSG_FINISH_JOB_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_create_step
+MESSAGE_ROWS(create_step, MSG_CREATE_STEP_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_attach_step
+MESSAGE_ROWS(attach_step, MSG_ATTACH_STEP_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_allocated
+MESSAGE_ROWS(allocated, MSG_ALLOCATED_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_step_pending
+MESSAGE_ROWS(step_pending, MSG_STEP_PENDING_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_step_created
+MESSAGE_ROWS(step_created, MSG_STEP_CREATED_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_step_ended
+MESSAGE_ROWS(step_ended, MSG_STEP_ENDED_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_stream_to
+MESSAGE_ROWS(stream_to, MSG_STREAM_TO_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_stream_hello
+MESSAGE_ROWS(stream_hello, MSG_STREAM_HELLO_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_stream_tasks
+MESSAGE_ROWS(stream_tasks, MSG_STREAM_TASKS_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_stream_started
+MESSAGE_ROWS(stream_started, MSG_STREAM_STARTED_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_stream_data
+MESSAGE_ROWS(stream_data, MSG_STREAM_DATA_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_stream_credit
+MESSAGE_ROWS(stream_credit, MSG_STREAM_CREDIT_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_stream_exit
+MESSAGE_ROWS(stream_exit, MSG_STREAM_EXIT_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_stream_window
+MESSAGE_ROWS(stream_window, MSG_STREAM_WINDOW_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_stream_signal
+MESSAGE_ROWS(stream_signal, MSG_STREAM_SIGNAL_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_stream_notice
+MESSAGE_ROWS(stream_notice, MSG_STREAM_NOTICE_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_stream_done
+MESSAGE_ROWS(stream_done, MSG_STREAM_DONE_FIELDS)
+#undef STRUCTURE
 #undef ROW
 #undef MESSAGE_ROWS
+
+const struct fields msg_create_step_fields = {"create_step", sizeof(struct msg_create_step), msg_create_step_rows,
+                                              ARRAY_LEN(msg_create_step_rows)};
 
 const struct message_row message_table[MESSAGE_COUNT] = {
 #define X(kind, name, tag, who, doc) [MSG_##kind] = {name, &msg_##tag##_table, WHO_##who, doc},

@@ -16,7 +16,8 @@
     X(BLOB, script, 0, "the batch script; empty for an interactive allocation")                            \
     X(BLOB, env, 0, "exported environment: NAME=VALUE, each ended by NUL")                                 \
     X(BOOL, test_only, 0, "answer when and where it would start, keep nothing")                            \
-    X(BOOL, immediate, 0, "refuse (UNAVAILABLE) instead of queueing when it cannot start at once")
+    X(BOOL, immediate, 0, "refuse (UNAVAILABLE) instead of queueing when it cannot start at once")         \
+    X(BOOL, attach, 0, "no batch job: ALLOCATED follows on the same call when it runs, JOB_ENDED when it is over")
 #define MSG_SUBMITTED_FIELDS(X)                                                                            \
     X(U64, job_id, 0, "id given")                                                                          \
     X(TEXT, warning, 0, "what was accepted without effect or clamped; shown on stderr only if not empty")  \
@@ -96,6 +97,48 @@ extern const struct enum_names job_action_names;
 #define MSG_WAIT_JOB_FIELDS(X)                                                                             \
     X(U64, job_id, 0, "answered (JOB_ENDED) when the job, with all elements of an array, is over")
 
+/* Allocations (salloc, srun). A job with spec.attached belongs to the connection that submitted it, or that attached to it last. When that connection is gone, it
+ * has settings.attach_grace_us to come back (a controller that was restarted, a cut network); then the job is ended. */
+#define MSG_ATTACH_FIELDS(X)                                                                               \
+    X(U64, job_id, 0, "answered like a submission with `attach`: ALLOCATED when it runs, JOB_ENDED when it is over") \
+    X(BOOL, hold, 0, "the job belongs to this connection from now on")
+#define MSG_FINISH_JOB_FIELDS(X)                                                                           \
+    X(U64, job_id, 0, "an allocation that is no longer needed (of a heterogeneous job: its leader; all components end)") \
+    X(I32, exit_status, 0, "wait status the job ends with: COMPLETED or FAILED")
+
+/* A step: one launch of tasks in an allocation. The answer on the same call: STEP_PENDING if it has to wait for resources of the job, STEP_CREATED when it has them (the
+ * nodes are told in the same turn), STEP_ENDED when all its tasks are gone. The tasks' program, environment and streams go directly between the command and the shepherds
+ * (stream messages below), which connect to `address`. When the connection of this call is gone for longer than attach_grace_us, the step is ended. */
+#define MSG_CREATE_STEP_FIELDS(X)                                                                          \
+    X(U64, job_id, 0, "job; a component of a heterogeneous job by its own id")                             \
+    X(LIST, spec, &job_spec_fields, "one job_spec: what the step wants (0 = from the job); name, binding, time limit, submit_line as for jobs") \
+    X(BOOL, exact, 0, "--exact: only the CPUs asked for; else all of the job's on its nodes")              \
+    X(BOOL, overlap, 0, "--overlap: share with other steps")                                               \
+    X(BOOL, immediate, 0, "refuse instead of waiting when its resources are busy")                         \
+    X(BOOL, no_kill, 0, "goes on without a node that fails")                                               \
+    X(BOOL, pty, 0, "task 0 gets a terminal")                                                              \
+    X(BOOL, interactive, 0, "STEP_INTERACTIVE: the shell of an allocation")                                \
+    X(BOOL, no_rendezvous, 0, "no MASTER_ADDR, MASTER_PORT, RANK … in the tasks' environment")             \
+    X(I32, relative_plus1, 0, "--relative, plus 1: from the n-th node of the job")                         \
+    X(TEXT, task_nodes, 0, "--distribution=arbitrary: node of each task, comma-separated")                 \
+    X(TEXT, address, 0, "where shepherds reach the command: \"@abstract-name\" (Unix, same host), \"host:port\"; several, blank-separated, tried in turn") \
+    X(TEXT, key, 0, "secret they show there; also the step's name should the call be repeated: a step with the same key is not made twice")
+#define MSG_STEP_PENDING_FIELDS(X)                                                                         \
+    X(TEXT, reason, 0, "Slurm's words: Requested nodes are busy, …")
+#define MSG_STEP_CREATED_FIELDS(X)                                                                         \
+    X(LIST, step, &step_fields, "one step; its layout says which tasks run where")                         \
+    X(TEXT, warning, 0, "accepted, but")
+#define MSG_STEP_ENDED_FIELDS(X)                                                                           \
+    X(LIST, step, &step_fields, "one step, as it ended")                                                   \
+    X(TEXT, detail, 0, "why, when it is not its own doing: \"CANCELLED AT … DUE TO TIME LIMIT\", a node that failed")
+/* sattach, and a srun whose call was cut: shepherds of the step connect to `address` as well; STEP_CREATED, then STEP_ENDED. */
+#define MSG_ATTACH_STEP_FIELDS(X)                                                                          \
+    X(U64, job_id, 0, "job")                                                                               \
+    X(I64, step_id, 0, "step")                                                                             \
+    X(BOOL, hold, 0, "the step belongs to this connection from now on")                                    \
+    X(TEXT, address, 0, "as in create_step; NULL = streams stay as they are")                              \
+    X(TEXT, key, 0, "secret the shepherds show there")
+
 #define MSG_GET_SCRIPT_FIELDS(X)                                                                           \
     X(U64, job_id, 0, "whose batch script; answered with SCRIPT")
 #define MSG_SCRIPT_FIELDS(X)                                                                               \
@@ -125,6 +168,9 @@ extern const struct fields result_fields;
     X(TEXT, warning, 0, "done, but")                                                                       \
     X(U64, count, 0, "jobs, nodes or rows it concerned")                                                   \
     X(LIST, results, &result_fields, "for each reference that did not go as asked")
+
+#define MSG_ALLOCATED_FIELDS(X)                                                                            \
+    X(LIST, jobs, &job_fields, "the job, running; of a heterogeneous job all components in order")
 
 #define MSG_JOB_ENDED_FIELDS(X)                                                                            \
     X(U64, job_id, 0, "job")                                                                               \
@@ -187,12 +233,22 @@ extern const struct fields held_fields;
     X(I32, load_centi, 0, "load average, hundredths")                                                      \
     X(MIB, free_mem_mib, 0, "free memory")
 
+extern const struct fields msg_create_step_fields;
 /* Idempotent: a node that already has (job, attempt, step) does nothing. The script and env are attached by the controller's shell from the store. */
 #define MSG_LAUNCH_FIELDS(X)                                                                               \
     X(LIST, job, &job_fields, "one job, as it starts")                                                     \
-    X(I64, step_id, 0, "STEP_BATCH")                                                                       \
+    X(I64, step_id, 0, "STEP_BATCH or a step's number")                                                    \
     X(BLOB, script, 0, "batch script")                                                                     \
-    X(BLOB, env, 0, "exported environment")
+    X(BLOB, env, 0, "exported environment")                                                                \
+    X(LIST, step, &step_fields, "one step with its layout; none for the batch script")                     \
+    X(LIST, create, &msg_create_step_fields, "what was asked of it (one); its program and environment come through the stream")
+/* Let the shepherd of a step connect to another command (sattach). */
+#define MSG_STREAM_TO_FIELDS(X)                                                                            \
+    X(U64, job_id, 0, "job")                                                                               \
+    X(U32, attempt, 0, "which start of it")                                                                \
+    X(I64, step_id, 0, "step")                                                                             \
+    X(TEXT, address, 0, "as in create_step")                                                               \
+    X(TEXT, key, 0, "secret to show")
 /* End everything of (job, attempt) on this node: SIGCONT, SIGTERM, after kill_wait SIGKILL; then report RELEASED. */
 #define MSG_TERMINATE_FIELDS(X)                                                                            \
     X(U64, job_id, 0, "job")                                                                               \
@@ -233,9 +289,72 @@ extern const struct enum_names report_kind_names;
     X(TEXT, detail, 0, "sentence for people")                                                              \
     X(LIST, usage, &step_fields, "one step: usage so far or in all")
 
+/* ---- streams: between a command (srun, sattach) and the shepherds of a step ------------------------------------------------
+ * The shepherd connects and says STREAM_HELLO; srun answers STREAM_TASKS (a sattach does not) and each side then sends what it has. Flow: a side stops reading tasks, terminals
+ * or files while its unsent bytes are above a bound, so a slow reader slows the writer; towards tasks, no more bytes are under way than STREAM_CREDIT allows. */
+
+#define MSG_STREAM_HELLO_FIELDS(X)                                                                         \
+    X(U64, job_id, 0, "job")                                                                               \
+    X(U32, attempt, 0, "which start of it")                                                                \
+    X(I64, step_id, 0, "step")                                                                             \
+    X(TEXT, key, 0, "the secret of create_step or attach_step")                                            \
+    X(TEXT, node, 0, "node of this shepherd")                                                              \
+    X(I64, pid, 0, "its process id")
+/* What to run, the same for all nodes. */
+#define MSG_STREAM_TASKS_FIELDS(X)                                                                         \
+    X(BLOB, args, 0, "program and arguments, each ended by NUL")                                           \
+    X(BLOB, multi_prog, 0, "--multi-prog: text of the file, instead of args")                              \
+    X(BLOB, env, 0, "environment of the command: NAME=VALUE, each ended by NUL; what the node sets for the step and its tasks replaces it") \
+    X(TEXT, work_dir, 0, "work directory")                                                                 \
+    X(TEXT, std_in, 0, "file each task reads, pattern (opened on the node); NULL = the stream")            \
+    X(TEXT, std_out, 0, "file for output, pattern; NULL = the stream")                                     \
+    X(TEXT, std_err, 0, "file for errors, pattern; NULL = the stream, or with the output if that is a file") \
+    X(BOOL, append, 0, "files: append instead of truncating")                                              \
+    X(I32, stdin_task_plus1, 0, "stream: the one task that reads it, plus 1; 0 = all; -1 = none (/dev/null)") \
+    X(BOOL, label, 0, "files: put the task number before each line")                                       \
+    X(BOOL, kill_on_bad_exit, 0, "a task that fails ends the others")                                      \
+    X(SPAN, wait_us, 0, "so long after the first end the others are ended; 0 = never")                     \
+    X(TEXT, task_prolog, 0, "program before each task")                                                    \
+    X(TEXT, task_epilog, 0, "program after each task")                                                     \
+    X(U32, umask_plus1, 0, "umask, plus 1")                                                                \
+    X(TEXT, rlimits, 0, "soft limits to propagate")                                                        \
+    X(I32, rows, 0, "pty: window")                                                                         \
+    X(I32, columns, 0, "pty: window")                                                                      \
+    X(TEXT, term, 0, "pty: TERM of the command's terminal")
+#define MSG_STREAM_STARTED_FIELDS(X)                                                                       \
+    X(TEXT, tasks, 0, "numbers of the tasks that run, folded")                                             \
+    X(TEXT, pids, 0, "their process ids, comma-separated, in order")
+
+enum stream_name { STREAM_IN, STREAM_OUT, STREAM_ERR };
+extern const struct enum_names stream_names;
+/* From shepherds: output of a task. To shepherds: input for a task, or for all that read the stream. */
+#define MSG_STREAM_DATA_FIELDS(X)                                                                          \
+    X(ENUM, stream, &stream_names, "which of a task's streams")                                            \
+    X(I32, task_plus1, 0, "task number, plus 1; 0 = all tasks of the node that read it")                   \
+    X(BLOB, data, 0, "bytes")                                                                              \
+    X(BOOL, end, 0, "nothing follows on this stream")
+#define MSG_STREAM_CREDIT_FIELDS(X)                                                                        \
+    X(I64, bytes, 0, "so many more bytes of STREAM_IN may be sent to this shepherd")
+#define MSG_STREAM_EXIT_FIELDS(X)                                                                          \
+    X(TEXT, tasks, 0, "numbers of tasks that ended, folded")                                               \
+    X(I32, exit_status, 0, "their wait status")                                                            \
+    X(BOOL, oom, 0, "a process was killed for memory")                                                     \
+    X(TEXT, detail, 0, "why they could not start: \"execve(): foo: No such file or directory\"; NULL = they ran")
+#define MSG_STREAM_WINDOW_FIELDS(X)                                                                        \
+    X(I32, rows, 0, "lines of the terminal")                                                               \
+    X(I32, columns, 0, "columns")
+#define MSG_STREAM_SIGNAL_FIELDS(X)                                                                        \
+    X(I32, signal, 0, "for all tasks of the node; SIGKILL ends the step there")
+/* Lines from the shepherd itself for the command's standard error. */
+#define MSG_STREAM_NOTICE_FIELDS(X)                                                                        \
+    X(TEXT, text, 0, "\"slurmstepd: error: …\"")
+/* All tasks of the node are gone and all their output was sent; the shepherd closes. */
+#define MSG_STREAM_DONE_FIELDS(X)                                                                          \
+    X(I32, exit_status, 0, "the highest wait status of its tasks")
+
 /* ---- the table -------------------------------------------------------------------------------------------------- */
 
-enum who { WHO_ANYONE, WHO_OWNER /* or operator; the handler checks each job */, WHO_OPERATOR, WHO_ADMIN, WHO_NODE, WHO_CONTROLLER };
+enum who { WHO_ANYONE, WHO_OWNER /* or operator; the handler checks each job */, WHO_OPERATOR, WHO_ADMIN, WHO_NODE, WHO_CONTROLLER, WHO_STREAM /* never at the controller */ };
 
 /* X(KIND, name on the wire, struct tag, who may send it, doc) */
 #define MESSAGES(X)                                                                                        \
@@ -247,12 +366,20 @@ enum who { WHO_ANYONE, WHO_OWNER /* or operator; the handler checks each job */,
     X(UPDATE_NODE, "update_node", update_node, OPERATOR, "change nodes")                                   \
     X(UPDATE_PARTITION, "update_partition", update_partition, ADMIN, "change partitions")                  \
     X(WAIT_JOB, "wait_job", wait_job, ANYONE, "wait for the end of a job")                                 \
+    X(ATTACH, "attach", attach, OWNER, "wait for an allocation and hold it")                               \
+    X(FINISH_JOB, "finish_job", finish_job, OWNER, "give an allocation back")                              \
+    X(CREATE_STEP, "create_step", create_step, OWNER, "launch tasks in an allocation")                     \
+    X(ATTACH_STEP, "attach_step", attach_step, OWNER, "connect to the streams of a step")                  \
     X(GET_SCRIPT, "get_script", get_script, OWNER, "read a batch script back")                             \
     X(DAEMON, "daemon", daemon, ANYONE, "ping; administrators: reconfigure, shut down")                    \
     X(SUBMITTED, "submitted", submitted, CONTROLLER, "answer to submit")                                   \
     X(SCRIPT, "script", script, CONTROLLER, "answer to get_script")                                        \
     X(DONE, "done", done, CONTROLLER, "answer: done, or refused with the reason")                          \
     X(JOB_ENDED, "job_ended", job_ended, CONTROLLER, "answer to wait_job")                                 \
+    X(ALLOCATED, "allocated", allocated, CONTROLLER, "the allocation is there")                            \
+    X(STEP_PENDING, "step_pending", step_pending, CONTROLLER, "the step waits for resources of its job")   \
+    X(STEP_CREATED, "step_created", step_created, CONTROLLER, "the step is being launched")                \
+    X(STEP_ENDED, "step_ended", step_ended, CONTROLLER, "the step is over")                                \
     X(NODE_HELLO, "node_hello", node_hello, NODE, "a node daemon connects")                                \
     X(HEARTBEAT, "heartbeat", heartbeat, NODE, "a node lives")                                             \
     X(REPORT, "report", report, NODE, "what happened to a job on a node")                                  \
@@ -260,7 +387,18 @@ enum who { WHO_ANYONE, WHO_OWNER /* or operator; the handler checks each job */,
     X(LAUNCH, "launch", launch, CONTROLLER, "start a job's batch script")                                  \
     X(TERMINATE, "terminate", terminate, CONTROLLER, "end a job on this node")                             \
     X(SIGNAL, "signal", signal, CONTROLLER, "signal a job on this node")                                   \
-    X(REPORT_ACK, "report_ack", report_ack, CONTROLLER, "a report is durable")
+    X(REPORT_ACK, "report_ack", report_ack, CONTROLLER, "a report is durable")                             \
+    X(STREAM_TO, "stream_to", stream_to, CONTROLLER, "connect a step's streams to another command")        \
+    X(STREAM_HELLO, "stream_hello", stream_hello, STREAM, "a shepherd connects to a command")              \
+    X(STREAM_TASKS, "stream_tasks", stream_tasks, STREAM, "what the tasks run")                            \
+    X(STREAM_STARTED, "stream_started", stream_started, STREAM, "tasks run")                               \
+    X(STREAM_DATA, "stream_data", stream_data, STREAM, "bytes of a task's stream")                         \
+    X(STREAM_CREDIT, "stream_credit", stream_credit, STREAM, "more input may be sent")                     \
+    X(STREAM_EXIT, "stream_exit", stream_exit, STREAM, "tasks ended")                                      \
+    X(STREAM_WINDOW, "stream_window", stream_window, STREAM, "the terminal has another size")              \
+    X(STREAM_SIGNAL, "stream_signal", stream_signal, STREAM, "signal the tasks")                           \
+    X(STREAM_NOTICE, "stream_notice", stream_notice, STREAM, "the shepherd has something to say")          \
+    X(STREAM_DONE, "stream_done", stream_done, STREAM, "all tasks of a node are gone")
 
 enum message_kind {
 #define X(kind, name, tag, who, doc) MSG_##kind,
@@ -291,6 +429,26 @@ struct msg_terminate { MSG_TERMINATE_FIELDS(FIELD_MEMBER) };
 struct msg_signal { MSG_SIGNAL_FIELDS(FIELD_MEMBER) };
 struct msg_report_ack { MSG_REPORT_ACK_FIELDS(FIELD_MEMBER) };
 struct msg_report { MSG_REPORT_FIELDS(FIELD_MEMBER) };
+
+struct msg_attach { MSG_ATTACH_FIELDS(FIELD_MEMBER) };
+struct msg_finish_job { MSG_FINISH_JOB_FIELDS(FIELD_MEMBER) };
+struct msg_create_step { MSG_CREATE_STEP_FIELDS(FIELD_MEMBER) };
+struct msg_attach_step { MSG_ATTACH_STEP_FIELDS(FIELD_MEMBER) };
+struct msg_allocated { MSG_ALLOCATED_FIELDS(FIELD_MEMBER) };
+struct msg_step_pending { MSG_STEP_PENDING_FIELDS(FIELD_MEMBER) };
+struct msg_step_created { MSG_STEP_CREATED_FIELDS(FIELD_MEMBER) };
+struct msg_step_ended { MSG_STEP_ENDED_FIELDS(FIELD_MEMBER) };
+struct msg_stream_to { MSG_STREAM_TO_FIELDS(FIELD_MEMBER) };
+struct msg_stream_hello { MSG_STREAM_HELLO_FIELDS(FIELD_MEMBER) };
+struct msg_stream_tasks { MSG_STREAM_TASKS_FIELDS(FIELD_MEMBER) };
+struct msg_stream_started { MSG_STREAM_STARTED_FIELDS(FIELD_MEMBER) };
+struct msg_stream_data { MSG_STREAM_DATA_FIELDS(FIELD_MEMBER) };
+struct msg_stream_credit { MSG_STREAM_CREDIT_FIELDS(FIELD_MEMBER) };
+struct msg_stream_exit { MSG_STREAM_EXIT_FIELDS(FIELD_MEMBER) };
+struct msg_stream_window { MSG_STREAM_WINDOW_FIELDS(FIELD_MEMBER) };
+struct msg_stream_signal { MSG_STREAM_SIGNAL_FIELDS(FIELD_MEMBER) };
+struct msg_stream_notice { MSG_STREAM_NOTICE_FIELDS(FIELD_MEMBER) };
+struct msg_stream_done { MSG_STREAM_DONE_FIELDS(FIELD_MEMBER) };
 
 struct message_row {
     const char *name;

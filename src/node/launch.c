@@ -4,7 +4,7 @@
 #include "model/alloc.h"
 #include "model/pattern.h"
 #include "model/script_args.h"
-#include "node/job_env.h"
+#include "model/job_env.h"
 #include "node/step_dir.h"
 
 #include <string.h>

@@ -116,7 +116,7 @@ static bool envelope_member(void *ctx, struct span key)
 static bool users_may_send(enum message_kind kind)
 {
     enum who who = message_table[kind].who;
-    return who != WHO_NODE && who != WHO_CONTROLLER;
+    return who != WHO_NODE && who != WHO_CONTROLLER && who != WHO_STREAM;
 }
 
 bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, struct err *ret_err)

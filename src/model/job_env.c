@@ -1,4 +1,4 @@
-#include "node/job_env.h"
+#include "model/job_env.h"
 
 #include "base/alloc.h"
 #include "base/arena.h"

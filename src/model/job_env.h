@@ -1,6 +1,6 @@
 /* The environment of a batch script, and of the site's programs around it: sbatch(1), OUTPUT ENVIRONMENT VARIABLES. */
-#ifndef REMUDA_NODE_JOB_ENV_H
-#define REMUDA_NODE_JOB_ENV_H
+#ifndef REMUDA_MODEL_JOB_ENV_H
+#define REMUDA_MODEL_JOB_ENV_H
 
 #include "base/str.h"
 #include "model/alloc.h"

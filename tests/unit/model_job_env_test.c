@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "model/script_args.h"
-#include "node/job_env.h"
+#include "model/job_env.h"
 #include "node/launch.h"
 
 #include <stdlib.h>
