@@ -250,6 +250,9 @@ void req_daemon(struct core *c, const struct msg_daemon *m);
 void waiters_answer(struct core *c, uint64_t job_id); /* if the job, with all its array, is over */
 void waiters_closed(struct core *c, uint64_t conn);
 
+/* ---- submit_host.c ---- */
+enum refusal submit_host_check(const struct core *c, const char *partitions, struct str *why); /* AllocNodes= */
+
 /* ---- mail.c ---- */
 void mail_job(struct core *c, struct jobrec *r, uint32_t type);
 

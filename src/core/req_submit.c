@@ -115,6 +115,10 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
     enum job_reason pend = REASON_NONE;
     struct str why = STR_INIT;
     if (!refusal)
+        refusal = submit_host_check(c, d->spec.req.partition, &why);
+    if (refusal && why.len)
+        refuse(s, refusal, "%s", str_text(&why));
+    if (!refusal)
         refusal = names_check(s, &d->spec);
     if (!refusal)
         refusal = privileges_check(c, s, &d->spec);

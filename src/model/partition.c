@@ -12,7 +12,7 @@ static const char *const modes[] = {[PREEMPT_OFF] = "OFF",
                                     [PREEMPT_SUSPEND] = "SUSPEND",
                                     [PREEMPT_GANG] = "GANG"};
 static const char *const policies[] = {
-    [LIMITS_PEND] = "PEND", [LIMITS_REFUSE] = "REFUSE", [LIMITS_CLAMP] = "CLAMP"};
+    [LIMITS_PEND] = "PEND", [LIMITS_REFUSE] = "REFUSE", [LIMITS_CLAMP] = "CLAMP", [LIMITS_ALL] = "ALL"};
 const struct enum_names part_state_names = {states, ARRAY_LEN(states)};
 const struct enum_names part_share_names = {shares, ARRAY_LEN(shares)};
 const struct enum_names preempt_mode_names = {modes, ARRAY_LEN(modes)};

@@ -7,7 +7,8 @@
 enum part_state { PART_UP, PART_DOWN, PART_DRAIN, PART_INACTIVE };
 enum part_share { SHARE_NO, SHARE_EXCLUSIVE, SHARE_YES, SHARE_FORCE };
 enum preempt_mode { PREEMPT_OFF, PREEMPT_CANCEL, PREEMPT_REQUEUE, PREEMPT_SUSPEND, PREEMPT_GANG };
-enum limit_policy { LIMITS_PEND, LIMITS_REFUSE, LIMITS_CLAMP }; /* EnforcePartLimits: NO, ALL/ANY, and ours: CLAMP */
+/* EnforcePartLimits: NO; ANY (one partition of a list that takes the job is enough); ours: CLAMP; ALL (each must) */
+enum limit_policy { LIMITS_PEND, LIMITS_REFUSE, LIMITS_CLAMP, LIMITS_ALL };
 extern const struct enum_names part_state_names, part_share_names, preempt_mode_names, limit_policy_names;
 
 #define PARTITION_FIELDS(X)                                                                        \

@@ -39,7 +39,7 @@ bool setting_parse_policy(const char *text, int32_t *ret, struct err *ret_err)
 {
     if (enum_value(&limit_policy_names, text, ret))
         return true;
-    if (text_is_nocase(text, "ALL") || text_is_nocase(text, "ANY") || text_is_nocase(text, "YES"))
+    if (text_is_nocase(text, "ANY") || text_is_nocase(text, "YES"))
         *ret = LIMITS_REFUSE;
     else if (text_is_nocase(text, "NO"))
         *ret = LIMITS_PEND;

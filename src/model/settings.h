@@ -27,7 +27,7 @@
     X(BOOL, job_requeue, JobRequeue, "YES", "", "jobs may be requeued unless --no-requeue")                                \
     X(I32, max_batch_requeue, MaxBatchRequeue, "5", "", "requeues after failed launches before a job is held")             \
     X(BOOL, return_to_service, ReturnToService, "YES", "", "a DOWN node that reports again is used again")                 \
-    X(POLICY, enforce_part_limits, EnforcePartLimits, "REFUSE", "", "jobs outside a partition's limits: REFUSE (ALL, ANY, YES), PEND (NO) or CLAMP with a warning") \
+    X(POLICY, enforce_part_limits, EnforcePartLimits, "REFUSE", "", "jobs outside a partition's limits: REFUSE (ANY, YES: of several partitions one must take it), ALL (each must), PEND (NO) or CLAMP with a warning") \
     X(TEXT, priority_type, PriorityType, "priority/multifactor", "", "how jobs are ordered")                               \
     X(TEXT, priority_flags, PriorityFlags, "", "", "flags of the multifactor priority")                                    \
     X(I32, priority_weight_age, PriorityWeightAge, "1000", "", "weight of the time waited")                                \
@@ -49,8 +49,8 @@
     X(TEXT, licenses, Licenses, "", "", "licences of the cluster: name:count,…")                                           \
     X(MIB, def_mem_per_cpu_mib, DefMemPerCPU, "0", "", "memory a CPU for jobs that ask none; 0 = a job gets its share by CPUs of the node") \
     X(MIB, def_mem_per_node_mib, DefMemPerNode, "0", "", "memory a node for jobs that ask none")                           \
-    X(MIB, max_mem_per_cpu_mib, MaxMemPerCPU, "0", "", "kept for compatibility until it is enforced: memory a CPU at most; 0 = no limit")                               \
-    X(MIB, max_mem_per_node_mib, MaxMemPerNode, "0", "", "kept for compatibility until it is enforced (the partition's is): memory a node at most; 0 = no limit")                            \
+    X(MIB, max_mem_per_cpu_mib, MaxMemPerCPU, "0", "", "memory a CPU at most, unless the partition says otherwise: who wants more gets more CPUs; 0 = no limit")                               \
+    X(MIB, max_mem_per_node_mib, MaxMemPerNode, "0", "", "memory a job may have on a node, unless the partition says otherwise; 0 = no limit")                            \
     X(TEXT, slurmctld_host, SlurmctldHost, "", "", "host of the controller; default this host")                            \
     X(TEXT, slurm_user, SlurmUser, "", "", "user the controller runs as; default whoever started it")                      \
     X(TEXT, operators, Operators, "", "", "users who may operate on everybody's jobs and on nodes")                        \

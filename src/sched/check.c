@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include "model/gres.h"
 #include "sched/demand.h"
+#include "sched/may_use.h"
 #include "sched/wording.h"
 
 #include <string.h>
@@ -53,43 +54,6 @@ static enum refusal unknown_partition(struct checking *k, const char *name)
     return r;
 }
 
-static bool any_listed(const char *list, const char *of)
-{
-    struct span rest = span_of(of), piece;
-    while (span_next(&rest, ',', &piece)) {
-        struct span all = span_of(list), one;
-        while (span_next(&all, ',', &one)) {
-            one = span_trim(one);
-            if (one.len == piece.len && memcmp(one.data, piece.data, one.len) == 0)
-                return true;
-        }
-    }
-    return false;
-}
-
-static enum refusal may_use(struct checking *k, const struct partition *p)
-{
-    const char *near = !text_empty(p->alternate) ? p->alternate : NULL;
-    if (p->state == PART_INACTIVE || p->state == PART_DRAIN) {
-        str_addf(k->detail, "partition %s is %s and takes no new jobs%s%s", p->name,
-                 p->state == PART_DRAIN ? "drained" : "inactive", near ? "; use " : "", near ? near : "");
-        return REFUSE_PARTITION_DOWN;
-    }
-    if (k->uid == 0 ? p->disable_root : p->root_only) {
-        str_addf(k->detail,
-                 k->uid == 0 ? "root may not submit to partition %s" : "only root may submit to partition %s",
-                 p->name);
-        return REFUSE_PARTITION_ACCESS;
-    }
-    if (k->uid != 0 && !text_empty(p->allow_groups) && k->groups && !text_is_nocase(p->allow_groups, "ALL") &&
-        !any_listed(p->allow_groups, k->groups)) {
-        str_addf(k->detail, "partition %s is for members of the groups %s; you are in %s", p->name,
-                 p->allow_groups, k->groups);
-        return REFUSE_PARTITION_ACCESS;
-    }
-    return REFUSE_NONE;
-}
-
 static enum refusal check_partitions(struct checking *k)
 {
     if (text_empty(k->req->partition)) {
@@ -108,7 +72,8 @@ static enum refusal check_partitions(struct checking *k)
         const struct spart *part = cluster_part(k->cl, name);
         if (!part)
             return unknown_partition(k, name);
-        enum refusal r = may_use(k, &part->p);
+        enum refusal r = may_use_partition(
+            &part->p, k->req, &(struct applicant){.uid = k->uid, .groups = k->groups}, k->detail);
         if (r != REFUSE_NONE)
             return r;
     }
@@ -278,6 +243,16 @@ static enum refusal never_fits(struct checking *k, const struct compiled *c, con
     return REFUSE_NODE_CONFIG;
 }
 
+static enum refusal too_much_memory(struct checking *k, const struct option *o, enum job_reason *ret_pend)
+{
+    str_addf(k->detail, "%lld MiB of memory on a node were asked for; partition %s allows a job %lld",
+             (long long)o->mem_mib, o->part->p.name, (long long)o->max_mem_per_node_mib);
+    if (k->cl->policy.limits != LIMITS_PEND)
+        return REFUSE_MEMORY;
+    *ret_pend = REASON_BAD_CONSTRAINTS;
+    return REFUSE_NONE;
+}
+
 /* The verdict of one partition. */
 static enum refusal check_option(struct checking *k, const struct compiled *c, struct option *o,
                                  enum job_reason *ret_pend)
@@ -297,21 +272,25 @@ static enum refusal check_option(struct checking *k, const struct compiled *c, s
         }
         return o->never == REASON_PARTITION_TIME_LIMIT ? REFUSE_TIME_LIMIT : REFUSE_INVALID_NODE_COUNT;
     }
-    return demand_possible(k->cl, c, o, false) ? REFUSE_NONE : never_fits(k, c, o);
+    if (demand_possible(k->cl, c, o, false))
+        return REFUSE_NONE;
+    return o->max_mem_per_node_mib > 0 && o->mem == MEM_NODE && o->mem_mib > o->max_mem_per_node_mib
+               ? too_much_memory(k, o, ret_pend)
+               : never_fits(k, c, o);
 }
 
-/* It is enough if one of its partitions takes it. */
+/* It is enough if one of its partitions takes it, unless the policy is that each must. */
 static enum refusal check_options(struct checking *k, const struct compiled *c, enum job_reason *ret_pend)
 {
     enum refusal first = REFUSE_NONE;
     struct str said = STR_INIT, *detail = k->detail;
-    bool taken = false, pends = false;
-    for (size_t i = 0; i < c->n && !taken; i++) {
+    bool taken = false, pends = false, all = k->cl->policy.limits == LIMITS_ALL;
+    for (size_t i = 0; i < c->n && (!taken || all) && !(all && first != REFUSE_NONE); i++) {
         struct str now = STR_INIT;
         enum job_reason pend;
         k->detail = &now;
         enum refusal r = check_option(k, c, &c->option[i], &pend);
-        taken = r == REFUSE_NONE && pend == REASON_NONE;
+        taken = r == REFUSE_NONE && (pend == REASON_NONE || all);
         if (pend != REASON_NONE && !pends)
             *ret_pend = pend;
         pends |= pend != REASON_NONE;
@@ -328,7 +307,7 @@ static enum refusal check_options(struct checking *k, const struct compiled *c, 
     str_done(&said);
     if (taken)
         *ret_pend = REASON_NONE;
-    return taken || pends ? REFUSE_NONE : first;
+    return (taken || pends) && !(all && first != REFUSE_NONE) ? REFUSE_NONE : first;
 }
 
 /* A job that asks for one must not run outside it. */

@@ -176,6 +176,8 @@ static void option_memory(const struct work *w, struct option *o)
     bool gpus = w->job_gpus + w->node_gpus + w->task_gpus > 0;
     int64_t cpu = p->def_mem_per_cpu_mib ? p->def_mem_per_cpu_mib : y->def_mem_per_cpu;
     int64_t node = p->def_mem_per_node_mib ? p->def_mem_per_node_mib : y->def_mem_per_node;
+    o->max_mem_per_cpu_mib = p->max_mem_per_cpu_mib ? p->max_mem_per_cpu_mib : y->max_mem_per_cpu;
+    o->max_mem_per_node_mib = p->max_mem_per_node_mib ? p->max_mem_per_node_mib : y->max_mem_per_node;
     o->mem = MEM_SHARE;
     if (!y->count_memory)
         o->mem = MEM_NONE;

@@ -64,6 +64,7 @@ struct option {
     struct use_mode mode;
     enum mem_rule mem;
     int64_t mem_mib;
+    int64_t max_mem_per_cpu_mib, max_mem_per_node_mib; /* the partition's, else the cluster's; 0 = no limit */
     struct variant *variant;
     size_t nvariants;
     struct variant

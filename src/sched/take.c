@@ -8,6 +8,25 @@ static void take_add(struct take *t, uint32_t dim, int64_t amount)
         t->use[t->n++] = (struct use){dim, amount};
 }
 
+/* With MaxMemPerCPU a job that wants more memory for a CPU gets more CPUs, as in Slurm. */
+static int64_t cpus_for_memory(const struct option *o, const struct variant *v, const struct group *g,
+                               int32_t units, int64_t cpus)
+{
+    int64_t mem = 0;
+    if (o->max_mem_per_cpu_mib <= 0)
+        return cpus;
+    if (o->mem == MEM_NODE)
+        mem = o->mem_mib;
+    else if (o->mem == MEM_WHOLE)
+        mem = g->mem_mib;
+    else if (o->mem == MEM_CPU)
+        mem = o->mem_mib * cpus;
+    else if (o->mem == MEM_GPU)
+        mem = o->mem_mib * (v->lay.base_gpus + v->lay.unit_gpus * units);
+    int64_t needed = (mem + o->max_mem_per_cpu_mib - 1) / o->max_mem_per_cpu_mib;
+    return needed > cpus ? needed : cpus;
+}
+
 static int64_t take_cpus(const struct compiled *c, const struct option *o, const struct variant *v,
                          const struct group *g, int32_t units)
 {
@@ -22,6 +41,7 @@ static int64_t take_cpus(const struct compiled *c, const struct option *o, const
         usable = threads;
     if (cpus < r->min_cpus_per_node)
         cpus = r->min_cpus_per_node;
+    cpus = cpus_for_memory(o, v, g, units, cpus);
     int64_t slots = (cpus + usable - 1) / usable;
     if (r->ntasks_per_core > 0 && slots * r->ntasks_per_core < tasks)
         slots = (tasks + r->ntasks_per_core - 1) / r->ntasks_per_core;
@@ -36,11 +56,14 @@ static int64_t take_memory(const struct option *o, const struct group *g, int64_
     case MEM_NODE:
         return o->mem_mib;
     case MEM_CPU:
-        return o->mem_mib * cpus;
+        return o->max_mem_per_cpu_mib > 0 && o->mem_mib > o->max_mem_per_cpu_mib
+                   ? o->max_mem_per_cpu_mib * cpus
+                   : o->mem_mib * cpus;
     case MEM_GPU:
         return o->mem_mib * gpus;
-    case MEM_WHOLE:
-        return g->mem_mib;
+    case MEM_WHOLE: /* all that a job may have */
+        return o->max_mem_per_node_mib > 0 && o->max_mem_per_node_mib < g->mem_mib ? o->max_mem_per_node_mib
+                                                                                   : g->mem_mib;
     case MEM_SHARE:
         return g->mem_mib * cpus / g->cpus;
     }
@@ -76,7 +99,8 @@ bool demand_take(const struct cluster *cl, const struct compiled *c, const struc
     ret->mem_mib = take_memory(o, g, cpus, gpus);
     take_add(ret, DIM_MEM, ret->mem_mib);
     return fits && ret->mem_mib <= g->mem_mib &&
-           (p->max_mem_per_node_mib <= 0 || o->mode.whole || ret->mem_mib <= p->max_mem_per_node_mib);
+           (o->max_mem_per_node_mib <= 0 || (o->mode.whole && o->mem == MEM_SHARE) ||
+            ret->mem_mib <= o->max_mem_per_node_mib);
 }
 
 static bool take_fits(const struct take *t, const int64_t *row)

@@ -53,6 +53,23 @@ static void a_refused_change_changes_nothing(void **unused)
     assert_true(core_hash(w.c) == before);
 }
 
+static void jobs_come_from_the_hosts_allowed(void **unused)
+{
+    struct job_spec s = a_job("one");
+    s.req.partition = "small";
+    assert_int_equal(change("small", "alloc_nodes", (struct partition){.alloc_nodes = "login[1-2]"}),
+                     REFUSE_NONE);
+    assert_int_equal(submit(s), 0);
+    assert_int_equal(refusal(), REFUSE_PARTITION_ACCESS);
+    assert_string_equal(answer()->detail,
+                        "jobs of partition small are submitted from login[1-2]; this is login");
+    w.peer.host = "login2.example.org";
+    assert_int_not_equal(submit(s), 0);
+    w.peer.host = "login";
+    s.req.partition = "main";
+    assert_int_not_equal(submit(s), 0);
+}
+
 static void jobs_wait_while_their_partition_is_down(void **unused)
 {
     struct job_spec s = a_job("one");
@@ -137,6 +154,7 @@ int main(void)
         STORY(fields_change_and_survive_a_restart),
         STORY(all_nodes_are_named),
         STORY(a_refused_change_changes_nothing),
+        STORY(jobs_come_from_the_hosts_allowed),
         STORY(jobs_wait_while_their_partition_is_down),
         STORY(a_drained_partition_takes_no_new_jobs_but_runs_those_it_has),
         STORY(a_limit_raised_lets_waiting_jobs_start),

@@ -111,7 +111,8 @@ static void test_slurms_own_spellings(void **state)
     assert_false(set("ReturnToService", "0").return_to_service);
     assert_true(set("JobAcctGatherFrequency", "task=15,energy=60").accounting_freq_us == 15 * USEC_PER_SEC);
     assert_true(set("JobAcctGatherFrequency", "15").accounting_freq_us == 15 * USEC_PER_SEC);
-    assert_int_equal(set("EnforcePartLimits", "ALL").enforce_part_limits, LIMITS_REFUSE);
+    assert_int_equal(set("EnforcePartLimits", "ALL").enforce_part_limits, LIMITS_ALL);
+    assert_int_equal(set("EnforcePartLimits", "ANY").enforce_part_limits, LIMITS_REFUSE);
     assert_int_equal(set("EnforcePartLimits", "NO").enforce_part_limits, LIMITS_PEND);
     assert_int_equal(set("EnforcePartLimits", "clamp").enforce_part_limits, LIMITS_CLAMP);
     assert_refused("EnforcePartLimits", "SOME", "REFUSE, PEND or CLAMP");

@@ -115,6 +115,21 @@ static void limits_may_pend_or_clamp(void **state)
     str_done(&detail);
 }
 
+/* ALL: each partition of the list must take it; ANY: one is enough. */
+static void limits_of_all_partitions(void **state)
+{
+    struct settings s;
+    settings_default(&s);
+    takes((struct job_request){.partition = "gpu,cpu", .time_limit_us = 48 * HOUR});
+    s.enforce_part_limits = LIMITS_ALL;
+    cluster_set_policy(cl, &s);
+    refuses((struct job_request){.partition = "cpu,gpu", .time_limit_us = 48 * HOUR}, REFUSE_TIME_LIMIT,
+            "partition gpu allows 1-00:00:00");
+    refuses((struct job_request){.partition = "gpu,cpu", .mem_per_node_mib = 32000}, REFUSE_NODE_CONFIG,
+            "the nearest are v[1-3]");
+    takes((struct job_request){.partition = "gpu,cpu", .time_limit_us = 24 * HOUR});
+}
+
 static void who_may(void **state)
 {
     struct partition p = a_part("gpu", "v[1-3]");
@@ -131,6 +146,75 @@ static void who_may(void **state)
             "partition gpu is drained and takes no new jobs");
 }
 
+static void accounts_and_qos(void **state)
+{
+    struct partition p = a_part("gpu", "v[1-3]");
+    p.allow_accounts = "chem,bio";
+    p.deny_accounts = "bio"; /* moot beside a list that allows */
+    put_part(cl, &p);
+    refuses((struct job_request){.partition = "gpu"}, REFUSE_ACCOUNT,
+            "is for the accounts chem,bio; the job names none: add --account");
+    refuses((struct job_request){.partition = "gpu", .account = "math"}, REFUSE_ACCOUNT, "the job has math");
+    takes((struct job_request){.partition = "gpu", .account = "bio"});
+    p = a_part("gpu", "v[1-3]");
+    p.deny_qos = "scavenge";
+    p.deny_accounts = "bio";
+    put_part(cl, &p);
+    refuses((struct job_request){.partition = "gpu", .qos = "scavenge"}, REFUSE_QOS,
+            "is not for the QOS scavenge");
+    refuses((struct job_request){.partition = "gpu", .account = "bio"}, REFUSE_ACCOUNT,
+            "is not for the accounts bio");
+    takes((struct job_request){.partition = "gpu", .qos = "normal"});
+    p.deny_qos = NULL;
+    p.allow_qos = "normal";
+    put_part(cl, &p);
+    refuses((struct job_request){.partition = "gpu"}, REFUSE_QOS, "add --qos");
+    p.allow_qos = "ALL";
+    p.req_resv = true;
+    put_part(cl, &p);
+    refuses((struct job_request){.partition = "gpu"}, REFUSE_RESERVATION, "name one with --reservation");
+}
+
+static void memory_limits(void **state)
+{
+    struct settings s;
+    settings_default(&s);
+    s.max_mem_per_node_mib = 6000;
+    s.max_mem_per_cpu_mib = 1000;
+    cluster_set_policy(cl, &s);
+    refuses((struct job_request){.mem_per_node_mib = 7000}, REFUSE_MEMORY,
+            "7000 MiB of memory on a node were asked for; partition gpu allows a job 6000");
+    takes((struct job_request){.mem_per_node_mib = 6000});
+    takes((struct job_request){.mem_per_node_mib = MEM_ALL}); /* all that is allowed */
+    refuses(
+        (struct job_request){
+            .ntasks = 8, .cpus_per_task = 1, .min_nodes = 1, .max_nodes = 1, .mem_per_cpu_mib = 1500},
+        REFUSE_NODE_CONFIG, "12 CPUs");
+    struct partition p = a_part("gpu", "v[1-3]");
+    p.max_mem_per_node_mib = 8000; /* the partition's stands */
+    put_part(cl, &p);
+    takes((struct job_request){.mem_per_node_mib = 7000});
+}
+
+/* Who wants more memory for a CPU than MaxMemPerCPU gets more CPUs. */
+static void memory_costs_cpus(void **state)
+{
+    struct settings s;
+    settings_default(&s);
+    s.max_mem_per_cpu_mib = 1000;
+    cluster_set_policy(cl, &s);
+    struct job_request by_node = {.partition = "gpu", .mem_per_node_mib = 2500},
+                       by_cpu = {.partition = "gpu", .ntasks = 2, .mem_per_cpu_mib = 1500, .max_nodes = 1};
+    struct plan *plan = plan_new();
+    struct budget b = {0};
+    queue_job(cl, 1, &by_node);
+    queue_job(cl, 2, &by_cpu);
+    sched_plan(cl, NOW, &b, plan);
+    assert_string_equal(alloc_text(plan, 1), "v1 cpus=0-2 mem=2500 tasks=1");
+    assert_string_equal(alloc_text(plan, 2), "v1 cpus=4-6 mem=3000 tasks=2");
+    plan_free(plan);
+}
+
 static void contradictions(void **state)
 {
     refuses((struct job_request){.gres = "gpu:4", .gpus_per_node = "2"}, REFUSE_GRES,
@@ -144,9 +228,17 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(names_are_suggested),     T(the_default_partition_is_filled_in), T(the_nearest_is_named),
-        T(limits_of_the_partition), T(limits_may_pend_or_clamp),           T(who_may),
+        T(names_are_suggested),
+        T(the_default_partition_is_filled_in),
+        T(the_nearest_is_named),
+        T(limits_of_the_partition),
+        T(limits_may_pend_or_clamp),
+        T(who_may),
         T(contradictions),
+        T(accounts_and_qos),
+        T(memory_limits),
+        T(memory_costs_cpus),
+        T(limits_of_all_partitions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

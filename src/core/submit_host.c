@@ -1,0 +1,37 @@
+/* AllocNodes= of a partition: the hosts from which jobs may be submitted to it. */
+#include "core/inside.h"
+
+#include <string.h>
+
+/* A host is named as in the list, or by its short name. */
+static bool host_listed(const char *list, const char *host)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    bool found = false;
+    size_t shorter = strcspn(host, ".");
+    if (hostlist_parse(&names, list, NULL))
+        for (size_t i = 0; i < names.n && !found; i++)
+            found = text_is(names.name[i], host) ||
+                    (strlen(names.name[i]) == shorter && strncmp(names.name[i], host, shorter) == 0);
+    hostlist_done(&names);
+    return found;
+}
+
+enum refusal submit_host_check(const struct core *c, const char *partitions, struct str *why)
+{
+    struct span rest = span_of(partitions), piece;
+    while (span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        for (size_t i = 0; i < c->part.n; i++) {
+            const struct partition *p = &c->part.v[i]->p;
+            if (!span_is(piece, p->name) || text_empty(p->alloc_nodes) ||
+                text_is_nocase(p->alloc_nodes, "ALL") || !c->peer->host ||
+                host_listed(p->alloc_nodes, c->peer->host))
+                continue;
+            str_addf(why, "jobs of partition %s are submitted from %s; this is %s", p->name, p->alloc_nodes,
+                     c->peer->host);
+            return REFUSE_PARTITION_ACCESS;
+        }
+    }
+    return REFUSE_NONE;
+}
