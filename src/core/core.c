@@ -352,10 +352,14 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     al.n = known;
     int64_t end = job_limit_end(c, r);
     cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, r->j.run_partition, &al, r->j.start_us, end == INT64_MAX ? TIME_UNLIMITED : end);
-    if (r->j.state == JOB_SUSPENDED || r->j.suspended_us)
+    if (r->j.state != JOB_SUSPENDED && r->j.suspended_us)
         cluster_suspend(c->cluster, r->j.id, true);
+    else if (r->j.state == JOB_SUSPENDED)
+        suspend_tell_planner(c, r);
     if (r->j.state != JOB_SUSPENDED && r->j.suspended_us)
         cluster_suspend(c->cluster, r->j.id, false);
+    if (ending || r->j.preempt_us)
+        cluster_ending(c->cluster, r->j.id, r->j.preempt_for, (ending || r->j.preempt_end_us < c->now_us ? c->now_us : r->j.preempt_end_us) + c->settings.kill_wait_us);
 }
 
 static bool holds_nodes(const struct jobrec *r)

@@ -113,6 +113,7 @@ static void ending(struct core *c, struct jobrec *r, enum job_state how, enum jo
         r->j.suspended_us += c->now_us - r->j.suspend_us;
         cluster_suspend(c->cluster, r->j.id, false); /* its processes are woken to end */
     }
+    cluster_ending(c->cluster, r->j.id, 0, c->now_us + c->settings.kill_wait_us);
     job_move_ending(c, r, r->j.requeue_pending ? JOB_REQUEUED : JOB_COMPLETING, how);
     quiet_nodes_release(c, r);
 }
@@ -155,6 +156,8 @@ void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *rep
     if (report->detail)
         text_set(c, &r->j.reason_detail, report->detail);
     if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) {
+        if (preempt_ended_by_itself(c, r, report))
+            o = (struct outcome){JOB_PREEMPTED, REASON_PREEMPTED};
         ending(c, r, o.state, o.reason);
     }
     bool clean = report->clean && host;

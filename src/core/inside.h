@@ -205,6 +205,17 @@ void launch_send(struct core *c, struct jobrec *r);
 void alloc_shrink(struct core *c, struct jobrec *r, const char *node); /* --no-kill: it goes on without that node */
 void alloc_gres_text(const struct alloc *al, struct str *out);
 
+/* ---- suspend.c ---- */
+void job_suspend(struct core *c, struct jobrec *r, enum suspender by); /* of a running job */
+void job_resume(struct core *c, struct jobrec *r);                     /* of a suspended one */
+void suspend_tell_planner(struct core *c, struct jobrec *r);
+
+/* ---- preempt.c ---- */
+void preempts_apply(struct core *c);                   /* what the plan says about running work */
+void preempt_end(struct core *c, struct jobrec *r);    /* its grace is over */
+bool preempt_ended_by_itself(struct core *c, struct jobrec *r, const struct msg_report *report); /* within its grace, because it was told to */
+void preempt_clear(struct jobrec *r);
+
 /* ---- finish.c, requeue.c ---- */
 void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why, int64_t kill_wait_us, const char *line); /* of a job that runs: everything of it is ended */
 void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why); /* of a job that holds nothing */

@@ -164,6 +164,8 @@ static void job_show(const struct core *c, const struct jobrec *r, int64_t now_u
             j.evaluated_us = now_us;
     } else if (j.state == JOB_RUNNING || j.state == JOB_SUSPENDED) {
         j.end_us = expected_end(&j, now_us);
+        if (j.preempt_end_us && (!j.end_us || j.preempt_end_us < j.end_us))
+            j.end_us = j.preempt_end_us;
     }
     v->row(v->ctx, &j);
 }
@@ -361,6 +363,8 @@ static void partition_show(const struct core *c, const struct partrec *p, const 
     str_addf(&tres, "cpu=%d,mem=%lldM,node=%d,billing=%d", copy.total_cpus, (long long)memory,
              copy.total_nodes, copy.total_cpus);
     copy.tres = str_text(&tres);
+    if (copy.preempt_mode == PREEMPT_UNSET)
+        copy.preempt_mode = cluster_preempt_mode(c->cluster);
     v->row(v->ctx, &copy);
     str_done(&tres);
     hostlist_done(&names);

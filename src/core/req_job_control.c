@@ -39,49 +39,36 @@ static enum refusal release(struct core *c, struct jobrec *r, const char **detai
     return REFUSE_NONE;
 }
 
-static void signal_all(struct core *c, struct jobrec *r, int32_t signo)
-{
-    struct msg_signal m = {.job_id = r->j.id, .attempt = r->j.attempt, .signal = signo, .full = true};
-    for (size_t i = 0; i < r->hold.n; i++) {
-        struct noderec *n = c->node.v[r->hold.v[i].node];
-        if (n->conn && !r->hold.v[i].released)
-            fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
-    }
-}
-
 static enum refusal suspend(struct core *c, struct jobrec *r)
 {
     if (!peer_operates(c, c->peer))
         return REFUSE_ACCESS_DENIED;
-    if (r->j.state == JOB_SUSPENDED)
+    if (r->j.state == JOB_SUSPENDED && r->j.suspended_by == SUSPENDER_PERSON)
         return REFUSE_ALREADY_SUSPENDED;
+    if (r->j.state == JOB_SUSPENDED) { /* by the planner: from now on it stays so until somebody resumes it */
+        r->j.suspended_by = SUSPENDER_PERSON;
+        suspend_tell_planner(c, r);
+        job_save(c, r);
+        plan_soon(c);
+        return REFUSE_NONE;
+    }
     if (r->j.state != JOB_RUNNING)
         return job_live(r) ? REFUSE_NOT_RUNNING : REFUSE_ALREADY_DONE;
-    job_move(c, r, JOB_SUSPENDED);
-    r->j.suspend_us = c->now_us;
-    cluster_suspend(c->cluster, r->j.id, true);
-    signal_all(c, r, 19);
-    job_save(c, r);
-    plan_soon(c);
+    job_suspend(c, r, SUSPENDER_PERSON);
     return REFUSE_NONE;
 }
 
-static enum refusal resume(struct core *c, struct jobrec *r)
+static enum refusal resume(struct core *c, struct jobrec *r, const char **detail)
 {
     if (!peer_operates(c, c->peer))
         return REFUSE_ACCESS_DENIED;
     if (r->j.state != JOB_SUSPENDED)
         return job_live(r) ? REFUSE_NOT_SUSPENDED : REFUSE_ALREADY_DONE;
-    r->j.suspended_us += c->now_us - r->j.suspend_us;
-    r->j.suspend_us = c->now_us;
-    job_move(c, r, JOB_RUNNING);
-    cluster_suspend(c->cluster, r->j.id, false);
-    int64_t end = job_limit_end(c, r);
-    if (end != INT64_MAX)
-        cluster_set_end(c->cluster, r->j.id, end);
-    signal_all(c, r, 18);
-    job_save(c, r);
-    plan_soon(c);
+    if (r->j.suspended_by != SUSPENDER_PERSON) {
+        *detail = r->j.suspended_by == SUSPENDER_GANG ? "others have their turn on its CPUs; it goes on by itself when its turn comes" : "it gave way to a job of higher precedence and goes on by itself when its CPUs are free";
+        return REFUSE_NOT_SUSPENDED;
+    }
+    job_resume(c, r);
     return REFUSE_NONE;
 }
 
@@ -113,7 +100,7 @@ static enum refusal act(struct core *c, struct jobrec *r, void *ctx, const char 
     case ACTION_SUSPEND:
         return suspend(c, r);
     case ACTION_RESUME:
-        return resume(c, r);
+        return resume(c, r, detail);
     case ACTION_TOP:
         return top(c, r);
     }

@@ -21,6 +21,7 @@ static void run_clear(struct core *c, struct jobrec *r)
     r->j.alloc_nodes = r->j.alloc_cpus = r->j.alloc_tasks = 0;
     r->j.alloc_mem_mib = 0;
     r->j.start_us = r->j.end_us = r->j.suspend_us = r->j.suspended_us = 0;
+    preempt_clear(r);
     r->j.limit_us = 0;
     r->j.exit_status = 0;
     r->j.oom = false;

@@ -113,6 +113,7 @@ static void start_one(struct core *c, const struct plan_start *s)
     r->j.end_us = 0;
     r->j.suspend_us = 0;
     r->j.suspended_us = 0;
+    preempt_clear(r);
     r->j.attempt++;
     r->j.exit_status = 0;
     r->j.oom = false;
@@ -132,19 +133,6 @@ static void start_one(struct core *c, const struct plan_start *s)
     dependents_wake(c, r);
 }
 
-static void preempt_one(struct core *c, const struct plan_preempt *p)
-{
-    struct jobrec *r = job_find(c, p->victim);
-    const char *detail = NULL;
-    const struct partrec *part = r && r->j.run_partition ? part_find(c, r->j.run_partition) : NULL;
-    int64_t grace = part && part->p.grace_time_us ? part->p.grace_time_us : c->settings.kill_wait_us;
-    if (!r || r->j.state != JOB_RUNNING)
-        return;
-    bool requeues = p->mode == PREEMPT_REQUEUE && r->j.spec.batch && r->j.spec.requeue != NO && (r->j.spec.requeue == YES || c->settings.job_requeue);
-    if (!requeues || job_requeue(c, r, false, false, &detail) != REFUSE_NONE)
-        job_end(c, r, JOB_PREEMPTED, REASON_PREEMPTED, grace, "DUE TO PREEMPTION");
-}
-
 void starts_apply(struct core *c)
 {
     struct budget budget = {0};
@@ -158,8 +146,7 @@ void starts_apply(struct core *c)
     c->plan_due_us = c->plan->next_us;
     for (size_t i = 0; i < c->plan->nstarts; i++)
         start_one(c, &c->plan->start[i]);
-    for (size_t i = 0; i < c->plan->npreempts; i++)
-        preempt_one(c, &c->plan->preempt[i]);
+    preempts_apply(c);
     /* Starting changed the waiting list in the way the plan already knows. */
-    c->plan_needed = c->plan->npreempts > 0;
+    c->plan_needed = c->plan->npreempts > 0 || c->plan->nresumes > 0;
 }

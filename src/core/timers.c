@@ -121,6 +121,8 @@ static int64_t running_due(const struct core *c, const struct jobrec *r)
     int64_t due = least(kill_time(c, r), signal_time(c, r));
     if (r->j.spec.deadline_us)
         due = least(due, r->j.spec.deadline_us);
+    if (r->j.preempt_us)
+        due = least(due, r->j.preempt_end_us);
     for (size_t i = 0; i < ARRAY_LEN(limit_mails); i++)
         due = least(due, mail_time(c, r, &limit_mails[i]));
     return due;
@@ -196,6 +198,8 @@ static void running_fire(struct core *c, struct jobrec *r)
     } else if (kill_time(c, r) <= c->now_us) {
         mail_job(c, r, MAIL_TIME_LIMIT);
         job_end(c, r, JOB_TIMEOUT, REASON_TIME_LIMIT, c->settings.kill_wait_us, "DUE TO TIME LIMIT");
+    } else if (r->j.preempt_us && r->j.preempt_end_us <= c->now_us) {
+        preempt_end(c, r);
     }
 }
 

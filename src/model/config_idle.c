@@ -113,7 +113,6 @@ const char *const idle_keys[] = {
     "PlugStackConfig",
     "PowerParameters",
     "PowerPlugin",
-    "PreemptExemptTime",
     "PrEpParameters",
     "PrEpPlugins",
     "PriorityCalcPeriod",

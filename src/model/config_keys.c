@@ -258,14 +258,14 @@ PART_KEY(preempt)
 {
     struct partition *p = record;
     struct span rest = span_of(value), piece;
-    int32_t mode = PREEMPT_OFF, one;
+    int32_t mode = PREEMPT_UNSET, one;
     while (span_next(&rest, ',', &piece)) {
         const char *word = arena_strndup(a, piece.data, piece.len);
         if (text_is_nocase(word, "PRIORITY") || text_is_nocase(word, "WITHIN"))
             continue;
         if (!enum_set(&preempt_mode_names, "OFF, CANCEL, REQUEUE, SUSPEND or GANG", word, &one, ret_err))
             return false;
-        if (mode == PREEMPT_OFF || mode == PREEMPT_GANG)
+        if (mode == PREEMPT_UNSET || mode == PREEMPT_OFF || mode == PREEMPT_GANG)
             mode = one;
     }
     p->preempt_mode = mode;

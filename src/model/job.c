@@ -18,6 +18,9 @@ static const char *const hints[] = {[HINT_UNSET] = "none",
                                     [HINT_MEMORY_BOUND] = "memory_bound",
                                     [HINT_MULTITHREAD] = "multithread",
                                     [HINT_NOMULTITHREAD] = "nomultithread"};
+static const char *const suspenders[] = {
+    [SUSPENDER_PERSON] = "PERSON", [SUSPENDER_PREEMPTION] = "PREEMPTION", [SUSPENDER_GANG] = "GANG"};
+const struct enum_names suspender_names = {suspenders, ARRAY_LEN(suspenders)};
 const struct enum_names tristate_names = {tristates, ARRAY_LEN(tristates)};
 const struct enum_names exclusive_names = {exclusives, ARRAY_LEN(exclusives)};
 const struct enum_names open_mode_names = {open_modes, ARRAY_LEN(open_modes)};

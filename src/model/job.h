@@ -7,6 +7,7 @@
 
 #include "base/duration.h"
 #include "model/fields.h"
+#include "model/partition.h"
 #include "model/state.h"
 
 #define MEM_ALL  INT64_C(-1) /* --mem=0: all memory of the node */
@@ -16,6 +17,10 @@ enum tristate { UNSET, YES, NO };
 enum exclusive { EXCLUSIVE_UNSET, EXCLUSIVE_NODE, EXCLUSIVE_USER, EXCLUSIVE_MCS, EXCLUSIVE_TOPO };
 enum open_mode { OPEN_UNSET, OPEN_APPEND, OPEN_TRUNCATE };
 enum hint { HINT_UNSET, HINT_COMPUTE_BOUND, HINT_MEMORY_BOUND, HINT_MULTITHREAD, HINT_NOMULTITHREAD };
+/* Who suspended a job, and so who may let it go on: a person (or a program in their name); the planner, for a job of higher precedence; or because others have
+ * their turn on its CPUs. */
+enum suspender { SUSPENDER_PERSON, SUSPENDER_PREEMPTION, SUSPENDER_GANG };
+extern const struct enum_names suspender_names;
 extern const struct enum_names tristate_names, exclusive_names, open_mode_names, hint_names;
 
 /* --mail-type bits */
@@ -142,6 +147,11 @@ enum mail_type {
     X(TIME, end_us, 0, "ended; while running, when its limit ends; else 0")                                              \
     X(TIME, suspend_us, 0, "suspended or resumed last")                                                                  \
     X(SPAN, suspended_us, 0, "time spent suspended in earlier suspensions of this run")                                  \
+    X(ENUM, suspended_by, &suspender_names, "who suspended it: somebody, preemption, or gang scheduling")                \
+    X(TIME, preempt_us, 0, "told to give way to another job; 0 = not")                                                   \
+    X(TIME, preempt_end_us, 0, "and ended then at the latest: GraceTime of its partition is over")                       \
+    X(U64, preempt_for, 0, "the job it gives (gave) way to")                                                             \
+    X(ENUM, preempt_how, &preempt_mode_names, "and how: CANCEL or REQUEUE")                                              \
     X(TIME, planned_us, 0, "planned start; 0 = none yet")                                                                \
     X(TEXT, planned_nodes, 0, "nodes of the planned start, folded")                                                      \
     X(TIME, evaluated_us, 0, "last considered by the planner")                                                           \

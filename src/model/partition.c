@@ -6,7 +6,8 @@ static const char *const states[] = {
     [PART_UP] = "UP", [PART_DOWN] = "DOWN", [PART_DRAIN] = "DRAIN", [PART_INACTIVE] = "INACTIVE"};
 static const char *const shares[] = {
     [SHARE_NO] = "NO", [SHARE_EXCLUSIVE] = "EXCLUSIVE", [SHARE_YES] = "YES", [SHARE_FORCE] = "FORCE"};
-static const char *const modes[] = {[PREEMPT_OFF] = "OFF",
+static const char *const modes[] = {[PREEMPT_UNSET] = "CLUSTER",
+                                    [PREEMPT_OFF] = "OFF",
                                     [PREEMPT_CANCEL] = "CANCEL",
                                     [PREEMPT_REQUEUE] = "REQUEUE",
                                     [PREEMPT_SUSPEND] = "SUSPEND",

@@ -6,7 +6,7 @@
 
 enum part_state { PART_UP, PART_DOWN, PART_DRAIN, PART_INACTIVE };
 enum part_share { SHARE_NO, SHARE_EXCLUSIVE, SHARE_YES, SHARE_FORCE };
-enum preempt_mode { PREEMPT_OFF, PREEMPT_CANCEL, PREEMPT_REQUEUE, PREEMPT_SUSPEND, PREEMPT_GANG };
+enum preempt_mode { PREEMPT_UNSET, /* as the cluster does */ PREEMPT_OFF, PREEMPT_CANCEL, PREEMPT_REQUEUE, PREEMPT_SUSPEND, PREEMPT_GANG };
 /* EnforcePartLimits: NO; ANY (one partition of a list that takes the job is enough); ours: CLAMP; ALL (each must) */
 enum limit_policy { LIMITS_PEND, LIMITS_REFUSE, LIMITS_CLAMP, LIMITS_ALL };
 extern const struct enum_names part_state_names, part_share_names, preempt_mode_names, limit_policy_names;
@@ -36,7 +36,7 @@ extern const struct enum_names part_state_names, part_share_names, preempt_mode_
     X(TEXT, qos, 0, "QOS of the partition itself")                                                 \
     X(I32, priority_tier, 0, "higher tiers are considered first; 1 unless set")                    \
     X(I32, priority_job_factor, 0, "added to the priority; 1 unless set")                          \
-    X(ENUM, preempt_mode, &preempt_mode_names, "how its jobs give way")                            \
+    X(ENUM, preempt_mode, &preempt_mode_names, "how its jobs give way; unset = as PreemptMode of the cluster says")                            \
     X(SPAN, grace_time_us, 0, "warning before preemption")                                         \
     X(SPAN, over_time_limit_us, 0, "how far past its limit a job may run")                         \
     X(ENUM, share, &part_share_names, "OverSubscribe")                                             \

@@ -38,13 +38,14 @@
     X(TEXT, priority_weight_tres, PriorityWeightTRES, "", "", "kept for compatibility until accounts come: weights of resources")                                      \
     X(SPAN, priority_max_age_us, PriorityMaxAge, "604800", "sec", "time waited that counts fully (7 days)")                \
     X(SPAN, priority_decay_half_life_us, PriorityDecayHalfLife, "604800", "sec", "kept for compatibility until accounts come: half life of past usage (7 days)")       \
-    X(TEXT, preempt_type, PreemptType, "preempt/none", "", "kept for compatibility until preemption comes: preempt/none, preempt/partition_prio or preempt/qos")          \
-    X(TEXT, preempt_mode, PreemptMode, "OFF", "", "kept for compatibility until preemption comes: how jobs give way unless the partition says otherwise")                 \
+    X(TEXT, preempt_type, PreemptType, "preempt/none", "", "which jobs give way to others: preempt/none, or preempt/partition_prio (those of partitions with a lower PriorityTier)")          \
+    X(TEXT, preempt_mode, PreemptMode, "OFF", "", "how jobs give way unless their partition says otherwise: OFF, CANCEL, REQUEUE or SUSPEND; GANG: jobs that share CPUs by OverSubscribe=FORCE run in turn") \
+    X(SPAN, preempt_exempt_us, PreemptExemptTime, "0", "sec", "a job runs at least so long before it must give way")       \
     X(TEXT, sched_parameters, SchedulerParameters, "", "", "planner parameters")                                           \
     X(TEXT, scheduler_type, SchedulerType, "sched/backfill", "", "kept for compatibility: Remuda always plans the whole queue") \
     X(TEXT, select_type, SelectType, "select/cons_tres", "", "kept for compatibility: resources are always cores, memory and devices") \
     X(TEXT, select_type_parameters, SelectTypeParameters, "CR_Core_Memory", "", "CR_Core_Memory, CR_CPU_Memory, CR_Core, CR_CPU: what is counted") \
-    X(SPAN, scheduler_time_slice_us, SchedulerTimeSlice, "30", "sec", "kept for compatibility until preemption comes: slice of gang scheduling")                          \
+    X(SPAN, scheduler_time_slice_us, SchedulerTimeSlice, "30", "sec", "how long a job runs in its turn where PreemptMode has GANG")  \
     X(TEXT, gres_types, GresTypes, "gpu", "", "kinds of generic resources")                                                \
     X(TEXT, licenses, Licenses, "", "", "licences of the cluster: name:count,…")                                           \
     X(MIB, def_mem_per_cpu_mib, DefMemPerCPU, "0", "", "memory a CPU for jobs that ask none; 0 = a job gets its share by CPUs of the node") \

@@ -37,8 +37,13 @@ static void check_devices(const struct snode *n)
 
 static void check_whole(const struct snode *n)
 {
+    size_t active = 0;
+    for (size_t i = 0; i < n->hold.n; i++) {
+        CHECK(!n->hold.v[i]->run->lifted);
+        active += !n->hold.v[i]->run->was_suspended;
+    }
     for (size_t i = 0; i < n->hold.n; i++)
-        CHECK(!n->hold.v[i]->run->whole || n->hold.n == 1 || n->hold.v[i]->run->was_suspended);
+        CHECK(!n->hold.v[i]->run->whole || n->hold.v[i]->run->was_suspended || active == 1);
 }
 
 static void check_node(struct cluster *cl, struct snode *n)

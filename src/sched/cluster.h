@@ -22,6 +22,9 @@ void cluster_free(struct cluster *cl);
 /* Weights, flags, licences and planner parameters. */
 void cluster_set_policy(struct cluster *cl, const struct settings *s);
 
+/* How jobs of partitions that say nothing give way: never PREEMPT_UNSET. */
+enum preempt_mode cluster_preempt_mode(const struct cluster *cl);
+
 /* ---- nodes and partitions ---- */
 
 /* Adds the node or changes its capacity (cpus, sockets…, memory, gres/devices, features, weight, core_spec). What runs there stays; if it has less
@@ -76,6 +79,10 @@ void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request
 void cluster_set_end(struct cluster *cl, uint64_t job_id, int64_t end_us);
 void cluster_suspend(struct cluster *cl, uint64_t job_id,
                      bool suspended); /* suspended work holds memory and devices, not CPUs */
+/* It was told to end, which is expected by end_us, so that for_job (0 = nobody in particular) can start: it need not give way any more. */
+void cluster_ending(struct cluster *cl, uint64_t job_id, uint64_t for_job, int64_t end_us);
+/* Suspended work that goes on by itself once its CPUs are idle: the plan says when (struct plan.resume). */
+void cluster_yield(struct cluster *cl, uint64_t job_id, int64_t now_us);
 void cluster_release_node(struct cluster *cl, uint64_t job_id,
                           const char *node);               /* one node of a job is free */
 void cluster_release(struct cluster *cl, uint64_t job_id); /* all that it still holds */

@@ -161,7 +161,7 @@ struct use_mode request_mode(const struct job_request *req, const struct partiti
                   (req->exclusive == EXCLUSIVE_USER || req->exclusive == EXCLUSIVE_MCS || p->exclusive_user);
     if (p->share == SHARE_FORCE) {
         m.whole = false;
-        m.share = count;
+        m.share = count > 1 ? count : 0;
     } else if (p->share == SHARE_YES && req->oversubscribe && !m.whole) {
         m.share = count;
     }

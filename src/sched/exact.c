@@ -13,6 +13,7 @@ struct exacts {
     const struct cluster *cl;
     struct arena *a;
     struct exact **node; /* by node; NULL = not touched */
+    const struct exacts *base;
 };
 
 struct exacts *exacts_new(const struct cluster *cl, struct arena *a)
@@ -27,13 +28,35 @@ void exacts_free(struct exacts *e)
     free(e->node);
 }
 
+struct exacts *exacts_fork(const struct exacts *e)
+{
+    struct exacts *f = exacts_new(e->cl, e->a);
+    f->base = e;
+    return f;
+}
+
+/* What was taken in the pass stays taken. What was in use when the pass first looked and is idle now was lifted since. */
+static void exact_merge(struct exact *x, const struct exact *seen, const struct group *g)
+{
+    for (int32_t s = 0; s < g->slots; s++)
+        if (seen->taken[s])
+            x->load[s] = seen->load[s];
+    for (size_t d = 0; d < g->ndev; d++)
+        if (seen->dev_job[d] == UINT64_MAX)
+            x->dev_job[d] = UINT64_MAX;
+}
+
 static struct exact *exact_of(struct exacts *e, uint32_t node)
 {
     if (!e->node[node]) {
         const struct snode *n = e->cl->node.v[node];
         struct exact *x = e->node[node] = arena_alloc(e->a, sizeof *x);
         x->load = arena_dup(e->a, n->load, ((size_t)n->group->slots + 1) * sizeof n->load[0]);
+        x->taken = arena_alloc(e->a, (size_t)n->group->slots + 1);
+        memset(x->taken, 0, (size_t)n->group->slots + 1);
         x->dev_job = arena_dup(e->a, n->dev_job, (n->group->ndev + 1) * sizeof n->dev_job[0]);
+        if (e->base && e->base->node[node])
+            exact_merge(x, e->base->node[node], n->group);
     }
     return e->node[node];
 }
@@ -238,8 +261,10 @@ static void answer(struct exacts *e, const struct choice *ch, const struct take 
 static void choice_apply(struct choice *ch, const struct option *o)
 {
     for (int32_t s = 0; s < ch->g->slots; s++)
-        if (ch->slot[s])
+        if (ch->slot[s]) {
+            ch->x->taken[s] = 1;
             ch->x->load[s] = o->mode.share > 0 ? (uint16_t)(ch->x->load[s] + 1) : LOAD_ALONE;
+        }
     for (size_t d = 0; d < ch->g->ndev; d++)
         if (ch->dev[d])
             ch->x->dev_job[d] = UINT64_MAX;
@@ -289,4 +314,19 @@ void exact_back(struct exacts *e, uint32_t node, const struct option *o, const s
                 x->dev_job[d] = 0;
     }
     idset_done(&set);
+}
+
+bool exact_take_back(struct exacts *e, uint32_t node, const int32_t *cpu, size_t ncpu)
+{
+    const struct group *g = e->cl->node.v[node]->group;
+    struct exact *x = exact_of(e, node);
+    for (size_t i = 0; i < ncpu; i++)
+        if (cpu[i] / g->slot_cpus < g->slots && x->load[cpu[i] / g->slot_cpus] > 0)
+            return false;
+    for (size_t i = 0; i < ncpu; i++)
+        if (cpu[i] / g->slot_cpus < g->slots) {
+            x->load[cpu[i] / g->slot_cpus] = LOAD_ALONE;
+            x->taken[cpu[i] / g->slot_cpus] = 1;
+        }
+    return true;
 }

@@ -24,7 +24,7 @@ static void promises_due(struct pass *p)
         vec_remove(&p->promise, i);
         if (pr.het)
             pass_het_of(p, pr.het)->done = true;
-        else
+        else if (!pr.awaited)
             pass_took_one(p, pr.lane);
     }
 }

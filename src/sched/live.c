@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "sched/classes.h"
+#include "sched/preempt.h"
 #include "sched/priority.h"
 
 #include <stdlib.h>
@@ -67,7 +68,8 @@ static struct quick quick_make(const struct pass *p, uint32_t number)
     struct quick q = {.entry = number, .part = e->o->part->idx, .run_us = e->o->limit_min_us};
     /* What counts cannot tell about is always tried: jobs that may start in several partitions or with others, on nodes shared by users. */
     q.plain =
-        e->c->n == 1 && !e->lane->het && e->o->nvariants > 0 && !e->o->mode.share && !e->o->mode.user_only;
+        e->c->n == 1 && !e->lane->het && e->o->nvariants > 0 && !e->o->mode.share && !e->o->mode.user_only &&
+        !preempt_possible(p->cl, e->o);
     if (!q.plain)
         return q;
     struct screen least = e->o->variant[0].screen;

@@ -194,13 +194,13 @@ static void slot_mark(struct snode *n, int32_t slot, bool shares)
 static void hold_mark(struct snode *n, const struct hold *h)
 {
     int32_t last = -1;
-    for (size_t i = 0; i < h->ncpu && !h->run->suspended; i++) {
+    for (size_t i = 0; i < h->ncpu && !h->run->suspended && !h->run->lifted; i++) {
         int32_t slot = h->cpu[i] / n->group->slot_cpus;
         if (slot != last && slot < n->group->slots)
             slot_mark(n, slot, h->run->shares);
         last = slot;
     }
-    for (size_t i = 0; i < h->ngres; i++)
+    for (size_t i = 0; i < h->ngres && h->run->lifted != LIFTED_ALL; i++)
         device_mark(n, &h->gres[i], h->run->job_id);
 }
 
@@ -234,9 +234,12 @@ static int64_t cpus_beyond(const struct snode *n, const struct hold *h)
 
 static void recount_hold(const struct cluster *cl, const struct snode *n, const struct hold *h, int64_t *row)
 {
+    if (h->run->lifted == LIFTED_ALL)
+        return;
     row[DIM_MEM] -= h->mem_mib;
-    row[DIM_JOBS] = h->run->whole || h->run->user_only ? 0 : row[DIM_JOBS] - (row[DIM_JOBS] > 0);
-    if (!h->run->suspended) {
+    if (!h->run->yields && !h->run->lifted)
+        row[DIM_JOBS] = h->run->whole || h->run->user_only ? 0 : row[DIM_JOBS] - (row[DIM_JOBS] > 0);
+    if (!h->run->suspended && !h->run->lifted) {
         int64_t beyond = cpus_beyond(n, h);
         row[DIM_CPU] -= beyond;
         row[DIM_SHARE] -= beyond * cl->policy.share_max;

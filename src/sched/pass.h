@@ -53,6 +53,7 @@ struct promised {
     uint32_t part;
     int64_t start_us;
     uint64_t het;
+    bool awaited; /* others end for it, and its lane went on without it */
 };
 
 struct het {
@@ -79,6 +80,8 @@ struct plan_private {
     VEC(uint64_t) late; /* jobs that can not end before their deadline */
     VEC(struct plan_start) start;
     VEC(struct plan_preempt) preempt;
+    VEC(uint64_t) resume;
+    int64_t exempt_until_us; /* some work may be stopped from then on; 0 = none */
     int64_t forecast_us;    /* when the last forecast was made; INT64_MIN = never */
     uint64_t forecast_cost; /* its cost in steps */
     uint64_t forecast_serial;
@@ -102,6 +105,9 @@ struct pass {
     bool *served; /* by partition: its first blocked job has a promise */
     VEC(struct het) het;
     struct placement at;
+    VEC(uint64_t) awaited; /* jobs for which work is ending (preempt.c) */
+    bool awaited_known;
+    int32_t resumed_tier; /* suspended work of this tier and above was looked at */
 };
 
 enum outcome { STARTED, BLOCKED, NEVER, SKIPPED };

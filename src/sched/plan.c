@@ -11,6 +11,7 @@
 #include "sched/classes.h"
 #include "sched/live.h"
 #include "sched/pass.h"
+#include "sched/preempt.h"
 #include "sched/priority.h"
 
 #include <stdlib.h>
@@ -143,10 +144,10 @@ static bool try_start(struct pass *p, const struct entry *e)
     return true;
 }
 
-static void promise_make(struct pass *p, const struct entry *e)
+static void promise_make(struct pass *p, const struct entry *e, bool awaited)
 {
     int64_t at, limit = e->o->limit_us;
-    if (p->served[e->o->part->idx])
+    if (p->served[e->o->part->idx] && !awaited)
         return;
     for (size_t i = 0; i < p->promise.n; i++)
         if (p->promise.v[i].job == e->job)
@@ -158,7 +159,8 @@ static void promise_make(struct pass *p, const struct entry *e)
                           .lane = e->lane,
                           .job = e->job,
                           .part = e->o->part->idx,
-                          .start_us = at};
+                          .start_us = at,
+                          .awaited = awaited};
     vec_push(&p->promise, pr);
     p->served[pr.part] = true;
     pass_foresee(p, e->job->w.job_id, at, &p->at, true);
@@ -211,8 +213,10 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
     pass_note(p, e, blocked_reason(p, e));
     if (!p->served[e->o->part->idx] && !p->future)
         vec_push(&p->v->head, e->job->w.job_id);
-    promise_make(p, e);
-    return BLOCKED;
+    enum preempting stops = pass_preempt(p, e);
+    if (stops == PREEMPTS_NONE || stops == PREEMPTS_ENDING)
+        promise_make(p, e, stops == PREEMPTS_ENDING);
+    return stops == PREEMPTS_NONE ? BLOCKED : SKIPPED;
 }
 
 /* A job that starts in one partition no longer needs the promise it got in another; what was refused for that promise's sake is tried again. */
@@ -248,6 +252,7 @@ static void step_once(struct pass *p)
     p->step++;
     p->cost += p->live.n;
     for (size_t i = 0; i < p->live.n;) {
+        pass_resume(p, p->entry.v[p->live.v[i].entry].tier);
         if (blocked_at_sight(p, &p->live.v[i])) {
             i++;
             continue;
@@ -286,6 +291,7 @@ void pass_step(struct pass *p)
         p->again = false;
         step_once(p);
     } while (p->again);
+    pass_resume(p, INT32_MIN);
 }
 
 /* ---- a pass ---- */
@@ -354,6 +360,8 @@ static void private_reset(struct plan_private *v, const struct cluster *cl, int6
     vec_clear(&v->late);
     vec_clear(&v->start);
     vec_clear(&v->preempt);
+    vec_clear(&v->resume);
+    v->exempt_until_us = 0;
     if (v->ranked) {
         map_u64_free(v->rank);
         v->rank = map_u64_new();
@@ -390,6 +398,7 @@ void plan_free(struct plan *p)
     vec_done(&p->priv->late);
     vec_done(&p->priv->start);
     vec_done(&p->priv->preempt);
+    vec_done(&p->priv->resume);
     free(p->priv);
     free(p);
 }
@@ -403,6 +412,7 @@ static void pass_done(struct pass *p)
     vec_done(&p->entry);
     vec_done(&p->promise);
     vec_done(&p->at.at);
+    vec_done(&p->awaited);
     free(p->pos);
     free(p->left);
     free(p->served);
@@ -425,7 +435,7 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     if (forecast)
         planned_clear(v);
     private_reset(v, cl, now_us);
-    struct pass p = {.v = v, .cl = cl, .w = world_new(cl, now_us), .ex = exacts_new(cl, v->arena)};
+    struct pass p = {.v = v, .cl = cl, .w = world_new(cl, now_us), .ex = exacts_new(cl, v->arena), .resumed_tier = INT32_MAX};
     p.pos = xcalloc(cl->lane.n + 1, sizeof p.pos[0]);
     p.left = xcalloc(cl->lane.n + 1, sizeof p.left[0]);
     p.served = xcalloc(cl->part.n + 1, sizeof p.served[0]);
@@ -450,6 +460,10 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     ret_plan->nstarts = v->start.n;
     ret_plan->preempt = v->preempt.v;
     ret_plan->npreempts = v->preempt.n;
+    ret_plan->resume = v->resume.v;
+    ret_plan->nresumes = v->resume.n;
+    if (v->exempt_until_us && (!ret_plan->next_us || v->exempt_until_us < ret_plan->next_us))
+        ret_plan->next_us = v->exempt_until_us;
     ret_plan->considered = cl->nwaiting;
     pass_done(&p);
 }

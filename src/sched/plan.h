@@ -40,6 +40,8 @@ struct plan {
     size_t nstarts;
     struct plan_preempt *preempt;
     size_t npreempts;
+    uint64_t *resume; /* work that was suspended for others and goes on */
+    size_t nresumes;
     int64_t next_us;     /* plan again by then even if nothing happens; 0 = no need */
     uint64_t considered; /* waiting jobs (array elements counted once) looked at */
     struct plan_private *priv;

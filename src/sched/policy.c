@@ -74,7 +74,12 @@ static enum preempt_mode preempt_mode_of(const char *text)
         return PREEMPT_REQUEUE;
     if (listed(text, "CANCEL"))
         return PREEMPT_CANCEL;
-    return listed(text, "GANG") ? PREEMPT_GANG : PREEMPT_OFF;
+    return PREEMPT_OFF; /* GANG alone: jobs that share take turns, but none gives way */
+}
+
+enum preempt_mode cluster_preempt_mode(const struct cluster *cl)
+{
+    return cl->policy.preempt_mode;
 }
 
 void cluster_set_policy(struct cluster *cl, const struct settings *s)
@@ -105,6 +110,7 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s)
         .promises = tests > 0 ? (uint32_t)tests : 0,
         .preempt_tier = text_is(s->preempt_type, "preempt/partition_prio"),
         .preempt_mode = preempt_mode_of(s->preempt_mode),
+        .preempt_exempt_us = s->preempt_exempt_us,
         .share_max = 1,
     };
     if (text_empty(s->select_type_parameters))

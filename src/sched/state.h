@@ -107,6 +107,8 @@ struct spart {
 
 /* ---- running work ---- */
 
+enum lifted { LIFTED_NOT, LIFTED_CPUS, LIFTED_ALL };
+
 struct held_gres {
     uint32_t dim;
     int64_t count;
@@ -137,6 +139,11 @@ struct run {
     int64_t start_us, end_us;
     bool suspended, whole, shares, user_only;
     bool was_suspended; /* its CPUs may have been given to others meanwhile, and be used twice now */
+    bool ending;        /* it was told to end, or to give way */
+    bool yields;        /* suspended for others: it goes on when its CPUs are idle */
+    int64_t yielded_us; /* when it was, last; 0 = never */
+    uint64_t for_job;   /* who waits for what it frees; 0 = nobody in particular */
+    uint8_t lifted;     /* enum lifted, while a pass asks what would be without it (preempt.c) */
     struct hold *hold;
     size_t nholds, nheld;
     struct lic_use *lic;
@@ -198,8 +205,9 @@ struct policy {
     int64_t grace_us; /* how long past its end a job is expected to hold on */
     enum limit_policy limits;
     uint32_t promises; /* bf_max_job_test: planned starts a pass; 0 = all */
-    bool preempt_tier;
-    enum preempt_mode preempt_mode;
+    bool preempt_tier;              /* PreemptType=preempt/partition_prio */
+    enum preempt_mode preempt_mode; /* of partitions that say nothing */
+    int64_t preempt_exempt_us;      /* a job runs at least so long before it must go */
     int32_t share_max; /* most jobs any partition lets share a CPU; 1 = none */
 };
 

@@ -119,11 +119,35 @@ void cluster_set_end(struct cluster *cl, uint64_t job_id, int64_t end_us)
 void cluster_suspend(struct cluster *cl, uint64_t job_id, bool suspended)
 {
     struct run *r = run_get(cl, job_id);
-    if (!r || r->suspended == suspended)
+    if (!r || (r->suspended == suspended && !r->yields))
         return;
     cluster_settle(cl);
     r->suspended = suspended;
     r->was_suspended = true;
+    r->yields = false;
+    for (size_t i = 0; i < r->nholds; i++)
+        if (!r->hold[i].released)
+            node_recount(cl, r->hold[i].node);
+}
+
+void cluster_ending(struct cluster *cl, uint64_t job_id, uint64_t for_job, int64_t end_us)
+{
+    struct run *r = run_get(cl, job_id);
+    if (!r)
+        return;
+    r->ending = true;
+    r->for_job = for_job ? for_job : r->for_job;
+    r->end_us = end_us < r->end_us ? end_us : r->end_us;
+}
+
+void cluster_yield(struct cluster *cl, uint64_t job_id, int64_t now_us)
+{
+    struct run *r = run_get(cl, job_id);
+    if (!r)
+        return;
+    cluster_suspend(cl, job_id, true);
+    r->yields = true;
+    r->yielded_us = now_us;
     for (size_t i = 0; i < r->nholds; i++)
         if (!r->hold[i].released)
             node_recount(cl, r->hold[i].node);

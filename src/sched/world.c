@@ -121,7 +121,7 @@ static void take_of_hold(struct world *w, uint32_t job, const struct hold *h)
     use_push(w, DIM_CPU, h->run->shares ? 0 : cpus);
     use_push(w, DIM_SHARE, h->run->shares ? cpus : cpus * cl->policy.share_max);
     use_push(w, DIM_MEM, h->mem_mib);
-    use_push(w, DIM_JOBS, run_places(h->run));
+    use_push(w, DIM_JOBS, h->run->yields ? 0 : run_places(h->run));
     for (size_t i = 0; i < h->ngres; i++)
         use_push(w, h->gres[i].dim, h->gres[i].count);
     t.n = (uint32_t)w->use.n - t.first;
@@ -130,7 +130,9 @@ static void take_of_hold(struct world *w, uint32_t job, const struct hold *h)
 
 static int64_t run_end(const struct cluster *cl, const struct run *r, int64_t now_us)
 {
-    /* What runs past its end is expected to be gone after the grace it is given. */
+    /* What runs past its end is expected to be gone after the grace it is given; what has outlived that is stuck. */
+    if (r->ending && r->end_us <= now_us)
+        return time_add(now_us, 4 * cl->policy.grace_us);
     return r->end_us > now_us ? r->end_us : time_add(now_us, cl->policy.grace_us);
 }
 
@@ -444,6 +446,31 @@ void world_break(struct world *w, uint32_t job)
     promise_forget(w, job);
     promise_touch(w, job);
     j->n = 0;
+}
+
+void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t sign)
+{
+    for (size_t d = 0; d < w->dims; d++)
+        w->free[node * w->dims + d] += sign * row[d];
+    open_refresh(w, node);
+    w->freed++;
+}
+
+void world_end_by(struct world *w, uint64_t name, int64_t end_us)
+{
+    uint32_t job = 0;
+    while (job < w->job.n && w->job.v[job].name != name)
+        job++;
+    if (job == w->job.n || w->job.v[job].end_us <= end_us)
+        return;
+    struct wjobs *j = &w->job.v[job];
+    ends_remove(w, job);
+    for (uint32_t t = j->first; t < j->first + j->n; t++)
+        unchain(w, &w->work[w->take.v[t].node], t);
+    j->end_us = end_us;
+    for (uint32_t t = j->first; t < j->first + j->n; t++)
+        chain_work(w, t);
+    ends_insert(w, (struct end){end_us, job});
 }
 
 int64_t world_next_end(const struct world *w)

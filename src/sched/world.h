@@ -123,6 +123,10 @@ void world_undo(struct world *w, uint32_t job);   /* of work begun in this pass,
 void world_break(struct world *w, uint32_t job);  /* takes a promise back */
 void world_fulfil(struct world *w, uint32_t job); /* a promise that is due becomes work */
 
+/* The amounts of `row` are free on the node now, too (sign 1), or no longer (-1). */
+void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t sign);
+void world_end_by(struct world *w, uint64_t name, int64_t end_us); /* running work ends sooner than was expected */
+
 /* Earliest start at or after from_us at which the option can run for limit_us; fills *ret. False if there is none. */
 bool world_earliest(struct world *w, const struct compiled *c, struct option *o, int64_t limit_us,
                     int64_t from_us, struct placement *ret, int64_t *ret_us);

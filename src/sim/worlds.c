@@ -55,6 +55,8 @@ static void submit(struct play *p)
     } else if (rng_chance(&p->rng, 60)) {
         spec.dependency = "singleton";
     }
+    if (rng_chance(&p->rng, 200))
+        spec.req.partition = "high";
     spec.hold = rng_chance(&p->rng, 50);
     spec.requeue = rng_chance(&p->rng, 300) ? NO : UNSET;
     spec.signal = rng_chance(&p->rng, 100) ? 10 : 0;
@@ -174,12 +176,17 @@ static uint64_t play(uint64_t seed, bool trace, char **ret_broken)
 {
     struct play p = {.rng = {seed}};
     struct err err = {0};
+    static const char *const modes[] = {"OFF", "CANCEL", "REQUEUE", "REQUEUE", "SUSPEND,GANG"};
     char config[512];
+    const char *mode = modes[rng_below(&p.rng, ARRAY_LEN(modes))];
     snprintf(config, sizeof config,
              "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nNodeName=n[1-%d] CPUs=%d "
              "RealMemory=2000 Gres=gpu:v100:2 Virtual=YES\n"
-             "PartitionName=main Nodes=ALL Default=YES\n",
-             (int)rng_range(&p.rng, 1, 5), (int)rng_range(&p.rng, 2, 6));
+             "PreemptType=preempt/partition_prio\nPreemptMode=%s\n"
+             "PartitionName=main Nodes=ALL Default=YES GraceTime=%d\n"
+             "PartitionName=high Nodes=ALL PriorityTier=9\n",
+             (int)rng_range(&p.rng, 1, 5), (int)rng_range(&p.rng, 2, 6), mode,
+             (int)rng_below(&p.rng, 2) * 7);
     p.w = simworld_new(rng_next(&p.rng), config, &err);
     CHECK(p.w);
     for (int i = 0; i < ACTIONS && !world_broken(p.w); i++) {

@@ -143,6 +143,7 @@ static void test_every_value_of_every_enum_has_a_name(void **state)
         {&part_state_names, PART_INACTIVE + 1},
         {&part_share_names, SHARE_FORCE + 1},
         {&preempt_mode_names, PREEMPT_GANG + 1},
+        {&suspender_names, SUSPENDER_GANG + 1},
         {&limit_policy_names, LIMITS_ALL + 1},
         {&query_what_names, QUERY_HISTORY + 1},
         {&job_action_names, ACTION_TOP + 1},

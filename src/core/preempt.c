@@ -1,0 +1,85 @@
+/* What the planner decided about running work that gives way. A victim with a grace (GraceTime of its partition) is told with SIGCONT and SIGTERM and goes on
+ * running until the grace is over; then, or at once without one, it is ended like any other job, and goes back to PENDING where the mode is REQUEUE and the job may be
+ * requeued. Its record says that and for whom, so that a controller that starts again keeps to it. */
+#include "core/inside.h"
+
+static int64_t grace_of(const struct core *c, const struct jobrec *r)
+{
+    const struct partrec *p = r->j.run_partition ? part_find(c, r->j.run_partition) : NULL;
+    return p ? p->p.grace_time_us : 0;
+}
+
+static bool requeues(const struct core *c, const struct jobrec *r)
+{
+    if (r->j.preempt_how != PREEMPT_REQUEUE || !r->j.spec.batch)
+        return false;
+    return r->j.spec.requeue == YES || (r->j.spec.requeue == UNSET && c->settings.job_requeue);
+}
+
+void preempt_end(struct core *c, struct jobrec *r)
+{
+    r->j.requeue_pending = requeues(c, r);
+    fx_log(c, LEVEL_INFO, "job %llu gives way to job %llu and is %s", (unsigned long long) r->j.id, (unsigned long long) r->j.preempt_for, r->j.requeue_pending ? "requeued" : "cancelled");
+    job_end(c, r, JOB_PREEMPTED, REASON_PREEMPTED, c->settings.kill_wait_us, "DUE TO PREEMPTION");
+}
+
+bool preempt_ended_by_itself(struct core *c, struct jobrec *r, const struct msg_report *report)
+{
+    if (!r->j.preempt_us || !report->exit_status)
+        return false; /* what ended well within its grace has lost nothing */
+    r->j.requeue_pending = requeues(c, r);
+    return true;
+}
+
+static void signals_send(struct core *c, struct jobrec *r, int32_t signo)
+{
+    struct msg_signal m = {.job_id = r->j.id, .attempt = r->j.attempt, .signal = signo};
+    for (size_t i = 0; i < r->hold.n; i++) {
+        struct noderec *n = c->node.v[r->hold.v[i].node];
+        if (n->conn && !r->hold.v[i].released)
+            fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
+    }
+}
+
+static void preempt_one(struct core *c, const struct plan_preempt *p)
+{
+    struct jobrec *r = job_find(c, p->victim);
+    CHECK(r && (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED));
+    if (p->mode == PREEMPT_SUSPEND) {
+        r->j.preempt_for = p->for_job;
+        job_suspend(c, r, SUSPENDER_PREEMPTION);
+        return;
+    }
+    r->j.preempt_us = c->now_us;
+    r->j.preempt_end_us = c->now_us + grace_of(c, r);
+    r->j.preempt_for = p->for_job;
+    r->j.preempt_how = (int32_t) p->mode;
+    cluster_ending(c->cluster, r->j.id, p->for_job, r->j.preempt_end_us + c->settings.kill_wait_us);
+    if (r->j.preempt_end_us <= c->now_us || r->j.state == JOB_SUSPENDED) {
+        preempt_end(c, r);
+        return;
+    }
+    signals_send(c, r, 18); /* SIGCONT, then SIGTERM: not to the batch shell itself, which may wait for what it started */
+    signals_send(c, r, 15);
+    job_save(c, r);
+    timer_arm(c, r);
+}
+
+void preempt_clear(struct jobrec *r)
+{
+    r->j.preempt_us = r->j.preempt_end_us = 0;
+    r->j.preempt_for = 0;
+    r->j.preempt_how = PREEMPT_UNSET;
+    r->j.suspended_by = SUSPENDER_PERSON;
+}
+
+void preempts_apply(struct core *c)
+{
+    for (size_t i = 0; i < c->plan->nresumes; i++) {
+        struct jobrec *r = job_find(c, c->plan->resume[i]);
+        CHECK(r && r->j.state == JOB_SUSPENDED && r->j.suspended_by == SUSPENDER_PREEMPTION);
+        job_resume(c, r);
+    }
+    for (size_t i = 0; i < c->plan->npreempts; i++)
+        preempt_one(c, &c->plan->preempt[i]);
+}

@@ -1,0 +1,52 @@
+/* Stopping a job and letting it go on, by whomever. Stopped time does not count against the limit. */
+#include "core/inside.h"
+
+static void signal_all(struct core *c, struct jobrec *r, int32_t signo)
+{
+    struct msg_signal m = {.job_id = r->j.id, .attempt = r->j.attempt, .signal = signo, .full = true};
+    for (size_t i = 0; i < r->hold.n; i++) {
+        struct noderec *n = c->node.v[r->hold.v[i].node];
+        if (n->conn && !r->hold.v[i].released)
+            fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
+    }
+}
+
+void suspend_tell_planner(struct core *c, struct jobrec *r)
+{
+    switch ((enum suspender) r->j.suspended_by) {
+    case SUSPENDER_PERSON:
+        cluster_suspend(c->cluster, r->j.id, true);
+        return;
+    case SUSPENDER_PREEMPTION:
+        cluster_yield(c->cluster, r->j.id, r->j.suspend_us);
+        return;
+    case SUSPENDER_GANG: /* it keeps its share of the CPUs: its turn comes again */
+        return;
+    }
+}
+
+void job_suspend(struct core *c, struct jobrec *r, enum suspender by)
+{
+    job_move(c, r, JOB_SUSPENDED);
+    r->j.suspend_us = c->now_us;
+    r->j.suspended_by = (int32_t) by;
+    suspend_tell_planner(c, r);
+    signal_all(c, r, 19);
+    job_save(c, r);
+    plan_soon(c);
+}
+
+void job_resume(struct core *c, struct jobrec *r)
+{
+    r->j.suspended_us += c->now_us - r->j.suspend_us;
+    r->j.suspend_us = c->now_us;
+    r->j.suspended_by = SUSPENDER_PERSON;
+    job_move(c, r, JOB_RUNNING);
+    cluster_suspend(c->cluster, r->j.id, false);
+    int64_t end = job_limit_end(c, r);
+    if (end != INT64_MAX)
+        cluster_set_end(c->cluster, r->j.id, end);
+    signal_all(c, r, 18);
+    job_save(c, r);
+    plan_soon(c);
+}
