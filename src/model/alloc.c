@@ -99,7 +99,7 @@ static bool word_parse(char *word, struct alloc_node *n, gres_vec *gres)
     }
     if (text_is(word, "ids")) {
         n->task_ids = value;
-        return folded_count(value) >= 0;
+        return *value != '\0';
     }
     return gres_word(word, value, gres);
 }

@@ -24,6 +24,8 @@ struct job_env {
 
 /* Appends NAME=VALUE, each ended by NUL: what describes the job, then of the exported variables those it does not replace. */
 void job_env_batch(const struct job_env *e, struct str *out);
+/* For the shell of salloc: what describes the allocation as a whole, nothing of a task or a node. */
+void job_env_allocation(const struct job_env *e, struct str *out);
 /* For prolog and epilog: only what describes the job. context: "prolog_slurmd" or "epilog_slurmd". */
 void job_env_program(const struct job_env *e, const char *context, struct str *out);
 

@@ -290,19 +290,20 @@ extern const struct enum_names report_kind_names;
     X(LIST, usage, &step_fields, "one step: usage so far or in all")
 
 /* ---- streams: between a command (srun, sattach) and the shepherds of a step ------------------------------------------------
- * The shepherd connects and says STREAM_HELLO; srun answers STREAM_TASKS (a sattach does not) and each side then sends what it has. Flow: a side stops reading tasks, terminals
+ * The shepherd connects and says STREAM_HELLO; the command answers STREAM_TASKS and each side then sends what it has. Flow: a side stops reading tasks, terminals
  * or files while its unsent bytes are above a bound, so a slow reader slows the writer; towards tasks, no more bytes are under way than STREAM_CREDIT allows. */
 
 #define MSG_STREAM_HELLO_FIELDS(X)                                                                         \
     X(U64, job_id, 0, "job")                                                                               \
     X(U32, attempt, 0, "which start of it")                                                                \
     X(I64, step_id, 0, "step")                                                                             \
-    X(TEXT, key, 0, "the secret of create_step or attach_step")                                            \
+    X(TEXT, key, 0, "first half of the secret of create_step or attach_step")                              \
     X(TEXT, node, 0, "node of this shepherd")                                                              \
     X(I64, pid, 0, "its process id")
-/* What to run, the same for all nodes. */
+/* The command's answer: what to run, the same for all nodes; of a sattach the proof alone. */
 #define MSG_STREAM_TASKS_FIELDS(X)                                                                         \
-    X(BLOB, args, 0, "program and arguments, each ended by NUL")                                           \
+    X(TEXT, proof, 0, "second half of the secret: whoever took over the address of a dead command does not know it") \
+    X(BLOB, args, 0, "program (searched in the task's PATH) and arguments, each ended by NUL")                                           \
     X(BLOB, multi_prog, 0, "--multi-prog: text of the file, instead of args")                              \
     X(BLOB, env, 0, "environment of the command: NAME=VALUE, each ended by NUL; what the node sets for the step and its tasks replaces it") \
     X(TEXT, work_dir, 0, "work directory")                                                                 \
@@ -312,8 +313,6 @@ extern const struct enum_names report_kind_names;
     X(BOOL, append, 0, "files: append instead of truncating")                                              \
     X(I32, stdin_task_plus1, 0, "stream: the one task that reads it, plus 1; 0 = all; -1 = none (/dev/null)") \
     X(BOOL, label, 0, "files: put the task number before each line")                                       \
-    X(BOOL, kill_on_bad_exit, 0, "a task that fails ends the others")                                      \
-    X(SPAN, wait_us, 0, "so long after the first end the others are ended; 0 = never")                     \
     X(TEXT, task_prolog, 0, "program before each task")                                                    \
     X(TEXT, task_epilog, 0, "program after each task")                                                     \
     X(U32, umask_plus1, 0, "umask, plus 1")                                                                \

@@ -1,0 +1,37 @@
+/* Inside model/: how the environments of jobs, steps and programs are put together. A name that was put stays: what comes later does not replace it. */
+#ifndef REMUDA_MODEL_ENV_MAKER_H
+#define REMUDA_MODEL_ENV_MAKER_H
+
+#include "base/map.h"
+#include "model/job_env.h"
+
+struct env_maker {
+    const struct job_env *e;
+    const struct job *job;
+    const struct alloc_node *here; /* NULL if the allocation does not name the node */
+    struct map_str *set;           /* names already written */
+    struct str *out;
+};
+
+/* The caller frees .set. */
+struct env_maker env_maker_of(const struct job_env *e, struct str *out);
+void env_put(struct env_maker *m, const char *name, const char *value);
+void env_put_given(struct env_maker *m, const char *name, const char *value); /* unless empty */
+void env_put_i64(struct env_maker *m, const char *name, int64_t n);
+void env_put_count(struct env_maker *m, const char *name, int64_t n); /* unless 0 */
+
+/* Groups of variables. */
+void env_put_identity(struct env_maker *m); /* job, owner, partition, cluster */
+void env_put_place(struct env_maker *m);    /* this node */
+void env_put_array(struct env_maker *m);
+void env_put_times(struct env_maker *m);
+void env_put_memory(struct env_maker *m);
+void env_put_gpu_requests(struct env_maker *m);
+void env_put_distribution(struct env_maker *m);
+/* "0,2" of the node's GPUs, appended; how many. */
+int64_t env_gpu_numbers(const struct env_maker *m, const struct alloc_node *node, struct str *out);
+void env_put_visible_devices(struct env_maker *m, const char *numbers, int64_t n);
+/* "2(x3),1": CPUs or tasks on each node; equal neighbours are counted. */
+void env_put_per_node(struct env_maker *m, const char *name, const struct alloc *al, bool tasks);
+
+#endif

@@ -1,0 +1,20 @@
+/* The environment of a step's tasks, as far as all tasks of a node share it: srun(1), OUTPUT ENVIRONMENT VARIABLES. */
+#ifndef REMUDA_MODEL_STEP_ENV_H
+#define REMUDA_MODEL_STEP_ENV_H
+
+#include "model/job_env.h"
+#include "model/message.h"
+
+struct step_env {
+    struct job_env job; /* of the job on this node */
+    const struct step *step;
+    const struct msg_create_step *asked;
+    const struct alloc *layout; /* of step->layout */
+    const char *cpu_bind,
+        *cpu_list; /* "quiet,mask_cpu:", … as SLURM_CPU_BIND_TYPE and _LIST show them; NULL = none */
+};
+
+/* Appends NAME=VALUE, each ended by NUL. */
+void step_env_shared(const struct step_env *e, struct str *out);
+
+#endif
