@@ -23,7 +23,7 @@ struct agent; /* opaque */
 enum agent_event_kind {
     AGENT_UP,   /* the connection to the controller is there */
     AGENT_DOWN, /* it is gone */
-    AGENT_MESSAGE, /* from the controller: NODE_WELCOME, LAUNCH, TERMINATE, SIGNAL, REPORT_ACK, DONE (hello refused); others are
+    AGENT_MESSAGE, /* from the controller: NODE_WELCOME, LAUNCH, TERMINATE, SIGNAL, STREAM_TO, REPORT_ACK, DONE (hello refused); others are
                           ignored */
     AGENT_FOUND,       /* at start: a step of an earlier daemon (note: job_id, attempt, step_id) */
     AGENT_NOTE,        /* a shepherd said something */
@@ -49,6 +49,7 @@ enum agent_effect_kind {
     AGENT_START,     /* have a shepherd start launch; it answers with notes */
     AGENT_TERMINATE, /* tell the shepherd (note: ids, pid): everything ends; kill_wait_us, why */
     AGENT_SIGNAL,    /* tell the shepherd (note: ids, pid): signal, batch, full */
+    AGENT_FOLLOW,    /* tell the shepherd (note: ids, pid) to connect to another command: text is its address, why the key */
     AGENT_CLEAR,     /* the shepherd is gone: kill what is left of its step (note: ids, pid), before the next
                         effect */
     AGENT_EPILOG,    /* run the epilog (note: ids; job, or NULL if it was found), then AGENT_EPILOG_DONE */

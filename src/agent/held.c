@@ -30,6 +30,7 @@ void held_init(struct holdings *h)
     memset(h, 0, sizeof *h);
     h->by_job = map_u64_new();
     h->ended = map_u64_new();
+    h->visit = map_u64_new();
 }
 
 static void step_free(struct held_step *s)
@@ -37,6 +38,14 @@ static void step_free(struct held_step *s)
     held_drop_launch(s);
     free(s->why);
     free(s);
+}
+
+static void visit_free(struct visit *v)
+{
+    if (!v)
+        return;
+    arena_free(v->arena);
+    free(v);
 }
 
 void held_done(struct holdings *h)
@@ -54,6 +63,11 @@ void held_done(struct holdings *h)
         free(w.value);
     map_u64_free(h->ended);
     vec_done(&h->ended_jobs);
+    vec_done(&h->ended_steps);
+    w = (struct map_walk){0};
+    while (map_u64_next(h->visit, &w))
+        visit_free(w.value);
+    map_u64_free(h->visit);
 }
 
 struct held_step *held_of_job(const struct holdings *h, uint64_t job_id)
@@ -137,10 +151,53 @@ void held_remember_ended(struct holdings *h, uint64_t job_id, uint32_t attempt)
     h->ended_at = (h->ended_at + 1) % HELD_ENDED_MAX;
 }
 
-bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt)
+void held_remember_step_ended(struct holdings *h, const struct held_step *s)
+{
+    struct ended_step e = {s->job_id, s->attempt, s->step_id};
+    if (h->ended_steps.n < HELD_ENDED_MAX) {
+        vec_push(&h->ended_steps, e);
+        return;
+    }
+    h->ended_steps.v[h->ended_step_at] = e;
+    h->ended_step_at = (h->ended_step_at + 1) % HELD_ENDED_MAX;
+}
+
+bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id)
 {
     const uint32_t *highest = map_u64_get(h->ended, job_id);
-    return highest && attempt <= *highest;
+    if (highest && attempt <= *highest)
+        return true;
+    for (size_t i = 0; i < h->ended_steps.n; i++) {
+        const struct ended_step *e = &h->ended_steps.v[i];
+        if (e->job_id == job_id && e->attempt == attempt && e->step_id == step_id)
+            return true;
+    }
+    return false;
+}
+
+struct visit *visit_of(const struct holdings *h, uint64_t job_id, uint32_t attempt)
+{
+    struct visit *v = map_u64_get(h->visit, job_id);
+    return v && v->attempt == attempt ? v : NULL;
+}
+
+void visit_begin(struct holdings *h, const struct msg_launch *l)
+{
+    const struct job *j = l->job.v;
+    struct msg_launch wanted = *l;
+    struct visit *v = xcalloc(1, sizeof *v);
+    wanted.script = wanted.env = (struct blob){0};
+    v->attempt = j->attempt;
+    v->arena = arena_new();
+    v->launch = arena_alloc(v->arena, sizeof *v->launch);
+    record_copy(message_table[MSG_LAUNCH].fields, v->launch, &wanted, v->arena);
+    visit_free(map_u64_get(h->visit, j->id));
+    map_u64_put(h->visit, j->id, v);
+}
+
+void visit_end(struct holdings *h, uint64_t job_id)
+{
+    visit_free(map_u64_del(h->visit, job_id));
 }
 
 void held_keep_launch(struct held_step *s, const struct msg_launch *l, bool with_payload)

@@ -49,6 +49,20 @@ struct held_step {
 
 #define HELD_ENDED_MAX 4096u
 
+/* A step that is over while its job goes on. */
+struct ended_step {
+    uint64_t job_id;
+    uint32_t attempt;
+    int64_t step_id;
+};
+
+/* A job that has been here: its prolog ran, its epilog has yet to. */
+struct visit {
+    uint32_t attempt;
+    struct arena *arena;
+    struct msg_launch *launch; /* its first, without script and environment */
+};
+
 /* Steps by job, in the order they came. */
 struct holdings {
     struct map_u64 *by_job; /* job id → first struct held_step of the job */
@@ -56,6 +70,9 @@ struct holdings {
     struct map_u64 *ended; /* job id → highest attempt that is over here, for the last HELD_ENDED_MAX jobs */
     VEC(uint64_t) ended_jobs; /* ring of their ids */
     size_t ended_at;
+    VEC(struct ended_step) ended_steps; /* ring: srun steps that are over, the last HELD_ENDED_MAX */
+    size_t ended_step_at;
+    struct map_u64 *visit; /* job id → struct visit, where the site has a prolog or epilog */
 };
 
 void held_init(struct holdings *h);
@@ -82,7 +99,13 @@ void held_move(struct held_step *s, enum held_state to);
 /* A start of a job that is over here (or was ended before it came) must never begin, however late a repeated
  * message comes. */
 void held_remember_ended(struct holdings *h, uint64_t job_id, uint32_t attempt);
-bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt);
+/* The step alone is over; others of its job may still come. */
+void held_remember_step_ended(struct holdings *h, const struct held_step *s);
+bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id);
+
+struct visit *visit_of(const struct holdings *h, uint64_t job_id, uint32_t attempt); /* NULL: that start of the job has not been here */
+void visit_begin(struct holdings *h, const struct msg_launch *l);
+void visit_end(struct holdings *h, uint64_t job_id);
 
 /* Keeps a copy of what is to be launched; without the script and the environment when only the job itself
  * will be needed. */

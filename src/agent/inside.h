@@ -57,6 +57,7 @@ void step_ended(struct turn *t, struct held_step *s);
 /* Decides what follows for a step in ENDED, once the settings are known. */
 void step_settle(struct turn *t, struct held_step *s);
 void step_over(struct turn *t, struct held_step *s);
+void epilog_begin(struct turn *t, struct held_step *s); /* of a step in ENDED */
 void step_forget_if_acknowledged(struct turn *t, struct held_step *s);
 
 /* ---- events ---- */

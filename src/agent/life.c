@@ -102,7 +102,10 @@ void step_forget_if_acknowledged(struct turn *t, struct held_step *s)
 {
     if (s->state != HELD_OVER || s->unacknowledged > 0)
         return;
-    held_remember_ended(&t->a->held, s->job_id, s->attempt);
+    if (s->step_id < 0 || s->release_wanted)
+        held_remember_ended(&t->a->held, s->job_id, s->attempt);
+    else
+        held_remember_step_ended(&t->a->held, s);
     turn_effect_about(t, AGENT_FORGET, s);
     held_remove(&t->a->held, s);
 }
@@ -115,15 +118,16 @@ void step_over(struct turn *t, struct held_step *s)
     step_forget_if_acknowledged(t, s);
 }
 
-/* The last step of a job here is followed by the epilog. */
+/* The job's last step here is followed by the epilog: its batch script, or any once the job is to end. Between the steps of an allocation there is none. */
 static bool epilog_follows(const struct turn *t, const struct held_step *s)
 {
-    return program_given(t->a->welcome.epilog) && !held_has_others(&t->a->held, s);
+    return program_given(t->a->welcome.epilog) && (s->step_id < 0 || s->release_wanted) && !held_has_others(&t->a->held, s);
 }
 
-static void epilog_begin(struct turn *t, struct held_step *s)
+void epilog_begin(struct turn *t, struct held_step *s)
 {
     held_move(s, HELD_EPILOG);
+    visit_end(&t->a->held, s->job_id);
     struct agent_effect *e = turn_effect_about(t, AGENT_EPILOG, s);
     if (s->launch && s->launch->job.n)
         e->job = s->launch->job.v;

@@ -28,9 +28,13 @@ static void take_launch(struct turn *t, const struct msg_launch *l)
     if (l->job.n != 1 || !a->has_welcome)
         return;
     const struct job *j = l->job.v;
-    if (held_find(&a->held, j->id, j->attempt, l->step_id) || held_was_ended(&a->held, j->id, j->attempt))
+    if (held_find(&a->held, j->id, j->attempt, l->step_id) || held_was_ended(&a->held, j->id, j->attempt, l->step_id))
         return;
-    bool prolog = program_given(a->welcome.prolog) && !held_of_job(&a->held, j->id);
+    bool programs = program_given(a->welcome.prolog) || program_given(a->welcome.epilog);
+    bool been_here = visit_of(&a->held, j->id, j->attempt) != NULL;
+    bool prolog = program_given(a->welcome.prolog) && !been_here && !held_of_job(&a->held, j->id);
+    if (programs && !been_here)
+        visit_begin(&a->held, l);
     struct held_step *s =
         held_add(&a->held, j->id, j->attempt, l->step_id, prolog ? HELD_PROLOG : HELD_STARTING);
     if (prolog || program_given(a->welcome.epilog))
@@ -45,8 +49,17 @@ static void take_launch(struct turn *t, const struct msg_launch *l)
 static void release_unknown(struct turn *t, const struct msg_terminate *m)
 {
     struct held_step *s = held_add(&t->a->held, m->job_id, m->attempt, STEP_EXTERN, HELD_STARTING);
+    const struct visit *visit = visit_of(&t->a->held, m->job_id, m->attempt);
     held_remember_ended(&t->a->held, m->job_id, m->attempt);
     s->exit_reported = true;
+    if (visit && program_given(t->a->welcome.epilog)) { /* the steps of an allocation are over already */
+        held_keep_launch(s, visit->launch, false);
+        s->release_wanted = true;
+        held_move(s, HELD_ENDED);
+        epilog_begin(t, s);
+        return;
+    }
+    visit_end(&t->a->held, m->job_id);
     turn_report_released(t, s, NULL);
     held_move(s, HELD_OVER);
 }
@@ -107,6 +120,16 @@ static void take_signal(struct turn *t, const struct msg_signal *m)
     }
 }
 
+static void take_stream_to(struct turn *t, const struct msg_stream_to *m)
+{
+    const struct held_step *s = held_find(&t->a->held, m->job_id, m->attempt, m->step_id);
+    if (!s || s->state != HELD_RUNNING)
+        return;
+    struct agent_effect *e = turn_effect_about(t, AGENT_FOLLOW, s);
+    e->text = arena_strdup(t->fx->arena, m->address);
+    e->why = arena_strdup(t->fx->arena, m->key);
+}
+
 static struct held_step *step_of_report(struct turn *t, const struct report *p)
 {
     return held_find(&t->a->held, p->msg.job_id, p->msg.attempt, p->msg.step_id);
@@ -143,6 +166,8 @@ void take_message(struct turn *t, const struct message *m)
         take_terminate(t, m->body);
     else if (m->kind == MSG_SIGNAL)
         take_signal(t, m->body);
+    else if (m->kind == MSG_STREAM_TO)
+        take_stream_to(t, m->body);
     else if (m->kind == MSG_REPORT_ACK)
         take_ack(t, m->body);
     else if (m->kind == MSG_DONE)

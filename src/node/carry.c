@@ -159,6 +159,13 @@ static void signal_step(struct node_daemon *d, const struct agent_effect *e)
     herd_command(d->herd, &e->note, &c, NULL);
 }
 
+static void follow(struct node_daemon *d, const struct agent_effect *e)
+{
+    struct command c = {.op = COMMAND_FOLLOW};
+    if (e->text && e->why)
+        herd_command(d->herd, &e->note, &c, arena_printf(d->turn, "%s\n%s", e->text, e->why));
+}
+
 /* ---- prolog and epilog ---- */
 
 static void program_run(struct node_daemon *d, const struct agent_effect *e, bool is_epilog,
@@ -216,6 +223,9 @@ void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
         break;
     case AGENT_SIGNAL:
         signal_step(d, e);
+        break;
+    case AGENT_FOLLOW:
+        follow(d, e);
         break;
     case AGENT_CLEAR:
         herd_clear(d->herd, &e->note);

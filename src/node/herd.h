@@ -34,7 +34,7 @@ void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *
 bool herd_serve_plans(struct herd_link *h, struct err *ret_err);
 
 void herd_start(struct herd_link *h, const struct step_plan *p);
-/* False if its shepherd is not there (any more): its notes, and GONE, were delivered then or are on their way. */
+/* why_text goes into the step's directory: of WHY_FILE the reason, of COMMAND_FOLLOW address and key. False if its shepherd is not there (any more): its notes, and GONE, were delivered then or are on their way. */
 bool herd_command(struct herd_link *h, const struct note *step, const struct command *c,
                   const char *why_text);
 /* Is its shepherd alive? If not: delivers its notes from the state file, then GONE. A step without a directory counts as not begun: nothing is

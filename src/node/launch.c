@@ -2,9 +2,11 @@
 
 #include "base/idset.h"
 #include "model/alloc.h"
+#include "model/job_env.h"
 #include "model/pattern.h"
 #include "model/script_args.h"
-#include "model/job_env.h"
+#include "model/step_env.h"
+#include "node/bind.h"
 #include "node/step_dir.h"
 
 #include <string.h>
@@ -146,20 +148,17 @@ static struct plan_bytes env_plan(const struct launch_site *site, const struct m
     return bytes_keep(a, &out);
 }
 
-bool launch_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner,
-                 struct arena *a, struct step_plan *ret, struct err *ret_err)
+/* ---- what batch scripts and tasks have alike ---- */
+
+static bool common_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner, const struct alloc_node *here,
+                        struct arena *a, struct step_plan *ret, struct err *ret_err)
 {
     const struct job *j = l->job.v;
-    struct alloc al = {0};
-    struct str name = STR_INIT, args = STR_INIT;
-    memset(ret, 0, sizeof *ret);
-    if (j->alloc && !alloc_parse(j->alloc, a, &al, ret_err))
-        return err_prefix(ret_err, "the allocation of job %llu cannot be read", (unsigned long long)j->id);
+    struct str name = STR_INIT;
     if (!site->is_root && j->user_id != getuid())
         return err_set(ret_err, ERR_DENIED,
                        "node %s runs jobs of user %u only, as that user started it; job %llu is of user %u",
                        site->node, (unsigned)getuid(), (unsigned long long)j->id, j->user_id);
-    const struct alloc_node *here = alloc_find(&al, site->node);
     step_dir_name(j->id, j->attempt, l->step_id, &name);
     ret->job_id = (int64_t)j->id;
     ret->attempt = j->attempt;
@@ -167,18 +166,101 @@ bool launch_plan(const struct launch_site *site, const struct msg_launch *l, con
     ret->dir_name = text_keep(a, &name);
     ret->node = site->node;
     owner_plan(site, j, owner, ret);
-    files_plan(site, j, l->step_id, ret->user, a, ret);
     ret->cpus = cpus_plan(site, here, a);
     if (site->welcome->constrain_ram && here && here->mem_mib > 0)
         ret->mem_limit_bytes = here->mem_mib << 20;
     ret->sample_us = site->welcome->accounting_freq_us;
+    ret->kill_wait_us = site->welcome->kill_wait_us;
     ret->cgroups = site->cgroups;
     ret->bin_dir = site->bin_dir;
-    ret->script = (struct plan_bytes){l->script.data, l->script.len};
-    script_args_unpack(j->spec.script_args, &args);
-    ret->args = bytes_keep(a, &args);
-    ret->env = env_plan(site, l, &al, owner, ret->dir_name, a);
     if (!text_empty(site->welcome->epilog))
         ret->keep = launch_program_env(site, j, "epilog_slurmd", a);
     return true;
+}
+
+/* ---- the batch script ---- */
+
+static bool batch_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner, const struct alloc *al,
+                       struct arena *a, struct step_plan *ret, struct err *ret_err)
+{
+    const struct job *j = l->job.v;
+    struct str args = STR_INIT;
+    if (!common_plan(site, l, owner, alloc_find(al, site->node), a, ret, ret_err))
+        return false;
+    files_plan(site, j, l->step_id, ret->user, a, ret);
+    ret->script = (struct plan_bytes){l->script.data, l->script.len};
+    script_args_unpack(j->spec.script_args, &args);
+    ret->args = bytes_keep(a, &args);
+    ret->env = env_plan(site, l, al, owner, ret->dir_name, a);
+    return true;
+}
+
+/* ---- a step's tasks ---- */
+
+static void tasks_bind(const struct launch_site *site, const struct job_spec *spec, const struct alloc_node *here, struct arena *a,
+                       struct step_plan *p, struct bind_result *ret)
+{
+    struct bind_ask ask = {
+        .here = here,
+        .spec = spec,
+        .cpu_numbers = p->cpus ? site->cpu_numbers : NULL,
+        .threads_per_core = site->threads_per_core,
+        .cores_per_socket = site->cores_per_socket,
+    };
+    bind_tasks(&ask, a, ret);
+    p->tasks = ret->tasks;
+    p->bind_report = ret->verbose ? ret->type : NULL;
+}
+
+static struct plan_bytes step_env_plan(const struct launch_site *site, const struct msg_launch *l, const struct alloc *al, const struct alloc *layout,
+                                       const struct owner *o, const struct bind_result *bound, const char *dir_name, struct arena *a)
+{
+    struct str out = STR_INIT;
+    struct step_env e = {
+        .job = env_of(site, l->job.v, al), .step = l->step.v, .asked = l->create.v, .layout = layout, .cpu_bind = bound->type};
+    e.job.user = o->name ? o->name : e.job.user;
+    e.job.group = o->group ? o->group : e.job.group;
+    e.job.step_dir = arena_printf(a, "%s/steps/%s", site->node_dir, dir_name);
+    step_env_shared(&e, &out);
+    return bytes_keep(a, &out);
+}
+
+static bool tasks_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner, const struct alloc *al,
+                       struct arena *a, struct step_plan *ret, struct err *ret_err)
+{
+    const struct job *j = l->job.v;
+    const struct step *step = l->step.v;
+    const struct msg_create_step *asked = l->create.n ? l->create.v : NULL;
+    struct alloc layout = {0};
+    struct bind_result bound;
+    if (!asked || !asked->spec.n || !alloc_parse(step->layout ? step->layout : "", a, &layout, ret_err) || !alloc_find(&layout, site->node))
+        return err_set(ret_err, ERR_INVALID, "the launch of step %llu.%lld does not say what node %s has to do", (unsigned long long)j->id,
+                       (long long)l->step_id, site->node);
+    const struct alloc_node *here = alloc_find(&layout, site->node), *of_job = alloc_find(al, site->node);
+    if (!common_plan(site, l, owner, here, a, ret, ret_err))
+        return false;
+    if (ret->mem_limit_bytes == 0 && site->welcome->constrain_ram && of_job && of_job->mem_mib > 0)
+        ret->mem_limit_bytes = of_job->mem_mib << 20;
+    tasks_bind(site, asked->spec.v, here, a, ret, &bound);
+    ret->address = asked->address ? asked->address : "";
+    ret->key = asked->key;
+    ret->world = step->ntasks;
+    ret->pty = asked->pty;
+    ret->rendezvous = !asked->no_rendezvous && step->master_port > 0;
+    ret->master_addr = step->master_addr;
+    ret->master_port = arena_printf(a, "%d", step->master_port);
+    ret->job_name = j->spec.name;
+    ret->env = step_env_plan(site, l, al, &layout, owner, &bound, ret->dir_name, a);
+    return true;
+}
+
+bool launch_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner,
+                 struct arena *a, struct step_plan *ret, struct err *ret_err)
+{
+    const struct job *j = l->job.v;
+    struct alloc al = {0};
+    memset(ret, 0, sizeof *ret);
+    if (j->alloc && !alloc_parse(j->alloc, a, &al, ret_err))
+        return err_prefix(ret_err, "the allocation of job %llu cannot be read", (unsigned long long)j->id);
+    return l->step.n ? tasks_plan(site, l, owner, &al, a, ret, ret_err) : batch_plan(site, l, owner, &al, a, ret, ret_err);
 }

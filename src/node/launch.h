@@ -18,6 +18,7 @@ struct launch_site {
     const struct msg_node_welcome *welcome;
     const char *
         cpu_numbers; /* the system's numbers of the node's CPUs, "0,2,1,3"; NULL = do not keep jobs to CPUs */
+    int32_t threads_per_core, cores_per_socket;
     bool is_root;
     bool has_gpus;
 };

@@ -311,6 +311,8 @@ static void site_fill(struct node_daemon *d, const char *node_dir)
         .bin_dir = commands_dir(d->arena),
         .cgroups = cgroups_make(d, node_dir),
         .cpu_numbers = d->options.is_virtual ? NULL : m->cpu_numbers,
+        .threads_per_core = (int32_t)m->threads_per_core,
+        .cores_per_socket = (int32_t)m->cores_per_socket,
         .is_root = geteuid() == 0,
         .has_gpus = m->gres && strstr(m->gres, "gpu"),
     };

@@ -4,7 +4,9 @@
  * ends), make the control groups, fork the step's process, say STARTED; wait; when the process has ended and
  * no descendant is left, write EXITED to the state file, then to the pipe.
  *
- * Everything happens in one sigtimedwait: SIGCHLD, commands of the daemon (step_command.h), and time (the
+ * A step with tasks (srun) connects to its command first, and starts its tasks when that says what they run (shepherd_tasks.c).
+ *
+ * Everything happens in one poll: SIGCHLD and commands of the daemon (step_command.h) by a signalfd, the tasks' streams, and time (the
  * next sample, the end of the grace). As a subreaper the shepherd inherits every descendant whose parent
  * ends, so "no child left" means "no process of the step left", whoever daemonised or began a session. What
  * is left when the step's own process ends is killed; during a termination the others have the same grace.
@@ -14,15 +16,17 @@
  * daemon then reports the step as lost. */
 #include "base/alloc.h"
 #include "node/proc_tree.h"
-#include "node/shepherd.h"
+#include "node/shepherd_tasks.h"
 #include "node/step_command.h"
 #include "node/step_dir.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -46,6 +50,8 @@ struct shepherd {
     const struct step_plan *plan;
     struct step_cgroup groups;
     int state_fd;
+    struct task_set *tasks; /* NULL = a batch script */
+    struct pollfd *fds;     /* what is waited for: the signals, then the tasks' */
     pid_t main_pid;
     bool main_ended; /* then `status` is its wait status */
     int status;
@@ -92,6 +98,27 @@ static bool tell(struct shepherd *s, enum note_kind kind, int wait_ms)
     s->note.kind = kind;
     s->note.at_us = clock_us(CLOCK_REALTIME);
     return herd_tell(s->herd, &s->note, wait_ms);
+}
+
+/* A line for the people who wait for the step's output. */
+static void line_say(struct shepherd *s, struct str *line)
+{
+    if (!s->tasks) {
+        step_error_line(s->plan, str_text(line));
+        return;
+    }
+    if (line->len && line->data[line->len - 1] == '\n')
+        str_cut(line, line->len - 1);
+    task_set_notice(s->tasks, str_text(line));
+}
+
+static void step_id_add(const struct shepherd *s, struct str *out)
+{
+    str_addf(out, "%lld.", (long long)s->plan->job_id);
+    if (s->tasks)
+        str_add_i64(out, s->plan->step_id);
+    else
+        str_add(out, "batch");
 }
 
 /* ---- usage
@@ -164,7 +191,7 @@ static void memory_enforce(struct shepherd *s, size_t n)
     s->over_memory = true;
     str_addf(&line, "slurmstepd: error: Job %lld exceeded memory limit (%lld > %lld KiB), being killed\n",
              (long long)s->plan->job_id, (long long)(used >> 10), (long long)(limit >> 10));
-    step_error_line(s->plan, str_text(&line));
+    line_say(s, &line);
     str_done(&line);
     for (size_t i = 0; i < n; i++)
         kill(s->pids[i], SIGKILL);
@@ -253,9 +280,13 @@ static void cancel_line(struct shepherd *s, enum command_why why)
     localtime_r(&t, &tm);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S", &tm);
     why_text(s, why, &text);
-    str_addf(&line, "slurmstepd: error: *** JOB %lld ON %s CANCELLED AT %s%s%s ***\n",
-             (long long)s->plan->job_id, s->plan->node, when, text.len ? " " : "", str_text(&text));
-    step_error_line(s->plan, str_text(&line));
+    str_addf(&line, "slurmstepd: error: *** %s ", s->tasks ? "STEP" : "JOB");
+    if (s->tasks)
+        step_id_add(s, &line);
+    else
+        str_add_i64(&line, s->plan->job_id);
+    str_addf(&line, " ON %s CANCELLED AT %s%s%s ***\n", s->plan->node, when, text.len ? " " : "", str_text(&text));
+    line_say(s, &line);
     str_done(&text);
     str_done(&line);
 }
@@ -275,16 +306,18 @@ static void terminate(struct shepherd *s, const struct command *c)
     suspension_count(s);
     s->stopped_us = 0;
     s->terminating = true;
+    if (s->tasks && !s->tasks->launched)
+        s->tasks->owner_gone = true; /* none will ever start */
 }
 
 static void signal_step(struct shepherd *s, const struct command *c)
 {
     if (c->batch) {
-        if (!s->main_ended)
+        if (!s->main_ended && !s->tasks)
             kill(s->main_pid, c->signal);
         return;
     }
-    bool all = c->full || c->signal == SIGSTOP || c->signal == SIGCONT;
+    bool all = s->tasks || c->full || c->signal == SIGSTOP || c->signal == SIGCONT;
     everyone(s, c->signal, !all);
     if (c->signal == SIGSTOP && !s->stopped_us) {
         everyone(s, SIGSTOP, false); /* whoever was born meanwhile */
@@ -295,10 +328,27 @@ static void signal_step(struct shepherd *s, const struct command *c)
     }
 }
 
-static void command_carry_out(struct shepherd *s, const siginfo_t *info)
+/* The daemon left "ADDRESS KEY" in the step's directory. */
+static void follow(struct shepherd *s)
 {
-    struct command c = command_of_value(info->si_value);
-    if (info->si_code != SI_QUEUE)
+    struct str text = STR_INIT;
+    char path[320];
+    snprintf(path, sizeof path, "%s/follow", s->plan->dir_name);
+    if (s->tasks && small_file_read(s->herd->steps_fd, path, 4096, &text)) {
+        char *key = strrchr(text.data, '\n');
+        if (key) {
+            *key++ = '\0';
+            task_set_follow(s->tasks, text.data, key);
+        }
+    }
+    str_done(&text);
+}
+
+static void command_carry_out(struct shepherd *s, const struct signalfd_siginfo *info)
+{
+    union sigval value = {.sival_ptr = (void *)(uintptr_t)info->ssi_ptr};
+    struct command c = command_of_value(value);
+    if (info->ssi_code != SI_QUEUE)
         return;
     switch (c.op) {
     case COMMAND_TERMINATE:
@@ -307,26 +357,55 @@ static void command_carry_out(struct shepherd *s, const siginfo_t *info)
     case COMMAND_KILL:
         signal_step(s, &c);
         break;
+    case COMMAND_FOLLOW:
+        follow(s);
+        break;
     }
+}
+
+/* What the command of a step with tasks wants. */
+static void command_signals(void *ctx, int signo)
+{
+    everyone(ctx, signo, false);
+}
+
+static void command_gone(void *ctx)
+{
+    struct shepherd *s = ctx;
+    struct command c = {.op = COMMAND_TERMINATE, .kill_wait_ms = s->plan->kill_wait_us / 1000};
+    if (!s->main_ended)
+        terminate(s, &c);
 }
 
 /* ---- the end ---- */
 
-/* Reaps what has ended. True when no process of the step is left. */
+static void main_end(struct shepherd *s, int status)
+{
+    s->main_ended = true;
+    s->status = status;
+    if (!s->terminating)
+        s->kill_at_us = 0;
+    s->clear_by_us = max_of(s->terminating ? s->kill_at_us : 0, now_us()) + CLEAR_WAIT_US;
+}
+
+/* Reaps what has ended. True when no process of the step is left, nor will come. */
 static bool reap(struct shepherd *s)
 {
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        if (pid != s->main_pid)
-            continue;
-        s->main_ended = true;
-        s->status = status;
-        if (!s->terminating)
-            s->kill_at_us = 0;
-        s->clear_by_us = max_of(s->terminating ? s->kill_at_us : 0, now_us()) + CLEAR_WAIT_US;
+        if (s->tasks)
+            task_set_reaped(s->tasks, pid, status);
+        else if (pid == s->main_pid)
+            main_end(s, status);
     }
-    return pid < 0 && errno == ECHILD;
+    bool none_left = pid < 0 && errno == ECHILD;
+    if (s->tasks) {
+        task_set_tell_ends(s->tasks, s->over_memory || step_cgroup_oom(&s->groups));
+        if (!s->main_ended && task_set_over(s->tasks))
+            main_end(s, task_set_status(s->tasks));
+    }
+    return none_left && s->main_ended;
 }
 
 static void failure_find(void *ctx, const struct note *n)
@@ -348,11 +427,10 @@ static bool setup_failed(struct shepherd *s, struct note *ret)
 static void oom_line(struct shepherd *s)
 {
     struct str line = STR_INIT;
-    str_addf(&line,
-             "slurmstepd: error: Detected 1 oom_kill event in StepId=%lld.batch. Some of the step tasks have "
-             "been OOM Killed.\n",
-             (long long)s->plan->job_id);
-    step_error_line(s->plan, str_text(&line));
+    str_add(&line, "slurmstepd: error: Detected 1 oom_kill event in StepId=");
+    step_id_add(s, &line);
+    str_add(&line, ". Some of the step tasks have been OOM Killed.\n");
+    line_say(s, &line);
     str_done(&line);
 }
 
@@ -388,6 +466,8 @@ static bool finish(struct shepherd *s)
         told = exit_tell(s, true);
     }
     step_cgroup_remove(&s->groups);
+    if (s->tasks)
+        task_set_finish(s->tasks);
     return told;
 }
 
@@ -414,21 +494,52 @@ static void due_carry_out(struct shepherd *s)
         exit_tell(s, false);
 }
 
-static void watch(struct shepherd *s)
+static int signals_open(void)
 {
     sigset_t wanted;
-    siginfo_t info;
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGCHLD);
     sigaddset(&wanted, COMMAND_SIGNAL);
-    for (;;) {
-        int64_t due = next_due(s), wait = due == NEVER ? 0 : max_of(due - now_us(), 0);
-        struct timespec timeout = {.tv_sec = wait / 1000000, .tv_nsec = wait % 1000000 * 1000};
-        int signo = sigtimedwait(&wanted, &info, due == NEVER ? NULL : &timeout);
-        if (signo == SIGCHLD && reap(s))
-            return;
-        if (signo == COMMAND_SIGNAL)
+    return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* True when no process of the step is left. */
+static bool signals_take(struct shepherd *s, int fd)
+{
+    struct signalfd_siginfo info;
+    bool gone = false;
+    while (read(fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGCHLD)
+            gone |= reap(s);
+        else
             command_carry_out(s, &info);
+    }
+    return gone;
+}
+
+static void wait_until(struct shepherd *s, int64_t due, size_t n)
+{
+    int64_t wait = due == NEVER ? 0 : max_of(due - now_us(), 0);
+    struct timespec timeout = {.tv_sec = wait / 1000000, .tv_nsec = wait % 1000000 * 1000};
+    if (ppoll(s->fds, n, due == NEVER ? NULL : &timeout, NULL) <= 0)
+        for (size_t i = 0; i < n; i++)
+            s->fds[i].revents = 0;
+}
+
+static void watch(struct shepherd *s)
+{
+    int fd = signals_open();
+    s->fds = xcalloc(1 + (s->tasks ? task_set_wait_max(s->tasks) : 0), sizeof *s->fds);
+    if (reap(s))
+        return;
+    for (;;) {
+        size_t n = 1 + (s->tasks ? task_set_wait_for(s->tasks, s->fds + 1) : 0);
+        s->fds[0] = (struct pollfd){.fd = fd, .events = POLLIN};
+        wait_until(s, next_due(s), n);
+        if (s->tasks)
+            task_set_serve(s->tasks, s->fds + 1, n - 1);
+        if (signals_take(s, fd) || (s->tasks && !s->main_ended && reap(s)))
+            return;
         due_carry_out(s);
     }
 }
@@ -444,6 +555,24 @@ static void failed_exit(struct shepherd *s, const char *what)
         state_write(s, &s->note);
     step_cgroup_remove(&s->groups);
     _exit(told ? 0 : 1);
+}
+
+/* The command is reached before anything is said to run. */
+static void tasks_begin(struct shepherd *s)
+{
+    static const struct task_set_ops ops = {command_signals, command_gone};
+    struct task_set *t = xcalloc(1, sizeof *t);
+    *t = (struct task_set){
+        .herd = s->herd, .plan = s->plan, .groups = &s->groups, .ids = &s->note, .state_fd = s->state_fd, .ops = &ops, .ctx = s};
+    s->tasks = t;
+    if (!task_set_open(t, s->note.detail, sizeof s->note.detail)) {
+        s->note.retry = 0;
+        bool told = tell(s, NOTE_FAILED, TELL_WAIT_MS);
+        state_write(s, &s->note);
+        step_cgroup_remove(&s->groups);
+        _exit(told ? 0 : 1);
+    }
+    tell(s, NOTE_STARTED, 1000);
 }
 
 static void begin(struct shepherd *s)
@@ -463,6 +592,10 @@ static void begin(struct shepherd *s)
     if (made == STEP_DIR_FAILED)
         failed_exit(s, "cannot make the step's directory");
     step_cgroup_make(&s->groups, p->cgroups, p->dir_name, p->mem_limit_bytes, p->cpus);
+    if (p->address) {
+        tasks_begin(s);
+        return;
+    }
     s->main_pid = fork();
     if (s->main_pid == 0)
         step_exec(s->herd, p, &s->groups, s->state_fd, &s->note);

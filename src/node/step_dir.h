@@ -2,7 +2,7 @@
  *
  *   state         the shepherd's notes (agent/note.h), one a line; the shepherd holds a lock (flock) on it as
  * long as it lives slurm_script  the batch script job           what the epilog needs, if there is one why
- * reason of a termination, when it is none of the usual ones (step_command.h)
+ * reason of a termination, when it is none of the usual ones (step_command.h)   follow   another command that wants its streams
  *
  * It comes into being whole, by a rename that fails if the name is taken: that is what keeps a step from
  * being started twice. */

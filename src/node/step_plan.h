@@ -44,6 +44,19 @@ struct plan_bytes {
     X(I64, sample_us, "how often to sample usage")                                                           \
     X(TEXT, cgroups,                                                                                         \
       "directories to make the step's cgroups in: \"memory=/sys/…\\ncpuset=/sys/…\\n\"; see cgroup.h")       \
+    X(TEXT, address, "steps with tasks: where the command is, numeric addresses, blank-separated; NULL = a batch script") \
+    X(TEXT, key, "secret to show there")                                                                     \
+    X(TEXT, tasks, "its tasks here, a line each: number in the step, CPUs, devices; \"-\" = not said; see step_tasks.h") \
+    X(I64, world, "tasks of the whole step")                                                                 \
+    X(I64, pty, "task 0 has a terminal")                                                                     \
+    X(I64, rendezvous, "tasks get RANK, WORLD_SIZE …")                                                       \
+    X(TEXT, master_addr, "MASTER_ADDR for them")                                                             \
+    X(TEXT, master_port, "MASTER_PORT")                                                                      \
+    X(TEXT, job_name, "name of the job, for file names")                                                     \
+    X(TEXT, task_prolog, "the site's program before each task")                                              \
+    X(TEXT, task_epilog, "and after it")                                                                     \
+    X(I64, kill_wait_us, "between SIGTERM and SIGKILL when the command is gone")                             \
+    X(TEXT, bind_report, "--cpu-bind=verbose: say to what each task is bound")                               \
     X(BYTES, script, "batch script")                                                                         \
     X(BYTES, args, "its arguments, each ended by NUL")                                                       \
     X(BYTES, env, "environment: NAME=VALUE, each ended by NUL")                                              \

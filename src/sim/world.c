@@ -482,6 +482,8 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
         if (s && s->alive && e->signal == 9)
             step_end_at(w, i, s, 500, 9);
         return;
+    case AGENT_FOLLOW: /* nobody reads streams here */
+        return;
     case AGENT_CLEAR:
         if (s)
             s->alive = false;

@@ -73,7 +73,7 @@ static void hello_say(const struct msg_node_hello *m)
 static void effect_say(const struct agent_effect *e)
 {
     static const char *const names[] = {"send",  "prolog", "start",  "terminate", "signal",
-                                        "clear", "epilog", "forget", "log"};
+                                        "follow", "clear", "epilog", "forget", "log"};
     if (said.len)
         str_add(&said, "; ");
     if (e->kind == AGENT_SEND) {

@@ -1,0 +1,240 @@
+#include "node/shepherd_stream.h"
+
+#include "base/alloc.h"
+#include "wire/frame.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define CONNECT_WAIT_MS 5000
+#define READ_BYTES      (64u << 10)
+
+/* ---- connecting ---- */
+
+static bool connect_wait(int fd, const struct sockaddr *name, socklen_t len)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (connect(fd, name, len) == 0)
+        return true;
+    if (errno != EINPROGRESS && errno != EAGAIN)
+        return false;
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    if (poll(&p, 1, CONNECT_WAIT_MS) != 1) {
+        errno = ETIMEDOUT;
+        return false;
+    }
+    getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    errno = error;
+    return error == 0;
+}
+
+/* Another user's process that took over the name must not be told anything. */
+static bool is_owners(int fd, int64_t uid)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+        (peer.uid == 0 || (int64_t)peer.uid == uid))
+        return true;
+    errno = EPERM;
+    return false;
+}
+
+static bool unix_connect(int fd, const char *text, const struct step_plan *p)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    size_t len = strlen(text);
+    if (len > sizeof name.sun_path)
+        return false;
+    memcpy(name.sun_path, text, len);
+    name.sun_path[0] = '\0';
+    return connect_wait(fd, (struct sockaddr *)&name,
+                        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) &&
+           is_owners(fd, p->uid);
+}
+
+static bool tcp_connect(int fd, char *text)
+{
+    struct sockaddr_in name = {.sin_family = AF_INET};
+    int on = 1;
+    char *colon = strrchr(text, ':');
+    if (!colon)
+        return false;
+    *colon = '\0';
+    name.sin_port = htons((uint16_t)strtol(colon + 1, NULL, 10));
+    if (inet_pton(AF_INET, text, &name.sin_addr) != 1 ||
+        !connect_wait(fd, (struct sockaddr *)&name, sizeof name))
+        return false;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    return true;
+}
+
+static int one_connect(struct span address, const struct step_plan *p)
+{
+    char text[256];
+    bool local = address.len > 0 && address.data[0] == '@';
+    if (address.len >= sizeof text)
+        return -1;
+    memcpy(text, address.data, address.len);
+    text[address.len] = '\0';
+    int fd = socket(local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && (local ? unix_connect(fd, text, p) : tcp_connect(fd, text)))
+        return fd;
+    int why = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = why;
+    return -1;
+}
+
+static void hello(struct stream *s, const struct step_plan *p, const char *key, int64_t pid)
+{
+    size_t half = strlen(key) / 2;
+    struct msg_stream_hello m = {
+        .job_id = (uint64_t)p->job_id,
+        .attempt = (uint32_t)p->attempt,
+        .step_id = p->step_id,
+        .key = arena_strndup(s->arena, key, half),
+        .node = p->node,
+        .pid = pid,
+    };
+    s->proof = key + half;
+    stream_send(s, MSG_STREAM_HELLO, &m);
+}
+
+bool stream_connect(struct stream *s, const struct step_plan *p, const char *addresses, const char *key,
+                    int64_t pid)
+{
+    struct span rest = span_of(addresses), address;
+    *s = (struct stream){.fd = -1};
+    errno = EINVAL;
+    if (!key)
+        return false;
+    while (s->fd < 0 && span_next(&rest, ' ', &address))
+        if (address.len)
+            s->fd = one_connect(address, p);
+    if (s->fd < 0)
+        return false;
+    s->arena = arena_new();
+    hello(s, p, key, pid);
+    return true;
+}
+
+void stream_close(struct stream *s)
+{
+    if (s->fd < 0)
+        return;
+    close(s->fd);
+    s->fd = -1;
+    str_done(&s->in);
+    str_done(&s->out);
+    s->sent = 0;
+}
+
+/* ---- sending ---- */
+
+void stream_flush(struct stream *s)
+{
+    while (s->fd >= 0 && s->sent < s->out.len) {
+        ssize_t n = send(s->fd, s->out.data + s->sent, s->out.len - s->sent, MSG_NOSIGNAL);
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n < 0 && errno != EINTR)
+            stream_close(s);
+        else if (n > 0)
+            s->sent += (size_t)n;
+    }
+    str_clear(&s->out);
+    s->sent = 0;
+}
+
+void stream_send(struct stream *s, enum message_kind kind, const void *body)
+{
+    struct message m = {.kind = kind, .body = body};
+    if (s->fd < 0)
+        return;
+    wire_encode(&m, &s->out);
+    stream_flush(s);
+}
+
+size_t stream_unsent(const struct stream *s)
+{
+    return s->fd < 0 ? 0 : s->out.len - s->sent;
+}
+
+void stream_finish(struct stream *s)
+{
+    while (s->fd >= 0 && stream_unsent(s) > 0) {
+        struct pollfd p = {.fd = s->fd, .events = POLLOUT};
+        poll(&p, 1, -1);
+        stream_flush(s);
+    }
+    if (s->fd >= 0)
+        shutdown(s->fd, SHUT_WR);
+    stream_close(s);
+}
+
+/* ---- receiving ---- */
+
+static bool may_speak(struct stream *s, const struct message *m)
+{
+    if (s->proved)
+        return true;
+    const struct msg_stream_tasks *tasks = m->body;
+    s->proved = m->kind == MSG_STREAM_TASKS && text_is(tasks->proof, s->proof);
+    return s->proved;
+}
+
+static void frames_take(struct stream *s, void (*take)(void *ctx, const struct message *m), void *ctx)
+{
+    size_t used = 0;
+    struct err e = {0};
+    while (s->fd >= 0) {
+        struct frame f;
+        struct message m;
+        ssize_t n = frame_take(s->in.data + used, s->in.len - used, &f, &e);
+        if (n == 0)
+            break;
+        if (n < 0 || !wire_decode(&f, s->arena, &m, &e) || !may_speak(s, &m)) {
+            stream_close(s);
+            return;
+        }
+        used += (size_t)n;
+        take(ctx, &m);
+        arena_reset(s->arena);
+    }
+    if (s->fd < 0 || used == 0)
+        return;
+    s->in.len -= used;
+    memmove(s->in.data, s->in.data + used, s->in.len);
+}
+
+void stream_read(struct stream *s, void (*take)(void *ctx, const struct message *m), void *ctx)
+{
+    while (s->fd >= 0) {
+        str_reserve(&s->in, READ_BYTES);
+        ssize_t n = recv(s->fd, s->in.data + s->in.len, READ_BYTES, 0);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n <= 0) {
+            stream_close(s);
+            return;
+        }
+        s->in.len += (size_t)n;
+        frames_take(s, take, ctx);
+        if ((size_t)n < READ_BYTES)
+            return;
+    }
+}

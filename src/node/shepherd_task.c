@@ -1,0 +1,491 @@
+/* One task becomes its program. Order as for a batch script: what needs the shepherd's rights first (groups, CPUs, terminal), then the owner's identity, then everything that
+ * touches the owner's files.
+ *
+ * Its environment is the command's; over it what the node says about the step; over that what is the task's own. Rendezvous variables (MASTER_ADDR, RANK …) that the user exported
+ * stay; those that an outer step of ours exported do not (REMUDA_RENDEZVOUS tells them apart). */
+#include "node/shepherd_tasks.h"
+
+#include "base/alloc.h"
+#include "base/idset.h"
+#include "model/job.h"
+#include "model/pattern.h"
+#include "node/shepherd_setup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define STANDARD_PATH     "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+#define OWN_VARIABLES     40
+#define PROLOG_TEXT_BYTES (1u << 20)
+
+struct making {
+    struct setup setup;
+    const struct task_set *t;
+    const struct task *task;
+    size_t local_id;
+    struct env env;
+};
+
+/* ---- streams ---- */
+
+static const char *path_of(const struct making *m, const char *pattern)
+{
+    const struct step_plan *p = m->t->plan;
+    const char *node_id = NULL;
+    struct str path = STR_INIT;
+    for (size_t i = 0; i < m->env.n && !node_id; i++)
+        if (text_starts(m->env.v[i], "SLURM_NODEID="))
+            node_id = m->env.v[i] + strlen("SLURM_NODEID=");
+    struct pattern_env env = {
+        .job_id = (uint64_t)p->job_id,
+        .array_task_id = NO_TASK,
+        .step_id = p->step_id,
+        .node_index = node_id ? (int32_t)strtol(node_id, NULL, 10) : 0,
+        .task = m->task->id,
+        .node = p->node,
+        .user = p->user,
+        .job_name = p->job_name,
+    };
+    pattern_expand(pattern, &env, &path);
+    return str_take(&path);
+}
+
+static void output_use(struct making *m, const char *pattern, int its_pipe, int to)
+{
+    const char *path = pattern ? path_of(m, pattern) : NULL;
+    int fd = path ? output_open(path, m->t->what.append ? 0 : O_TRUNC) : its_pipe;
+    if (path && fd < 0)
+        setup_fail(&m->setup, "cannot open the output file %s: %s", path, strerror(errno));
+    if (fd < 0)
+        fd = open("/dev/null", O_WRONLY);
+    move_to(fd, to);
+}
+
+/* Errors first: what goes wrong with the others is said there. */
+static void streams_use(struct making *m, const struct task_ends *ends)
+{
+    const struct msg_stream_tasks *w = &m->t->what;
+    bool together = !w->std_err && w->std_out;
+    if (!together) {
+        output_use(m, w->std_err, ends->err, STDERR_FILENO);
+        m->setup.has_output = true;
+    }
+    output_use(m, w->std_out, ends->out, STDOUT_FILENO);
+    if (together)
+        dup2(STDOUT_FILENO, STDERR_FILENO);
+    m->setup.has_output = true;
+    const char *path = w->std_in ? path_of(m, w->std_in) : NULL;
+    int in = path ? open(path, O_RDONLY | O_NOCTTY) : ends->in >= 0 ? ends->in : open("/dev/null", O_RDONLY);
+    if (in < 0)
+        setup_fail(&m->setup, "cannot open the input file %s: %s", path, strerror(errno));
+    move_to(in, STDIN_FILENO);
+}
+
+static void terminal_use(struct making *m, const char *name)
+{
+    int fd = open(name, O_RDWR | O_NOCTTY);
+    if (fd < 0 || ioctl(fd, TIOCSCTTY, 0) != 0)
+        setup_fail(&m->setup, "cannot use the terminal %s: %s", name, strerror(errno));
+    if (m->t->plan->switch_user && fchown(fd, (uid_t)m->t->plan->uid, (gid_t)-1) == 0)
+        fchmod(fd, 0620);
+    dup2(fd, STDIN_FILENO);
+    dup2(fd, STDOUT_FILENO);
+    dup2(fd, STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+    m->setup.has_output = true;
+}
+
+/* ---- environment ---- */
+
+static const char *value_of(const struct env *e, const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t i = 0; i < e->n; i++)
+        if (strncmp(e->v[i], name, len) == 0 && e->v[i][len] == '=')
+            return e->v[i] + len + 1;
+    return NULL;
+}
+
+static void set(struct making *m, const char *name, const char *value)
+{
+    char assignment[128];
+    snprintf(assignment, sizeof assignment, "%s=", name);
+    env_drop(&m->env, assignment);
+    env_add(&m->env, name, value);
+}
+
+static void set_i64(struct making *m, const char *name, int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    set(m, name, text);
+}
+
+static void set_default(struct making *m, const char *name, const char *value)
+{
+    if (value && !value_of(&m->env, name))
+        env_add(&m->env, name, value);
+}
+
+static const char *const rendezvous_names[] = {"MASTER_ADDR", "MASTER_PORT", "RANK",
+                                               "WORLD_SIZE",  "LOCAL_RANK",  "LOCAL_WORLD_SIZE"};
+
+static void rendezvous_set(struct making *m, const char *addr, const char *port)
+{
+    if (!m->t->plan->rendezvous)
+        return;
+    set(m, "REMUDA_RENDEZVOUS", "1");
+    set_default(m, "MASTER_ADDR", addr);
+    set_default(m, "MASTER_PORT", port);
+    const int64_t numbers[] = {m->task->id, m->t->plan->world, (int64_t)m->local_id, (int64_t)m->t->n};
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+        char text[24];
+        snprintf(text, sizeof text, "%lld", (long long)numbers[i]);
+        set_default(m, rendezvous_names[2 + i], text);
+    }
+}
+
+/* HIP numbers what ROCR leaves over from 0 on. */
+static void gpus_set(struct making *m)
+{
+    struct str relative = STR_INIT;
+    int n = 0;
+    if (!m->task->gpus)
+        return;
+    for (const char *c = m->task->gpus; c; c = strchr(c + 1, ','), n++)
+        str_addf(&relative, "%s%d", n ? "," : "", n);
+    set(m, "CUDA_VISIBLE_DEVICES", m->task->gpus);
+    set(m, "ROCR_VISIBLE_DEVICES", m->task->gpus);
+    set(m, "GPU_DEVICE_ORDINAL", m->task->gpus);
+    set(m, "ZE_AFFINITY_MASK", m->task->gpus);
+    set(m, "HIP_VISIBLE_DEVICES", str_text(&relative));
+    str_done(&relative);
+}
+
+static void path_set(struct making *m)
+{
+    const char *path = value_of(&m->env, "PATH"), *dir = m->t->plan->bin_dir;
+    struct span rest = span_of(path), piece;
+    bool has = !dir;
+    while (!has && span_next(&rest, ':', &piece))
+        has = span_is(piece, dir);
+    if (has && path)
+        return;
+    char *copy = xstrdup(path ? path : STANDARD_PATH);
+    env_drop(&m->env, "PATH=");
+    path_add(&m->env, dir, copy);
+    free(copy);
+}
+
+/* The command's variables, without those the node sets. */
+static void env_begin(struct making *m)
+{
+    const struct msg_stream_tasks *w = &m->t->what;
+    size_t n, nplan;
+    char **own = plan_texts((struct plan_bytes){w->env.data, w->env.len}, 0, &n);
+    char **plan = plan_texts(m->t->plan->env, 0, &nplan);
+    m->env.v = xcalloc(n + nplan + OWN_VARIABLES, sizeof *m->env.v);
+    for (size_t i = 0; i < n; i++)
+        if (strchr(own[i], '=') && !env_has(plan, nplan, own[i]))
+            m->env.v[m->env.n++] = own[i];
+    if (value_of(&m->env, "REMUDA_RENDEZVOUS"))
+        for (size_t i = 0; i < ARRAY_LEN(rendezvous_names); i++) {
+            char assignment[32];
+            snprintf(assignment, sizeof assignment, "%s=", rendezvous_names[i]);
+            env_drop(&m->env, assignment);
+        }
+    for (size_t i = 0; i < nplan; i++)
+        m->env.v[m->env.n++] = plan[i];
+    free(own);
+    free(plan);
+}
+
+static void env_finish(struct making *m)
+{
+    const struct step_plan *p = m->t->plan;
+    set_i64(m, "SLURM_PROCID", m->task->id);
+    set_i64(m, "SLURM_LOCALID", (int64_t)m->local_id);
+    set_i64(m, "SLURM_TASK_PID", getpid());
+    gpus_set(m);
+    rendezvous_set(m, p->master_addr, p->master_port);
+    set_default(m, "HOME", p->home);
+    set_default(m, "USER", p->user);
+    set_default(m, "LOGNAME", p->user);
+    set_default(m, "SHELL", p->shell);
+    set_default(m, "TMPDIR", "/tmp");
+    if (m->t->is_pty || p->pty)
+        set(m, "TERM", m->t->what.term ? m->t->what.term : "dumb");
+    path_set(m);
+    tmpdir_ensure(&m->setup, &m->env);
+    m->env.v[m->env.n] = NULL;
+}
+
+/* ---- the site's and user's programs around the task ---- */
+
+static bool program_output(const char *program, char **env, struct str *out)
+{
+    int ends[2], status;
+    char piece[4096];
+    ssize_t n;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        char *const argv[] = {(char *)program, NULL};
+        execve(program, argv, env);
+        _exit(127);
+    }
+    close(ends[1]);
+    while (pid > 0 && out->len < PROLOG_TEXT_BYTES && (n = read(ends[0], piece, sizeof piece)) > 0)
+        str_addn(out, piece, (size_t)n);
+    close(ends[0]);
+    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+/* Lines of a task prolog: "export NAME=value", "unset NAME", "print text". */
+static void prolog_line(struct making *m, struct span line)
+{
+    struct span word;
+    char *rest;
+    span_next(&line, ' ', &word);
+    rest = xcalloc(line.len + 2, 1);
+    memcpy(rest, line.data ? line.data : "", line.data ? line.len : 0);
+    if (span_is(word, "export") && strchr(rest, '=')) {
+        char *value = strchr(rest, '=');
+        *value++ = '\0';
+        set(m, rest, value);
+    } else if (span_is(word, "unset")) {
+        rest[line.len] = '=';
+        env_drop(&m->env, rest);
+    } else if (span_is(word, "print")) {
+        dprintf(STDOUT_FILENO, "%s\n", rest);
+    }
+    free(rest);
+}
+
+static void prolog_run(struct making *m, const char *program)
+{
+    struct str text = STR_INIT;
+    if (text_empty(program))
+        return;
+    m->env.v[m->env.n] = NULL;
+    if (!program_output(program, m->env.v, &text))
+        remark(&m->setup, "TaskProlog %s failed", program);
+    char **room = xcalloc(m->env.n + text.len / 8 + OWN_VARIABLES, sizeof *room);
+    memcpy(room, m->env.v, m->env.n * sizeof *room);
+    m->env.v = room;
+    struct span rest = {str_text(&text), text.len}, line;
+    while (span_next(&rest, '\n', &line))
+        prolog_line(m, line);
+    m->env.v[m->env.n] = NULL;
+    str_done(&text);
+}
+
+/* With a task epilog the program runs in a child, so that the epilog can follow it. */
+static void epilog_follow(struct making *m, const char *program)
+{
+    struct str text = STR_INIT;
+    int status = 0;
+    if (text_empty(program))
+        return;
+    pid_t pid = fork();
+    if (pid <= 0)
+        return;
+    signal(SIGINT, SIG_IGN);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    program_output(program, m->env.v, &text);
+    if (WIFSIGNALED(status)) {
+        signal(WTERMSIG(status), SIG_DFL);
+        raise(WTERMSIG(status));
+    }
+    _exit(WEXITSTATUS(status));
+}
+
+/* ---- the program ---- */
+
+static char *found_in_path(const struct making *m, const char *name)
+{
+    struct span rest = span_of(value_of(&m->env, "PATH")), dir;
+    struct stat st;
+    while (!strchr(name, '/') && span_next(&rest, ':', &dir)) {
+        struct str path = STR_INIT;
+        str_addf(&path, "%.*s/%s", (int)dir.len, dir.len ? dir.data : ".", name);
+        if (dir.len && access(path.data, X_OK) == 0 && stat(path.data, &st) == 0 && S_ISREG(st.st_mode))
+            return path.data;
+        str_done(&path);
+    }
+    return xstrdup(name);
+}
+
+/* "%t" is the task's number, "%o" its place among those of the line. */
+static void multi_word(const struct making *m, struct span word, int64_t place, struct str *out)
+{
+    for (size_t i = 0; i < word.len; i++) {
+        bool field = word.data[i] == '%' && i + 1 < word.len;
+        if (field && word.data[i + 1] == 't')
+            str_addf(out, "%d", m->task->id);
+        else if (field && word.data[i + 1] == 'o')
+            str_addf(out, "%lld", (long long)place);
+        else
+            str_addc(out, word.data[i]);
+        i += field && (word.data[i + 1] == 't' || word.data[i + 1] == 'o') ? 1 : 0;
+    }
+}
+
+/* Is the task one of "0,4-6" or "*"? Its place among them. */
+static bool multi_line_is_mine(const struct making *m, struct span tasks, int64_t *ret_place)
+{
+    struct idset set = IDSET_INIT;
+    char text[256];
+    uint32_t id;
+    if (span_is(tasks, "*")) {
+        *ret_place = m->task->id;
+        return true;
+    }
+    snprintf(text, sizeof text, "%.*s", (int)tasks.len, tasks.data);
+    bool mine = idset_parse(&set, text, UINT32_MAX, NULL) && idset_has(&set, (uint32_t)m->task->id);
+    *ret_place = 0;
+    for (bool more = mine && idset_first(&set, &id); more && id < (uint32_t)m->task->id;
+         more = idset_next(&set, id, &id))
+        ++*ret_place;
+    idset_done(&set);
+    return mine;
+}
+
+/* The words of a line; '…' and "…" keep blanks. Each ended by NUL. */
+static void multi_words(const struct making *m, struct span line, int64_t place, struct str *out)
+{
+    size_t i = 0;
+    while (i < line.len) {
+        char quote = line.data[i] == '"' || line.data[i] == '\'' ? line.data[i++] : 0;
+        size_t from = i;
+        while (i < line.len && (quote ? line.data[i] != quote : line.data[i] != ' ' && line.data[i] != '\t'))
+            i++;
+        if (i > from || quote) {
+            multi_word(m, (struct span){line.data + from, i - from}, place, out);
+            str_addc(out, '\0');
+        }
+        i++;
+    }
+}
+
+static struct plan_bytes program_of(struct making *m)
+{
+    const struct msg_stream_tasks *w = &m->t->what;
+    struct span rest = {w->multi_prog.data, w->multi_prog.len}, line, tasks;
+    if (!w->multi_prog.len)
+        return (struct plan_bytes){w->args.data, w->args.len};
+    while (span_next(&rest, '\n', &line)) {
+        struct str words = STR_INIT;
+        int64_t place;
+        line = span_trim(line);
+        if (!line.len || line.data[0] == '#')
+            continue;
+        size_t len = 0;
+        while (len < line.len && line.data[len] != ' ' && line.data[len] != '\t')
+            len++;
+        tasks = (struct span){line.data, len};
+        if (!multi_line_is_mine(m, tasks, &place))
+            continue;
+        multi_words(m, span_trim((struct span){line.data + len, line.len - len}), place, &words);
+        return (struct plan_bytes){words.data, words.len};
+    }
+    remark(&m->setup, "the file of --multi-prog has no program for task %d", m->task->id);
+    remarks_write(&m->setup);
+    _exit(1);
+}
+
+static _Noreturn void program_exec(struct making *m)
+{
+    size_t n;
+    char **argv = plan_texts(program_of(m), 0, &n);
+    if (n == 0)
+        setup_fail(&m->setup, "no program was given");
+    char *path = found_in_path(m, argv[0]);
+    remarks_write(&m->setup);
+    execve(path, argv, m->env.v);
+    int why = errno;
+    if (why == ENOEXEC) { /* a script without a first line */
+        char **shell = xcalloc(n + 2, sizeof *shell);
+        shell[0] = (char *)"/bin/sh";
+        shell[1] = path;
+        memcpy(shell + 2, argv + 1, (n - 1) * sizeof *shell);
+        execve(shell[0], shell, m->env.v);
+    }
+    remark(&m->setup, "execve(): %s: %s", argv[0], strerror(why));
+    remarks_write(&m->setup);
+    _exit(why == ENOENT ? 2 : why == EACCES ? 13 : 1);
+}
+
+/* MPOL_BIND to the nodes "0-1"; what the kernel refuses is said. */
+static void memory_bind(struct making *m)
+{
+    struct idset set = IDSET_INIT;
+    unsigned long mask[16] = {0};
+    uint32_t id;
+    if (!m->task->mem_nodes || !idset_parse(&set, m->task->mem_nodes, 16 * 64 - 1, NULL))
+        return;
+    for (bool more = idset_first(&set, &id); more; more = idset_next(&set, id, &id))
+        mask[id / 64] |= 1ul << (id % 64);
+    idset_done(&set);
+    if (syscall(SYS_set_mempolicy, 2, mask, 16 * 64) != 0)
+        remark(&m->setup, "--mem-bind has no effect here: %s", strerror(errno));
+}
+
+static void bind_report(const struct making *m)
+{
+    const char *cpus = m->task->cpus ? m->task->cpus : m->t->plan->cpus;
+    if (m->t->plan->bind_report)
+        dprintf(STDERR_FILENO, "cpu-bind=%s - %s, task %2d %2zu [%ld]: CPUs %s set\n",
+                m->t->plan->bind_report, m->t->plan->node, m->task->id, m->local_id, (long)getpid(),
+                cpus ? cpus : "all");
+}
+
+_Noreturn void task_exec(const struct task_set *t, const struct task *task, size_t local_id,
+                         const struct task_ends *ends)
+{
+    const struct step_plan *p = t->plan;
+    struct making m = {.setup = {.herd = t->herd, .plan = p, .ids = t->ids, .state_fd = t->state_fd},
+                       .t = t,
+                       .task = task,
+                       .local_id = local_id};
+    setsid();
+    step_cgroup_enter(t->groups);
+    if (task->cpus || p->cpus)
+        affinity_set(task->cpus ? task->cpus : p->cpus);
+    memory_bind(&m);
+    if (p->nice && nice((int)p->nice) == -1)
+        remark(&m.setup, "cannot set the nice value %lld", (long long)p->nice);
+    limits_set(t->what.rlimits);
+    env_begin(&m);
+    if (ends->terminal)
+        terminal_use(&m, ends->terminal);
+    owner_become(&m.setup);
+    if (t->what.umask_plus1)
+        umask((mode_t)(t->what.umask_plus1 - 1));
+    work_dir_enter(&m.setup, t->what.work_dir);
+    if (!ends->terminal)
+        streams_use(&m, ends);
+    env_finish(&m);
+    signals_unblock();
+    bind_report(&m);
+    prolog_run(&m, p->task_prolog);
+    prolog_run(&m, t->what.task_prolog);
+    epilog_follow(&m, t->what.task_epilog);
+    epilog_follow(&m, p->task_epilog);
+    program_exec(&m);
+}

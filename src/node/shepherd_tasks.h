@@ -1,0 +1,84 @@
+/* The tasks of a step on this node: started when the command says what to run, their streams carried between their pipes (or terminal) and the command. Used by the
+ * shepherd's loop alone. */
+#ifndef REMUDA_NODE_SHEPHERD_TASKS_H
+#define REMUDA_NODE_SHEPHERD_TASKS_H
+
+#include "node/shepherd.h"
+#include "node/shepherd_stream.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define FOLLOWERS_MAX 8 /* sattach commands at one time */
+
+struct task {
+    int32_t id;            /* number in the step */
+    const char *cpus;      /* NULL = those of the step */
+    const char *gpus;      /* NULL = those of the step */
+    const char *mem_nodes; /* NULL = any */
+    pid_t pid;             /* 0 = not started */
+    int status;
+    bool ended, told;
+    int out_fd, err_fd, in_fd; /* ours; -1 = none (any more) */
+    uint64_t in_done;          /* of the input, bytes written to it */
+};
+
+struct task_set_ops {
+    void (*signal)(void *ctx, int signo); /* the command wants all tasks to get it */
+    void (*gone)(void *ctx);              /* the command is gone: the step must end */
+};
+
+struct task_set {
+    const struct herd *herd;
+    const struct step_plan *plan;
+    const struct step_cgroup *groups;
+    const struct note *ids;
+    int state_fd;
+    const struct task_set_ops *ops;
+    void *ctx;
+    struct task *task;
+    size_t n;
+    struct stream stream[1 + FOLLOWERS_MAX]; /* the command's, then those of sattach */
+    size_t nstreams;
+    struct arena *arena;          /* of `what` */
+    struct msg_stream_tasks what; /* what runs */
+    bool launched, owner_gone;
+    bool is_pty;      /* task[0].out_fd and in_fd are the terminal's master */
+    struct str input; /* from byte input_from on */
+    uint64_t input_from;
+    bool input_end;
+};
+
+/* Reads the tasks from the plan and connects to the command. False: why. */
+bool task_set_open(struct task_set *t, char *why, size_t why_size);
+/* Another command that wants to see (sattach); silently not, if it cannot be reached. */
+void task_set_follow(struct task_set *t, const char *address, const char *key);
+
+/* Entries to wait for, into v (room for task_set_wait_max); then task_set_serve with the same entries. */
+size_t task_set_wait_max(const struct task_set *t);
+size_t task_set_wait_for(struct task_set *t, struct pollfd *v);
+void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n);
+
+/* A child ended: was it one of the tasks? Then task_set_tell_ends once all that ended are known. */
+bool task_set_reaped(struct task_set *t, pid_t pid, int status);
+void task_set_tell_ends(struct task_set *t, bool oom);
+/* Are all tasks over (or will none ever run)? */
+bool task_set_over(const struct task_set *t);
+int task_set_status(
+    const struct task_set *t); /* the wait status the step ends with: the highest exit code, else a signal */
+/* A line for the command's standard error; false if there is no command to take it. */
+bool task_set_notice(struct task_set *t, const char *line);
+/* No process is left: hands over what is still in the pipes, says DONE, waits until the command has taken it all. */
+void task_set_finish(struct task_set *t);
+
+/* shepherd_task.c: in the new process of a task; descriptors are its own ends. */
+struct task_ends {
+    int in, out, err;
+    const char *terminal; /* NULL = none */
+};
+_Noreturn void task_exec(const struct task_set *t, const struct task *task, size_t local_id,
+                         const struct task_ends *ends);
+
+#endif
