@@ -15,6 +15,8 @@
     X("version", cmd_version, false, "versions of this release")                                             \
     X("docs", cmd_docs, false, "write the reference pages that are made from the tables")                    \
     X("sbatch", cmd_sbatch, true, "submit a batch script")                                                   \
+    X("srun", cmd_srun, true, "run tasks in an allocation, or in one made for them")                         \
+    X("salloc", cmd_salloc, true, "allocate resources and start a shell or a command")                       \
     X("squeue", cmd_squeue, true, "list jobs that wait or run")                                              \
     X("scancel", cmd_scancel, true, "cancel or signal jobs")                                                 \
     X("sinfo", cmd_sinfo, true, "list partitions and nodes")                                                 \

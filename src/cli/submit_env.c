@@ -274,7 +274,7 @@ static bool gather(struct capture *c, const struct env_ask *ask, struct str *mad
 
 bool submit_env_capture(const struct env_ask *ask, struct str *out, struct err *ret_err)
 {
-    struct capture c = {.in_job = in_job(ask->environ)};
+    struct capture c = {.in_job = !ask->keep_job && in_job(ask->environ)};
     struct str made = STR_INIT;
     bool ok = gather(&c, ask, &made, ret_err);
     size_t from = out->len;

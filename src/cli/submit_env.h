@@ -13,6 +13,7 @@ struct env_ask {
     char *const *environ;     /* of the command; NULL-terminated */
     const char *export_env;   /* --export; NULL = ALL */
     struct span file;         /* content of --export-file; data NULL = none */
+    bool keep_job;            /* the variables that describe the job stay (a step of that job) */
     const char *const *extra; /* NAME=VALUE that the job gets in any case; NULL-terminated */
 };
 

@@ -193,6 +193,40 @@ bool client_receive(struct client *c, int timeout_ms, struct arena *a, struct me
     return message_receive(c, deadline_of(timeout_ms), a, ret, ret_err);
 }
 
+int client_fd(const struct client *c)
+{
+    return c->fd;
+}
+
+/* Is there a whole frame, or something to read? */
+static enum client_got something_came(struct client *c, struct err *ret_err)
+{
+    struct frame f;
+    ssize_t n = frame_take(c->in.data + c->used, c->in.len - c->used, &f, ret_err);
+    if (n != 0)
+        return n > 0 ? CLIENT_MESSAGE : CLIENT_LOST;
+    struct pollfd p = {.fd = c->fd, .events = POLLIN};
+    if (poll(&p, 1, 0) <= 0)
+        return CLIENT_NOTHING;
+    if (c->used > 0) {
+        c->in.len -= c->used;
+        memmove(c->in.data, c->in.data + c->used, c->in.len);
+        c->used = 0;
+    }
+    if (!bytes_receive(c, now_ms() + 1, ret_err))
+        return CLIENT_LOST;
+    n = frame_take(c->in.data, c->in.len, &f, ret_err);
+    return n > 0 ? CLIENT_MESSAGE : n == 0 ? CLIENT_NOTHING : CLIENT_LOST;
+}
+
+enum client_got client_take(struct client *c, struct arena *a, struct message *ret, struct err *ret_err)
+{
+    enum client_got got = something_came(c, ret_err);
+    if (got != CLIENT_MESSAGE)
+        return got;
+    return message_receive(c, now_ms(), a, ret, ret_err) ? CLIENT_MESSAGE : CLIENT_LOST;
+}
+
 bool client_call(struct client *c, enum message_kind kind, const void *body, int timeout_ms, struct arena *a,
                  struct message *ret, struct err *ret_err)
 {

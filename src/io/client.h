@@ -35,4 +35,10 @@ bool client_send(struct client *c, enum message_kind kind, const void *body, uin
 bool client_receive(struct client *c, int timeout_ms, struct arena *a, struct message *ret,
                     struct err *ret_err);
 
+/* For commands with a loop of their own: the socket, to wait for input on it … */
+int client_fd(const struct client *c);
+/* … and what has come, without waiting. LOST: the connection is of no more use; ret_err says why. */
+enum client_got { CLIENT_NOTHING, CLIENT_MESSAGE, CLIENT_LOST };
+enum client_got client_take(struct client *c, struct arena *a, struct message *ret, struct err *ret_err);
+
 #endif

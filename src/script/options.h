@@ -38,6 +38,22 @@ enum option_source { FROM_DEFAULT, FROM_COMPONENT, FROM_DIRECTIVE, FROM_ENVIRONM
 #define OPTION_MAX     256 /* rows in the table, at most */
 #define COMPONENTS_MAX 128 /* components of a heterogeneous job */
 
+/* What srun and salloc need beside the job: how a step is launched. */
+struct launch_options {
+    bool label, unbuffered, pty, exact, overlap, multi_prog, preserve_env, disable_status, quit_on_interrupt, interactive, no_rendezvous;
+    enum tristate kill_on_bad_exit;
+    bool wait_given;
+    int64_t wait_us;        /* --wait; 0 = for ever */
+    int32_t relative_plus1; /* --relative, plus 1 */
+    uint64_t job_id;        /* --jobid; 0 = not given */
+    const char *het_group;
+    const char *mpi;
+    const char *bcast; /* "" = given without a path */
+    const char *prolog, *epilog, *task_prolog, *task_epilog;
+    bool bell, no_bell, no_shell; /* salloc */
+    int kill_command;             /* salloc: signal; 0 = none */
+};
+
 /* What the commands themselves need, beside the job: filled by the same table. */
 struct submit_options {
     struct job_spec spec; /* het jobs: one struct submit_options a component */
@@ -52,6 +68,7 @@ struct submit_options {
     const char *uid, *gid;    /* --uid, --gid (root only) */
     const char *get_user_env; /* "" = given without value */
     const char *propagate;    /* --propagate as given; "" = ALL */
+    struct launch_options launch;
     const char *no_effect;    /* "--reboot (no power control)"; comma-separated */
     /* By index of the row: who set it, and the text that did ("" for a flag). */
     enum option_source source[OPTION_MAX];

@@ -1,62 +1,186 @@
-/* Options of salloc and srun alone. They start and steer job steps and interactive allocations, which batch
- * jobs do not need; the ones that a job's record holds are honoured, the others are refused. */
+/* Options of salloc and srun alone: they start and steer job steps and interactive allocations. */
 #include "script/option_values.h"
 
 #include "base/alloc.h"
+#include "model/limits.h"
+#include "model/signals.h"
 
-#define STEPS   "job steps are not launched yet; batch jobs are: sbatch"
-#define SESSION "interactive allocations are not made yet; batch jobs are: sbatch"
+#include <string.h>
 
-#define STEP_ROW(name_, letter_, arg_, env_, metavar_, doc_)                                                 \
+#define US_PER_S INT64_C(1000000)
+
+static SETTER(set_kill_on_bad_exit)
+{
+    int64_t yes = 1;
+    if (!text_empty(value) && !value_number(row, value, 0, 1, &yes, ret_err))
+        return false;
+    o->launch.kill_on_bad_exit = yes ? YES : NO;
+    return true;
+}
+
+static SETTER(set_kill_command)
+{
+    int signal;
+    o->launch.kill_command = 15;
+    if (text_empty(value))
+        return true;
+    if (!signal_parse(value, &signal))
+        return value_refuse(row, value, ret_err, "a signal's name or number is allowed");
+    o->launch.kill_command = signal;
+    return true;
+}
+
+static SETTER(set_relative)
+{
+    int64_t n;
+    if (!value_number(row, value, 0, LIMIT_NODES, &n, ret_err))
+        return false;
+    o->launch.relative_plus1 = (int32_t)n + 1;
+    return true;
+}
+
+static SETTER(set_wait)
+{
+    int64_t seconds;
+    if (!value_number(row, value, 0, 1 << 30, &seconds, ret_err))
+        return false;
+    o->launch.wait_us = seconds * US_PER_S;
+    o->launch.wait_given = true;
+    return true;
+}
+
+static SETTER(set_job_id)
+{
+    int64_t id;
+    if (!value_number(row, value, 1, INT64_MAX, &id, ret_err))
+        return false;
+    o->launch.job_id = (uint64_t)id;
+    return true;
+}
+
+/* none: programs find each other by themselves or by their own launcher. */
+static SETTER(set_mpi)
+{
+    if (!text_is(value, "none") && !text_is(value, "list"))
+        return value_refuse(row, value, ret_err,
+                            "none and list are allowed; programs of Open MPI and MPICH start with their own mpirun inside the job, which "
+                            "launches through srun");
+    o->launch.mpi = value;
+    return set_text(o, row, value, env, a, ret_err);
+}
+
+static SETTER(set_bcast)
+{
+    o->launch.bcast = text_empty(value) ? "" : arena_strdup(a, value);
+    return true;
+}
+
+static SETTER(set_pty)
+{
+    if (!text_empty(value))
+        return value_refuse(row, value, ret_err, "no terminal of one's own choice is used; --pty without a value is");
+    o->launch.pty = true;
+    return true;
+}
+
+#define NODE_SIDE "the controller tells each node of the step itself"
+
+/* A row of srun's that sets a member of launch. */
+#define STEP_FLAG(name_, letter_, env_, doc_, member)                                                        \
+    {                                                                                                        \
+        .name = name_, .letter = letter_, .arg = ARG_NONE, .commands = CMD_SRUN, .env = {NULL, NULL, env_},  \
+        .doc = doc_, .set = set_flag, .at = AT(launch.member)                                                \
+    }
+#define STEP_VALUE(name_, letter_, arg_, env_, metavar_, doc_, setter, member)                               \
+    {                                                                                                        \
+        .name = name_, .letter = letter_, .arg = arg_, .commands = CMD_SRUN, .env = {NULL, NULL, env_},      \
+        .metavar = metavar_, .doc = doc_, .set = setter, .at = AT(launch.member)                             \
+    }
+#define STEP_NOTHING(name_, letter_, arg_, env_, metavar_, doc_, why_)                                       \
+    {                                                                                                        \
+        .name = name_, .letter = letter_, .arg = arg_, .commands = CMD_SRUN, .support = SUPPORT_NO_EFFECT,   \
+        .env = {NULL, NULL, env_}, .metavar = metavar_, .doc = doc_, .why = why_, .set = set_nothing         \
+    }
+#define STEP_REFUSED(name_, letter_, arg_, env_, metavar_, doc_, why_)                                       \
     {                                                                                                        \
         .name = name_, .letter = letter_, .arg = arg_, .commands = CMD_SRUN, .support = SUPPORT_REFUSED,     \
-        .env = {NULL, NULL, env_}, .metavar = metavar_, .doc = doc_, .why = STEPS                            \
-    }
-#define SALLOC_ROW(name_, letter_, arg_, env_, metavar_, doc_)                                               \
-    {                                                                                                        \
-        .name = name_, .letter = letter_, .arg = arg_, .commands = CMD_SALLOC, .support = SUPPORT_REFUSED,   \
-        .env = {NULL, env_, NULL}, .metavar = metavar_, .doc = doc_, .why = SESSION                          \
+        .env = {NULL, NULL, env_}, .metavar = metavar_, .doc = doc_, .why = why_                             \
     }
 
 const struct option_row options_steps[] = {
-    SALLOC_ROW("bell", 0, ARG_NONE, "SALLOC_BELL", NULL, "ring the bell when the allocation is there"),
-    SALLOC_ROW("no-bell", 0, ARG_NONE, "SALLOC_NO_BELL", NULL, "never ring it"),
-    SALLOC_ROW("kill-command", 'K', ARG_OPTIONAL, "SALLOC_KILL_CMD", "signal",
-               "end the command when the allocation ends"),
-    SALLOC_ROW("no-shell", 0, ARG_NONE, NULL, NULL, "allocate and return at once"),
-    STEP_ROW("bcast", 0, ARG_OPTIONAL, "SLURM_BCAST", "path", "copy the program to the nodes first"),
-    STEP_ROW("bcast-exclude", 0, ARG_REQUIRED, "SLURM_BCAST_EXCLUDE", "paths",
-             "shared libraries not to copy"),
-    STEP_ROW("compress", 0, ARG_OPTIONAL, "SLURM_COMPRESS", "type", "compress what --bcast copies"),
-    STEP_ROW("debugger-test", 0, ARG_NONE, NULL, NULL, "stop the tasks for a parallel debugger"),
-    STEP_ROW("disable-status", 'X', ARG_NONE, "SLURM_DISABLE_STATUS", NULL, "Ctrl-C ends the step at once"),
-    STEP_ROW("epilog", 0, ARG_REQUIRED, "SLURM_EPILOG", "program", "program here after the step"),
-    STEP_ROW("exact", 0, ARG_NONE, "SLURM_EXACT", NULL, "only the resources asked for"),
-    STEP_ROW("external-launcher", 0, ARG_OPTIONAL, NULL, "args", "step for the daemons of another launcher"),
-    STEP_ROW("het-group", 0, ARG_REQUIRED, NULL, "list", "components of a heterogeneous job to run on"),
-    STEP_ROW("interactive", 0, ARG_NONE, NULL, NULL, "the shell of salloc on a node"),
-    STEP_ROW("jobid", 0, ARG_REQUIRED, "SLURM_JOB_ID", "id", "run in this job's allocation"),
-    STEP_ROW("kill-on-bad-exit", 'K', ARG_OPTIONAL, "SLURM_KILL_BAD_EXIT", "0|1",
-             "end the step when a task fails"),
-    STEP_ROW("label", 'l', ARG_NONE, "SLURM_LABELIO", NULL, "put the task number before each line"),
-    STEP_ROW("mpi", 0, ARG_REQUIRED, "SLURM_MPI_TYPE", "type", "how MPI programs find each other"),
-    STEP_ROW("msg-timeout", 0, ARG_REQUIRED, NULL, "seconds", "how long to wait for the controller"),
-    STEP_ROW("multi-prog", 0, ARG_NONE, NULL, NULL, "another program for each task, from a file"),
-    STEP_ROW("no-allocate", 'Z', ARG_NONE, NULL, NULL, "run without an allocation"),
-    STEP_ROW("overlap", 0, ARG_NONE, "SLURM_OVERLAP", NULL, "share the resources of other steps"),
-    STEP_ROW("preserve-env", 'E', ARG_NONE, NULL, NULL, "keep SLURM_NNODES and SLURM_NTASKS as they are"),
-    STEP_ROW("prolog", 0, ARG_REQUIRED, "SLURM_PROLOG", "program", "program here before the step"),
-    STEP_ROW("pty", 0, ARG_OPTIONAL, NULL, "file", "task 0 in a terminal"),
-    STEP_ROW("quit-on-interrupt", 0, ARG_NONE, NULL, NULL, "one Ctrl-C ends the step"),
-    STEP_ROW("relative", 'r', ARG_REQUIRED, NULL, "n", "from the n-th node of the allocation"),
-    STEP_ROW("send-libs", 0, ARG_OPTIONAL, "SLURM_SEND_LIBS", "yes|no", "copy shared libraries with --bcast"),
-    STEP_ROW("slurmd-debug", 0, ARG_REQUIRED, "SLURMD_DEBUG", "level", "messages of the node daemon"),
-    STEP_ROW("task-epilog", 0, ARG_REQUIRED, "SLURM_TASK_EPILOG", "program", "program after each task"),
-    STEP_ROW("task-prolog", 0, ARG_REQUIRED, "SLURM_TASK_PROLOG", "program", "program before each task"),
-    STEP_ROW("threads", 'T', ARG_REQUIRED, "SLURM_THREADS", "n", "threads of srun for the launch"),
-    STEP_ROW("treewidth", 0, ARG_REQUIRED, "SLURM_TREE_WIDTH", "n", "fan-out of the launch"),
-    STEP_ROW("unbuffered", 'u', ARG_NONE, "SLURM_UNBUFFEREDIO", NULL, "pass on output as it comes"),
-    STEP_ROW("wait", 'W', ARG_REQUIRED, "SLURM_WAIT", "seconds",
-             "how long to wait for the other tasks after the first ended"),
+    {.name = "bell",
+     .arg = ARG_NONE,
+     .commands = CMD_SALLOC,
+     .env = {NULL, "SALLOC_BELL"},
+     .doc = "ring the bell when the allocation is there",
+     .set = set_flag,
+     .at = AT(launch.bell),
+     .rival = "no-bell"},
+    {.name = "no-bell",
+     .arg = ARG_NONE,
+     .commands = CMD_SALLOC,
+     .env = {NULL, "SALLOC_NO_BELL"},
+     .doc = "never ring it",
+     .set = set_flag,
+     .at = AT(launch.no_bell),
+     .rival = "bell"},
+    {.name = "kill-command",
+     .letter = 'K',
+     .arg = ARG_OPTIONAL,
+     .commands = CMD_SALLOC,
+     .env = {NULL, "SALLOC_KILL_CMD"},
+     .metavar = "signal",
+     .doc = "end the command when the allocation ends",
+     .set = set_kill_command},
+    {.name = "no-shell",
+     .arg = ARG_NONE,
+     .commands = CMD_SALLOC,
+     .doc = "allocate and return at once",
+     .set = set_flag,
+     .at = AT(launch.no_shell)},
+    STEP_VALUE("bcast", 0, ARG_OPTIONAL, "SLURM_BCAST", "path", "copy the program to the nodes first", set_bcast, bcast),
+    STEP_NOTHING("bcast-exclude", 0, ARG_REQUIRED, "SLURM_BCAST_EXCLUDE", "paths", "shared libraries not to copy",
+                 "shared libraries are not copied; the nodes' own are used"),
+    STEP_NOTHING("compress", 0, ARG_OPTIONAL, "SLURM_COMPRESS", "type", "compress what --bcast copies",
+                 "files are copied as they are"),
+    STEP_REFUSED("debugger-test", 0, ARG_NONE, NULL, NULL, "stop the tasks for a parallel debugger",
+                 "no parallel debugger is attached; start one in the step: srun gdb -batch -ex run program"),
+    STEP_FLAG("disable-status", 'X', "SLURM_DISABLE_STATUS", "Ctrl-C ends the step at once", disable_status),
+    STEP_VALUE("epilog", 0, ARG_REQUIRED, "SLURM_EPILOG", "program", "program here after the step", set_text, epilog),
+    STEP_FLAG("exact", 0, "SLURM_EXACT", "only the CPUs asked for", exact),
+    STEP_NOTHING("external-launcher", 0, ARG_OPTIONAL, NULL, "args", "step for the daemons of another launcher",
+                 "a launcher's daemons are a step like any other"),
+    STEP_VALUE("het-group", 0, ARG_REQUIRED, NULL, "list", "components of a heterogeneous job to run on", set_text, het_group),
+    STEP_FLAG("interactive", 0, NULL, "the shell of salloc on a node", interactive),
+    STEP_VALUE("jobid", 0, ARG_REQUIRED, "SLURM_JOB_ID", "id", "run in this job's allocation", set_job_id, job_id),
+    STEP_VALUE("kill-on-bad-exit", 'K', ARG_OPTIONAL, "SLURM_KILL_BAD_EXIT", "0|1", "end the step when a task fails",
+               set_kill_on_bad_exit, kill_on_bad_exit),
+    STEP_FLAG("label", 'l', "SLURM_LABELIO", "put the task number before each line", label),
+    STEP_VALUE("mpi", 0, ARG_REQUIRED, "SLURM_MPI_TYPE", "type", "how MPI programs find each other: none; list shows the types",
+               set_mpi, mpi),
+    STEP_NOTHING("msg-timeout", 0, ARG_REQUIRED, NULL, "seconds", "how long to wait for the controller",
+                 "the controller is waited for, whatever happens to it, as long as srun runs"),
+    STEP_FLAG("multi-prog", 0, NULL, "another program for each task, from a file", multi_prog),
+    STEP_REFUSED("no-allocate", 'Z', ARG_NONE, NULL, NULL, "run without an allocation",
+                 "every step belongs to a job; without one srun makes it"),
+    STEP_FLAG("overlap", 0, "SLURM_OVERLAP", "share the resources of other steps", overlap),
+    STEP_FLAG("preserve-env", 'E', NULL, "keep SLURM_NNODES and SLURM_NTASKS as they are", preserve_env),
+    STEP_VALUE("prolog", 0, ARG_REQUIRED, "SLURM_PROLOG", "program", "program here before the step", set_text, prolog),
+    STEP_VALUE("pty", 0, ARG_OPTIONAL, NULL, NULL, "task 0 in a terminal", set_pty, pty),
+    STEP_FLAG("quit-on-interrupt", 0, NULL, "one Ctrl-C ends the step", quit_on_interrupt),
+    STEP_VALUE("relative", 'r', ARG_REQUIRED, NULL, "n", "from the n-th node of the allocation", set_relative, relative_plus1),
+    STEP_FLAG("no-rendezvous", 0, "SLURM_NO_RENDEZVOUS", "no MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE … for the tasks",
+              no_rendezvous),
+    STEP_NOTHING("send-libs", 0, ARG_OPTIONAL, "SLURM_SEND_LIBS", "yes|no", "copy shared libraries with --bcast",
+                 "shared libraries are not copied; the nodes' own are used"),
+    STEP_NOTHING("slurmd-debug", 0, ARG_REQUIRED, "SLURMD_DEBUG", "level", "messages of the node daemon",
+                 "the node daemon's log is in its state directory: remuda status shows where"),
+    STEP_VALUE("task-epilog", 0, ARG_REQUIRED, "SLURM_TASK_EPILOG", "program", "program after each task", set_text, task_epilog),
+    STEP_VALUE("task-prolog", 0, ARG_REQUIRED, "SLURM_TASK_PROLOG", "program", "program before each task", set_text, task_prolog),
+    STEP_NOTHING("threads", 'T', ARG_REQUIRED, "SLURM_THREADS", "n", "threads of srun for the launch", NODE_SIDE),
+    STEP_NOTHING("treewidth", 0, ARG_REQUIRED, "SLURM_TREE_WIDTH", "n", "fan-out of the launch", NODE_SIDE),
+    STEP_FLAG("unbuffered", 'u', "SLURM_UNBUFFEREDIO", "pass on output as it comes", unbuffered),
+    STEP_VALUE("wait", 'W', ARG_REQUIRED, "SLURM_WAIT", "seconds",
+               "how long to wait for the other tasks after the first ended; 0 = for ever", set_wait, wait_us),
 };
 const size_t options_steps_n = ARRAY_LEN(options_steps);

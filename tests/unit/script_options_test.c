@@ -219,7 +219,7 @@ static void refused_ones_give_the_reason(void **state)
     refused(w, "--container-image=x", "pyxis");
     refused(w, "--container=x", "OCI");
     refused(w, "--x11", "X11");
-    assert_false(options_of(w, CMD_SRUN, "--pty"));
+    assert_false(options_of(w, CMD_SRUN, "-Z"));
     assert_int_equal(w->err.code, ERR_UNSUPPORTED);
     refused(w, "--pty", "unrecognized option");
 }

@@ -1,0 +1,297 @@
+/* salloc: an allocation, and in it a shell or a command on this machine; when that ends the allocation is given back. */
+#include "base/alloc.h"
+#include "cli/allocation.h"
+#include "cli/cluster_dir.h"
+#include "cli/command_signals.h"
+#include "cli/commands.h"
+#include "cli/program.h"
+#include "cli/submit_check.h"
+#include "cli/submit_command.h"
+#include "cli/submit_host.h"
+#include "io/users.h"
+#include "model/job_env.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NAME "salloc"
+
+struct session {
+    struct submit_command line;
+    struct allocation al;
+    pid_t child;
+    int wait_status;
+    bool ended, said_over;
+};
+
+static void say(const struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(const struct session *s, const char *format, ...)
+{
+    va_list args;
+    if (s->al.quiet)
+        return;
+    fputs(NAME ": ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+/* ---- the environment of the command ---- */
+
+static void env_of_component(const struct session *s, size_t i, const char *cluster)
+{
+    const struct job *j = &s->al.job[i];
+    struct alloc alloc = {0};
+    struct str out = STR_INIT, name = STR_INIT;
+    if (j->alloc)
+        alloc_parse(j->alloc, s->line.a, &alloc, NULL);
+    struct job_env e = {.job = j,
+                        .alloc = &alloc,
+                        .node = alloc.n ? alloc.node[0].node : "",
+                        .cluster_name = cluster,
+                        .state_dir = s->al.state_dir};
+    job_env_allocation(&e, &out);
+    for (const char *at = out.data, *end = at + out.len; at < end; at += strlen(at) + 1) {
+        const char *equals = strchr(at, '=');
+        str_clear(&name);
+        str_addn(&name, at, (size_t)(equals - at));
+        if (i == 0)
+            setenv(str_text(&name), equals + 1, 1);
+        if (s->al.njobs > 1) {
+            str_addf(&name, "_HET_GROUP_%zu", i);
+            setenv(str_text(&name), equals + 1, 1);
+        }
+    }
+    str_done(&out);
+    str_done(&name);
+}
+
+static void env_set(const struct session *s)
+{
+    struct config conf;
+    struct err e = {0};
+    bool known = cluster_conf_read(s->al.state_dir, &conf, &e);
+    for (size_t i = 0; i < s->al.njobs; i++)
+        env_of_component(s, i, known ? conf.settings.cluster_name : NULL);
+    if (s->al.njobs > 1)
+        setenv("SLURM_HET_SIZE", arena_printf(s->line.a, "%zu", s->al.njobs), 1);
+    setenv("SLURM_SUBMIT_DIR", s->line.cwd, 1);
+    setenv("SLURM_SUBMIT_HOST", submit_hostname(s->line.a), 1);
+    if (known)
+        config_done(&conf);
+}
+
+/* ---- the command ---- */
+
+static const char *shell_of_user(void)
+{
+    const struct passwd *p = getpwuid(getuid());
+    const char *shell = getenv("SHELL");
+    return shell && *shell ? shell : p && p->pw_shell && *p->pw_shell ? p->pw_shell : "/bin/sh";
+}
+
+static _Noreturn void command_exec(const struct session *s)
+{
+    const char *shell = shell_of_user();
+    char *const own[] = {(char *)shell, NULL};
+    char *const *argv = s->line.rest_at < s->line.argc ? s->line.argv + s->line.rest_at : own;
+    const char *dir = s->line.comp[0].spec.work_dir;
+    command_signals_restore();
+    if (dir && chdir(dir) != 0)
+        program_error(NAME, "couldn't chdir to `%s': %s: going on in %s", dir, strerror(errno), s->line.cwd);
+    execvp(argv[0], argv);
+    program_error(NAME, "Unable to exec command \"%s\": %s", argv[0], strerror(errno));
+    _exit(errno == ENOENT ? 127 : 126);
+}
+
+static void child_look(struct session *s)
+{
+    int status;
+    if (waitpid(s->child, &status, WNOHANG | WUNTRACED) != s->child)
+        return;
+    if (WIFSTOPPED(status)) {
+        raise(SIGSTOP);
+        kill(s->child, SIGCONT);
+        return;
+    }
+    s->ended = true;
+    s->wait_status = status;
+}
+
+static void signal_take(struct session *s, int signo)
+{
+    switch (signo) {
+    case SIGCHLD:
+        child_look(s);
+        break;
+    case SIGTERM:
+    case SIGHUP:
+        kill(s->child, signo);
+        break;
+    case SIGUSR1:
+    case SIGUSR2:
+        kill(s->child, signo);
+        break;
+    default:
+        break; /* keys of the terminal reach the command itself */
+    }
+}
+
+static void over_check(struct session *s)
+{
+    int signo = s->line.comp[0].launch.kill_command;
+    if (!s->al.over || s->said_over)
+        return;
+    s->said_over = true;
+    say(s, "Job allocation %llu has been revoked.", (unsigned long long)s->al.job_id);
+    if (signo && s->child > 0 && !s->ended)
+        kill(s->child, signo);
+}
+
+static void controller_read(struct session *s)
+{
+    struct message m;
+    struct err e = {0};
+    enum client_got got = CLIENT_NOTHING;
+    while (s->al.client && (got = client_take(s->al.client, s->line.a, &m, &e)) == CLIENT_MESSAGE)
+        allocation_take(&s->al, &m);
+    if (got == CLIENT_LOST)
+        allocation_lost(&s->al);
+}
+
+static void command_wait(struct session *s)
+{
+    bool again;
+    while (!s->ended) {
+        allocation_connected(&s->al, &again);
+        struct pollfd v[2] = {{.fd = s->al.signal_fd, .events = POLLIN},
+                              {.fd = s->al.client ? client_fd(s->al.client) : -1, .events = POLLIN}};
+        poll(v, 2, s->al.client ? -1 : 500);
+        for (int signo; (signo = command_signal_next(s->al.signal_fd)) != 0;)
+            signal_take(s, signo);
+        if (v[1].revents)
+            controller_read(s);
+        over_check(s);
+    }
+}
+
+static int command_run(struct session *s)
+{
+    env_set(s);
+    fflush(NULL);
+    s->child = fork();
+    if (s->child == 0)
+        command_exec(s);
+    if (s->child < 0) {
+        program_error(NAME, "cannot start the command: %s", strerror(errno));
+        return submit_exit_error();
+    }
+    command_wait(s);
+    return WIFSIGNALED(s->wait_status) ? 128 + WTERMSIG(s->wait_status) : WEXITSTATUS(s->wait_status);
+}
+
+/* ---- the whole ---- */
+
+static void granted(const struct session *s)
+{
+    const struct submit_options *o = &s->line.comp[0];
+    say(s, "Granted job allocation %llu", (unsigned long long)s->al.job_id);
+    for (size_t i = 0; i < s->al.njobs; i++)
+        say(s, "Nodes %s are ready for job", s->al.job[i].nodes ? s->al.job[i].nodes : "");
+    if (o->launch.bell && isatty(STDOUT_FILENO))
+        fputc('\a', stdout);
+    fflush(stdout);
+}
+
+static int allocated(struct session *s)
+{
+    const struct submit_options *o = &s->line.comp[0];
+    granted(s);
+    if (o->launch.no_shell) {
+        s->al.ours = false;
+        allocation_finish(&s->al, 0);
+        return 0;
+    }
+    int status = command_run(s);
+    if (!s->al.over)
+        say(s, "Relinquishing job allocation %llu", (unsigned long long)s->al.job_id);
+    allocation_finish(&s->al, status > 128 ? status - 128 : status_of_code(status));
+    return status;
+}
+
+static bool specs_make(struct session *s, struct job_spec *specs, struct err *e)
+{
+    char *const *command = s->line.argv + (s->line.rest_at < s->line.argc ? s->line.rest_at : s->line.argc);
+    for (size_t i = 0; i < s->line.ncomp; i++) {
+        struct submit_options *o = &s->line.comp[i];
+        bool chdir_asked = o->spec.work_dir != NULL;
+        submit_spec_complete(&s->line, o);
+        if (!o->spec.name)
+            o->spec.name =
+                *command ? (strrchr(*command, '/') ? strrchr(*command, '/') + 1 : *command) : "interactive";
+        if (*command)
+            o->spec.command = submit_joined(s->line.a, *command, command + 1);
+        specs[i] = o->spec;
+        specs[i].attached = !s->line.comp[0].launch.no_shell;
+        if (!chdir_asked)
+            o->spec.work_dir = NULL;
+        if (!submit_spec_check(&specs[i], e))
+            return false;
+    }
+    return true;
+}
+
+static int session_run(struct session *s)
+{
+    struct err e = {0};
+    int status;
+    s->line.cwd = submit_cwd(s->line.a, &e);
+    if (!s->line.cwd || !submit_components(&s->line, &e))
+        return submit_fail(&s->line, &e);
+    const struct submit_options *o = &s->line.comp[0];
+    if (o->launch.no_shell && !o->spec.name && s->line.rest_at >= s->line.argc)
+        s->line.comp[0].spec.name = "no-shell";
+    s->line.state_dir = s->al.state_dir = state_dir_find(NULL, s->line.a);
+    s->al.quiet = o->quiet;
+    if (o->verbose)
+        submit_verbose_print(&s->line);
+    struct job_spec *specs = arena_alloc(s->line.a, s->line.ncomp * sizeof *specs);
+    if (!specs_make(s, specs, &e) || !submit_cluster_check(&s->line, &e) ||
+        !submit_become(o->uid, o->gid, &e))
+        return submit_fail(&s->line, &e);
+    s->al.signal_fd = command_signals_open();
+    struct msg_submit m = {.specs = {specs, s->line.ncomp}, .attach = true};
+    int64_t timeout = o->immediate ? (o->immediate_us ? o->immediate_us : USEC_PER_SEC) : 0;
+    if (!allocation_make(&s->al, &s->line, &m, timeout, &status)) {
+        allocation_finish(&s->al, 0);
+        return status;
+    }
+    return allocated(s);
+}
+
+int cmd_salloc(int argc, char **argv)
+{
+    struct err e = {0};
+    struct arena *a = arena_new();
+    struct session s = {.al = {.name = NAME, .a = a, .signal_fd = -1}};
+    struct submit_options *first = arena_alloc(a, sizeof *first);
+    int status = 0;
+    submit_command_init(&s.line, NAME, CMD_SALLOC, argc, argv, a);
+    if (!submit_split(&s.line, first, &e)) {
+        status = submit_fail(&s.line, &e);
+        fprintf(stderr, "Try \"" NAME " --help\" for more information\n");
+    } else if (!submit_information(&s.line, first)) {
+        status = session_run(&s);
+    }
+    submit_command_done(&s.line);
+    arena_free(a);
+    return status;
+}

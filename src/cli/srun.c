@@ -1,0 +1,534 @@
+/* srun: tasks in an allocation. Inside a job (or with --jobid) it makes a step of it; outside it first asks for a job of its own. */
+#include "base/alloc.h"
+#include "base/idset.h"
+#include "cli/allocation.h"
+#include "cli/cluster_dir.h"
+#include "cli/command_signals.h"
+#include "cli/commands.h"
+#include "cli/program.h"
+#include "cli/step_run.h"
+#include "cli/step_terminal.h"
+#include "cli/submit_check.h"
+#include "cli/submit_command.h"
+#include "cli/submit_env.h"
+#include "cli/submit_host.h"
+#include "cli/submit_script.h"
+#include "model/limits.h"
+#include "model/pattern.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NAME             "srun"
+#define IMMEDIATE_US     INT64_C(1000000) /* -I without a number */
+#define MULTI_PROG_BYTES (1u << 20)
+
+extern char **environ;
+
+struct stream_way {
+    int fd;
+    int32_t task;          /* -1 = all */
+    const char *node_file; /* NULL = the stream */
+    const char *late_file; /* of srun's own, whose name holds the job's id: opened when that is known */
+};
+
+struct launch {
+    struct submit_command line;
+    struct allocation al;
+    struct str env;
+    struct step_ask *step;
+    struct step_run_ask run;
+    struct stream_way in, out, err;
+    const char *prolog, *epilog;
+};
+
+/* ---- what each task runs ---- */
+
+static struct blob words_blob(const struct launch *l, int from, int to)
+{
+    struct str out = STR_INIT;
+    for (int i = from; i < to; i++)
+        str_addn(&out, l->line.argv[i], strlen(l->line.argv[i]) + 1);
+    struct blob b = {out.len ? arena_dup(l->line.a, out.data, out.len) : NULL, out.len};
+    str_done(&out);
+    return b;
+}
+
+/* A component without a program runs the next one's. */
+static bool program_words(const struct launch *l, size_t i, int *ret_from, int *ret_to)
+{
+    for (; i < l->line.nwords; i++) {
+        *ret_from = l->line.words[i].to;
+        *ret_to = l->line.words[i].end;
+        if (*ret_from < *ret_to)
+            return true;
+    }
+    return false;
+}
+
+static bool multi_prog_read(struct launch *l, const char *path, struct blob *ret, struct err *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const char *text = fd >= 0 ? submit_read_fd(fd, MULTI_PROG_BYTES, l->line.a, &ret->len, e) : NULL;
+    int why = errno;
+    if (fd >= 0)
+        close(fd);
+    ret->data = text;
+    return text ||
+           err_set(e, ERR_NOT_FOUND, "Unable to read the file of --multi-prog %s: %s", path, strerror(why));
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static bool program_take(struct launch *l, size_t i, struct step_ask *s, struct err *e)
+{
+    struct submit_options *o = &l->line.comp[i];
+    int from, to;
+    if (!program_words(l, i, &from, &to))
+        return err_set(e, ERR_INVALID, "No command given to execute.");
+    if (!o->spec.name)
+        o->spec.name = base_name(l->line.argv[from]);
+    o->spec.command = arena_strdup(l->line.a, l->line.argv[from]);
+    if (o->launch.multi_prog)
+        return multi_prog_read(l, l->line.argv[from], &s->tasks.multi_prog, e);
+    s->tasks.args = words_blob(l, from, to);
+    return true;
+}
+
+/* ---- streams ---- */
+
+/* all, none, a task's number, a file of srun's own, or (with fields that differ by task or node) files on the nodes. */
+static bool is_node_side(const char *path)
+{
+    for (const char *p = path; (p = strchr(p, '%')); p++) {
+        p += 1 + strspn(p + 1, "0123456789");
+        if (*p && strchr("tnNs", *p))
+            return true;
+        if (!*p)
+            break;
+    }
+    return false;
+}
+
+static bool file_open(struct launch *l, const char *path, int flags, int *ret, struct err *e)
+{
+    const char *full =
+        path[0] == '/' ? path : arena_printf(l->line.a, "%s/%s", l->line.comp[0].spec.work_dir, path);
+    *ret = open(full, flags | O_CLOEXEC, 0666);
+    return *ret >= 0 || err_set(e, ERR_NOT_FOUND, "Could not open %s file: %s: %s",
+                                flags & O_CREAT ? "stdout" : "stdin", path, strerror(errno));
+}
+
+static bool way_choose(struct launch *l, const char *asked, int standard, int flags, struct stream_way *ret,
+                       struct err *e)
+{
+    int64_t number;
+    *ret = (struct stream_way){.fd = standard, .task = -1};
+    if (text_empty(asked) || text_is(asked, "all"))
+        return true;
+    if (text_is(asked, "none") || text_is(asked, "/dev/null")) {
+        ret->fd = -1;
+        return true;
+    }
+    if (text_to_i64(asked, 0, LIMIT_TASKS, &number)) {
+        ret->task = (int32_t)number;
+        return true;
+    }
+    if (strchr(asked, '%')) {
+        ret->fd = -1;
+        *(is_node_side(asked) ? &ret->node_file : &ret->late_file) = asked;
+        return true;
+    }
+    return file_open(l, asked, flags, &ret->fd, e);
+}
+
+static int output_flags(const struct launch *l)
+{
+    return O_WRONLY | O_CREAT | (l->line.comp[0].spec.open_mode == OPEN_APPEND ? O_APPEND : O_TRUNC);
+}
+
+static bool streams_choose(struct launch *l, struct stream_way *in, struct stream_way *out,
+                           struct stream_way *err, struct err *e)
+{
+    const struct submit_options *o = &l->line.comp[0];
+    int flags = output_flags(l);
+    if (!way_choose(l, o->spec.std_in, STDIN_FILENO, O_RDONLY, in, e) ||
+        !way_choose(l, o->spec.std_out, STDOUT_FILENO, flags, out, e))
+        return false;
+    bool together = text_empty(o->spec.std_err) && !text_empty(o->spec.std_out);
+    if (together) {
+        *err = *out;
+        err->node_file = NULL; /* with the output, says the node */
+        return true;
+    }
+    return way_choose(l, o->spec.std_err, STDERR_FILENO, flags, err, e);
+}
+
+static bool streams_take(struct launch *l, struct err *e)
+{
+    const struct submit_options *o = &l->line.comp[0];
+    if (!streams_choose(l, &l->in, &l->out, &l->err, e))
+        return false;
+    if (o->launch.pty)
+        l->in.task = l->out.task = 0;
+    l->run.in_fd = l->in.fd;
+    l->run.in_task = l->in.task;
+    l->run.out_fd = l->out.fd;
+    l->run.out_task = l->out.task;
+    l->run.err_fd = l->err.fd;
+    l->run.err_task = l->err.task;
+    for (size_t i = 0; i < l->run.nsteps; i++) {
+        struct msg_stream_tasks *t = &l->step[i].tasks;
+        t->std_in = l->in.node_file;
+        t->std_out = l->out.node_file;
+        t->std_err = l->err.node_file;
+        t->append = o->spec.open_mode == OPEN_APPEND;
+        t->stdin_task_plus1 = l->in.fd < 0 && !l->in.node_file && !l->in.late_file ? -1 : l->in.task + 1;
+        t->label = o->launch.label && l->out.node_file;
+    }
+    return true;
+}
+
+/* ---- the steps ---- */
+
+static bool env_take(struct launch *l, struct err *e)
+{
+    const struct submit_options *o = &l->line.comp[0];
+    const char *extra[] = {
+        arena_printf(l->line.a, "SLURM_SUBMIT_DIR=%s", l->line.cwd),
+        arena_printf(l->line.a, "SLURM_SUBMIT_HOST=%s", o->spec.alloc_host),
+        arena_printf(l->line.a, "SLURM_UMASK=%04o", (unsigned)o->spec.umask_plus1 - 1),
+        "SLURM_PRIO_PROCESS=0",
+        NULL,
+    };
+    struct env_ask ask = {.environ = environ,
+                          .export_env = o->spec.export_env,
+                          .keep_job = o->launch.job_id != 0,
+                          .extra = extra};
+    return submit_env_capture(&ask, &l->env, e);
+}
+
+static void step_take(struct launch *l, size_t i)
+{
+    struct submit_options *o = &l->line.comp[i];
+    struct step_ask *s = &l->step[i];
+    struct msg_stream_tasks *t = &s->tasks;
+    s->create.exact = o->launch.exact;
+    s->create.overlap = o->launch.overlap;
+    s->create.pty = o->launch.pty;
+    s->create.interactive = o->launch.interactive;
+    s->create.no_rendezvous = o->launch.no_rendezvous;
+    s->create.no_kill = o->spec.no_kill;
+    s->create.relative_plus1 = o->launch.relative_plus1;
+    t->env = (struct blob){l->env.data, l->env.len};
+    t->work_dir = o->spec.work_dir;
+    t->task_prolog = o->launch.task_prolog;
+    t->task_epilog = o->launch.task_epilog;
+    t->umask_plus1 = o->spec.umask_plus1;
+    t->rlimits = o->spec.rlimits;
+    if (o->launch.pty) {
+        terminal_size(&t->rows, &t->columns);
+        t->term = getenv("TERM");
+    }
+}
+
+static bool arbitrary_take(struct launch *l, size_t i, struct err *e)
+{
+    const struct job_request *r = &l->line.comp[i].spec.req;
+    const char *file = getenv("SLURM_HOSTFILE");
+    size_t len;
+    if (!r->distribution || !text_starts(r->distribution, "arbitrary"))
+        return true;
+    if (text_empty(file)) {
+        l->step[i].create.task_nodes = r->nodelist;
+        return r->nodelist ||
+               err_set(
+                   e, ERR_INVALID,
+                   "--distribution=arbitrary needs --nodelist or SLURM_HOSTFILE with a node for each task");
+    }
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    const char *text = fd >= 0 ? submit_read_fd(fd, LIMIT_TEXT_BYTES, l->line.a, &len, e) : NULL;
+    if (fd >= 0)
+        close(fd);
+    if (!text)
+        return err_set(e, ERR_NOT_FOUND, "Unable to read SLURM_HOSTFILE %s", file);
+    struct str list = STR_INIT;
+    for (const char *at = text; *at;) {
+        at += strspn(at, " \t\r\n,");
+        size_t word = strcspn(at, " \t\r\n,");
+        if (word)
+            str_addf(&list, "%s%.*s", list.len ? "," : "", (int)word, at);
+        at += word;
+    }
+    l->step[i].create.task_nodes = arena_strdup(l->line.a, str_text(&list));
+    str_done(&list);
+    return true;
+}
+
+static bool steps_take(struct launch *l, struct err *e)
+{
+    struct job_spec *specs = arena_alloc(l->line.a, l->run.nsteps * sizeof *specs);
+    for (size_t i = 0; i < l->run.nsteps; i++) {
+        if (!program_take(l, i, &l->step[i], e) || !arbitrary_take(l, i, e))
+            return false;
+        step_take(l, i);
+        specs[i] = l->line.comp[i].spec;
+        l->step[i].create.spec.v = &specs[i];
+        l->step[i].create.spec.n = 1;
+        if (!submit_spec_check(&specs[i], e))
+            return false;
+    }
+    return true;
+}
+
+static void run_take(struct launch *l)
+{
+    const struct submit_options *o = &l->line.comp[0];
+    struct step_run_ask *r = &l->run;
+    r->step = l->step;
+    r->label = o->launch.label;
+    r->unbuffered = o->launch.unbuffered;
+    r->pty = o->launch.pty;
+    r->quiet = o->quiet;
+    r->disable_status = o->launch.disable_status;
+    r->quit_on_interrupt = o->launch.quit_on_interrupt;
+    r->kill_on_bad_exit = o->launch.kill_on_bad_exit == YES;
+    r->no_kill = o->spec.no_kill;
+    r->wait_us = o->launch.wait_us;
+    r->ports = getenv("SLURM_SRUN_PORT_RANGE");
+    l->prolog = o->launch.prolog;
+    l->epilog = o->launch.epilog;
+}
+
+/* ---- programs here, before and after ---- */
+
+static void program_run(const struct launch *l, const char *program)
+{
+    int status;
+    if (text_empty(program) || text_is(program, "none"))
+        return;
+    pid_t pid = fork();
+    if (pid == 0) {
+        command_signals_restore();
+        execlp(program, program, (char *)NULL);
+        _exit(127);
+    }
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (pid > 0 && status != 0)
+        program_error(NAME, "%s ended with status %d", program,
+                      WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    (void)l;
+}
+
+static void late_open(struct launch *l, const struct stream_way *way, int flags, const struct step *step,
+                      int *ret_fd)
+{
+    struct str path = STR_INIT;
+    struct err e = {0};
+    const struct submit_options *o = &l->line.comp[0];
+    if (!way->late_file)
+        return;
+    struct pattern_env env = {.job_id = step->job_id,
+                              .array_task_id = NO_TASK,
+                              .step_id = step->step_id,
+                              .job_name = o->spec.name,
+                              .user = getenv("USER")};
+    pattern_expand(way->late_file, &env, &path);
+    if (!file_open(l, str_text(&path), flags, ret_fd, &e))
+        program_error(NAME, "%s", e.text);
+    str_done(&path);
+}
+
+static void step_created(void *ctx, const struct step *step)
+{
+    struct launch *l = ctx;
+    late_open(l, &l->in, O_RDONLY, step, &l->run.in_fd);
+    late_open(l, &l->out, output_flags(l), step, &l->run.out_fd);
+    if (l->err.late_file && text_is(l->err.late_file, l->out.late_file))
+        l->run.err_fd = l->run.out_fd;
+    else
+        late_open(l, &l->err, output_flags(l), step, &l->run.err_fd);
+    char id[32];
+    snprintf(id, sizeof id, "%lld", (long long)step->step_id);
+    setenv("SLURM_STEP_ID", id, 1);
+    setenv("SLURM_STEPID", id, 1);
+    program_run(l, l->prolog);
+    if (l->run.pty)
+        terminal_raw();
+}
+
+/* ---- the job ---- */
+
+static void jobs_bind(struct launch *l)
+{
+    for (size_t i = 0; i < l->run.nsteps; i++)
+        l->step[i].create.job_id = l->al.job[i < l->al.njobs ? i : l->al.njobs - 1].id;
+}
+
+/* --het-group=0,2-3: these components, each with the program; without it the first (":" components: one after another). */
+static bool groups_bind(struct launch *l, struct err *e)
+{
+    const char *asked = l->line.comp[0].launch.het_group;
+    struct idset set = IDSET_INIT;
+    uint32_t id;
+    size_t k = 0;
+    if (text_empty(asked)) {
+        if (l->run.nsteps > l->al.njobs)
+            return err_set(e, ERR_INVALID, "the job has %zu component%s; %zu were given", l->al.njobs,
+                           l->al.njobs == 1 ? "" : "s", l->run.nsteps);
+        jobs_bind(l);
+        return true;
+    }
+    if (!idset_parse(&set, asked, COMPONENTS_MAX - 1, e))
+        return err_prefix(e, "--het-group");
+    struct step_ask *first = l->step;
+    l->step = arena_alloc(l->line.a, set.count * sizeof *l->step);
+    for (bool more = idset_first(&set, &id); more; more = idset_next(&set, id, &id), k++) {
+        if (id >= l->al.njobs) {
+            idset_done(&set);
+            return err_set(e, ERR_INVALID, "--het-group=%s: the job's components are 0 to %zu", asked,
+                           l->al.njobs - 1);
+        }
+        l->step[k] = first[k < l->run.nsteps ? k : 0];
+        l->step[k].create.job_id = l->al.job[id].id;
+    }
+    l->run.nsteps = k;
+    l->run.step = l->step;
+    idset_done(&set);
+    return true;
+}
+
+static int test_only(struct launch *l, const struct msg_submit *m)
+{
+    struct message answer;
+    struct err e = {0};
+    struct client *c = program_connect(NAME, l->al.state_dir);
+    int status = 0;
+    if (!c)
+        return submit_exit_error();
+    if (!client_call(c, MSG_SUBMIT, m, 0, l->line.a, &answer, &e)) {
+        status = submit_fail(&l->line, &e);
+    } else if (answer.kind == MSG_SUBMITTED) {
+        submit_test_print(&l->line, answer.body);
+    } else if (answer.kind == MSG_DONE) {
+        const struct msg_done *done = answer.body;
+        program_error(NAME, "allocation failure: %s", refusal_text((enum refusal)done->refusal));
+        if (!text_empty(done->detail))
+            program_error(NAME, "%s", done->detail);
+        status = submit_exit_error();
+    }
+    client_close(c);
+    return status;
+}
+
+static int in_new_job(struct launch *l)
+{
+    const struct submit_options *o = &l->line.comp[0];
+    struct job_spec *specs = arena_alloc(l->line.a, l->line.ncomp * sizeof *specs);
+    int status;
+    for (size_t i = 0; i < l->line.ncomp; i++) {
+        specs[i] = l->line.comp[i].spec;
+        specs[i].attached = true;
+        specs[i].std_in = specs[i].std_out = specs[i].std_err = NULL;
+    }
+    struct msg_submit m = {
+        .specs = {specs, l->line.ncomp}, .test_only = o->test_only, .attach = !o->test_only};
+    if (o->test_only)
+        return test_only(l, &m);
+    int64_t timeout = o->immediate ? (o->immediate_us ? o->immediate_us : IMMEDIATE_US) : 0;
+    if (!allocation_make(&l->al, &l->line, &m, timeout, &status)) {
+        allocation_finish(&l->al, status_of_code(status));
+        return status;
+    }
+    jobs_bind(l);
+    status = step_run(&l->al, &l->run);
+    allocation_finish(&l->al, status > 128 ? status - 128 : status_of_code(status));
+    return status;
+}
+
+static int in_job(struct launch *l)
+{
+    const struct submit_options *o = &l->line.comp[0];
+    struct err e = {0};
+    if (o->test_only) /* Slurm checks the line and starts nothing */
+        return 0;
+    l->al.client = program_connect(NAME, l->al.state_dir);
+    if (!l->al.client)
+        return submit_exit_error();
+    if (!allocation_find(&l->al, o->launch.job_id, &e) || !groups_bind(l, &e)) {
+        program_error(NAME, "Unable to confirm allocation for job %llu: %s",
+                      (unsigned long long)o->launch.job_id, e.text);
+        return submit_exit_error();
+    }
+    for (size_t i = 0; i < l->run.nsteps; i++)
+        l->step[i].create.immediate = o->immediate;
+    l->al.job_id = 0; /* not held by us */
+    int status = step_run(&l->al, &l->run);
+    allocation_finish(&l->al, 0);
+    return status;
+}
+
+static int launch_run(struct launch *l)
+{
+    struct err e = {0};
+    l->line.cwd = submit_cwd(l->line.a, &e);
+    if (!l->line.cwd || !submit_components(&l->line, &e))
+        return submit_fail(&l->line, &e);
+    struct submit_options *o = &l->line.comp[0];
+    l->line.state_dir = l->al.state_dir = state_dir_find(NULL, l->line.a);
+    l->al.quiet = o->quiet;
+    if (o->verbose)
+        submit_verbose_print(&l->line);
+    for (size_t i = 0; i < l->line.ncomp; i++)
+        submit_spec_complete(&l->line, &l->line.comp[i]);
+    l->run.nsteps = l->line.ncomp;
+    l->step = arena_alloc(l->line.a, l->run.nsteps * sizeof *l->step);
+    l->run.created = step_created;
+    l->run.ctx = l;
+    run_take(l);
+    if (!submit_cluster_check(&l->line, &e) || !env_take(l, &e) || !steps_take(l, &e) ||
+        !streams_take(l, &e) || !submit_become(o->uid, o->gid, &e))
+        return submit_fail(&l->line, &e);
+    l->al.signal_fd = command_signals_open();
+    int status = o->launch.job_id ? in_job(l) : in_new_job(l);
+    program_run(l, l->epilog);
+    return status;
+}
+
+static bool mpi_list(const struct submit_options *o)
+{
+    if (!text_is(o->launch.mpi, "list"))
+        return false;
+    puts("MPI plugin types are...\n\tnone");
+    return true;
+}
+
+int cmd_srun(int argc, char **argv)
+{
+    struct err e = {0};
+    struct arena *a = arena_new();
+    struct launch l = {.al = {.name = NAME, .a = a, .signal_fd = -1}};
+    struct submit_options *first = arena_alloc(a, sizeof *first);
+    int status = 0;
+    submit_command_init(&l.line, NAME, CMD_SRUN, argc, argv, a);
+    if (!submit_split(&l.line, first, &e)) {
+        status = submit_fail(&l.line, &e);
+        fprintf(stderr, "Try \"" NAME " --help\" for more information\n");
+    } else if (!submit_information(&l.line, first) && !mpi_list(first)) {
+        status = launch_run(&l);
+    }
+    str_done(&l.env);
+    submit_command_done(&l.line);
+    arena_free(a);
+    return status;
+}
