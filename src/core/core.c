@@ -139,6 +139,8 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_UPDATE_NODE: req_update_node(c, m->body); return;
     case MSG_UPDATE_PARTITION: req_update_partition(c, m->body); return;
     case MSG_WAIT_JOB: req_wait_job(c, m->body); return;
+    case MSG_ATTACH: req_attach(c, m->body); return;
+    case MSG_FINISH_JOB: req_finish_job(c, m->body); return;
     case MSG_GET_SCRIPT: req_get_script(c, m->body); return;
     case MSG_DAEMON: req_daemon(c, m->body); return;
     case MSG_NODE_HELLO: req_node_hello(c, m->body); return;
@@ -154,8 +156,6 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_TERMINATE:
     case MSG_SIGNAL:
     case MSG_REPORT_ACK:
-    case MSG_ATTACH:
-    case MSG_FINISH_JOB:
     case MSG_CREATE_STEP:
     case MSG_ATTACH_STEP:
     case MSG_ALLOCATED:
@@ -407,6 +407,8 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
             eligible_update(c, r);
         else if ((r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED) && !r->hold.n)
             node_released(c, r, UINT32_MAX);
+        if (allocation_attached(r) && job_live(r))
+            allocation_lonely(c, r);
         timer_arm(c, r);
     }
     arena_free(a);

@@ -26,7 +26,8 @@ static void over(struct core *c, struct jobrec *r)
     job_save(c, r);
     mails(c, r);
     dependents_wake(c, r);
-    waiters_answer(c, r->j.array_job_id ? r->j.array_job_id : r->j.id);
+    r->lonely_us = 0;
+    waiters_answer(c, r->j.array_job_id ? r->j.array_job_id : leader_of(r));
     plan_soon(c);
 }
 
@@ -171,7 +172,7 @@ void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *rep
 
 void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
 {
-    bool batch_host = text_is(c->node.v[node]->n.name, r->j.batch_host);
+    bool batch_host = r->j.spec.batch && text_is(c->node.v[node]->n.name, r->j.batch_host);
     bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
     if (runs && r->j.spec.no_kill && !batch_host) {
         node_released(c, r, node);

@@ -36,6 +36,8 @@ struct jobrec {
     bool warned;                 /* --signal was sent in this run */
     uint32_t mailed;             /* enum mail_type bits of limit mails sent in this run */
     uint32_t order;              /* scontrol top */
+    uint64_t holder_conn;        /* connection an attached allocation belongs to; 0 = none. Of the leader of a heterogeneous job */
+    int64_t lonely_us;           /* since when it has none; 0 = it has one or needs none */
     int64_t timer_us;            /* due time in the heap; 0 = none */
     bool unsaved;                /* changed in this step; its row is made when the step ends */
 };
@@ -70,8 +72,17 @@ struct partrec {
     bool changed;                /* by scontrol: the stored row beats the configuration */
 };
 
+/* A call that is answered later. */
+enum wait_kind {
+    WAIT_END,        /* wait_job */
+    WAIT_ALLOCATION, /* submit with attach, attach: ALLOCATED, then JOB_ENDED */
+    WAIT_STEP,       /* create_step, attach_step: STEP_CREATED, then STEP_ENDED */
+};
 struct waiter {
+    enum wait_kind kind;
     uint64_t conn, seq, job_id;
+    int64_t step_id;
+    bool told;                   /* ALLOCATED went out */
 };
 
 struct alarm {
@@ -258,8 +269,25 @@ void req_update_partition(struct core *c, const struct msg_update_partition *m);
 void req_wait_job(struct core *c, const struct msg_wait_job *m);
 void req_get_script(struct core *c, const struct msg_get_script *m);
 void req_daemon(struct core *c, const struct msg_daemon *m);
-void waiters_answer(struct core *c, uint64_t job_id); /* if the job, with all its array, is over */
+
+/* ---- waiters.c ---- */
+void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t step_id); /* the request at hand is answered later */
+void waiters_answer(struct core *c, uint64_t job_id); /* if the job, with all its array or components, is over */
 void waiters_closed(struct core *c, uint64_t conn);
+int32_t status_rank(int32_t status);              /* exit code as Slurm counts: 128 and the signal */
+int32_t status_higher(int32_t a, int32_t b);      /* the wait status of the higher rank */
+
+/* ---- req_alloc.c ---- */
+void req_attach(struct core *c, const struct msg_attach *m);
+void req_finish_job(struct core *c, const struct msg_finish_job *m);
+uint64_t leader_of(const struct jobrec *r);       /* of a heterogeneous job, else itself */
+bool allocation_attached(const struct jobrec *r); /* it belongs to a connection */
+void allocation_announce(struct core *c, const struct jobrec *r); /* it runs: who waits for it is told once all components do */
+void allocation_hold(struct core *c, struct jobrec *leader);      /* by the connection at hand */
+void allocation_closed(struct core *c, uint64_t leader, uint64_t conn);
+void allocation_lonely(struct core *c, struct jobrec *leader);    /* nobody holds it now */
+int64_t allocation_due(const struct core *c, const struct jobrec *r); /* when its grace is over; INT64_MAX = none runs */
+void allocation_abandon(struct core *c, struct jobrec *leader);
 
 /* ---- submit_host.c ---- */
 enum refusal submit_host_check(const struct core *c, const char *partitions, struct str *why); /* AllocNodes= */

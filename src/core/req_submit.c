@@ -126,8 +126,8 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
         refusal = times_check(c, s, &d->spec);
     if (!refusal)
         refusal = array_check(c, s, d);
-    if (!refusal && !d->spec.batch)
-        refusal = refuse(s, REFUSE_NOT_SUPPORTED, "interactive allocations are not supported yet: submit a batch script");
+    if (!refusal && !d->spec.batch && d->ids.count)
+        refusal = refuse(s, REFUSE_INVALID_ARRAY, "an allocation cannot be an array: submit a batch script with --array");
     if (!refusal) {
         refusal = sched_check(c->cluster, &d->spec.req, c->peer->uid, c->peer->groups, &pend, &why);
         if (refusal)
@@ -227,6 +227,8 @@ static enum refusal dependencies_take(struct core *c, struct submission *s, uint
 
 static void payload_save(struct core *c, const struct msg_submit *m, uint64_t id)
 {
+    if (!m->script.len && !m->env.len)
+        return;
     struct payload row = {.job_id = id, .script = m->script, .env = m->env};
     fx_store(c, TABLE_PAYLOAD, &row);
 }
@@ -298,6 +300,19 @@ static void try_out(struct core *c, struct submission *s, struct msg_submitted *
     }
 }
 
+/* Who made an allocation holds it, if it wants to hear of it; otherwise its grace begins. */
+static void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id)
+{
+    struct jobrec *r = job_find(c, id);
+    if (m->attach)
+        waiter_add(c, WAIT_ALLOCATION, id, 0);
+    if (r && m->attach && allocation_attached(r))
+        allocation_hold(c, r);
+    else if (r && allocation_attached(r))
+        allocation_lonely(c, r);
+    waiters_answer(c, id);
+}
+
 void req_submit(struct core *c, const struct msg_submit *m)
 {
     struct submission s = {.m = m, .n = m->specs.n};
@@ -317,6 +332,8 @@ void req_submit(struct core *c, const struct msg_submit *m)
     } else {
         answer.warning = s.warning.len ? str_text(&s.warning) : NULL;
         fx_reply(c, c->conn, c->seq, MSG_SUBMITTED, &answer);
+        if (!m->test_only)
+            submission_attach(c, m, answer.job_id);
     }
     for (size_t i = 0; i < s.n; i++)
         idset_done(&s.draft[i].ids);

@@ -129,6 +129,7 @@ static void start_one(struct core *c, const struct plan_start *s)
     cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, s->partition, &s->alloc, c->now_us, end == INT64_MAX ? TIME_UNLIMITED : end);
     job_save(c, r);
     launch_send(c, r);
+    allocation_announce(c, r);
     mail_job(c, r, MAIL_BEGIN);
     dependents_wake(c, r);
 }

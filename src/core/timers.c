@@ -142,10 +142,13 @@ static int64_t pending_due(const struct core *c, const struct jobrec *r)
 
 static int64_t job_due(const struct core *c, const struct jobrec *r)
 {
+    int64_t gone = allocation_due(c, r);
     if (r->j.state == JOB_PENDING)
-        return pending_due(c, r);
+        return least(gone, pending_due(c, r));
     if (r->j.state == JOB_RUNNING)
-        return running_due(c, r);
+        return least(gone, running_due(c, r));
+    if (r->j.state == JOB_SUSPENDED)
+        return gone;
     if (job_state_over((enum job_state) r->j.state))
         return r->j.end_us + c->settings.min_job_age_us;
     return INT64_MAX;
@@ -231,7 +234,9 @@ static void job_fire(struct core *c, struct jobrec *r)
     /* Who waits for it must have seen its end before it is forgotten, even if both come in one wake. */
     if (!job_live(r))
         dependents_run(c);
-    if (r->j.state == JOB_PENDING)
+    if (allocation_due(c, r) <= c->now_us)
+        allocation_abandon(c, r);
+    else if (r->j.state == JOB_PENDING)
         pending_fire(c, r);
     else if (r->j.state == JOB_RUNNING)
         running_fire(c, r);

@@ -176,6 +176,7 @@ enum mail_type {
     X(BOOL, oom, 0, "the kernel killed a process of it for memory")                                                      \
     X(BOOL, requeue_pending, 0, "goes back to PENDING when cleaned (scontrol requeue of a running job)")                 \
     X(BOOL, hold_after_requeue, 0, "and is held then")                                                                   \
+    X(TEXT, released, 0, "while COMPLETING or REQUEUED: nodes that are free already, folded")                            \
     X(TEXT, waited_for, 0, "what it waited for and how long for each cause, \"Resources=12,Priority=3\" in seconds")     \
     X(SPAN, cpu_user_us, 0, "user CPU time of all its steps so far")                                                     \
     X(SPAN, cpu_system_us, 0, "system CPU time of all its steps so far")                                                 \
@@ -204,6 +205,9 @@ extern const struct fields job_fields;         /* in struct job: all rows of job
 #define STEP_EXTERN      INT64_C(-2)
 #define STEP_INTERACTIVE INT64_C(-3)
 
+/* What a step has in its layout without having it to itself: with --overlap, or because it asked for none and may use all the job has there. */
+enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
+
 /* One job step and what it used. */
 #define STEP_FIELDS(X)                                                                  \
     X(U64, job_id, 0, "job")                                                            \
@@ -221,6 +225,10 @@ extern const struct fields job_fields;         /* in struct job: all rows of job
     X(TEXT, submit_line, 0, "command line that launched it")                            \
     X(TEXT, master_addr, 0, "host name of its first node, as all nodes of the job resolve it") \
     X(I32, master_port, 0, "port reserved for it on that node; 0 = none")               \
+    X(U32, shares, 0, "bits of enum step_shares: what of its layout others may use too") \
+    X(BOOL, no_kill, 0, "goes on without a node that fails")                            \
+    X(U64, key_hash, 0, "of create_step's key: a repeated call finds its step")         \
+    X(TEXT, ended_nodes, 0, "nodes where all its tasks are gone, folded, while it runs elsewhere") \
     X(TIME, start_us, 0, "started")                                                     \
     X(TIME, end_us, 0, "ended; 0 while running")                                        \
     X(SPAN, suspended_us, 0, "time spent suspended")                                    \

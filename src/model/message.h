@@ -249,12 +249,15 @@ extern const struct fields msg_create_step_fields;
     X(I64, step_id, 0, "step")                                                                             \
     X(TEXT, address, 0, "as in create_step")                                                               \
     X(TEXT, key, 0, "secret to show")
-/* End everything of (job, attempt) on this node: SIGCONT, SIGTERM, after kill_wait SIGKILL; then report RELEASED. */
+/* End everything of (job, attempt) on this node: SIGCONT, SIGTERM, after kill_wait SIGKILL; then report RELEASED. With only_step, that step alone: its EXITED follows as
+ * always and no RELEASED; a node that does not hold the step answers LOST for it. */
 #define MSG_TERMINATE_FIELDS(X)                                                                            \
     X(U64, job_id, 0, "job")                                                                               \
     X(U32, attempt, 0, "which start of it")                                                                \
     X(SPAN, kill_wait_us, 0, "grace; 0 = SIGKILL at once")                                                 \
-    X(TEXT, why, 0, "line for the job's stderr: \"DUE TO TIME LIMIT\", \"\"")
+    X(TEXT, why, 0, "line for the job's stderr: \"DUE TO TIME LIMIT\", \"\"")                              \
+    X(BOOL, only_step, 0, "that step only; the job goes on")                                               \
+    X(I64, step_id, 0, "step, when only_step")
 #define MSG_SIGNAL_FIELDS(X)                                                                               \
     X(U64, job_id, 0, "job")                                                                               \
     X(U32, attempt, 0, "which start of it")                                                                \

@@ -48,7 +48,10 @@
     X(UPDATE, "Invalid value in update request")                                                                    \
     X(NOT_REQUEUABLE, "Only batch jobs are accepted or processed")                                                  \
     X(WORK_DIR, "Invalid working directory")                                                                        \
-    X(HELD, "Job is held")
+    X(HELD, "Job is held")                                                                                          \
+    X(JOB_PENDING, "Job is pending execution")                                                                      \
+    X(TOO_MANY_CPUS, "More processors requested than permitted")                                                    \
+    X(STEP_LIMIT, "Step limit reached for this job")
 
 enum refusal {
 #define X(code, text) REFUSE_##code,

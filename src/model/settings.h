@@ -21,6 +21,8 @@
     X(SPAN, kill_wait_us, KillWait, "30", "sec", "between SIGTERM and SIGKILL at the time limit and at scancel")           \
     X(SPAN, over_time_limit_us, OverTimeLimit, "0", "min", "minutes a job may run past its limit")                         \
     X(SPAN, inactive_limit_us, InactiveLimit, "0", "sec", "kept for compatibility until salloc comes: idle interactive allocations end after this; 0 = never")        \
+    X(SPAN, attach_grace_us, AttachGrace, "60", "sec", "how long an allocation or step outlives the connection of its salloc or srun, which may come back")  \
+    X(TEXT, rendezvous_ports, RendezvousPorts, "20000-29999", "", "ports for MASTER_PORT of steps: FIRST-LAST; no two live steps whose first node is the same have the same") \
     X(SPAN, node_timeout_us, SlurmdTimeout, "60", "sec", "a node whose daemon is silent this long is DOWN")                \
     X(SPAN, heartbeat_us, HeartbeatInterval, "20", "sec", "how often a node daemon reports")                               \
     X(SPAN, accounting_freq_us, JobAcctGatherFrequency, "5", "sec", "how often the usage of running jobs is sampled where no cgroup measures it") \

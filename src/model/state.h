@@ -66,6 +66,7 @@ bool job_state_parse(const char *text, int32_t *ret);
     X(QOS_MAX_JOBS_PER_USER, "QOSMaxJobsPerUserLimit", "as many of its user's jobs run as the QOS allows")        \
     X(ASSOC_LIMIT, "AssocGrpJobsLimit", "as many jobs run as its account allows")                                 \
     X(DEADLINE, "DeadLine", "cannot end before its deadline")                                                     \
+    X(INACTIVE_LIMIT, "InactiveLimit", "the command that held it is gone")                                        \
     X(NODE_DOWN, "NodeDown", "a node failed")                                                                     \
     X(TIME_LIMIT, "TimeLimit", "reached its time limit")                                                          \
     X(NON_ZERO_EXIT, "NonZeroExitCode", "ended with a non-zero exit code")                                        \

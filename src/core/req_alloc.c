@@ -1,0 +1,137 @@
+/* Allocations: jobs without a script, made by salloc and srun. The call that submitted one (or attached to it) is told ALLOCATED when all its components run and JOB_ENDED
+ * when all are over. An attached allocation belongs to one connection; without it, it has a grace time, after which it is ended. Nobody remembers connections over a restart
+ * of the controller: then the grace begins anew, and commands come back with ATTACH.
+ *
+ * Of a heterogeneous job the leader stands for all components. */
+#include "core/inside.h"
+
+uint64_t leader_of(const struct jobrec *r)
+{
+    return r->j.het_job_id ? r->j.het_job_id : r->j.id;
+}
+
+bool allocation_attached(const struct jobrec *r)
+{
+    return r->j.spec.attached && !r->j.spec.batch && leader_of(r) == r->j.id;
+}
+
+/* The records of an allocation, in order of components. */
+static void components_find(const struct core *c, uint64_t leader, jobrec_vec *out)
+{
+    struct jobrec *r = job_find(c, leader);
+    if (r)
+        vec_push(out, r);
+    for (uint64_t id = leader + 1; r && r->j.het_job_id && (r = job_find(c, id)) && r->j.het_job_id == leader; id++)
+        vec_push(out, r);
+}
+
+static bool all_run(const jobrec_vec *jobs)
+{
+    for (size_t i = 0; i < jobs->n; i++)
+        if (jobs->v[i]->j.state != JOB_RUNNING && jobs->v[i]->j.state != JOB_SUSPENDED)
+            return false;
+    return jobs->n > 0;
+}
+
+void allocation_announce(struct core *c, const struct jobrec *r)
+{
+    uint64_t leader = leader_of(r);
+    jobrec_vec jobs = {0};
+    for (size_t i = 0; i < c->waiter.n; i++) {
+        struct waiter *w = &c->waiter.v[i];
+        if (w->kind != WAIT_ALLOCATION || w->job_id != leader || w->told)
+            continue;
+        if (!jobs.n)
+            components_find(c, leader, &jobs);
+        if (!all_run(&jobs))
+            break;
+        struct job *rows = arena_alloc(c->fx->arena, jobs.n * sizeof *rows);
+        for (size_t k = 0; k < jobs.n; k++)
+            rows[k] = jobs.v[k]->j;
+        struct msg_allocated m = {.jobs = {rows, jobs.n}};
+        fx_reply(c, w->conn, w->seq, MSG_ALLOCATED, &m);
+        w->told = true;
+    }
+    vec_done(&jobs);
+}
+
+void allocation_hold(struct core *c, struct jobrec *leader)
+{
+    leader->holder_conn = c->conn;
+    leader->lonely_us = 0;
+}
+
+void allocation_closed(struct core *c, uint64_t leader, uint64_t conn)
+{
+    struct jobrec *r = job_find(c, leader);
+    if (r && r->holder_conn == conn)
+        allocation_lonely(c, r);
+}
+
+void allocation_lonely(struct core *c, struct jobrec *r)
+{
+    r->holder_conn = 0;
+    r->lonely_us = allocation_attached(r) && job_live(r) ? c->now_us : 0;
+    timer_arm(c, r);
+}
+
+int64_t allocation_due(const struct core *c, const struct jobrec *r)
+{
+    return r->lonely_us ? r->lonely_us + c->settings.attach_grace_us : INT64_MAX;
+}
+
+/* ---- its end -------------------------------------------------------------------------------------------------------------------- */
+
+static void component_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why, const char *line)
+{
+    if (r->j.state == JOB_PENDING)
+        job_over(c, r, JOB_CANCELLED, why);
+    else if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED)
+        job_end(c, r, how, why, c->settings.kill_wait_us, line);
+}
+
+void allocation_abandon(struct core *c, struct jobrec *leader)
+{
+    jobrec_vec jobs = {0};
+    leader->lonely_us = 0;
+    components_find(c, leader->j.id, &jobs);
+    for (size_t i = 0; i < jobs.n; i++) {
+        text_set(c, &jobs.v[i]->j.reason_detail, "the command that held it is gone");
+        component_end(c, jobs.v[i], JOB_CANCELLED, REASON_INACTIVE_LIMIT, "BECAUSE ITS COMMAND IS GONE");
+    }
+    vec_done(&jobs);
+}
+
+void req_finish_job(struct core *c, const struct msg_finish_job *m)
+{
+    struct jobrec *r = job_find(c, m->job_id);
+    jobrec_vec jobs = {0};
+    if (!r || !may_control(c, r) || r->j.spec.batch) {
+        reply_done(c, !r ? REFUSE_INVALID_JOB_ID : !may_control(c, r) ? REFUSE_ACCESS_DENIED : REFUSE_NOT_SUPPORTED,
+                   r && r->j.spec.batch ? "a batch job ends with its script; scancel ends it sooner" : NULL);
+        return;
+    }
+    components_find(c, leader_of(r), &jobs);
+    for (size_t i = 0; i < jobs.n; i++) {
+        if (job_live(jobs.v[i]))
+            jobs.v[i]->j.exit_status = m->exit_status;
+        component_end(c, jobs.v[i], m->exit_status ? JOB_FAILED : JOB_COMPLETED,
+                      !m->exit_status ? REASON_NONE : status_signal(m->exit_status) ? REASON_RAISED_SIGNAL : REASON_NON_ZERO_EXIT, NULL);
+    }
+    vec_done(&jobs);
+    reply_done(c, REFUSE_NONE, NULL);
+}
+
+void req_attach(struct core *c, const struct msg_attach *m)
+{
+    struct jobrec *r = job_find(c, m->job_id), *leader = r ? job_find(c, leader_of(r)) : NULL;
+    if (!leader || !may_control(c, leader)) {
+        reply_done(c, leader ? REFUSE_ACCESS_DENIED : REFUSE_INVALID_JOB_ID, NULL);
+        return;
+    }
+    waiter_add(c, WAIT_ALLOCATION, leader->j.id, 0);
+    if (m->hold && allocation_attached(leader) && job_live(leader))
+        allocation_hold(c, leader);
+    allocation_announce(c, leader);
+    waiters_answer(c, leader->j.id);
+}

@@ -1,0 +1,96 @@
+/* Calls that are answered later: wait_job, allocations (submit with attach, ATTACH), steps (create_step, attach_step). One list for all: few are open at a time for each client,
+ * and an end or a closed connection looks through it once. Who comes back after a restart calls again. */
+#include "core/inside.h"
+
+/* ---- how a job ended --------------------------------------------------------------------------------------------------------- */
+
+/* Slurm's exit code of a wait status: a signal counts as 128 and its number. */
+int32_t status_rank(int32_t status)
+{
+    return status_signal(status) ? 128 + status_signal(status) : status_code(status);
+}
+
+int32_t status_higher(int32_t a, int32_t b)
+{
+    return status_rank(b) > status_rank(a) ? b : a;
+}
+
+/* A component that left memory is over, and was so well enough to be forgotten. */
+static bool het_ended(const struct core *c, uint64_t leader, struct msg_job_ended *ret)
+{
+    const struct jobrec *r;
+    for (uint64_t id = leader; (r = job_find(c, id)) && r->j.het_job_id == leader; id++) {
+        if (job_live(r))
+            return false;
+        if (ret->state == JOB_COMPLETED)
+            ret->state = r->j.state;
+        ret->exit_status = status_higher(ret->exit_status, r->j.exit_status);
+    }
+    return true;
+}
+
+/* Over, with all elements or components? Then how: an array's status is the highest of its elements. */
+static bool ended(const struct core *c, uint64_t id, struct msg_job_ended *ret)
+{
+    const struct arrayrec *array = array_of(c, id);
+    const struct jobrec *r = job_find(c, id);
+    *ret = (struct msg_job_ended){.job_id = id, .state = JOB_COMPLETED};
+    if (array) {
+        ret->exit_status = array->exit_most;
+        ret->state = array->bad ? JOB_FAILED : JOB_COMPLETED;
+        return array_over(c, id);
+    }
+    if (r && r->j.het_job_id == id)
+        return het_ended(c, id, ret);
+    if (r) {
+        ret->state = r->j.state;
+        ret->exit_status = r->j.exit_status;
+    }
+    return r && !job_live(r);
+}
+
+/* ---- the list ------------------------------------------------------------------------------------------------------------------ */
+
+void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t step_id)
+{
+    vec_push(&c->waiter, ((struct waiter){.kind = kind, .conn = c->conn, .seq = c->seq, .job_id = job_id, .step_id = step_id}));
+}
+
+void req_wait_job(struct core *c, const struct msg_wait_job *m)
+{
+    struct msg_job_ended answer;
+    if (!job_find(c, m->job_id) && !array_of(c, m->job_id))
+        reply_done(c, REFUSE_INVALID_JOB_ID, NULL);
+    else if (ended(c, m->job_id, &answer))
+        fx_reply(c, c->conn, c->seq, MSG_JOB_ENDED, &answer);
+    else
+        waiter_add(c, WAIT_END, m->job_id, 0);
+}
+
+void waiters_answer(struct core *c, uint64_t job_id)
+{
+    struct msg_job_ended answer;
+    for (size_t i = 0; i < c->waiter.n;) {
+        struct waiter w = c->waiter.v[i];
+        if (w.kind != WAIT_STEP && w.job_id == job_id && ended(c, job_id, &answer)) {
+            fx_reply(c, w.conn, w.seq, MSG_JOB_ENDED, &answer);
+            vec_remove(&c->waiter, i);
+        } else {
+            i++;
+        }
+    }
+}
+
+void waiters_closed(struct core *c, uint64_t conn)
+{
+    for (size_t i = 0; i < c->waiter.n;) {
+        struct waiter w = c->waiter.v[i];
+        if (w.conn != conn) {
+            i++;
+            continue;
+        }
+        vec_remove(&c->waiter, i);
+        if (w.kind == WAIT_ALLOCATION)
+            allocation_closed(c, w.job_id, conn);
+    }
+}
