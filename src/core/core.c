@@ -182,6 +182,8 @@ static void message_take(struct core *c, const struct message *m)
 static void wake(struct core *c)
 {
     timers_fire(c);
+    if (c->gang_due_us && c->gang_due_us <= c->now_us && !c->store_away)
+        gang_turn(c, true);
     if (c->plan_needed || (c->plan_due_us && c->plan_due_us <= c->now_us))
         starts_apply(c);
 }
@@ -229,6 +231,8 @@ int64_t core_wake_due(const struct core *c)
     if (c->plan_needed && !c->store_away)
         return 0;
     int64_t due = timers_due(c);
+    if (c->gang_due_us && c->gang_due_us < due && !c->store_away)
+        due = c->gang_due_us;
     return c->plan_due_us && c->plan_due_us < due ? c->plan_due_us : due;
 }
 

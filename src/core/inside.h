@@ -112,6 +112,7 @@ struct core {
     uint64_t next_job_id;
     bool loaded, store_away, plan_needed;
     int64_t plan_due_us;         /* the planner wants to look again; 0 = no */
+    int64_t gang_due_us;         /* the slice of jobs that take turns is over; 0 = none waits for its turn */
     uint64_t plans, considered, pending, running;
     VEC(uint64_t) unsaved;       /* jobs to be stored when this step ends */
     uint64_t stored_job_id;      /* next_job_id as the store has it */
@@ -220,6 +221,11 @@ void alloc_gres_text(const struct alloc *al, struct str *out);
 void job_suspend(struct core *c, struct jobrec *r, enum suspender by); /* of a running job */
 void job_resume(struct core *c, struct jobrec *r);                     /* of a suspended one */
 void suspend_tell_planner(struct core *c, struct jobrec *r);
+
+void suspend_repeat(struct core *c, struct jobrec *r, struct noderec *n); /* for a node that may not have heard of it */
+
+/* ---- gang.c ---- */
+void gang_turn(struct core *c, bool slice_over); /* who of those that share CPUs runs now */
 
 /* ---- preempt.c ---- */
 void preempts_apply(struct core *c);                   /* what the plan says about running work */

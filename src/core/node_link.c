@@ -83,6 +83,7 @@ static void believed_check(struct core *c, struct noderec *n, struct jobrec *r, 
         }
         if (ending && !held->ended)
             terminate_send(c, r, c->settings.kill_wait_us, NULL);
+        suspend_repeat(c, r, n);
     } else if (ending) {
         node_released(c, r, index);
     } else if (!host || !r->j.spec.batch) {
@@ -233,6 +234,7 @@ static void report_act(struct core *c, struct noderec *n, struct jobrec *r, cons
     case REPORT_STARTED:
         r->started = true;
         fx_store(c, TABLE_STEP, step_ensure(c, r, m->step_id));
+        suspend_repeat(c, r, n); /* a signal that came before its shepherd did is lost */
         break;
     case REPORT_USAGE:
         fx_store(c, TABLE_STEP, usage_take(c, r, m));

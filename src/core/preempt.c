@@ -47,7 +47,13 @@ static void preempt_one(struct core *c, const struct plan_preempt *p)
     CHECK(r && (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED));
     if (p->mode == PREEMPT_SUSPEND) {
         r->j.preempt_for = p->for_job;
-        job_suspend(c, r, SUSPENDER_PREEMPTION);
+        if (r->j.state == JOB_RUNNING) {
+            job_suspend(c, r, SUSPENDER_PREEMPTION);
+        } else { /* others have their turn on its CPUs: it does not even get one now */
+            r->j.suspended_by = SUSPENDER_PREEMPTION;
+            suspend_tell_planner(c, r);
+            job_save(c, r);
+        }
         return;
     }
     r->j.preempt_us = c->now_us;

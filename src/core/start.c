@@ -150,4 +150,5 @@ void starts_apply(struct core *c)
     preempts_apply(c);
     /* Starting changed the waiting list in the way the plan already knows. */
     c->plan_needed = c->plan->npreempts > 0 || c->plan->nresumes > 0;
+    gang_turn(c, false);
 }

@@ -50,3 +50,11 @@ void job_resume(struct core *c, struct jobrec *r)
     job_save(c, r);
     plan_soon(c);
 }
+
+void suspend_repeat(struct core *c, struct jobrec *r, struct noderec *n)
+{
+    bool stopped = r->j.state == JOB_SUSPENDED;
+    struct msg_signal m = {.job_id = r->j.id, .attempt = r->j.attempt, .signal = stopped ? 19 : 18, .full = true};
+    if ((stopped || (r->j.state == JOB_RUNNING && r->j.suspended_us)) && n->conn)
+        fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
+}

@@ -316,17 +316,21 @@ void exact_back(struct exacts *e, uint32_t node, const struct option *o, const s
     idset_done(&set);
 }
 
-bool exact_take_back(struct exacts *e, uint32_t node, const int32_t *cpu, size_t ncpu)
+bool exact_take_back(struct exacts *e, uint32_t node, const int32_t *cpu, size_t ncpu, bool shares)
 {
     const struct group *g = e->cl->node.v[node]->group;
     struct exact *x = exact_of(e, node);
-    for (size_t i = 0; i < ncpu; i++)
-        if (cpu[i] / g->slot_cpus < g->slots && x->load[cpu[i] / g->slot_cpus] > 0)
+    for (size_t i = 0; i < ncpu; i++) {
+        int32_t slot = cpu[i] / g->slot_cpus;
+        if (slot < g->slots && (shares ? x->load[slot] == LOAD_ALONE : x->load[slot] > 0))
             return false;
-    for (size_t i = 0; i < ncpu; i++)
-        if (cpu[i] / g->slot_cpus < g->slots) {
-            x->load[cpu[i] / g->slot_cpus] = LOAD_ALONE;
-            x->taken[cpu[i] / g->slot_cpus] = 1;
-        }
+    }
+    for (size_t i = 0; i < ncpu; i++) {
+        int32_t slot = cpu[i] / g->slot_cpus;
+        if (slot >= g->slots || (i > 0 && slot == cpu[i - 1] / g->slot_cpus))
+            continue;
+        x->load[slot] = shares ? (uint16_t)(x->load[slot] + 1) : LOAD_ALONE;
+        x->taken[slot] = 1;
+    }
     return true;
 }

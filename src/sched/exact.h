@@ -16,8 +16,8 @@ struct exacts *exacts_new(const struct cluster *cl, struct arena *a);
 void exacts_free(struct exacts *e);
 /* A copy in which what running work gave back since (node_recount) is free; `e` and its arena outlive it. */
 struct exacts *exacts_fork(const struct exacts *e);
-/* Are all these CPUs idle? Then they are taken. */
-bool exact_take_back(struct exacts *e, uint32_t node, const int32_t *cpu, size_t ncpu);
+/* Are all these CPUs idle, or shared by jobs that share? Then they are taken. */
+bool exact_take_back(struct exacts *e, uint32_t node, const int32_t *cpu, size_t ncpu, bool shares);
 
 /* Chooses CPUs and devices on the node and takes them; texts of *ret live in the arena. False (and nothing is taken) if rules about sockets
  * cannot be kept with what is free. */

@@ -512,8 +512,9 @@ static void cpus_take(struct pass *p, const struct run *r)
     for (size_t i = 0; i < r->nholds; i++) {
         if (r->hold[i].released)
             continue;
-        row[DIM_CPU] = (int64_t)r->hold[i].ncpu;
-        row[DIM_SHARE] = row[DIM_CPU] * (r->shares ? 1 : p->cl->policy.share_max);
+        int64_t cpus = (int64_t)r->hold[i].ncpu, idle = p->w->free[r->hold[i].node->idx * p->w->dims + DIM_CPU];
+        row[DIM_CPU] = cpus < idle ? cpus : idle > 0 ? idle : 0;
+        row[DIM_SHARE] = cpus * (r->shares ? 1 : p->cl->policy.share_max);
         row[DIM_JOBS] = run_places(r);
         world_free_more(p->w, r->hold[i].node->idx, row, -1);
     }
@@ -523,7 +524,8 @@ static void cpus_take(struct pass *p, const struct run *r)
 /* By count, which also knows what is meant for a job that starts in the next pass. */
 static bool node_free_now(const struct pass *p, const struct hold *h)
 {
-    return p->w->free[h->node->idx * p->w->dims + DIM_CPU] >= (int64_t)h->ncpu && h->node->up;
+    const int64_t *row = &p->w->free[h->node->idx * p->w->dims];
+    return h->node->up && row[h->run->shares ? DIM_SHARE : DIM_CPU] >= (int64_t)h->ncpu;
 }
 
 static bool run_goes_on(struct pass *p, const struct run *r)
@@ -533,11 +535,11 @@ static bool run_goes_on(struct pass *p, const struct run *r)
     for (size_t i = 0; ok && i < r->nholds; i++)
         ok = r->hold[i].released || node_free_now(p, &r->hold[i]);
     for (size_t i = 0; ok && i < r->nholds; i++)
-        ok = r->hold[i].released || exact_take_back(x, r->hold[i].node->idx, r->hold[i].cpu, r->hold[i].ncpu);
+        ok = r->hold[i].released || exact_take_back(x, r->hold[i].node->idx, r->hold[i].cpu, r->hold[i].ncpu, r->shares);
     exacts_free(x);
     for (size_t i = 0; ok && i < r->nholds; i++)
         if (!r->hold[i].released)
-            exact_take_back(p->ex, r->hold[i].node->idx, r->hold[i].cpu, r->hold[i].ncpu);
+            exact_take_back(p->ex, r->hold[i].node->idx, r->hold[i].cpu, r->hold[i].ncpu, r->shares);
     return ok;
 }
 

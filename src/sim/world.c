@@ -25,7 +25,9 @@ struct simstep {
     struct behaviour b;
     VEC(struct note) said; /* the state file */
     bool alive;
-    int64_t ends_us; /* when it ends by itself */
+    int64_t ends_us; /* when it ends by itself, unless it is stopped */
+    int64_t left_us; /* stopped: how long it would run yet */
+    bool stopped;
     uint64_t turn;   /* number of its current end event; older ones are void */
 };
 
@@ -399,9 +401,24 @@ static void note_say(struct world *w, size_t i, struct simstep *s, struct note n
 static void step_end_at(struct world *w, size_t i, struct simstep *s, int64_t after_us, int32_t status)
 {
     s->b.exit_status = status;
+    s->stopped = false;
+    s->ends_us = w->now_us + after_us;
     struct happening h = {.what = H_STEP_END, .node = i, .turn = ++s->turn};
     h.note = s->ids;
     plan(w, after_us, h);
+}
+
+static void step_signal(struct world *w, size_t i, struct simstep *s, int32_t signal)
+{
+    if (signal == 9) {
+        step_end_at(w, i, s, 500, 9);
+    } else if (signal == 19 && !s->stopped) {
+        s->stopped = true;
+        s->left_us = s->ends_us > w->now_us ? s->ends_us - w->now_us : 0;
+        s->turn++;
+    } else if (signal == 18 && s->stopped) {
+        step_end_at(w, i, s, s->left_us, s->b.exit_status);
+    }
 }
 
 static void step_start(struct world *w, size_t i, const struct job *j)
@@ -479,8 +496,8 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
             step_end_at(w, i, s, s->b.stubborn ? e->kill_wait_us + 1000 : 1000, s->b.stubborn ? 9 : 15);
         return;
     case AGENT_SIGNAL:
-        if (s && s->alive && e->signal == 9)
-            step_end_at(w, i, s, 500, 9);
+        if (s && s->alive)
+            step_signal(w, i, s, e->signal);
         return;
     case AGENT_FOLLOW: /* nobody reads streams here */
         return;

@@ -182,11 +182,11 @@ static uint64_t play(uint64_t seed, bool trace, char **ret_broken)
     snprintf(config, sizeof config,
              "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nNodeName=n[1-%d] CPUs=%d "
              "RealMemory=2000 Gres=gpu:v100:2 Virtual=YES\n"
-             "PreemptType=preempt/partition_prio\nPreemptMode=%s\n"
-             "PartitionName=main Nodes=ALL Default=YES GraceTime=%d\n"
+             "PreemptType=preempt/partition_prio\nPreemptMode=%s\nSchedulerTimeSlice=5\n"
+             "PartitionName=main Nodes=ALL Default=YES GraceTime=%d%s\n"
              "PartitionName=high Nodes=ALL PriorityTier=9\n",
              (int)rng_range(&p.rng, 1, 5), (int)rng_range(&p.rng, 2, 6), mode,
-             (int)rng_below(&p.rng, 2) * 7);
+             (int)rng_below(&p.rng, 2) * 7, strchr(mode, ',') ? " OverSubscribe=FORCE:2" : "");
     p.w = simworld_new(rng_next(&p.rng), config, &err);
     CHECK(p.w);
     for (int i = 0; i < ACTIONS && !world_broken(p.w); i++) {
