@@ -17,6 +17,7 @@
 
 #define YIELD_PAUSE_US (30 * USEC_PER_SEC) /* between two suspensions of a job: nobody is stopped and woken in circles */
 #define TRIES_MAX      128                 /* victims that are tried to be spared one by one */
+#define FEW_MAX        8                   /* of so few every set is tried */
 
 struct victim {
     struct run *run;
@@ -382,6 +383,44 @@ static bool lift_nodes(struct pass *p, const struct entry *e, victims *v)
     return ok;
 }
 
+/* ---- every set ------------------------------------------------------------------------------------------------------------------ */
+
+/* Tries every set of the few that hold something where the job would go after the best choice so far (all, where there are only few): on one
+ * node a dear victim may be cheaper than several cheap ones. Leaves the best set in `chosen`. */
+static void refine(struct pass *p, const struct entry *e, victims *v, victims *chosen)
+{
+    victims few = {0};
+    for (size_t i = 0; i < chosen->n; i++)
+        lift(p, &chosen->v[i]);
+    bool placed = fits(p, e);
+    put_back_all(p, chosen);
+    for (size_t i = 0; placed && i < v->n && few.n < FEW_MAX; i++)
+        if (v->n <= FEW_MAX || run_at(p, v->v[i].run))
+            vec_push(&few, v->v[i]);
+    struct price best = {0};
+    for (size_t i = 0; i < chosen->n; i++)
+        best = (struct price){best.lost + chosen->v[i].lost, best.jobs + 1};
+    for (uint32_t set = 1; few.n > 1 && set < UINT32_C(1) << few.n; set++) {
+        struct price price = {0};
+        for (size_t i = 0; i < few.n; i++)
+            if (set >> i & 1)
+                price = (struct price){price.lost + few.v[i].lost, price.jobs + 1};
+        if (!cheaper(price, best))
+            continue;
+        for (size_t i = 0; i < few.n; i++)
+            if (set >> i & 1)
+                lift(p, &few.v[i]);
+            else
+                put_back(p, &few.v[i]);
+        if (fits(p, e)) {
+            best = price;
+            chosen_take(&few, chosen);
+        }
+    }
+    put_back_all(p, &few);
+    vec_done(&few);
+}
+
 static bool victims_choose(struct pass *p, const struct entry *e, victims *chosen)
 {
     victims v = {0};
@@ -399,6 +438,8 @@ static bool victims_choose(struct pass *p, const struct entry *e, victims *chose
             if (cheaper(price_of(&v), first))
                 chosen_take(&v, chosen);
         }
+        put_back_all(p, &v);
+        refine(p, e, &v, chosen);
     }
     put_back_all(p, &v);
     vec_done(&v);

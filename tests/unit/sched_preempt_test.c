@@ -1,0 +1,223 @@
+/* Which running jobs give way: compared with trying every set of victims, on random small clusters. */
+#include "base/rng.h"
+#include "sched_help.h"
+
+#define NODES 3
+#define CPUS  6
+#define RUNS  7
+
+struct victim {
+    int node, last, cpus; /* on nodes node … last, so many CPUs on each */
+    int64_t lost;
+};
+
+struct case_ {
+    struct cluster *cl;
+    struct victim run[RUNS];
+    size_t n;
+    int used[NODES];
+    int want_nodes, want_cpus; /* on each */
+};
+
+static struct partition low(enum preempt_mode mode)
+{
+    struct partition p = a_part("low", "n[1-3]");
+    p.preempt_mode = mode;
+    return p;
+}
+
+static struct cluster *a_cluster(enum preempt_mode mode, const char *exempt)
+{
+    struct cluster *cl = cluster_new();
+    struct settings s;
+    settings_default(&s);
+    s.preempt_type = "preempt/partition_prio";
+    s.preempt_mode = "REQUEUE";
+    s.preempt_exempt_us = exempt ? 10 * MIN : 0;
+    cluster_set_policy(cl, &s);
+    struct node n = a_node("");
+    n.cpus = CPUS;
+    n.sockets = 1;
+    n.cores_per_socket = CPUS;
+    put_nodes(cl, "n[1-3]", n);
+    struct partition l = low(mode), h = a_part("high", "n[1-3]");
+    h.is_default = false;
+    h.priority_tier = 5;
+    put_part(cl, &l);
+    put_part(cl, &h);
+    return cl;
+}
+
+static void run_add(struct cluster *cl, uint64_t id, const struct victim *v, int first_cpu[NODES], int64_t ran_us)
+{
+    struct alloc_node an[NODES];
+    char name[NODES][8], cpus[NODES][16];
+    struct alloc al = {.node = an};
+    struct job_request req = {.partition = "low"};
+    for (int i = v->node; i <= v->last; i++, al.n++) {
+        snprintf(name[i], sizeof name[i], "n%d", i + 1);
+        snprintf(cpus[i], sizeof cpus[i], "%d-%d", first_cpu[i], first_cpu[i] + v->cpus - 1);
+        first_cpu[i] += v->cpus;
+        an[al.n] = (struct alloc_node){.node = name[i], .cpus = cpus[i], .cpu_count = v->cpus, .mem_mib = 10};
+    }
+    cluster_start(cl, id, &req, 1000, "low", &al, NOW - ran_us, NOW + 5 * HOUR);
+}
+
+static void case_make(struct case_ *x, struct rng *rng)
+{
+    *x = (struct case_){.cl = a_cluster(PREEMPT_UNSET, NULL)};
+    int first[NODES] = {0};
+    for (int tries = 0; tries < 20 && x->n < RUNS; tries++) {
+        struct victim v = {.node = (int)rng_below(rng, NODES), .cpus = (int)rng_range(rng, 1, 4)};
+        v.last = v.node + (int)rng_below(rng, 2) * (v.node < NODES - 1);
+        bool room = true;
+        for (int i = v.node; i <= v.last; i++)
+            room &= first[i] + v.cpus <= CPUS;
+        if (!room)
+            continue;
+        int64_t ran = (int64_t)rng_range(rng, 1, 50) * 10 * USEC_PER_SEC;
+        v.lost = (v.last - v.node + 1) * v.cpus * (ran / USEC_PER_SEC);
+        run_add(x->cl, 100 + x->n, &v, first, ran);
+        x->run[x->n++] = v;
+    }
+    memcpy(x->used, first, sizeof first);
+    x->want_nodes = (int)rng_range(rng, 1, 2);
+    x->want_cpus = (int)rng_range(rng, 2, CPUS);
+}
+
+static bool set_makes_room(const struct case_ *x, unsigned set)
+{
+    int fit = 0;
+    for (int i = 0; i < NODES; i++) {
+        int used = x->used[i];
+        for (size_t k = 0; k < x->n; k++)
+            if ((set >> k & 1) && x->run[k].node <= i && i <= x->run[k].last)
+                used -= x->run[k].cpus;
+        fit += CPUS - used >= x->want_cpus;
+    }
+    return fit >= x->want_nodes;
+}
+
+static int64_t set_cost(const struct case_ *x, unsigned set)
+{
+    int64_t cost = 0;
+    for (size_t k = 0; k < x->n; k++)
+        cost += (set >> k & 1) ? x->run[k].lost : 0;
+    return cost;
+}
+
+static struct plan *plan_high(struct cluster *cl, const struct job_request *req)
+{
+    struct plan *plan = plan_new();
+    queue_job(cl, 1, req);
+    sched_plan(cl, NOW, NULL, plan);
+    cluster_check(cl); /* lifting left no trace */
+    return plan;
+}
+
+static void test_the_cheapest_victims_and_none_in_vain(void **state)
+{
+    (void)state;
+    struct rng rng = {7};
+    int preempted = 0, best = 0;
+    for (int round = 0; round < 400; round++) {
+        struct case_ x;
+        case_make(&x, &rng);
+        struct job_request req = {.partition = "high",
+                                  .ntasks = x.want_nodes * x.want_cpus,
+                                  .min_nodes = x.want_nodes,
+                                  .max_nodes = x.want_nodes,
+                                  .ntasks_per_node = x.want_cpus,
+                                  .mem_per_node_mib = 10,
+                                  .time_limit_us = HOUR};
+        struct plan *plan = plan_high(x.cl, &req);
+        unsigned set = 0;
+        for (size_t i = 0; i < plan->npreempts; i++) {
+            assert_int_equal(plan->preempt[i].for_job, 1);
+            assert_int_equal(plan->preempt[i].mode, PREEMPT_REQUEUE);
+            set |= 1u << (plan->preempt[i].victim - 100);
+        }
+        assert_int_equal(plan->nstarts, set_makes_room(&x, 0));
+        if (!set_makes_room(&x, 0)) {
+            int64_t least = INT64_MAX;
+            for (unsigned s = 1; s < 1u << x.n; s++)
+                if (set_makes_room(&x, s) && set_cost(&x, s) < least)
+                    least = set_cost(&x, s);
+            assert_true(set_makes_room(&x, set));
+            for (size_t k = 0; k < x.n; k++)
+                assert_false((set >> k & 1) && set_makes_room(&x, set & ~(1u << k)));
+            assert_true(set_cost(&x, set) >= least);
+            preempted++;
+            best += set_cost(&x, set) == least;
+        } else {
+            assert_int_equal(set, 0);
+        }
+        plan_free(plan);
+        cluster_free(x.cl);
+    }
+    assert_true(preempted > 200);
+    assert_int_equal(best, preempted); /* of so few every set is tried */
+}
+
+static void test_who_is_safe(void **state)
+{
+    (void)state;
+    struct job_request req = {.partition = "high", .ntasks = CPUS * NODES, .mem_per_node_mib = 10, .time_limit_us = HOUR};
+    struct {
+        enum preempt_mode mode;
+        const char *exempt;
+        int64_t ran_us;
+        size_t victims;
+    } cases[] = {
+        {PREEMPT_OFF, NULL, HOUR, 0},        {PREEMPT_CANCEL, NULL, HOUR, 1}, {PREEMPT_UNSET, "10", 9 * MIN, 0},
+        {PREEMPT_UNSET, "10", 10 * MIN, 1}, {PREEMPT_SUSPEND, "10", MIN, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cluster *cl = a_cluster(cases[i].mode, cases[i].exempt);
+        int first[NODES] = {0};
+        run_add(cl, 100, &(struct victim){.node = 0, .last = 1, .cpus = 2}, first, cases[i].ran_us);
+        struct plan *plan = plan_high(cl, &req);
+        assert_int_equal(plan->npreempts, cases[i].victims);
+        if (cases[i].exempt && !cases[i].victims)
+            assert_true(plan->next_us == NOW + MIN);
+        plan_free(plan);
+        cluster_free(cl);
+    }
+}
+
+/* The low partition's own jobs never stop each other, and what ends soon anyway is waited for. */
+static void test_no_need(void **state)
+{
+    (void)state;
+    struct job_request req = {.partition = "low", .ntasks = CPUS * NODES, .mem_per_node_mib = 10, .time_limit_us = HOUR};
+    struct cluster *cl = a_cluster(PREEMPT_UNSET, NULL);
+    int first[NODES] = {0};
+    run_add(cl, 100, &(struct victim){.node = 0, .last = 2, .cpus = 2}, first, HOUR);
+    struct plan *plan = plan_high(cl, &req);
+    assert_int_equal(plan->npreempts, 0);
+    plan_free(plan);
+    cluster_unwait(cl, 1);
+    cluster_set_end(cl, 100, NOW + 20 * USEC_PER_SEC);
+    req.partition = "high";
+    plan = plan_high(cl, &req);
+    assert_int_equal(plan->npreempts, 0);
+    cluster_set_end(cl, 100, NOW + HOUR);
+    cluster_ending(cl, 100, 1, NOW + 3 * MIN); /* its victim is ending: no other is taken, and the room is promised */
+    sched_plan(cl, NOW, NULL, plan);
+    assert_int_equal(plan->npreempts, 0);
+    struct plan_wait wait;
+    assert_true(plan_wait_of(plan, cl, 1, &wait));
+    assert_true(wait.planned_us == NOW + 3 * MIN);
+    plan_free(plan);
+    cluster_free(cl);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_cheapest_victims_and_none_in_vain),
+        cmocka_unit_test(test_who_is_safe),
+        cmocka_unit_test(test_no_need),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
