@@ -478,46 +478,22 @@ static bool step_wanted(const struct sacct *s, const struct acct_row *row)
     return wanted;
 }
 
-static void parsable_row(struct sacct *s, const struct acct_row *row, struct str *out)
-{
-    const char *delimiter = s->delimiter ? s->delimiter : "|";
-    for (size_t i = 0; i < s->format.item.n; i++) {
-        const struct column *c = s->format.item.v[i].column;
-        if (i)
-            str_add(out, delimiter);
-        if (row)
-            c->print(&s->env, row, out);
-        else
-            str_add(out, c->name);
-    }
-    if (s->parsable == 'p')
-        str_add(out, delimiter);
-    str_addc(out, '\n');
-}
-
 static void row_print(struct sacct *s, const struct acct_row *row, struct str *out)
 {
     if (!step_wanted(s, row))
         return;
     if (s->parsable)
-        parsable_row(s, row, out);
+        format_print_parsable(&s->format, &s->env, row, s->delimiter, s->parsable == 'p', out);
     else
         format_print_row(&s->format, &s->env, row, out);
 }
 
 static void header_print(struct sacct *s, struct str *out)
 {
-    if (s->parsable) {
-        parsable_row(s, NULL, out);
-        return;
-    }
-    format_print_header(&s->format, out);
-    for (size_t i = 0; i < s->format.item.n; i++) {
-        for (int w = 0; w < s->format.item.v[i].width; w++)
-            str_addc(out, '-');
-        str_addc(out, ' ');
-    }
-    str_addc(out, '\n');
+    if (s->parsable)
+        format_print_parsable(&s->format, &s->env, NULL, s->delimiter, s->parsable == 'p', out);
+    else
+        format_print_ruled_header(&s->format, out);
 }
 
 static void rows_print(struct sacct *s)
@@ -539,14 +515,6 @@ static void rows_print(struct sacct *s)
     }
     listing_flush(&out);
     str_done(&out);
-}
-
-static void help_format_print(void)
-{
-    for (size_t i = 0; i < acct_columns_listed; i++) {
-        bool last = i % 4 == 3 || i + 1 == acct_columns_listed;
-        printf("%-19s%s", acct_columns.column[i].name, last ? "\n" : " ");
-    }
 }
 
 /* -B: the scripts of the jobs found. */
@@ -621,7 +589,7 @@ int cmd_sacct(int argc, char **argv)
     else if (ok && s.help)
         cli_help_print(&table, "sacct [OPTIONS]");
     else if (ok && s.help_format)
-        help_format_print();
+        acct_help_format_print();
     else if (ok)
         ok = sacct_run(&s, &err);
     if (!ok && err.code)

@@ -310,3 +310,31 @@ void cell_time(const struct cell_env *env, int64_t us, const char *if_zero, stru
     else
         str_add(out, if_zero);
 }
+
+void format_print_parsable(const struct format *f, const struct cell_env *env, const void *record, const char *delimiter, bool trailing, struct str *out)
+{
+    delimiter = delimiter ? delimiter : "|";
+    for (size_t i = 0; i < f->item.n; i++) {
+        const struct column *c = f->item.v[i].column;
+        if (i)
+            str_add(out, delimiter);
+        if (record)
+            c->print(env, record, out);
+        else
+            str_add(out, c->name);
+    }
+    if (trailing)
+        str_add(out, delimiter);
+    str_addc(out, '\n');
+}
+
+void format_print_ruled_header(const struct format *f, struct str *out)
+{
+    format_print_header(f, out);
+    for (size_t i = 0; i < f->item.n; i++) {
+        for (int w = 0; w < f->item.v[i].width; w++)
+            str_addc(out, '-');
+        str_addc(out, ' ');
+    }
+    str_addc(out, '\n');
+}

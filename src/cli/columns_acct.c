@@ -634,3 +634,11 @@ static const struct column columns[] = {
 };
 const struct column_table acct_columns = {columns, ARRAY_LEN(columns), "accounting"};
 const size_t acct_columns_listed = ARRAY_LEN(columns) - 2;
+
+void acct_help_format_print(void)
+{
+    for (size_t i = 0; i < acct_columns_listed; i++) {
+        bool last = i % 4 == 3 || i + 1 == acct_columns_listed;
+        printf("%-19s%s", acct_columns.column[i].name, last ? "\n" : " ");
+    }
+}

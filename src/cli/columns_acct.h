@@ -15,6 +15,9 @@ extern const struct column_table acct_columns;
 extern const size_t
     acct_columns_listed; /* so many are shown by --helpformat; the rest are old names that still work */
 
+/* --helpformat: their names, four a line. */
+void acct_help_format_print(void);
+
 /* cell_env.more of this table. */
 struct acct_env {
     const char *cluster;

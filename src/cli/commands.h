@@ -17,6 +17,10 @@
     X("sbatch", cmd_sbatch, true, "submit a batch script")                                                   \
     X("srun", cmd_srun, true, "run tasks in an allocation, or in one made for them")                         \
     X("salloc", cmd_salloc, true, "allocate resources and start a shell or a command")                       \
+    X("sattach", cmd_sattach, true, "connect to the streams of a running step")                              \
+    X("sbcast", cmd_sbcast, true, "copy a file to the nodes of a job")                                       \
+    X("sstat", cmd_sstat, true, "what the steps of running jobs use")                                        \
+    X("shell", cmd_shell, false, "a shell inside a running job")                                             \
     X("squeue", cmd_squeue, true, "list jobs that wait or run")                                              \
     X("scancel", cmd_scancel, true, "cancel or signal jobs")                                                 \
     X("sinfo", cmd_sinfo, true, "list partitions and nodes")                                                 \

@@ -1,0 +1,26 @@
+/* Steps that commands other than srun launch in a job that runs: a shell, a copy of a file. */
+#ifndef REMUDA_CLI_JOB_STEP_H
+#define REMUDA_CLI_JOB_STEP_H
+
+#include "cli/allocation.h"
+#include "cli/step_run.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct job_step {
+    struct arena *a;
+    struct allocation al;
+    struct job_spec spec;
+    struct step_ask step;
+    struct step_run_ask run;
+};
+
+/* Connects, finds the running job, and fills a step of `name` that shares the job's resources, with this command's environment, directory and limits. False: it was said why. */
+bool job_step_open(struct job_step *s, const char *command, uint64_t job_id, const char *name, struct arena *a);
+/* The program and its arguments, NULL-terminated. */
+void job_step_program(struct job_step *s, const char *const *argv);
+/* Runs it; the exit status. */
+int job_step_run(struct job_step *s);
+
+#endif

@@ -1,0 +1,116 @@
+/* sbcast: a file to all nodes of a job. It is a step with a task on each node that writes its input to the file: under a name of its own first, so that nobody sees half of it. */
+#include "cli/commands.h"
+#include "cli/job_step.h"
+#include "cli/options.h"
+#include "cli/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* $1 destination, $2 mode, $3 "force" or "", $4 time of change or "". */
+#define WRITER                                                                                                                              \
+    "t=$1.sbcast.$$; if [ -z \"$3\" ] && [ -e \"$1\" ]; then echo \"sbcast: error: $1 exists on $SLURMD_NODENAME: use -f to replace it\" >&2; cat >/dev/null; exit 1; fi; " \
+    "cat >\"$t\" && chmod \"$2\" \"$t\" && { [ -z \"$4\" ] || touch -d \"@$4\" \"$t\"; } && mv -f \"$t\" \"$1\" || { rm -f \"$t\"; exit 1; }"
+
+struct ask {
+    const char *job, *from, *to, *nodes;
+    bool force, preserve, verbose, help, version;
+};
+
+enum { OPT_JOB = 1, OPT_FORCE, OPT_PRESERVE, OPT_NODES, OPT_NOTHING, OPT_VERBOSE, OPT_HELP, OPT_VERSION };
+
+static const struct cli_option options[] = {
+    {"jobid", 'j', CLI_VALUE, OPT_JOB, "the job; default: the one this runs in"},
+    {"force", 'f', CLI_NONE, OPT_FORCE, "replace a file that is there"},
+    {"preserve", 'p', CLI_NONE, OPT_PRESERVE, "keep the time of change"},
+    {"nodelist", 'w', CLI_VALUE, OPT_NODES, "only to these nodes of the job"},
+    {"compress", 'C', CLI_ATTACHED, OPT_NOTHING, "kept for compatibility: the file is copied as it is"},
+    {"fanout", 'F', CLI_VALUE, OPT_NOTHING, "kept for compatibility: each node is served directly"},
+    {"size", 's', CLI_VALUE, OPT_NOTHING, "kept for compatibility: blocks have the size that suits the stream"},
+    {"timeout", 't', CLI_VALUE, OPT_NOTHING, "kept for compatibility: a node that is lost ends the copy by itself"},
+    {"send-libs", 0, CLI_ATTACHED, OPT_NOTHING, "kept for compatibility: libraries are not copied"},
+    {"exclude", 0, CLI_VALUE, OPT_NOTHING, "kept for compatibility: libraries are not copied"},
+    {"verbose", 'v', CLI_NONE, OPT_VERBOSE, "say more"},
+    {"help", 'h', CLI_NONE, OPT_HELP, "show this help"},
+    {"usage", 0, CLI_NONE, OPT_HELP, NULL},
+    {"version", 'V', CLI_NONE, OPT_VERSION, "show the version"},
+};
+static const struct cli_options table = {options, sizeof options / sizeof options[0], true};
+
+static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+{
+    struct ask *q = ctx;
+    switch (id) {
+    case OPT_JOB: q->job = value; break;
+    case OPT_FORCE: q->force = true; break;
+    case OPT_PRESERVE: q->preserve = true; break;
+    case OPT_NODES: q->nodes = value; break;
+    case OPT_VERBOSE: q->verbose = true; break;
+    case OPT_HELP: q->help = true; break;
+    case OPT_VERSION: q->version = true; break;
+    case CLI_WORD:
+        if (q->to)
+            return err_set(ret_err, ERR_INVALID, "one source and one destination are given: sbcast FILE PATH");
+        *(q->from ? &q->to : &q->from) = value;
+        break;
+    default: break;
+    }
+    return true;
+}
+
+static int copy(const struct ask *q, uint64_t id, struct arena *a)
+{
+    struct job_step s;
+    struct stat st;
+    int fd = open(q->from, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        program_error("sbcast", "Can't open `%s`: %s", q->from, strerror(errno));
+        return 1;
+    }
+    if (!job_step_open(&s, "sbcast", id, "sbcast", a))
+        return 1;
+    const char *when = q->preserve ? arena_printf(a, "%lld.%09ld", (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec) : "";
+    /* A destination without a directory lands in the current one, as Slurm does. */
+    const char *argv[] = {"/bin/sh", "-c", WRITER, "sbcast", q->to, arena_printf(a, "%o", (unsigned)st.st_mode & 07777), q->force ? "force" : "", when, NULL};
+    int32_t nodes = s.al.job[0].alloc_nodes;
+    s.spec.req.nodelist = q->nodes;
+    if (!q->nodes)
+        s.spec.req.min_nodes = s.spec.req.max_nodes = s.spec.req.ntasks = nodes > 0 ? nodes : 1;
+    s.spec.req.ntasks_per_node = 1;
+    job_step_program(&s, argv);
+    s.run.in_fd = fd;
+    s.run.quiet = !q->verbose;
+    int status = job_step_run(&s);
+    close(fd);
+    return status;
+}
+
+int cmd_sbcast(int argc, char **argv)
+{
+    struct ask q = {.job = getenv("SLURM_JOB_ID")};
+    struct err e = {0};
+    int64_t id = 0;
+    if (!cli_parse(&table, argc, argv, option_take, &q, &e)) {
+        program_error("sbcast", "%s", e.text);
+        return 1;
+    }
+    if (q.version)
+        puts(SLURM_VERSION_TEXT);
+    else if (q.help)
+        cli_help_print(&table, "sbcast [OPTIONS] FILE PATH");
+    if (q.version || q.help)
+        return 0;
+    if (!q.to || !q.job || !text_to_i64(q.job, 1, INT64_MAX, &id)) {
+        program_error("sbcast", !q.to ? "Need two file names, have %d names: sbcast FILE PATH" : "Command only valid from within Slurm job, or with --jobid=ID", q.from ? 1 : 0);
+        return 1;
+    }
+    struct arena *a = arena_new();
+    int status = copy(&q, (uint64_t)id, a);
+    arena_free(a);
+    return status;
+}
