@@ -155,13 +155,15 @@ void step_settle(struct turn *t, struct held_step *s)
     if (!t->a->has_welcome)
         return;
     bool epilog = epilog_follows(t, s);
+    /* A step of an allocation that goes on gives nothing back. */
+    bool last = (s->step_id < 0 || s->release_wanted) && !held_has_others(&t->a->held, s);
     if (!s->exit_reported)
-        step_end_report(t, s, !epilog && !held_has_others(&t->a->held, s));
+        step_end_report(t, s, !epilog && last);
     if (epilog) {
         epilog_begin(t, s);
         return;
     }
-    if (!s->released && !held_has_others(&t->a->held, s))
+    if (!s->released && last)
         turn_report_released(t, s, NULL);
     step_over(t, s);
 }

@@ -64,9 +64,18 @@ static void release_unknown(struct turn *t, const struct msg_terminate *m)
     held_move(s, HELD_OVER);
 }
 
+/* To answer a TERMINATE of a step that is not (any longer) here. */
+static void step_unknown(struct turn *t, const struct msg_terminate *m)
+{
+    struct held_step *s = held_add(&t->a->held, m->job_id, m->attempt, m->step_id, HELD_STARTING);
+    s->exit_reported = s->released = true;
+    turn_report_keep(t, s, turn_report_of(t, REPORT_LOST, s, NULL));
+    held_move(s, HELD_OVER);
+}
+
 static void step_terminate(struct turn *t, struct held_step *s, const struct msg_terminate *m)
 {
-    s->release_wanted = true;
+    s->release_wanted |= !m->only_step;
     s->kill_wait_us = m->kill_wait_us;
     free(s->why);
     s->why = xstrdup(m->why);
@@ -85,7 +94,7 @@ static void step_terminate(struct turn *t, struct held_step *s, const struct msg
     case HELD_OVER:
         /* The controller may have missed nothing: a clean EXITED is on its way. It asks, so it gets the
          * answer too. */
-        if (!s->released)
+        if (!s->released && !m->only_step)
             turn_report_released(t, s, NULL);
         break;
     case HELD_STATE_COUNT:
@@ -98,12 +107,14 @@ static void take_terminate(struct turn *t, const struct msg_terminate *m)
     bool any = false;
     for (struct held_step *s = held_of_job(&t->a->held, m->job_id), *next; s; s = next) {
         next = s->next_of_job;
-        if (s->attempt != m->attempt)
+        if (s->attempt != m->attempt || (m->only_step && s->step_id != m->step_id))
             continue;
         any = true;
         step_terminate(t, s, m);
     }
-    if (!any)
+    if (!any && m->only_step)
+        step_unknown(t, m);
+    else if (!any)
         release_unknown(t, m);
 }
 
