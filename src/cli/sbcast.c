@@ -1,21 +1,13 @@
-/* sbcast: a file to all nodes of a job. It is a step with a task on each node that writes its input to the file: under a name of its own first, so that nobody sees half of it. */
+/* sbcast: a file to all nodes of a job (bcast.c). */
+#include "cli/bcast.h"
+#include "cli/command_signals.h"
 #include "cli/commands.h"
 #include "cli/job_step.h"
 #include "cli/options.h"
 #include "cli/program.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* $1 destination, $2 mode, $3 "force" or "", $4 time of change or "". */
-#define WRITER                                                                                                                              \
-    "t=$1.sbcast.$$; if [ -z \"$3\" ] && [ -e \"$1\" ]; then echo \"sbcast: error: $1 exists on $SLURMD_NODENAME: use -f to replace it\" >&2; cat >/dev/null; exit 1; fi; " \
-    "cat >\"$t\" && chmod \"$2\" \"$t\" && { [ -z \"$4\" ] || touch -d \"@$4\" \"$t\"; } && mv -f \"$t\" \"$1\" || { rm -f \"$t\"; exit 1; }"
 
 struct ask {
     const char *job, *from, *to, *nodes;
@@ -66,27 +58,17 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 static int copy(const struct ask *q, uint64_t id, struct arena *a)
 {
     struct job_step s;
-    struct stat st;
-    int fd = open(q->from, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        program_error("sbcast", "Can't open `%s`: %s", q->from, strerror(errno));
-        return 1;
-    }
+    struct bcast_ask ask = {.from = q->from, .to = q->to, .force = q->force, .preserve = q->preserve, .quiet = !q->verbose};
     if (!job_step_open(&s, "sbcast", id, "sbcast", a))
         return 1;
-    const char *when = q->preserve ? arena_printf(a, "%lld.%09ld", (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec) : "";
-    /* A destination without a directory lands in the current one, as Slurm does. */
-    const char *argv[] = {"/bin/sh", "-c", WRITER, "sbcast", q->to, arena_printf(a, "%o", (unsigned)st.st_mode & 07777), q->force ? "force" : "", when, NULL};
     int32_t nodes = s.al.job[0].alloc_nodes;
     s.spec.req.nodelist = q->nodes;
     if (!q->nodes)
         s.spec.req.min_nodes = s.spec.req.max_nodes = s.spec.req.ntasks = nodes > 0 ? nodes : 1;
     s.spec.req.ntasks_per_node = 1;
-    job_step_program(&s, argv);
-    s.run.in_fd = fd;
-    s.run.quiet = !q->verbose;
-    int status = job_step_run(&s);
-    close(fd);
+    s.al.signal_fd = command_signals_open();
+    int status = bcast_run(&s.al, &s.step, &ask);
+    allocation_finish(&s.al, 0);
     return status;
 }
 

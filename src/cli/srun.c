@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/idset.h"
 #include "cli/allocation.h"
+#include "cli/bcast.h"
 #include "cli/cluster_dir.h"
 #include "cli/command_signals.h"
 #include "cli/commands.h"
@@ -178,6 +179,8 @@ static bool streams_take(struct launch *l, struct err *e)
     const struct submit_options *o = &l->line.comp[0];
     if (!streams_choose(l, &l->in, &l->out, &l->err, e))
         return false;
+    if (o->launch.label && l->out.node_file)
+        fprintf(stderr, NAME ": --label has no effect on files that the nodes write (%s)\n", l->out.node_file);
     if (o->launch.pty)
         l->in.task = l->out.task = 0;
     l->run.in_fd = l->in.fd;
@@ -193,7 +196,6 @@ static bool streams_take(struct launch *l, struct err *e)
         t->std_err = l->err.node_file;
         t->append = o->spec.open_mode == OPEN_APPEND;
         t->stdin_task_plus1 = l->in.fd < 0 && !l->in.node_file && !l->in.late_file ? -1 : l->in.task + 1;
-        t->label = o->launch.label && l->out.node_file;
     }
     return true;
 }
@@ -231,6 +233,7 @@ static void step_take(struct launch *l, size_t i)
     s->create.relative_plus1 = o->launch.relative_plus1;
     t->env = (struct blob){l->env.data, l->env.len};
     t->work_dir = o->spec.work_dir;
+    t->preserve_env = o->launch.preserve_env;
     t->task_prolog = o->launch.task_prolog;
     t->task_epilog = o->launch.task_epilog;
     t->umask_plus1 = o->spec.umask_plus1;
@@ -290,6 +293,28 @@ static bool steps_take(struct launch *l, struct err *e)
     return true;
 }
 
+/* What the site says where the command line does not. */
+static void settings_take(struct launch *l)
+{
+    const struct submit_options *o = &l->line.comp[0];
+    struct config conf;
+    struct err e = {0};
+    if (!cluster_conf_read(l->al.state_dir, &conf, &e))
+        return;
+    const struct settings *s = &conf.settings;
+    if (o->launch.kill_on_bad_exit == UNSET)
+        l->run.kill_on_bad_exit = s->kill_on_bad_exit;
+    if (!o->launch.wait_given)
+        l->run.wait_us = s->wait_time_us;
+    if (!text_empty(s->srun_port_range))
+        l->run.ports = arena_strdup(l->line.a, s->srun_port_range);
+    if (!l->prolog && !text_empty(s->srun_prolog))
+        l->prolog = arena_strdup(l->line.a, s->srun_prolog);
+    if (!l->epilog && !text_empty(s->srun_epilog))
+        l->epilog = arena_strdup(l->line.a, s->srun_epilog);
+    config_done(&conf);
+}
+
 static void run_take(struct launch *l)
 {
     const struct submit_options *o = &l->line.comp[0];
@@ -304,9 +329,9 @@ static void run_take(struct launch *l)
     r->kill_on_bad_exit = o->launch.kill_on_bad_exit == YES;
     r->no_kill = o->spec.no_kill;
     r->wait_us = o->launch.wait_us;
-    r->ports = getenv("SLURM_SRUN_PORT_RANGE");
     l->prolog = o->launch.prolog;
     l->epilog = o->launch.epilog;
+    settings_take(l);
 }
 
 /* ---- programs here, before and after ---- */
@@ -408,6 +433,57 @@ static bool groups_bind(struct launch *l, struct err *e)
     return true;
 }
 
+/* ---- --bcast ---- */
+
+/* Where the program goes: as asked, in the directory asked, or into the work directory under a name of the job's. */
+static const char *bcast_path(const struct launch *l)
+{
+    const char *asked = l->line.comp[0].launch.bcast;
+    const char *name = arena_printf(l->line.a, "slurm_bcast_%llu_%ld", (unsigned long long)l->step[0].create.job_id, (long)getpid());
+    size_t len = strlen(asked);
+    if (len && asked[len - 1] != '/')
+        return asked;
+    return len ? arena_printf(l->line.a, "%s%s", asked, name) : arena_printf(l->line.a, "%s/%s", l->line.comp[0].spec.work_dir, name);
+}
+
+static const char *program_path(const struct launch *l, const char *word)
+{
+    struct span rest = span_of(getenv("PATH")), dir;
+    while (!strchr(word, '/') && span_next(&rest, ':', &dir)) {
+        const char *path = arena_printf(l->line.a, "%.*s/%s", (int)dir.len, dir.len ? dir.data : ".", word);
+        if (dir.len && access(path, X_OK) == 0)
+            return path;
+    }
+    return word;
+}
+
+/* Copies the program to each node of the step and runs that copy. */
+static bool bcast(struct launch *l)
+{
+    const struct step_ask *s = &l->step[0];
+    const struct job *j = &l->al.job[0];
+    int from, to;
+    if (!l->line.comp[0].launch.bcast || !program_words(l, 0, &from, &to))
+        return true;
+    const char *path = bcast_path(l);
+    struct bcast_ask ask = {.from = program_path(l, l->line.argv[from]), .to = path, .force = true, .quiet = true};
+    struct job_spec spec = {.name = "sbcast", .req = {.ntasks_per_node = 1}};
+    spec.req.min_nodes = spec.req.max_nodes = spec.req.ntasks = j->alloc_nodes > 0 ? j->alloc_nodes : 1;
+    struct step_ask copy = {.create = {.job_id = s->create.job_id, .overlap = true, .spec = {&spec, 1}}, .tasks = {.env = s->tasks.env, .work_dir = s->tasks.work_dir, .umask_plus1 = s->tasks.umask_plus1}};
+    if (bcast_run(&l->al, &copy, &ask) != 0)
+        return false;
+    for (size_t i = 0; i < l->run.nsteps; i++) {
+        struct step_ask *own = &l->step[i];
+        size_t first = own->tasks.args.len ? strlen(own->tasks.args.data) + 1 : 0;
+        struct str words = STR_INIT;
+        str_addn(&words, path, strlen(path) + 1);
+        str_addn(&words, (const char *)own->tasks.args.data + first, own->tasks.args.len - first);
+        own->tasks.args = (struct blob){arena_dup(l->line.a, words.data, words.len), words.len};
+        str_done(&words);
+    }
+    return true;
+}
+
 static int test_only(struct launch *l, const struct msg_submit *m)
 {
     struct message answer;
@@ -451,7 +527,7 @@ static int in_new_job(struct launch *l)
         return status;
     }
     jobs_bind(l);
-    status = step_run(&l->al, &l->run);
+    status = bcast(l) ? step_run(&l->al, &l->run) : submit_exit_error();
     allocation_finish(&l->al, status > 128 ? status - 128 : status_of_code(status));
     return status;
 }
@@ -473,7 +549,7 @@ static int in_job(struct launch *l)
     for (size_t i = 0; i < l->run.nsteps; i++)
         l->step[i].create.immediate = o->immediate;
     l->al.job_id = 0; /* not held by us */
-    int status = step_run(&l->al, &l->run);
+    int status = bcast(l) ? step_run(&l->al, &l->run) : submit_exit_error();
     allocation_finish(&l->al, 0);
     return status;
 }

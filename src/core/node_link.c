@@ -46,6 +46,8 @@ static struct msg_node_welcome welcome(const struct core *c)
         .prolog = text_empty(s->prolog) ? NULL : s->prolog,
         .epilog = text_empty(s->epilog) ? NULL : s->epilog,
         .prolog_timeout_us = s->prolog_timeout_us,
+        .task_prolog = text_empty(s->task_prolog) ? NULL : s->task_prolog,
+        .task_epilog = text_empty(s->task_epilog) ? NULL : s->task_epilog,
         .constrain_cores = s->constrain_cores,
         .constrain_ram = s->constrain_ram,
         .constrain_devices = s->constrain_devices,

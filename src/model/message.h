@@ -224,6 +224,8 @@ extern const struct fields held_fields;
     X(TEXT, prolog, 0, "program before a job")                                                             \
     X(TEXT, epilog, 0, "program after a job")                                                              \
     X(SPAN, prolog_timeout_us, 0, "how long they may take")                                                \
+    X(TEXT, task_prolog, 0, "program before each task")                                                    \
+    X(TEXT, task_epilog, 0, "program after each task")                                                     \
     X(BOOL, constrain_cores, 0, "keep jobs on their CPUs")                                                 \
     X(BOOL, constrain_ram, 0, "hold jobs to their memory")                                                 \
     X(BOOL, constrain_devices, 0, "hide other jobs' devices")                                              \
@@ -315,11 +317,11 @@ extern const struct enum_names report_kind_names;
     X(TEXT, std_err, 0, "file for errors, pattern; NULL = the stream, or with the output if that is a file") \
     X(BOOL, append, 0, "files: append instead of truncating")                                              \
     X(I32, stdin_task_plus1, 0, "stream: the one task that reads it, plus 1; 0 = all; -1 = none (/dev/null)") \
-    X(BOOL, label, 0, "files: put the task number before each line")                                       \
     X(TEXT, task_prolog, 0, "program before each task")                                                    \
     X(TEXT, task_epilog, 0, "program after each task")                                                     \
     X(U32, umask_plus1, 0, "umask, plus 1")                                                                \
     X(TEXT, rlimits, 0, "soft limits to propagate")                                                        \
+    X(BOOL, preserve_env, 0, "SLURM_NNODES, SLURM_NTASKS … stay as the command has them")                  \
     X(I32, rows, 0, "pty: window")                                                                         \
     X(I32, columns, 0, "pty: window")                                                                      \
     X(TEXT, term, 0, "pty: TERM of the command's terminal")

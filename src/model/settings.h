@@ -72,6 +72,13 @@
     X(SPAN, acct_gather_node_freq_us, AcctGatherNodeFreq, "0", "sec", "kept for compatibility")                            \
     X(TEXT, proctrack_type, ProctrackType, "proctrack/remuda", "", "kept for compatibility")                               \
     X(TEXT, task_plugin, TaskPlugin, "task/remuda", "", "kept for compatibility")                                          \
+    X(BOOL, kill_on_bad_exit, KillOnBadExit, "NO", "", "a task that fails ends its step, unless srun says otherwise")      \
+    X(SPAN, wait_time_us, WaitTime, "0", "sec", "srun: so long after the first task ended the others are ended; 0 = never") \
+    X(TEXT, srun_port_range, SrunPortRange, "", "", "ports srun listens on for tasks of other hosts: 60001-63000; default any") \
+    X(TEXT, srun_prolog, SrunProlog, "", "", "program srun runs before each step, unless --prolog names another")          \
+    X(TEXT, srun_epilog, SrunEpilog, "", "", "program srun runs after each step, unless --epilog names another")           \
+    X(TEXT, task_prolog, TaskProlog, "", "", "program run as the user before each task; its output may set variables")     \
+    X(TEXT, task_epilog, TaskEpilog, "", "", "program run as the user after each task")                                    \
     X(TEXT, mpi_default, MpiDefault, "none", "", "kept for compatibility until srun comes: --mpi of srun unless given")                                             \
     X(BOOL, constrain_cores, ConstrainCores, "YES", "", "keep jobs on their CPUs")                                         \
     X(BOOL, constrain_ram, ConstrainRAMSpace, "YES", "", "hold jobs to their memory")                                      \

@@ -250,6 +250,8 @@ static bool tasks_plan(const struct launch_site *site, const struct msg_launch *
     ret->master_addr = step->master_addr;
     ret->master_port = arena_printf(a, "%d", step->master_port);
     ret->job_name = j->spec.name;
+    ret->task_prolog = site->welcome->task_prolog;
+    ret->task_epilog = site->welcome->task_epilog;
     ret->env = step_env_plan(site, l, al, &layout, owner, &bound, ret->dir_name, a);
     return true;
 }

@@ -189,6 +189,16 @@ static void path_set(struct making *m)
     free(copy);
 }
 
+/* --preserve-env */
+static bool is_preserved(const char *assignment)
+{
+    static const char *const names[] = {"SLURM_JOB_NUM_NODES=", "SLURM_NNODES=", "SLURM_NTASKS=", "SLURM_NPROCS="};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (text_starts(assignment, names[i]))
+            return true;
+    return false;
+}
+
 /* The command's variables, without those the node sets. */
 static void env_begin(struct making *m)
 {
@@ -198,16 +208,19 @@ static void env_begin(struct making *m)
     char **plan = plan_texts(m->t->plan->env, 0, &nplan);
     m->env.v = xcalloc(n + nplan + OWN_VARIABLES, sizeof *m->env.v);
     for (size_t i = 0; i < n; i++)
-        if (strchr(own[i], '=') && !env_has(plan, nplan, own[i]))
+        if (strchr(own[i], '=') && (!env_has(plan, nplan, own[i]) || (w->preserve_env && is_preserved(own[i]))))
             m->env.v[m->env.n++] = own[i];
+    size_t mine;
     if (value_of(&m->env, "REMUDA_RENDEZVOUS"))
         for (size_t i = 0; i < ARRAY_LEN(rendezvous_names); i++) {
             char assignment[32];
             snprintf(assignment, sizeof assignment, "%s=", rendezvous_names[i]);
             env_drop(&m->env, assignment);
         }
+    mine = m->env.n;
     for (size_t i = 0; i < nplan; i++)
-        m->env.v[m->env.n++] = plan[i];
+        if (!w->preserve_env || !env_has(m->env.v, mine, plan[i]))
+            m->env.v[m->env.n++] = plan[i];
     free(own);
     free(plan);
 }
