@@ -20,6 +20,8 @@ static const struct fields *record_fields(enum query_what what)
         return &node_fields;
     case QUERY_PARTITIONS:
         return &partition_fields;
+    case QUERY_RESERVATIONS:
+        return &reservation_fields;
     case QUERY_STEPS:
         return &step_fields;
     case QUERY_SETTINGS:

@@ -82,6 +82,9 @@ void core_free(struct core *c)
         free(c->part.v[i]);
     vec_done(&c->node);
     vec_done(&c->part);
+    for (size_t i = 0; i < c->resv.n; i++)
+        free(c->resv.v[i]);
+    vec_done(&c->resv);
     vec_done(&c->waiter);
     vec_done(&c->heap);
     vec_done(&c->woken);
@@ -138,6 +141,7 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_UPDATE_JOB: req_update_job(c, m->body); return;
     case MSG_UPDATE_NODE: req_update_node(c, m->body); return;
     case MSG_UPDATE_PARTITION: req_update_partition(c, m->body); return;
+    case MSG_UPDATE_RESERVATION: req_update_reservation(c, m->body); return;
     case MSG_WAIT_JOB: req_wait_job(c, m->body); return;
     case MSG_ATTACH: req_attach(c, m->body); return;
     case MSG_FINISH_JOB: req_finish_job(c, m->body); return;
@@ -184,6 +188,7 @@ static void wake(struct core *c)
     timers_fire(c);
     if (c->gang_due_us && c->gang_due_us <= c->now_us && !c->store_away)
         gang_turn(c, true);
+    resvs_fire(c);
     if (c->plan_needed || (c->plan_due_us && c->plan_due_us <= c->now_us))
         starts_apply(c);
 }
@@ -230,7 +235,8 @@ int64_t core_wake_due(const struct core *c)
 {
     if (c->plan_needed && !c->store_away)
         return 0;
-    int64_t due = timers_due(c);
+    int64_t due = timers_due(c), turn = resvs_due(c);
+    due = turn < due ? turn : due;
     if (c->gang_due_us && c->gang_due_us < due && !c->store_away)
         due = c->gang_due_us;
     return c->plan_due_us && c->plan_due_us < due ? c->plan_due_us : due;
@@ -322,6 +328,7 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_STEP: step_load(c, record); break;
     case TABLE_NODE: node_load(c, record); break;
     case TABLE_PARTITION: part_load(c, record); break;
+    case TABLE_RESERVATION: resv_load(c, record); break;
     case TABLE_META: meta_load(c, record); break;
     case TABLE_JOB_RUN:
     case TABLE_PAYLOAD:
@@ -356,6 +363,7 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     al.n = known;
     int64_t end = job_limit_end(c, r);
     cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, r->j.run_partition, &al, r->j.start_us, end == INT64_MAX ? TIME_UNLIMITED : end);
+    cluster_run_inside(c->cluster, r->j.id, r->j.run_reservation);
     if (r->j.state != JOB_SUSPENDED && r->j.suspended_us)
         cluster_suspend(c->cluster, r->j.id, true);
     else if (r->j.state == JOB_SUSPENDED)
@@ -399,6 +407,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
         c->node.v[i]->lost_us = now_us;
         node_watch(c, c->node.v[i]);
     }
+    resvs_restore(c);
     while (map_u64_next(c->job, &w)) {
         job_restore(c, w.value, a);
         arena_reset(a);

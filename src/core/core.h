@@ -91,7 +91,7 @@ void effects_done(struct effects *fx);
 struct core *core_new(uint64_t seed, const char *host);
 void core_free(struct core *c);
 
-/* Start: EV_CONFIG first, then every stored row (order: META, PARTITION, NODE, JOB (live_only), STEP of live jobs), then core_loaded. */
+/* Start: EV_CONFIG first, then every stored row (order: META, PARTITION, NODE, RESERVATION, JOB (live_only), STEP of live jobs), then core_loaded. */
 void core_load(struct core *c, enum store_table table, const void *record);
 void core_loaded(struct core *c, int64_t now_us, struct effects *fx);
 

@@ -83,6 +83,11 @@ static bool deps_settle(struct core *c, struct jobrec *r, bool *ret_over)
     return status == DEP_SATISFIED;
 }
 
+static bool resv_ready(const struct core *c, const struct jobrec *r)
+{
+    return !r->j.spec.req.reservation || resv_there(c, r->j.spec.req.reservation);
+}
+
 void eligible_update(struct core *c, struct jobrec *r)
 {
     bool over = false;
@@ -91,7 +96,7 @@ void eligible_update(struct core *c, struct jobrec *r)
     bool ready = deps_settle(c, r, &over);
     if (over)
         return;
-    ready = ready && !held(r) && r->j.spec.begin_us <= c->now_us;
+    ready = ready && !held(r) && r->j.spec.begin_us <= c->now_us && resv_ready(c, r);
     uint32_t elements = ready ? elements_now(c, r) : 0;
     if (ready && !r->j.eligible_us) {
         r->j.eligible_us = c->now_us;
@@ -116,6 +121,8 @@ enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int
         return r->j.reason == REASON_DEPENDENCY_NEVER ? REASON_DEPENDENCY_NEVER : REASON_DEPENDENCY;
     if (r->j.spec.begin_us > now_us)
         return REASON_BEGIN_TIME;
+    if (!resv_ready(c, r))
+        return REASON_RESERVATION_DELETED;
     if (!r->waiting && job_is_array(r))
         return REASON_ARRAY_TASK_LIMIT;
     if (c->store_away)

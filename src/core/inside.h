@@ -78,6 +78,11 @@ enum wait_kind {
     WAIT_ALLOCATION, /* submit with attach, attach: ALLOCATED, then JOB_ENDED */
     WAIT_STEP,       /* create_step, attach_step: STEP_CREATED, then STEP_ENDED */
 };
+struct resvrec {
+    struct reservation r;        /* texts interned */
+    int64_t look_us;             /* not looked at before */
+};
+
 struct waiter {
     enum wait_kind kind;
     uint64_t conn, seq, job_id;
@@ -107,10 +112,12 @@ struct core {
     struct map_str *node_by_name; /* → struct noderec */
     struct map_u64 *node_by_conn;
     VEC(struct partrec *) part;
+    VEC(struct resvrec *) resv;
     VEC(struct waiter) waiter;
     VEC(struct alarm) heap;
     uint64_t next_job_id;
     bool loaded, store_away, plan_needed;
+    bool resv_refit;             /* nodes changed: reservations may want others */
     int64_t plan_due_us;         /* the planner wants to look again; 0 = no */
     int64_t gang_due_us;         /* the slice of jobs that take turns is over; 0 = none waits for its turn */
     uint64_t plans, considered, pending, running;
@@ -272,6 +279,7 @@ void req_job_control(struct core *c, const struct msg_job_control *m);
 void req_update_job(struct core *c, const struct msg_update_job *m);
 void req_update_node(struct core *c, const struct msg_update_node *m);
 void req_update_partition(struct core *c, const struct msg_update_partition *m);
+void req_update_reservation(struct core *c, const struct msg_update_reservation *m);
 void req_wait_job(struct core *c, const struct msg_wait_job *m);
 void req_get_script(struct core *c, const struct msg_get_script *m);
 void req_daemon(struct core *c, const struct msg_daemon *m);
@@ -294,6 +302,25 @@ void allocation_closed(struct core *c, uint64_t leader, uint64_t conn);
 void allocation_lonely(struct core *c, struct jobrec *leader);    /* nobody holds it now */
 int64_t allocation_due(const struct core *c, const struct jobrec *r); /* when its grace is over; INT64_MAX = none runs */
 void allocation_abandon(struct core *c, struct jobrec *leader);
+
+/* ---- reservation.c ---- */
+struct resvrec *resv_find(const struct core *c, const char *name);
+void resv_save(struct core *c, struct resvrec *v);              /* its row */
+void resv_tell(struct core *c, struct resvrec *v);              /* the planner */
+void resv_drop(struct core *c, struct resvrec *v);              /* it is over: jobs that wait for it are held, or go on without it */
+size_t resv_jobs(const struct core *c, const char *name, bool running); /* that run in it, or wait for it */
+void resv_load(struct core *c, const struct reservation *row);
+void resvs_restore(struct core *c);
+void resvs_refit(struct core *c);                               /* nodes changed: replacements, PART_NODES */
+void resvs_fire(struct core *c);                                /* begins, ends, recurrences, purges that are due */
+int64_t resvs_due(const struct core *c);                        /* INT64_MAX = never */
+int64_t resv_job_end(const struct core *c, const struct jobrec *r); /* when the reservation ends the running job; INT64_MAX = it does not */
+/* May this user run jobs with that request in the reservations it names? Fills why not; *ret_partition: the reservation's, for jobs that name none. */
+enum refusal resv_check(const struct core *c, const struct job_request *req, const char *user, const char *groups, struct str *why);
+const char *resv_partition(const struct core *c, const char *names);
+bool resv_there(const struct core *c, const char *names);       /* one of them is */
+void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *v, size_t *ret_shown);
+void resv_mark_node(const struct core *c, struct node *n, int64_t now_us); /* node.reserved, node.maint */
 
 /* ---- submit_host.c ---- */
 enum refusal submit_host_check(const struct core *c, const char *partitions, struct str *why); /* AllocNodes= */

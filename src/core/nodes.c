@@ -14,6 +14,7 @@ uint32_t node_index(const struct core *c, const struct noderec *n)
 /* The planner counts on a node only while its daemon answers. What it reported less than configured is not planned with. */
 void node_plan_update(struct core *c, struct noderec *n)
 {
+    c->resv_refit = true;
     struct node seen = n->n;
     struct err err = {0};
     if (!n->conn && seen.state == NODE_UP)

@@ -250,6 +250,7 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q, i
 /* ---- nodes and partitions ------------------------------------------------------------------------------------------------------ */
 
 struct node_view {
+    int64_t now_us;
     const struct core *c;
     struct str *partitions; /* of each node */
     bool *wanted;           /* each node */
@@ -284,6 +285,7 @@ static void node_show(const struct node_view *nv, const struct noderec *n, const
     copy.alloc_mem_mib = use.mem_mib;
     copy.alloc_gres = gres.len ? str_text(&gres) : NULL;
     copy.planned = use.planned;
+    resv_mark_node(c, &copy, nv->now_us);
     copy.jobs = (int32_t)n->job.n;
     for (size_t i = 0; i < n->job.n; i++) {
         const struct jobrec *r = job_find(c, n->job.v[i]);
@@ -320,11 +322,12 @@ static enum refusal names_choose(struct node_view *nv, const char *wanted, bool 
     return refusal;
 }
 
-static enum refusal nodes_show(const struct core *c, const struct msg_query *q, const struct view *v,
+static enum refusal nodes_show(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *v,
                                struct str *detail)
 {
     const char *named = q->names ? q->names : q->nodes;
     struct node_view nv = {.c = c,
+                           .now_us = now_us,
                            .partitions = xcalloc(c->node.n + 1, sizeof(struct str)),
                            .wanted = xcalloc(c->node.n + 1, sizeof(bool))};
     enum refusal refusal = REFUSE_NONE;
@@ -385,6 +388,17 @@ static enum refusal partitions_show(const struct core *c, const struct msg_query
     return REFUSE_INVALID_PARTITION;
 }
 
+static enum refusal reservations_show(const struct core *c, const struct msg_query *q, int64_t now_us,
+                                      const struct view *v, struct str *detail)
+{
+    size_t shown;
+    resv_show(c, q, now_us, v, &shown);
+    if (shown || !q->names)
+        return REFUSE_NONE;
+    str_addf(detail, "there is no reservation %s", q->names);
+    return REFUSE_RESERVATION;
+}
+
 /* ---- status -------------------------------------------------------------------------------------------------------------------- */
 
 /* What keeps jobs from the node, or will soon; NULL = nothing. */
@@ -429,9 +443,11 @@ enum refusal core_query(const struct core *c, const struct msg_query *q, const s
     case QUERY_STEPS:
         return jobs_show(c, q, now_us, v, true, detail);
     case QUERY_NODES:
-        return nodes_show(c, q, v, detail);
+        return nodes_show(c, q, now_us, v, detail);
     case QUERY_PARTITIONS:
         return partitions_show(c, q, v, detail);
+    case QUERY_RESERVATIONS:
+        return reservations_show(c, q, now_us, v, detail);
     case QUERY_STATUS:
         status_show(c, v);
         return REFUSE_NONE;

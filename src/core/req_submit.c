@@ -51,6 +51,8 @@ static const char *default_partition(const struct core *c)
 
 static enum refusal partition_check(struct core *c, struct submission *s, struct job_spec *spec)
 {
+    if (text_empty(spec->req.partition) && spec->req.reservation)
+        spec->req.partition = resv_partition(c, spec->req.reservation);
     if (text_empty(spec->req.partition))
         spec->req.partition = default_partition(c);
     if (text_empty(spec->req.partition))
@@ -116,6 +118,8 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
     struct str why = STR_INIT;
     if (!refusal)
         refusal = submit_host_check(c, d->spec.req.partition, &why);
+    if (!refusal)
+        refusal = resv_check(c, &d->spec.req, c->peer->user, c->peer->groups, &why);
     if (refusal && why.len)
         refuse(s, refusal, "%s", str_text(&why));
     if (!refusal)

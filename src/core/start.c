@@ -127,6 +127,9 @@ static void start_one(struct core *c, const struct plan_start *s)
     job_move(c, r, JOB_RUNNING);
     int64_t end = job_limit_end(c, r);
     cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, s->partition, &s->alloc, c->now_us, end == INT64_MAX ? TIME_UNLIMITED : end);
+    text_set(c, &r->j.run_reservation, s->reservation);
+    c->resv_refit |= s->reservation != NULL;
+    cluster_run_inside(c->cluster, r->j.id, s->reservation);
     job_save(c, r);
     launch_send(c, r);
     allocation_announce(c, r);

@@ -75,10 +75,10 @@ static int64_t over_time(const struct core *c, const struct jobrec *r)
 
 static int64_t kill_time(const struct core *c, const struct jobrec *r)
 {
-    int64_t end = job_limit_end(c, r), extra = over_time(c, r);
+    int64_t end = job_limit_end(c, r), extra = over_time(c, r), with = resv_job_end(c, r);
     if (end == INT64_MAX || extra == TIME_UNLIMITED)
-        return INT64_MAX;
-    return end + extra;
+        return with;
+    return end + extra < with ? end + extra : with;
 }
 
 struct limit_mail {

@@ -135,7 +135,6 @@ const char *const idle_keys[] = {
     "ResumeRate",
     "ResumeTimeout",
     "ResvEpilog",
-    "ResvOverRun",
     "ResvProlog",
     "RoutePlugin",
     "SallocDefaultCommand",

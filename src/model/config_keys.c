@@ -189,6 +189,7 @@ PART_AS(max_time, limit_time(value, &p->max_time_us, ret_err))
 PART_AS(default_time, limit_time(value, &p->default_time_us, ret_err))
 PART_AS(min_nodes, number(value, 0, LIMIT_NODES, &p->min_nodes, ret_err))
 PART_AS(max_nodes, limit_number(value, &p->max_nodes, ret_err))
+PART_AS(max_cpus_socket, limit_number(value, &p->max_cpus_per_socket, ret_err))
 PART_AS(max_cpus, limit_number(value, &p->max_cpus_per_node, ret_err))
 PART_AS(max_mem_node, setting_parse_mib(value, &p->max_mem_per_node_mib, ret_err))
 PART_AS(max_mem_cpu, setting_parse_mib(value, &p->max_mem_per_cpu_mib, ret_err))
@@ -329,7 +330,7 @@ static const struct line_key partition_rows[] = {
     {"CpuBind", NULL},
     {"ExclusiveTopo", NULL},
     {"JobDefaults", part_job_defaults},
-    {"MaxCPUsPerSocket", NULL},
+    {"MaxCPUsPerSocket", part_max_cpus_socket},
     {"PowerDownOnIdle", NULL},
     {"ResumeTimeout", NULL},
     {"SelectTypeParameters", NULL},

@@ -162,6 +162,7 @@ enum mail_type {
     X(I32, derived_exit_status, 0, "highest wait status of its steps")                                                   \
     X(U32, killed_by_uid_plus1, 0, "uid that cancelled it, plus 1")                                                      \
     X(TEXT, run_partition, 0, "partition it runs (ran) in")                                                              \
+    X(TEXT, run_reservation, 0, "reservation it runs (ran) in")                                                          \
     X(TEXT, nodes, 0, "nodes it runs (ran) on, folded, rank 0 first")                                                    \
     X(TEXT, batch_host, 0, "node that runs the batch script")                                                            \
     X(I32, alloc_nodes, 0, "nodes allocated")                                                                            \

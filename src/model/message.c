@@ -9,7 +9,8 @@
 
 NAMES(query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes", [QUERY_PARTITIONS] = "partitions",
       [QUERY_STEPS] = "steps", [QUERY_SETTINGS] = "settings", [QUERY_STATUS] = "status",
-      [QUERY_HISTORY] = "history")
+      [QUERY_HISTORY] = "history",
+      [QUERY_RESERVATIONS] = "reservations")
 NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold", [ACTION_RELEASE] = "release",
       [ACTION_REQUEUE] = "requeue", [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",
       [ACTION_RESUME] = "resume", [ACTION_TOP] = "top")
@@ -69,6 +70,9 @@ MESSAGE_ROWS(update_node, MSG_UPDATE_NODE_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_update_partition
 MESSAGE_ROWS(update_partition, MSG_UPDATE_PARTITION_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_update_reservation
+MESSAGE_ROWS(update_reservation, MSG_UPDATE_RESERVATION_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_wait_job
 MESSAGE_ROWS(wait_job, MSG_WAIT_JOB_FIELDS)

@@ -8,6 +8,7 @@
 #include "model/node.h"
 #include "model/partition.h"
 #include "model/refusal.h"
+#include "model/reservation.h"
 
 /* ---- clients ask ------------------------------------------------------------------------------------------------- */
 
@@ -26,7 +27,7 @@
     X(I32, cpus, 0, "test_only: CPUs it would get")                                                        \
     X(TEXT, partition, 0, "test_only: in which partition")
 
-enum query_what { QUERY_JOBS, QUERY_NODES, QUERY_PARTITIONS, QUERY_STEPS, QUERY_SETTINGS, QUERY_STATUS, QUERY_HISTORY };
+enum query_what { QUERY_JOBS, QUERY_NODES, QUERY_PARTITIONS, QUERY_STEPS, QUERY_SETTINGS, QUERY_STATUS, QUERY_HISTORY, QUERY_RESERVATIONS };
 extern const struct enum_names query_what_names;
 /* Filters are "and"ed; NULL = all. Answer: ROWS frames (wire.h) of the records asked for, then DONE. */
 #define MSG_QUERY_FIELDS(X)                                                                                \
@@ -36,7 +37,7 @@ extern const struct enum_names query_what_names;
     X(TEXT, uids, 0, "jobs: owners, numbers, comma-separated")                                             \
     X(TEXT, states, 0, "jobs: state names, comma-separated; NULL = those not over (QUERY_JOBS) or all (HISTORY); \"all\"") \
     X(TEXT, partitions, 0, "jobs: partitions; nodes: members of these")                                    \
-    X(TEXT, names, 0, "jobs: job names; nodes, partitions: their names, node ranges allowed")              \
+    X(TEXT, names, 0, "jobs: job names; nodes, partitions, reservations: their names, node ranges allowed")              \
     X(TEXT, accounts, 0, "jobs: accounts")                                                                 \
     X(TEXT, qos, 0, "jobs: QOS")                                                                           \
     X(TEXT, nodes, 0, "jobs: that run (ran) on any of these")                                              \
@@ -93,6 +94,14 @@ extern const struct enum_names job_action_names;
     X(BOOL, remove, 0, "remove it")                                                                        \
     X(TEXT, fields, 0, "fields of partition to set, comma-separated")                                      \
     X(LIST, values, &partition_fields, "one partition with the new values")
+
+#define MSG_UPDATE_RESERVATION_FIELDS(X)                                                                   \
+    X(TEXT, name, 0, "reservation; NULL: a name is made of the user's and a number")                       \
+    X(BOOL, create, 0, "make it")                                                                          \
+    X(BOOL, remove, 0, "remove it")                                                                        \
+    X(BOOL, skip, 0, "of a recurring one: leave the time at hand, or the next, out")                       \
+    X(TEXT, fields, 0, "fields of reservation to set, comma-separated")                                    \
+    X(LIST, values, &reservation_fields, "one reservation with the new values")
 
 #define MSG_WAIT_JOB_FIELDS(X)                                                                             \
     X(U64, job_id, 0, "answered (JOB_ENDED) when the job, with all elements of an array, is over")
@@ -369,6 +378,7 @@ enum who { WHO_ANYONE, WHO_OWNER /* or operator; the handler checks each job */,
     X(UPDATE_JOB, "update_job", update_job, OWNER, "change jobs")                                          \
     X(UPDATE_NODE, "update_node", update_node, OPERATOR, "change nodes")                                   \
     X(UPDATE_PARTITION, "update_partition", update_partition, ADMIN, "change partitions")                  \
+    X(UPDATE_RESERVATION, "update_reservation", update_reservation, OPERATOR, "change reservations")       \
     X(WAIT_JOB, "wait_job", wait_job, ANYONE, "wait for the end of a job")                                 \
     X(ATTACH, "attach", attach, OWNER, "wait for an allocation and hold it")                               \
     X(FINISH_JOB, "finish_job", finish_job, OWNER, "give an allocation back")                              \
@@ -419,6 +429,7 @@ struct msg_cancel { MSG_CANCEL_FIELDS(FIELD_MEMBER) };
 struct msg_update_job { MSG_UPDATE_JOB_FIELDS(FIELD_MEMBER) };
 struct msg_update_node { MSG_UPDATE_NODE_FIELDS(FIELD_MEMBER) };
 struct msg_update_partition { MSG_UPDATE_PARTITION_FIELDS(FIELD_MEMBER) };
+struct msg_update_reservation { MSG_UPDATE_RESERVATION_FIELDS(FIELD_MEMBER) };
 struct msg_wait_job { MSG_WAIT_JOB_FIELDS(FIELD_MEMBER) };
 struct msg_get_script { MSG_GET_SCRIPT_FIELDS(FIELD_MEMBER) };
 struct msg_script { MSG_SCRIPT_FIELDS(FIELD_MEMBER) };
@@ -499,6 +510,7 @@ extern const struct fields meta_fields;
     X(PAYLOAD, "payload", payload_fields, "job_id", "scripts and environments")                             \
     X(NODE, "node", node_fields, "name", "nodes as last known")                                             \
     X(PARTITION, "partition", partition_fields, "name", "partitions changed by scontrol")                   \
+    X(RESERVATION, "reservation", reservation_fields, "name", "reservations")                               \
     X(META, "meta", meta_fields, "key", "small facts")
 
 enum store_table {

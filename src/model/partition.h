@@ -20,7 +20,8 @@ extern const struct enum_names part_state_names, part_share_names, preempt_mode_
     X(SPAN, default_time_us, 0, "limit of jobs that give none; 0 = max_time")                      \
     X(I32, min_nodes, 0, "nodes a job, at least")                                                  \
     X(I32, max_nodes, 0, "nodes a job, at most; 0 = unlimited")                                    \
-    X(I32, max_cpus_per_node, 0, "CPUs a job may have on a node; 0 = unlimited")                   \
+    X(I32, max_cpus_per_node, 0, "CPUs its jobs may have on a node, together; 0 = unlimited")                   \
+    X(I32, max_cpus_per_socket, 0, "CPUs its jobs may have on a socket, together; 0 = unlimited")  \
     X(MIB, max_mem_per_node_mib, 0, "memory a job may have on a node; 0 = unlimited")              \
     X(MIB, max_mem_per_cpu_mib, 0, "memory a job may have for each CPU; 0 = unlimited")            \
     X(MIB, def_mem_per_node_mib, 0, "memory a node for jobs that ask none; 0 = not set")           \

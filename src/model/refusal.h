@@ -51,7 +51,10 @@
     X(HELD, "Job is held")                                                                                          \
     X(JOB_PENDING, "Job is pending execution")                                                                      \
     X(TOO_MANY_CPUS, "More processors requested than permitted")                                                    \
-    X(STEP_LIMIT, "Step limit reached for this job")
+    X(STEP_LIMIT, "Step limit reached for this job")                                                                \
+    X(RESERVATION_ACCESS, "Access denied to requested reservation")                                                 \
+    X(RESERVATION_BUSY, "Requested reservation is in use")                                                          \
+    X(RESERVATION_NAME, "Duplicate reservation name")
 
 enum refusal {
 #define X(code, text) REFUSE_##code,

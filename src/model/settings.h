@@ -20,6 +20,7 @@
     X(SPAN, min_job_age_us, MinJobAge, "300", "sec", "how long an ended job stays visible in squeue and scontrol")         \
     X(SPAN, kill_wait_us, KillWait, "30", "sec", "between SIGTERM and SIGKILL at the time limit and at scancel")           \
     X(SPAN, over_time_limit_us, OverTimeLimit, "0", "min", "minutes a job may run past its limit")                         \
+    X(SPAN, resv_over_run_us, ResvOverRun, "0", "min", "minutes a job may run past the end of its reservation; UNLIMITED = until its own limit")   \
     X(SPAN, inactive_limit_us, InactiveLimit, "0", "sec", "kept for compatibility until salloc comes: idle interactive allocations end after this; 0 = never")        \
     X(SPAN, attach_grace_us, AttachGrace, "60", "sec", "how long an allocation or step outlives the connection of its salloc or srun, which may come back")  \
     X(TEXT, rendezvous_ports, RendezvousPorts, "20000-29999", "", "ports for MASTER_PORT of steps: FIRST-LAST; no two live steps whose first node is the same have the same") \

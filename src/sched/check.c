@@ -218,7 +218,7 @@ static int64_t nodes_that_hold(const struct compiled *c, const struct option *o)
         for (size_t n = 0; n < o->part->node.n; n++) {
             const struct snode *node = o->part->node.v[n];
             nodes += bit_get(o->variant[i].groups, node->group->idx) &&
-                     (!c->allowed || bit_get(c->allowed, node->idx));
+                     (option_allows(c, o, node->idx / 64) >> (node->idx % 64) & 1);
         }
         most = nodes > most ? nodes : most;
     }
@@ -310,17 +310,6 @@ static enum refusal check_options(struct checking *k, const struct compiled *c, 
     return (taken || pends) && !(all && first != REFUSE_NONE) ? REFUSE_NONE : first;
 }
 
-/* A job that asks for one must not run outside it. */
-static enum refusal check_reservation(const struct checking *k)
-{
-    if (text_empty(k->req->reservation))
-        return REFUSE_NONE;
-    str_addf(k->detail,
-             "there is no reservation %s: reservations are not supported yet; submit without --reservation",
-             k->req->reservation);
-    return REFUSE_RESERVATION;
-}
-
 enum refusal sched_check(const struct cluster *constant, struct job_request *req, uint32_t uid,
                          const char *user_groups, enum job_reason *ret_pend, struct str *detail)
 {
@@ -333,9 +322,7 @@ enum refusal sched_check(const struct cluster *constant, struct job_request *req
                          .detail = detail ? detail : &unused,
                          .a = arena_new()};
     enum job_reason pend = REASON_NONE;
-    enum refusal r = check_reservation(&k);
-    if (r == REFUSE_NONE)
-        r = check_partitions(&k);
+    enum refusal r = check_partitions(&k);
     if (r == REFUSE_NONE)
         r = check_features(&k);
     if (r == REFUSE_NONE)

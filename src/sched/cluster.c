@@ -6,6 +6,7 @@
 #include "base/hostlist.h"
 #include "sched/classes.h"
 #include "sched/demand.h"
+#include "sched/resv.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ struct cluster *cluster_new(void)
         struct dim d = {.kind = xstrdup(fixed[i]), .label = xstrdup(fixed[i])};
         vec_push(&cl->dim, d);
     }
+    cl->zone_arena = arena_new();
     cl->unsettled = true;
     cl->version = 1;
     struct settings s;
@@ -59,6 +61,7 @@ void cluster_free(struct cluster *cl)
     while (map_u64_next(cl->run_of, &w))
         run_free(cl, w.value);
     classes_free(cl);
+    resvs_free(cl);
     for (size_t i = 0; i < cl->node.n; i++)
         node_free_all(cl->node.v[i]);
     for (size_t i = 0; i < cl->group.n; i++)
@@ -394,5 +397,6 @@ struct cluster *cluster_settle(const struct cluster *constant)
     for (size_t i = 0; i < cl->node.n; i++)
         node_recount(cl, cl->node.v[i]);
     classes_regroup(cl);
-    return cl;
+    resv_settle(cl);
+    return cluster_settle(cl); /* a resource that only a reservation names made a dimension */
 }

@@ -10,6 +10,7 @@
 #include "model/node.h"
 #include "model/partition.h"
 #include "model/refusal.h"
+#include "model/reservation.h"
 #include "model/settings.h"
 
 #include <stdbool.h>
@@ -34,6 +35,20 @@ void cluster_remove_node(struct cluster *cl, const char *name); /* only when not
 bool cluster_put_partition(struct cluster *cl, const struct partition *p,
                            struct err *ret_err); /* ERR_NOT_FOUND names unknown nodes */
 void cluster_remove_partition(struct cluster *cl, const char *name);
+
+/* ---- reservations ---- */
+
+void cluster_set_zone(struct cluster *cl, const char *zone); /* local time for recurring ones and time windows, as zone.h writes it */
+const struct zone *cluster_zone(const struct cluster *cl);
+/* Keeps what r->nodes or r->holds say in r's time from anybody but its own jobs. Adds or replaces. */
+void cluster_put_reservation(struct cluster *cl, const struct reservation *r);
+void cluster_remove_reservation(struct cluster *cl, const char *name);
+/* Chooses the nodes, and what of them, that the reservation asks for, from what is free in its time: fills nodes, node_count, holds, core_count, cpu_count (texts in the
+ * arena) and SPEC_NODES, ALL_NODES. A reservation of that name that is there already does not stand in its own way. On refusal `detail` says what is missing. */
+enum refusal sched_reserve(const struct cluster *cl, struct reservation *r, int64_t now_us, struct arena *a,
+                           struct str *detail);
+/* The job, which runs, does so inside that reservation; NULL or one that is gone: in none. */
+void cluster_run_inside(struct cluster *cl, uint64_t job_id, const char *reservation);
 
 /* In use on a node now. `gres` gets Slurm's "gpu:v100:2(IDX:0-1)" text appended. */
 struct node_use {

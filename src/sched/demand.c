@@ -379,6 +379,9 @@ static void option_limits(struct work *w, struct option *o)
     if (o->limit_us > max && o->limit_min_us <= max)
         o->limit_us = max;
     o->nodes_min = w->nlayouts > 0 ? w->layout[0].nmin : 1;
+    if (o->resv && resv_confines(o->resv) && !o->cut &&
+        o->limit_min_us > o->resv->r.end_us - o->resv->r.start_us)
+        option_never(o, REASON_RESERVATION, "its time limit is longer than its reservation");
     if (p->state == PART_DOWN || p->state == PART_INACTIVE)
         option_never(o, p->state == PART_DOWN ? REASON_PARTITION_DOWN : REASON_PARTITION_INACTIVE,
                      p->state == PART_DOWN ? "its partition is down" : "its partition is inactive");
@@ -406,11 +409,14 @@ static void layouts_narrow(const struct partition *p, struct option *o)
     }
 }
 
-static void option_make(struct work *w, struct spart *part)
+static void option_make(struct work *w, struct spart *part, const struct sresv *resv)
 {
     struct option *o = &w->c->option[w->c->n++];
     uint32_t chosen[NEEDS_MAX];
     *o = (struct option){.part = part,
+                         .resv = resv,
+                         .cut = resv && w->req->time_limit_us <= 0,
+                         .serve = part->idx + (resv ? resv->number * (uint32_t)w->cl->part.n : 0),
                          .tier = part->p.priority_tier > 0 ? part->p.priority_tier : 1,
                          .job_factor = part->p.priority_job_factor > 0 ? part->p.priority_job_factor : 1,
                          .mode = request_mode(w->req, &part->p)};
@@ -426,13 +432,41 @@ static void option_make(struct work *w, struct spart *part)
                      "no node of its partition could hold what it asks for, even empty");
 }
 
+static size_t reservations_named(const struct work *w)
+{
+    size_t names = 1;
+    for (const char *at = w->req->reservation; at && (at = strchr(at, ',')); at++)
+        names++;
+    return names;
+}
+
+/* An option for each reservation of the job, of those that there are. */
+static void reservations_make(struct work *w, struct spart *part)
+{
+    struct span rest = span_of(w->req->reservation ? w->req->reservation : ""), piece;
+    size_t before = w->c->n;
+    if (text_empty(w->req->reservation)) {
+        option_make(w, part, NULL);
+        return;
+    }
+    while (span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        const struct sresv *s = cluster_resv(w->cl, arena_strndup(w->scratch, piece.data, piece.len));
+        bool again = false;
+        for (size_t i = before; s && i < w->c->n; i++)
+            again |= w->c->option[i].resv == s;
+        if (s && !again)
+            option_make(w, part, s);
+    }
+}
+
 static void options_make(struct work *w)
 {
     struct span rest = span_of(w->req->partition ? w->req->partition : ""), piece;
     size_t names = 1;
     for (const char *at = rest.data; (at = strchr(at, ',')); at++)
         names++;
-    w->c->option = arena_alloc(w->a, names * sizeof w->c->option[0]);
+    w->c->option = arena_alloc(w->a, names * reservations_named(w) * sizeof w->c->option[0]);
     while (span_next(&rest, ',', &piece)) {
         piece = span_trim(piece);
         struct spart *part =
@@ -441,7 +475,7 @@ static void options_make(struct work *w)
         for (size_t i = 0; part && i < w->c->n; i++)
             again |= w->c->option[i].part == part;
         if (!again)
-            option_make(w, part);
+            reservations_make(w, part);
     }
 }
 

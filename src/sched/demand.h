@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "sched/feature.h"
+#include "sched/resv.h"
 #include "sched/state.h"
 
 /* What some units take from one node. */
@@ -59,6 +60,9 @@ enum mem_rule { MEM_NONE, MEM_NODE, MEM_CPU, MEM_GPU, MEM_WHOLE, MEM_SHARE };
 
 struct option {
     struct spart *part;
+    const struct sresv *resv; /* it runs inside this reservation; NULL = none */
+    bool cut;                 /* its run may be cut to the reservation's end: the job gave no limit */
+    uint32_t serve;           /* the place where the first that is blocked gets a promise: partition and reservation */
     int64_t limit_us, limit_min_us; /* longest run; shortest (--time-min) */
     int32_t tier, job_factor;
     struct use_mode mode;
@@ -90,6 +94,13 @@ struct compiled {
     bool sockets; /* has rules about sockets: counts are not enough */
     int64_t gpu_mem_mib;
 };
+
+/* Nodes 64 × word … 64 × word + 63 that the option may use as far as --exclude and its reservation go. */
+static inline uint64_t option_allows(const struct compiled *c, const struct option *o, size_t word)
+{
+    uint64_t bits = c->allowed ? c->allowed[word] : UINT64_MAX;
+    return o->resv && o->resv->nodes ? bits & o->resv->nodes[word] : bits;
+}
 
 /* Why a request can not be worked out or never be satisfied. */
 struct verdict {

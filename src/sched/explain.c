@@ -11,7 +11,7 @@
 
 /* Where the nodes of the partition stand for an option. */
 struct tally {
-    int32_t nodes, never, excluded, away, fit, no_cpu, no_mem, no_gres, alone;
+    int32_t nodes, never, excluded, reserved, away, fit, no_cpu, no_mem, no_gres, alone;
     struct hostlist away_names;
     const char *away_reason;
 };
@@ -51,7 +51,7 @@ static void tally_lack(const struct cluster *cl, const struct compiled *c, const
 }
 
 static void tally_nodes(const struct cluster *cl, const struct compiled *c, const struct option *o,
-                        struct tally *t)
+                        int64_t now_us, struct tally *t)
 {
     for (size_t i = 0; i < o->part->node.n; i++) {
         const struct snode *n = o->part->node.v[i];
@@ -59,13 +59,15 @@ static void tally_nodes(const struct cluster *cl, const struct compiled *c, cons
         t->nodes++;
         if (!v) {
             t->never++;
-        } else if (c->allowed && !bit_get(c->allowed, n->idx)) {
+        } else if (!(option_allows(c, o, n->idx / 64) >> (n->idx % 64) & 1)) {
             t->excluded++;
         } else if (!n->up) {
             t->away++;
             hostlist_add(&t->away_names, n->name);
             if (!text_empty(n->cfg->reason))
                 t->away_reason = n->cfg->reason;
+        } else if (resv_keeps_now(cl, n->idx, now_us, o->resv)) {
+            t->reserved++;
         } else {
             tally_lack(cl, c, o, v, n, t);
         }
@@ -88,6 +90,7 @@ static void tally_text(const struct option *o, struct tally *t, struct str *s)
     clause(s, t->alone,
            t->alone == 1 ? "serves other jobs while whole nodes are needed"
                          : "serve other jobs while whole nodes are needed");
+    clause(s, t->reserved, t->reserved == 1 ? "is reserved for others" : "are reserved for others");
     clause(s, t->excluded, t->excluded == 1 ? "is excluded by the job" : "are excluded by the job");
     if (t->away > 0) {
         struct str names = STR_INIT;
@@ -136,7 +139,7 @@ const char *explain_class(const struct cluster *cl, const struct compiled *c, st
         licences_text(cl, c, &s);
         str_add(&s, s.len ? "; needs " : "needs ");
         word_demand(cl, c, o, o->nvariants ? &o->variant[0] : o->wish, &s);
-        tally_nodes(cl, c, o, &t);
+        tally_nodes(cl, c, o, now_us, &t);
         tally_text(o, &t, &s);
         must_text(cl, c, &s);
     }

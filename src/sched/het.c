@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "sched/pass.h"
 #include "sched/priority.h"
+#include "sched/resv_view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,17 @@ struct het *pass_het_of(struct pass *p, uint64_t id)
     return NULL;
 }
 
+static int64_t limit_at(const struct pass *p, const struct option *o, int64_t start_us)
+{
+    return view_limit(p->w, o, o->limit_us, start_us);
+}
+
 /* First option in which the component can start at `at_us`; fills p->at. */
 static struct option *component_place(struct pass *p, const struct compiled *c, int64_t at_us)
 {
     for (size_t i = 0; i < c->n; i++) {
         struct option *o = &c->option[i];
-        if (o->never == REASON_NONE && world_place(p->w, c, o, at_us, time_add(at_us, o->limit_us), &p->at))
+        if (o->never == REASON_NONE && world_place(p->w, c, o, at_us, time_add(at_us, limit_at(p, o, at_us)), &p->at))
             return o;
     }
     return NULL;
@@ -48,10 +54,10 @@ static bool start_all(struct pass *p, const struct het *h)
     for (; ok && n < h->n; n += ok) {
         struct compiled *c = demand_of(p->cl, h->job[n]->lane->klass);
         struct option *o = component_place(p, c, now);
-        ok = o && (p->future || pass_emit(p, h->job[n], c, &p->at, o->limit_us,
+        ok = o && (p->future || pass_emit(p, h->job[n], c, &p->at, limit_at(p, o, now),
                                           priority_of(p->cl, o, &h->job[n]->w, p->v->now_us) / PRIORITY_ONE));
         if (ok)
-            begun[n] = world_begin(p->w, c, &p->at, h->job[n]->w.job_id, time_add(now, o->limit_us));
+            begun[n] = world_begin(p->w, c, &p->at, h->job[n]->w.job_id, time_add(now, limit_at(p, o, now)));
         if (ok && p->future)
             pass_foresee(p, h->job[n]->w.job_id, now, &p->at, false);
     }
@@ -104,7 +110,7 @@ static void promise_all(struct pass *p, const struct het *h, uint32_t part)
             struct promised pr = {
                 .lane = h->job[n]->lane, .job = h->job[n], .part = part, .start_us = at_us, .het = h->id};
             pr.world_job =
-                world_promise(p->w, c, &p->at, h->job[n]->w.job_id, at_us, time_add(at_us, o->limit_us));
+                world_promise(p->w, c, &p->at, h->job[n]->w.job_id, at_us, time_add(at_us, limit_at(p, o, at_us)));
             vec_push(&p->promise, pr);
             pass_foresee(p, h->job[n]->w.job_id, at_us, &p->at, true);
         }
@@ -150,7 +156,7 @@ enum outcome pass_het(struct pass *p, struct entry *e)
         h->done = true;
         return NEVER; /* all of its entries go */
     }
-    uint32_t part = e->o->part->idx;
+    uint32_t part = e->o->serve;
     pass_note(p, e, p->served[part] ? REASON_PRIORITY : REASON_RESOURCES);
     if (!p->served[part]) {
         if (!p->future)

@@ -65,7 +65,7 @@ static uint8_t lesser(uint8_t a, uint8_t b)
 static struct quick quick_make(const struct pass *p, uint32_t number)
 {
     const struct entry *e = &p->entry.v[number];
-    struct quick q = {.entry = number, .part = e->o->part->idx, .run_us = e->o->limit_min_us};
+    struct quick q = {.entry = number, .part = e->o->serve, .run_us = e->o->limit_min_us};
     /* What counts cannot tell about is always tried: jobs that may start in several partitions or with others, on nodes shared by users. */
     q.plain =
         e->c->n == 1 && !e->lane->het && e->o->nvariants > 0 && !e->o->mode.share && !e->o->mode.user_only &&

@@ -5,6 +5,7 @@
  * start exactly the jobs that counting nodes would.) Requests for the same on each node take the best keys. Requests for a number of pieces take a single node if one can hold
  * them all, else the nodes that hold most, so that they use few. */
 #include "base/alloc.h"
+#include "sched/resv_view.h"
 #include "sched/world.h"
 
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static void candidate(struct placing *p, uint32_t node)
 {
     struct world *w = p->w;
     const struct group *g = w->cl->node.v[node]->group;
-    const int64_t *row = world_row(w, node, p->start_us, p->end_us);
+    const int64_t *row = view_row(w, p->o, node, p->start_us, p->end_us);
     if (p->o->mode.user_only && w->uid_plus1 && p->start_us <= w->now_us && row[DIM_JOBS] < JOBS_ALL &&
         own_node(p, node)) {
         if (row != w->row)
@@ -94,7 +95,7 @@ static void candidate(struct placing *p, uint32_t node)
 /* Could be a candidate now, by word of 64 nodes. */
 static uint64_t screened(const struct placing *p, int which, size_t word)
 {
-    uint64_t open = p->w->open[word] & (p->c->allowed ? p->c->allowed[word] : UINT64_MAX);
+    uint64_t open = p->w->open[word] & option_allows(p->c, p->o, word);
     return open ? open & counts_screen(p->w, which, p->v, word) : 0;
 }
 
@@ -133,7 +134,7 @@ static void candidates(struct placing *p)
     vec_clear(&w->key);
     if (p->start_us > w->now_us || p->o->mode.user_only || p->o->mode.share) {
         for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-            candidates_of(p, i, w->up[i] & (p->c->allowed ? p->c->allowed[i] : UINT64_MAX));
+            candidates_of(p, i, w->up[i] & option_allows(p->c, p->o, i));
         return;
     }
     int which = counts_which(w, p->end_us);
@@ -395,7 +396,7 @@ static bool licences_free(struct placing *p)
 {
     for (size_t i = 0; i < p->c->nlic; i++) {
         const int64_t *row =
-            world_row(p->w, (uint32_t)p->w->nnodes + p->c->lic[i].lic, p->start_us, p->end_us);
+            view_row(p->w, p->o, (uint32_t)p->w->nnodes + p->c->lic[i].lic, p->start_us, p->end_us);
         if (row[DIM_CPU] < p->c->lic[i].count)
             return false;
     }
@@ -437,7 +438,7 @@ static int32_t cap_at(struct placing *p, uint32_t node, int64_t at_us, int64_t l
 {
     struct world *w = p->w;
     return demand_cap(w->cl, p->c, p->o, p->v, w->cl->node.v[node]->group,
-                      world_row(w, node, at_us, time_add(at_us, limit_us)));
+                      view_row(w, p->o, node, at_us, time_add(at_us, limit_us)));
 }
 
 static void stair_if(struct placing *p, uint32_t node, int64_t at_us, int64_t limit_us, int32_t *cap)
@@ -484,7 +485,7 @@ static int time_order(const void *a, const void *b)
 static void stairs_kept(struct placing *p, uint32_t node, int64_t limit_us)
 {
     struct world *w = p->w;
-    VEC(int64_t) at = {0};
+    i64_vec at = {0};
     vec_push(&at, w->now_us);
     for (uint32_t t = w->work[node]; t != NONE; t = w->take.v[t].next)
         vec_push(&at, w->job.v[w->take.v[t].job].end_us);
@@ -494,6 +495,7 @@ static void stairs_kept(struct placing *p, uint32_t node, int64_t limit_us)
         if (limit_us != TIME_UNLIMITED)
             vec_push(&at, j->start_us - limit_us + 1);
     }
+    view_times(w, p->o, node, limit_us, &at);
     qsort(at.v, at.n, sizeof at.v[0], time_order);
     int32_t cap = 0;
     for (size_t i = 0; i < at.n; i++)
@@ -513,6 +515,12 @@ static void stairs_licences(struct placing *p)
         for (uint32_t t = w->kept[node]; t != NONE; t = w->take.v[t].next)
             if (w->job.v[w->take.v[t].job].end_us != INT64_MAX)
                 stair_push(w, w->job.v[w->take.v[t].job].end_us, 0, 0);
+        i64_vec at = {0};
+        view_times(w, p->o, node, TIME_UNLIMITED, &at);
+        for (size_t k = 0; k < at.n; k++)
+            if (at.v[k] >= w->now_us)
+                stair_push(w, at.v[k], 0, 0);
+        vec_done(&at);
     }
 }
 
@@ -527,12 +535,12 @@ static void stairs_collect(struct placing *p, int64_t limit_us)
     struct world *w = p->w;
     vec_clear(&w->stair);
     for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-        for (uint64_t bits = w->up[i] & (p->c->allowed ? p->c->allowed[i] : UINT64_MAX); bits;
+        for (uint64_t bits = w->up[i] & option_allows(p->c, p->o, i); bits;
              bits &= bits - 1) {
             uint32_t node = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits));
             if (!world_group_has(p->v, w->cl->node.v[node]->group))
                 continue;
-            if (w->kept[node] == NONE)
+            if (w->kept[node] == NONE && view_plain(w, p->o, node))
                 stairs_free(p, node);
             else
                 stairs_kept(p, node, limit_us);

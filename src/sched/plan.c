@@ -13,6 +13,7 @@
 #include "sched/pass.h"
 #include "sched/preempt.h"
 #include "sched/priority.h"
+#include "sched/resv_view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,7 @@ bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, c
     }
     struct plan_start s = {.job_id = j->w.job_id,
                            .partition = arena_strdup(p->v->arena, at->option->part->p.name),
+                           .reservation = at->option->resv ? arena_strdup(p->v->arena, at->option->resv->r.name) : NULL,
                            .alloc = al,
                            .limit_us = limit_us,
                            .priority = priority};
@@ -95,6 +97,21 @@ bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o)
 
 /* ---- trying ---- */
 
+/* Or before a reservation begins or ends. */
+static bool place_before_turn(struct pass *p, const struct entry *e, int64_t *limit_us)
+{
+    for (size_t i = p->w->turn.n; i-- > p->w->turn_first;) {
+        int64_t room = (p->w->turn.v[i] - p->w->now_us) / USEC_PER_MIN * USEC_PER_MIN;
+        if (room < e->o->limit_min_us || room >= *limit_us)
+            continue;
+        if (world_place(p->w, e->c, e->o, p->w->now_us, p->w->now_us + room, &p->at)) {
+            *limit_us = room;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* With --time-min the limit may be cut so that the job ends before promised work begins. */
 static bool place_shorter(struct pass *p, const struct entry *e, int64_t *limit_us)
 {
@@ -107,7 +124,7 @@ static bool place_shorter(struct pass *p, const struct entry *e, int64_t *limit_
             return true;
         }
     }
-    return false;
+    return place_before_turn(p, e, limit_us);
 }
 
 /* In units of one entry looked at, about 5 ns. */
@@ -129,7 +146,7 @@ static int64_t start_size(const struct world *w, size_t job)
 static bool try_start(struct pass *p, const struct entry *e)
 {
     struct world *w = p->w;
-    int64_t limit = e->o->limit_us;
+    int64_t limit = view_limit(w, e->o, e->o->limit_us, w->now_us);
     w->uid_plus1 = p->future ? 0 : e->job->w.uid + 1;
     if (!world_place(w, e->c, e->o, w->now_us, time_add(w->now_us, limit), &p->at) &&
         !(e->o->limit_min_us < limit && place_shorter(p, e, &limit)))
@@ -147,18 +164,19 @@ static bool try_start(struct pass *p, const struct entry *e)
 static void promise_make(struct pass *p, const struct entry *e, bool awaited)
 {
     int64_t at, limit = e->o->limit_us;
-    if (p->served[e->o->part->idx] && !awaited)
+    if (p->served[e->o->serve] && !awaited)
         return;
     for (size_t i = 0; i < p->promise.n; i++)
         if (p->promise.v[i].job == e->job)
             return;
     if (!world_earliest(p->w, e->c, e->o, limit, p->w->now_us, &p->at, &at))
         return;
+    limit = view_limit(p->w, e->o, limit, at);
     struct promised pr = {.world_job =
                               world_promise(p->w, e->c, &p->at, e->job->w.job_id, at, time_add(at, limit)),
                           .lane = e->lane,
                           .job = e->job,
-                          .part = e->o->part->idx,
+                          .part = e->o->serve,
                           .start_us = at,
                           .awaited = awaited};
     vec_push(&p->promise, pr);
@@ -174,12 +192,21 @@ static bool is_promised(const struct pass *p, const struct wjob *j)
     return false;
 }
 
+/* Is its time, and enough of it left? */
+static bool reservation_has_room(const struct world *w, const struct option *o)
+{
+    const struct window *win = view_window(w, o->resv, w->now_us);
+    return win && (o->cut || win->end_us - w->now_us >= o->limit_min_us);
+}
+
 static enum job_reason blocked_reason(const struct pass *p, const struct entry *e)
 {
     for (size_t i = 0; i < e->c->nlic; i++)
         if (p->w->free[(p->w->nnodes + e->c->lic[i].lic) * p->w->dims + DIM_CPU] < e->c->lic[i].count)
             return REASON_LICENSES;
-    return p->served[e->o->part->idx] ? REASON_PRIORITY : REASON_RESOURCES;
+    if (e->o->resv && resv_confines(e->o->resv) && !reservation_has_room(p->w, e->o))
+        return REASON_RESERVATION;
+    return p->served[e->o->serve] ? REASON_PRIORITY : REASON_RESOURCES;
 }
 
 static bool too_late(const struct pass *p, const struct entry *e)
@@ -211,7 +238,7 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
     if (try_start(p, e))
         return STARTED;
     pass_note(p, e, blocked_reason(p, e));
-    if (!p->served[e->o->part->idx] && !p->future)
+    if (!p->served[e->o->serve] && !p->future)
         vec_push(&p->v->head, e->job->w.job_id);
     enum preempting stops = pass_preempt(p, e);
     if (stops == PREEMPTS_NONE || stops == PREEMPTS_ENDING)
@@ -438,7 +465,7 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     struct pass p = {.v = v, .cl = cl, .w = world_new(cl, now_us), .ex = exacts_new(cl, v->arena), .resumed_tier = INT32_MAX};
     p.pos = xcalloc(cl->lane.n + 1, sizeof p.pos[0]);
     p.left = xcalloc(cl->lane.n + 1, sizeof p.left[0]);
-    p.served = xcalloc(cl->part.n + 1, sizeof p.served[0]);
+    p.served = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof p.served[0]);
     hets_collect(&p);
     live_build(&p);
     pass_step(&p);

@@ -12,6 +12,7 @@ struct budget {
 struct plan_start {
     uint64_t job_id; /* of an array: one element of it */
     const char *partition;
+    const char *reservation; /* that it runs in; NULL = none */
     struct alloc alloc;
     /* Limit of this run (default of the partition applied, time_min considered); TIME_UNLIMITED = none. */
     int64_t limit_us;

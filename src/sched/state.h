@@ -7,6 +7,7 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "base/zone.h"
 #include "sched/cluster.h"
 
 /* ---- resource dimensions: what is counted on a node. One cluster-wide numbering ---- */
@@ -32,6 +33,7 @@ struct use {
 
 typedef VEC(uint32_t) u32_vec;
 typedef VEC(uint64_t) bits_vec;
+typedef VEC(int64_t) i64_vec;
 
 #define BUCKETS 128 /* into which amounts are sorted where only a first look is taken */
 
@@ -137,6 +139,7 @@ struct run {
     uint32_t uid;
     const char *partition; /* interned */
     int64_t start_us, end_us;
+    uint32_t resv; /* number of the reservation it runs in; 0 = none */
     bool suspended, whole, shares, user_only;
     bool was_suspended; /* its CPUs may have been given to others meanwhile, and be used twice now */
     bool ending;        /* it was told to end, or to give way */
@@ -230,6 +233,10 @@ struct cluster {
     uint64_t version;    /* of the configuration: classes made for an older one are made again */
     uint64_t up_version; /* changes when a node becomes available or not */
 
+    VEC(struct sresv *) resv; /* resv.h; holes are NULL */
+    struct zone zone;
+    struct arena *zone_arena;
+
     struct map_u64 *run_of;
     struct map_u64 *wait_of;
     VEC(struct sclass *) klass; /* holes are NULL */
@@ -279,6 +286,18 @@ struct use_mode {
     bool user_only; /* nodes to its user */
     int32_t share;  /* jobs that may share its CPUs; 0 = none */
 };
+/* Does the partition bound the CPUs that its jobs have together on a node; by how much. */
+static inline bool part_caps_cpus(const struct partition *p)
+{
+    return p->max_cpus_per_node > 0 || p->max_cpus_per_socket > 0;
+}
+static inline int64_t part_cpus_most(const struct partition *p, const struct group *g)
+{
+    int64_t node = p->max_cpus_per_node > 0 ? p->max_cpus_per_node : g->cpus;
+    int64_t sockets = p->max_cpus_per_socket > 0 ? (int64_t)p->max_cpus_per_socket * g->sockets : g->cpus;
+    return node < sockets ? node : sockets;
+}
+
 struct use_mode request_mode(const struct job_request *req, const struct partition *p);
 
 #endif

@@ -32,7 +32,7 @@ static int64_t take_cpus(const struct compiled *c, const struct option *o, const
 {
     const struct job_request *r = c->req;
     if (o->mode.whole)
-        return g->cpus;
+        return part_cpus_most(&o->part->p, g) < g->cpus ? part_cpus_most(&o->part->p, g) : g->cpus;
     int64_t cpus = v->base_cpus + (int64_t)v->unit_cpus * units;
     int64_t tasks = v->lay.base_tasks + (int64_t)v->lay.unit_tasks * units;
     int32_t usable = g->slot_cpus;
@@ -76,7 +76,7 @@ bool demand_take(const struct cluster *cl, const struct compiled *c, const struc
     const struct partition *p = &o->part->p;
     int64_t cpus = take_cpus(c, o, v, g, units), gpus = 0;
     bool fits =
-        cpus <= g->cpus && (p->max_cpus_per_node <= 0 || o->mode.whole || cpus <= p->max_cpus_per_node);
+        cpus <= g->cpus && cpus <= part_cpus_most(p, g);
     *ret = (struct take){.tasks = v->lay.base_tasks + v->lay.unit_tasks * units,
                          .cpus = (int32_t)(cpus < INT32_MAX ? cpus : INT32_MAX)};
     if (cl->policy.share_max > 1)

@@ -1,6 +1,7 @@
 /* Each node has two chains of takes: running work by its end, promises by their start. What is free on a node at a later time is what is
  * free now, plus what ends by then, minus the promises in force then; over a stretch of time the least of it is found at its beginning or
  * where a promise begins. Nodes without promises, which nearly all are, need none of this: what is free now stays free. */
+#include "sched/resv_view.h"
 #include "sched/world.h"
 
 #include "base/alloc.h"
@@ -149,7 +150,10 @@ static void run_copy(struct world *w, const struct run *r)
     struct wjobs j = {.start_us = r->start_us,
                       .end_us = run_end(w->cl, r, w->now_us),
                       .first = (uint32_t)w->take.n,
-                      .name = r->job_id};
+                      .name = r->job_id,
+                      .resv = r->resv};
+    const struct spart *part = r->partition ? cluster_part(w->cl, r->partition) : NULL;
+    j.part = part ? part->idx + 1 : 0;
     uint32_t number = (uint32_t)w->job.n;
     for (size_t i = 0; i < r->nholds; i++)
         if (!r->hold[i].released)
@@ -249,6 +253,7 @@ struct world *world_new(const struct cluster *constant, int64_t now_us)
     }
     runs_copy(w);
     counts_init(w);
+    view_init(w);
     return w;
 }
 
@@ -257,6 +262,7 @@ void world_free(struct world *w)
     if (!w)
         return;
     counts_done(w);
+    view_done(w);
     vec_done(&w->promised);
     vec_done(&w->job);
     vec_done(&w->take);
@@ -284,7 +290,7 @@ static void row_add(const struct world *w, const struct wtake *t, int64_t sign, 
         row[w->use.v[t->first + i].dim] += sign * w->use.v[t->first + i].amount;
 }
 
-static void row_at(const struct world *w, uint32_t node, int64_t at_us, int64_t *row)
+void world_row_at(const struct world *w, uint32_t node, int64_t at_us, int64_t *row)
 {
     memcpy(row, &w->free[node * w->dims], w->dims * sizeof row[0]);
     for (uint32_t t = w->work[node]; t != NONE && w->job.v[w->take.v[t].job].end_us <= at_us;
@@ -301,13 +307,13 @@ const int64_t *world_row(struct world *w, uint32_t node, int64_t start_us, int64
     uint32_t t = w->kept[node];
     if (t == NONE && start_us <= w->now_us)
         return &w->free[node * w->dims];
-    row_at(w, node, start_us, w->row);
+    world_row_at(w, node, start_us, w->row);
     for (; t != NONE && w->job.v[w->take.v[t].job].start_us < end_us; t = w->take.v[t].next) {
         int64_t at = w->job.v[w->take.v[t].job].start_us;
         if (at <= start_us)
             continue;
         int64_t other[64], *row = w->dims <= 64 ? other : xcalloc(w->dims, sizeof row[0]);
-        row_at(w, node, at, row);
+        world_row_at(w, node, at, row);
         for (size_t d = 0; d < w->dims; d++)
             if (row[d] < w->row[d])
                 w->row[d] = row[d];
@@ -347,6 +353,8 @@ static uint32_t job_push(struct world *w, const struct compiled *c, const struct
 {
     uint32_t number = (uint32_t)w->job.n;
     j.first = (uint32_t)w->take.n;
+    j.resv = p->option->resv ? p->option->resv->number : 0;
+    j.part = p->option->part->idx + 1;
     for (size_t i = 0; i < p->at.n; i++) {
         const struct placed *at = &p->at.v[i];
         const struct group *g = w->cl->node.v[at->node]->group;
@@ -475,7 +483,8 @@ void world_end_by(struct world *w, uint64_t name, int64_t end_us)
 
 int64_t world_next_end(const struct world *w)
 {
-    return w->ends_first < w->ends.n ? w->ends.v[w->ends_first].at_us : INT64_MAX;
+    int64_t end = w->ends_first < w->ends.n ? w->ends.v[w->ends_first].at_us : INT64_MAX, turn = view_next_turn(w);
+    return turn < end ? turn : end;
 }
 
 void world_advance(struct world *w, int64_t now_us)
@@ -491,4 +500,6 @@ void world_advance(struct world *w, int64_t now_us)
         }
     }
     w->now_us = now_us;
+    if (view_advance(w, now_us)) /* what only others could use may be free now */
+        w->freed += w->nall + 1;
 }

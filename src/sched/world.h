@@ -4,6 +4,7 @@
 #define REMUDA_SCHED_WORLD_H
 
 #include "sched/demand.h"
+#include "sched/resv.h"
 
 #define NONE UINT32_MAX
 
@@ -20,6 +21,8 @@ struct wjobs {
     uint32_t first, n; /* takes: world.take[first … first+n) */
     uint32_t slot;     /* place in `ends`, so that it can be found again */
     uint64_t name;     /* job id: decides between equal ends */
+    uint32_t resv;     /* number of the reservation it is in; 0 = none */
+    uint32_t part;     /* place of its partition, plus 1; 0 = not known */
 };
 
 struct end {
@@ -42,6 +45,17 @@ enum { COUNT_NOW, COUNT_EVER, COUNTS };
 struct joint {
     uint64_t freed, changes; /* world.freed and .changes when it was made */
     uint16_t nodes[JOINT_GRES][JOINT_SIDE][JOINT_SIDE];
+};
+
+/* What a reservation keeps on a node. */
+struct kept_for {
+    const struct sresv *s;
+    const struct rpart *part;
+    uint32_t next; /* on the same node */
+};
+struct windows {
+    size_t n;
+    struct window v[WINDOWS_MAX];
 };
 
 struct world {
@@ -76,6 +90,14 @@ struct world {
     int32_t *cap;            /* scratch: units that fit, by node */
     VEC(uint32_t) pick;      /* scratch: nodes chosen */
     VEC(struct stair) stair; /* scratch of world_earliest */
+
+    /* resv_view.c */
+    uint32_t *kept_head; /* by node and licence: first of kept_for, or NONE; NULL = there are no reservations */
+    VEC(struct kept_for) kept_for;
+    struct windows *win;     /* by reservation */
+    i64_vec turn;            /* when reservations begin and end, ascending; from turn_first on they are to come */
+    size_t turn_first;
+    int64_t *used, *other;   /* scratch: rows */
 };
 
 /* counts.c */
@@ -108,6 +130,8 @@ void world_free(struct world *w);
 
 /* Amounts of a node over [start, end) at least: what is free then whatever else happens as planned. Returns a row (the scratch row, or
  * the node's own). */
+/* What is free on it at a time (now or later), as far as work and promises go. */
+void world_row_at(const struct world *w, uint32_t node, int64_t at_us, int64_t *ret_row);
 const int64_t *world_row(struct world *w, uint32_t node, int64_t start_us, int64_t end_us);
 
 /* Can the option start at start_us (now or later) and keep its resources until end_us? Fills *ret. */
@@ -131,7 +155,7 @@ void world_end_by(struct world *w, uint64_t name, int64_t end_us); /* running wo
 bool world_earliest(struct world *w, const struct compiled *c, struct option *o, int64_t limit_us,
                     int64_t from_us, struct placement *ret, int64_t *ret_us);
 
-int64_t world_next_end(const struct world *w);       /* INT64_MAX = none */
+int64_t world_next_end(const struct world *w);       /* of work, or the next begin or end of a reservation; INT64_MAX = none */
 void world_advance(struct world *w, int64_t now_us); /* ends all work that ends by then */
 
 static inline bool world_group_has(const struct variant *v, const struct group *g)

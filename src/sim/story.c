@@ -4,6 +4,7 @@
  *   submit nodes=2 tasks=2 cpus=1 mem=100 gres=gpu:1 limit=1:00 runs=30 exit=1 array=0-3%2 depends=afterok:1 begin=60 hold stubborn oom norequeue name=x
  *   at 30                                              hold 1 | release 1 | cancel 1_2 | requeue 1 | requeuehold 1 | suspend 1 | resume 1
  *   limit 1 2:00                                       drain n1 | resume-node n1 | down n1 | lose n1 100 | cut n1 5 | crash 3 | crash-agent n1 3
+ *   reserve NAME start=60 length=5:00 nodes=n[1-2] | count=2 | cores=4 | licenses=x:1, flags=DAILY users=root         unreserve NAME
  *   run 600
  * Times are seconds; limits are written as --time. */
 #include "base/alloc.h"
@@ -109,6 +110,12 @@ static bool submit_word(struct story *s, const char *word, struct job_spec *spec
         spec->name = v;
     else if ((v = value_of(word, "partition")))
         spec->req.partition = v;
+    else if ((v = value_of(word, "reservation")))
+        spec->req.reservation = v;
+    else if ((v = value_of(word, "licenses")))
+        spec->req.licenses = v;
+    else if ((v = value_of(word, "mintime")))
+        return duration_parse(v, &spec->req.time_min_us, NULL);
     else if (text_is(word, "exclusive"))
         spec->req.exclusive = EXCLUSIVE_NODE;
     else if (text_is(word, "hold"))
@@ -189,6 +196,66 @@ static bool job_verb(struct story *s, char **word, size_t n)
     return false;
 }
 
+/* ---- reservations ---- */
+
+struct resv_word {
+    const char *key, *field;
+    size_t offset;
+};
+static const struct resv_word resv_texts[] = {
+    {"nodes", "nodes", offsetof(struct reservation, nodes)},
+    {"cores", "core_counts", offsetof(struct reservation, core_counts)},
+    {"gres", "gres", offsetof(struct reservation, gres)},
+    {"licenses", "licenses", offsetof(struct reservation, licenses)},
+    {"users", "users", offsetof(struct reservation, users)},
+    {"partition", "partition", offsetof(struct reservation, partition)},
+};
+
+static bool resv_word(struct reservation *r, struct str *fields, const char *word)
+{
+    const char *v, *field = NULL;
+    bool ok = true;
+    for (size_t i = 0; i < ARRAY_LEN(resv_texts); i++)
+        if ((v = value_of(word, resv_texts[i].key))) {
+            *(const char **)((char *)r + resv_texts[i].offset) = v;
+            field = resv_texts[i].field;
+        }
+    if ((v = value_of(word, "start")))
+        r->start_us = (INT64_C(1790000000) + number_of(v)) * USEC_PER_SEC, field = "start_us";
+    else if ((v = value_of(word, "length")))
+        ok = duration_parse(v, &r->duration_us, NULL), field = "duration_us";
+    else if ((v = value_of(word, "count")))
+        r->node_count = (int32_t)number_of(v), field = "node_count";
+    else if ((v = value_of(word, "flags")))
+        ok = resv_flags_parse(v, &r->flags, &r->purge_us, NULL), field = "flags,purge_us";
+    if (field)
+        str_addf(fields, "%s%s", fields->len ? "," : "", field);
+    return ok && field;
+}
+
+/* "reserve NAME …" makes it; "rereserve NAME …" changes it. */
+static bool resv_verb(struct story *s, char **word, size_t n)
+{
+    struct reservation r = {.users = "root"};
+    struct str fields = STR_INIT;
+    struct msg_update_reservation m = {.name = n > 1 ? word[1] : NULL, .values = {&r, 1}};
+    enum refusal refusal = REFUSE_NONE;
+    m.create = text_is(word[0], "reserve");
+    m.remove = text_is(word[0], "unreserve");
+    if (n < 2 || (!m.create && !m.remove && !text_is(word[0], "rereserve")))
+        return false;
+    if (m.create)
+        str_add(&fields, "users");
+    for (size_t i = 2; i < n; i++)
+        if (!resv_word(&r, &fields, word[i]))
+            return fail(s, word[i], "cannot be read");
+    m.fields = str_text(&fields);
+    bool answered = world_request(s->w, MSG_UPDATE_RESERVATION, &m, &refusal);
+    answer_say(s, answered, refusal);
+    str_done(&fields);
+    return true;
+}
+
 static size_t node_number(const char *name)
 {
     const char *digits = name + strcspn(name, "0123456789");
@@ -251,7 +318,8 @@ static bool line_play(struct story *s, const char *line)
         trace_take(s);
         return true;
     }
-    return job_verb(s, word, n) || node_verb(s, word, n) || fail(s, line, "cannot be read");
+    return job_verb(s, word, n) || resv_verb(s, word, n) || node_verb(s, word, n) ||
+           fail(s, line, "cannot be read");
 }
 
 static char *file_read(const char *path)

@@ -178,6 +178,7 @@ static void add_where(struct str *sql, const struct scan *scan)
         break;
     case TABLE_NODE:
     case TABLE_PARTITION:
+    case TABLE_RESERVATION:
     case TABLE_META:
     case STORE_TABLE_COUNT:
         break;

@@ -43,6 +43,7 @@ bool scan_wants(const struct scan *scan, const void *record)
         return !scan->of_job || ((const struct payload *)record)->job_id == scan->job_id;
     case TABLE_NODE:
     case TABLE_PARTITION:
+    case TABLE_RESERVATION:
     case TABLE_META:
     case STORE_TABLE_COUNT:
         break;

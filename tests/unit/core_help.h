@@ -260,6 +260,7 @@ struct rows {
 static const struct fields *const row_fields[] = {
     [QUERY_JOBS] = &job_fields,   [QUERY_NODES] = &node_fields,    [QUERY_PARTITIONS] = &partition_fields,
     [QUERY_STEPS] = &step_fields, [QUERY_STATUS] = &status_fields,
+    [QUERY_RESERVATIONS] = &reservation_fields,
 };
 
 static inline void row_take(void *ctx, const void *record)
@@ -394,6 +395,7 @@ static inline void start_controller(const char *conf)
     load(TABLE_META);
     load(TABLE_PARTITION);
     load(TABLE_NODE);
+    load(TABLE_RESERVATION);
     load(TABLE_JOB);
     load(TABLE_STEP);
     core_loaded(w.c, w.now, &w.fx);

@@ -1,0 +1,351 @@
+/* The life of reservations: they begin, end or come again, replace nodes that fail, and go when nobody uses them. Jobs are not told: whoever waits for one is planned only while it is
+ * there, and its running jobs end with it (resv_job_end). */
+#include "core/inside.h"
+
+#include <string.h>
+
+struct resvrec *resv_find(const struct core *c, const char *name)
+{
+    for (size_t i = 0; i < c->resv.n; i++)
+        if (text_is(c->resv.v[i]->r.name, name))
+            return c->resv.v[i];
+    return NULL;
+}
+
+void resv_save(struct core *c, struct resvrec *v)
+{
+    fx_store(c, TABLE_RESERVATION, &v->r);
+}
+
+void resv_tell(struct core *c, struct resvrec *v)
+{
+    cluster_put_reservation(c->cluster, &v->r);
+    plan_soon(c);
+}
+
+void resv_load(struct core *c, const struct reservation *row)
+{
+    struct resvrec *v = xcalloc(1, sizeof *v);
+    record_take(c, &reservation_fields, &v->r, row);
+    vec_push(&c->resv, v);
+}
+
+void resvs_restore(struct core *c)
+{
+    for (size_t i = 0; i < c->resv.n; i++)
+        resv_tell(c, c->resv.v[i]);
+}
+
+/* ---- jobs ---- */
+
+static bool runs_in(const struct jobrec *r, const char *name)
+{
+    return (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) && text_is(r->j.run_reservation, name);
+}
+
+static bool waits_for(const struct jobrec *r, const char *name)
+{
+    return r->j.state == JOB_PENDING && r->j.spec.req.reservation &&
+           list_has(r->j.spec.req.reservation, name);
+}
+
+size_t resv_jobs(const struct core *c, const char *name, bool running)
+{
+    struct map_walk w = {0};
+    size_t n = 0;
+    while (map_u64_next(c->job, &w))
+        n += running ? runs_in(w.value, name) : waits_for(w.value, name);
+    return n;
+}
+
+int64_t resv_job_end(const struct core *c, const struct jobrec *r)
+{
+    const struct resvrec *v = r->j.run_reservation ? resv_find(c, r->j.run_reservation) : NULL;
+    if (!v || (v->r.flags & RESV_FLEX) || c->settings.resv_over_run_us == TIME_UNLIMITED)
+        return INT64_MAX;
+    return v->r.end_us + c->settings.resv_over_run_us;
+}
+
+bool resv_there(const struct core *c, const char *names)
+{
+    struct span rest = span_of(names), piece;
+    while (span_next(&rest, ',', &piece))
+        for (size_t i = 0; i < c->resv.n; i++)
+            if (span_is(span_trim(piece), c->resv.v[i]->r.name))
+                return true;
+    return false;
+}
+
+const char *resv_partition(const struct core *c, const char *names)
+{
+    struct span rest = span_of(names), piece;
+    while (span_next(&rest, ',', &piece))
+        for (size_t i = 0; i < c->resv.n; i++)
+            if (span_is(span_trim(piece), c->resv.v[i]->r.name) && c->resv.v[i]->r.partition)
+                return c->resv.v[i]->r.partition;
+    return NULL;
+}
+
+static void there_are(const struct core *c, const char *name, struct str *why)
+{
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < c->resv.n; i++)
+        vec_push(&names, c->resv.v[i]->r.name);
+    const char *near = text_nearest(name, names.v, names.n);
+    str_addf(why, "there is no reservation %s", name);
+    if (near)
+        str_addf(why, "; did you mean %s?", near);
+    else if (names.n == 0)
+        str_add(why, ": there are none");
+    vec_done(&names);
+}
+
+static void who_may(const struct reservation *r, struct str *why)
+{
+    const char *between = "it is for ";
+    const char *const list[] = {r->users, r->groups, r->accounts}, *const what[] = {"users", "groups",
+                                                                                    "accounts"};
+    str_addf(why, "the reservation %s is not for you with this account: ", r->name);
+    for (size_t i = 0; i < ARRAY_LEN(list); i++)
+        if (!text_empty(list[i])) {
+            str_addf(why, "%sthe %s %s", between, what[i], list[i]);
+            between = " and ";
+        }
+}
+
+static enum refusal resv_admit(const struct core *c, const struct resvrec *v, const struct job_request *req,
+                               const char *user, const char *groups, struct str *why)
+{
+    int64_t length = v->r.end_us - v->r.start_us;
+    if (!resv_admits(&v->r, user, groups, req->account)) {
+        who_may(&v->r, why);
+        return REFUSE_RESERVATION_ACCESS;
+    }
+    int64_t least = req->time_min_us > 0 ? req->time_min_us : req->time_limit_us;
+    if ((v->r.flags & RESV_FLEX) || least <= 0 || least <= length)
+        return REFUSE_NONE;
+    str_addf(why, "the reservation %s lasts ", v->r.name);
+    duration_format(length, why);
+    str_add(why, " and its jobs end with it; a longer time limit was asked for: give --time-min, a shorter "
+                 "--time or none");
+    (void)c;
+    return REFUSE_TIME_LIMIT;
+}
+
+enum refusal resv_check(const struct core *c, const struct job_request *req, const char *user,
+                        const char *groups, struct str *why)
+{
+    struct span rest = span_of(req->reservation), piece;
+    while (req->reservation && span_next(&rest, ',', &piece)) {
+        char *name = xstrndup(span_trim(piece).data, span_trim(piece).len);
+        const struct resvrec *v = resv_find(c, name);
+        enum refusal refusal = v ? resv_admit(c, v, req, user, groups, why) : REFUSE_RESERVATION;
+        if (!v)
+            there_are(c, name, why);
+        free(name);
+        if (refusal)
+            return refusal;
+    }
+    return REFUSE_NONE;
+}
+
+/* ---- the end ---- */
+
+/* The list without the name; NULL when nothing is left. */
+static const char *list_without(struct core *c, const char *list, const char *name)
+{
+    struct span rest = span_of(list), piece;
+    struct str left = STR_INIT;
+    while (span_next(&rest, ',', &piece))
+        if (!span_is(span_trim(piece), name))
+            str_addf(&left, "%s%.*s", left.len ? "," : "", (int)piece.len, piece.data);
+    const char *text = left.len ? arena_strdup(c->fx->arena, str_text(&left)) : NULL;
+    str_done(&left);
+    return text;
+}
+
+/* As in Slurm: a job that has no reservation left to wait for is held, unless the reservation was made to let it go on. */
+static void job_leave(struct core *c, struct jobrec *r, const struct reservation *v)
+{
+    const char *left = list_without(c, r->j.spec.req.reservation, v->name);
+    text_set(c, &r->j.spec.req.reservation, left);
+    if (!left && !(v->flags & RESV_NO_HOLD_JOBS_AFTER) && !r->j.spec.hold) {
+        r->j.spec.hold = true;
+        r->j.reason = REASON_RESERVATION_DELETED;
+    }
+    job_save(c, r);
+    eligible_update(c, r);
+}
+
+void resv_drop(struct core *c, struct resvrec *v)
+{
+    struct map_walk w = {0};
+    VEC(uint64_t) waiting = {0};
+    while (map_u64_next(c->job, &w))
+        if (waits_for(w.value, v->r.name))
+            vec_push(&waiting, w.key);
+    fx_remove(c, TABLE_RESERVATION, &v->r);
+    cluster_remove_reservation(c->cluster, v->r.name);
+    for (size_t i = 0; i < c->resv.n; i++)
+        if (c->resv.v[i] == v) {
+            vec_remove(&c->resv, i);
+            break;
+        }
+    for (size_t i = 0; i < waiting.n; i++)
+        job_leave(c, job_find(c, waiting.v[i]), &v->r);
+    vec_done(&waiting);
+    record_drop(c, &reservation_fields, &v->r);
+    free(v);
+    plan_soon(c);
+}
+
+/* ---- what is due ---- */
+
+#define LOOK_AGAIN_US (30 * USEC_PER_SEC)
+
+static bool counted(const struct reservation *r)
+{
+    return !(r->flags & (RESV_SPEC_NODES | RESV_STATIC_ALLOC | RESV_ANY_NODES | RESV_PART_NODES)) && r->nodes;
+}
+
+/* Since when no job has run in it or waited for it; INT64_MAX = one does. */
+static int64_t idle_since(const struct core *c, const struct resvrec *v)
+{
+    struct map_walk w = {0};
+    int64_t since = v->r.start_us > v->r.made_us ? v->r.start_us : v->r.made_us;
+    while (map_u64_next(c->job, &w)) {
+        const struct jobrec *r = w.value;
+        if (!text_is(r->j.run_reservation, v->r.name) && !waits_for(r, v->r.name))
+            continue;
+        if (job_live(r))
+            return INT64_MAX;
+        since = r->j.end_us > since ? r->j.end_us : since;
+    }
+    return since;
+}
+
+static int64_t resv_due(const struct core *c, const struct resvrec *v)
+{
+    int64_t due = v->r.end_us;
+    if (v->r.start_us > c->now_us && v->r.start_us < due)
+        due = v->r.start_us;
+    if ((v->r.flags & RESV_PURGE_COMP) && v->r.start_us + v->r.purge_us < due)
+        due = v->r.start_us + v->r.purge_us;
+    return due > v->look_us ? due : v->look_us;
+}
+
+int64_t resvs_due(const struct core *c)
+{
+    int64_t due = INT64_MAX;
+    for (size_t i = 0; i < c->resv.n; i++) {
+        int64_t at = c->resv_refit && counted(&c->resv.v[i]->r) ? 0 : resv_due(c, c->resv.v[i]);
+        due = at < due ? at : due;
+    }
+    return due;
+}
+
+/* Forward to the time that is not over. */
+static void resv_roll(struct core *c, struct resvrec *v)
+{
+    int64_t length = v->r.end_us - v->r.start_us;
+    while (v->r.end_us <= c->now_us) {
+        v->r.start_us = resv_next_start(&v->r, v->r.start_us, cluster_zone(c->cluster));
+        v->r.end_us = v->r.start_us + length;
+    }
+    fx_log(c, LEVEL_INFO, "reservation %s comes again", v->r.name);
+    resv_save(c, v);
+    resv_tell(c, v);
+}
+
+/* True if it is gone. */
+static bool resv_fire(struct core *c, struct resvrec *v)
+{
+    if (v->r.end_us <= c->now_us && (v->r.flags & RESV_RECURRING)) {
+        resv_roll(c, v);
+        return false;
+    }
+    if (v->r.end_us <= c->now_us) {
+        if (resv_jobs(c, v->r.name, true) == 0) {
+            resv_drop(c, v);
+            return true;
+        }
+        v->look_us = c->now_us + LOOK_AGAIN_US;
+        return false;
+    }
+    if (v->r.start_us <= c->now_us)
+        plan_soon(c);
+    if (!(v->r.flags & RESV_PURGE_COMP) || v->r.start_us + v->r.purge_us > c->now_us)
+        return false;
+    int64_t since = idle_since(c, v);
+    if (since != INT64_MAX && since + v->r.purge_us <= c->now_us) {
+        fx_log(c, LEVEL_INFO, "reservation %s goes: nobody has used it for as long as PURGE_COMP says",
+               v->r.name);
+        resv_drop(c, v);
+        return true;
+    }
+    v->look_us = since == INT64_MAX ? c->now_us + LOOK_AGAIN_US : since + v->r.purge_us;
+    return false;
+}
+
+/* Nodes that are down or drained, and with REPLACE those that its jobs have, give way to others, where there are any. */
+static void resv_refit(struct core *c, struct resvrec *v)
+{
+    struct reservation trial = v->r, taken;
+    struct str why = STR_INIT;
+    if (sched_reserve(c->cluster, &trial, c->now_us, c->fx->arena, &why) == REFUSE_NONE &&
+        !(text_is(trial.nodes, v->r.nodes) && text_is(trial.holds, v->r.holds))) {
+        fx_log(c, LEVEL_INFO, "reservation %s: nodes %s instead of %s", v->r.name, trial.nodes, v->r.nodes);
+        record_take(c, &reservation_fields, &taken, &trial);
+        record_drop(c, &reservation_fields, &v->r);
+        v->r = taken;
+        resv_save(c, v);
+        resv_tell(c, v);
+    }
+    str_done(&why);
+}
+
+void resvs_fire(struct core *c)
+{
+    for (size_t i = 0; i < c->resv.n;)
+        if (resv_due(c, c->resv.v[i]) > c->now_us || !resv_fire(c, c->resv.v[i]))
+            i++;
+    for (size_t i = 0; c->resv_refit && i < c->resv.n; i++)
+        if (counted(&c->resv.v[i]->r))
+            resv_refit(c, c->resv.v[i]);
+    c->resv_refit = false;
+}
+
+/* ---- shown ---- */
+
+void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *view,
+               size_t *ret_shown)
+{
+    *ret_shown = 0;
+    for (size_t i = 0; i < c->resv.n; i++) {
+        struct reservation copy = c->resv.v[i]->r;
+        const struct partrec *p = copy.partition ? part_find(c, copy.partition) : NULL;
+        if (q->names && !list_has(q->names, copy.name))
+            continue;
+        copy.active = resv_is_on(&copy, now_us);
+        if ((copy.flags & RESV_PART_NODES) && p)
+            copy.nodes = p->p.nodes;
+        view->row(view->ctx, &copy);
+        (*ret_shown)++;
+    }
+}
+
+void resv_mark_node(const struct core *c, struct node *n, int64_t now_us)
+{
+    for (size_t i = 0; i < c->resv.n; i++) {
+        const struct reservation *r = &c->resv.v[i]->r;
+        const struct partrec *p = (r->flags & RESV_PART_NODES) ? part_find(c, r->partition) : NULL;
+        const char *nodes = p ? p->p.nodes : r->nodes;
+        struct hostlist names = HOSTLIST_INIT;
+        if (resv_is_on(r, now_us) && !text_empty(nodes) && hostlist_parse(&names, nodes, NULL) &&
+            hostlist_has(&names, n->name)) {
+            n->maint |= (r->flags & RESV_MAINT) != 0;
+            n->reserved |= !(r->flags & RESV_MAINT);
+        }
+        hostlist_done(&names);
+    }
+}
