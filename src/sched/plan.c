@@ -77,7 +77,8 @@ bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, c
     }
     struct plan_start s = {.job_id = j->w.job_id,
                            .partition = arena_strdup(p->v->arena, at->option->part->p.name),
-                           .reservation = at->option->resv ? arena_strdup(p->v->arena, at->option->resv->r.name) : NULL,
+                           .reservation =
+                               at->option->resv ? arena_strdup(p->v->arena, at->option->resv->r.name) : NULL,
                            .alloc = al,
                            .limit_us = limit_us,
                            .priority = priority};
@@ -462,7 +463,11 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     if (forecast)
         planned_clear(v);
     private_reset(v, cl, now_us);
-    struct pass p = {.v = v, .cl = cl, .w = world_new(cl, now_us), .ex = exacts_new(cl, v->arena), .resumed_tier = INT32_MAX};
+    struct pass p = {.v = v,
+                     .cl = cl,
+                     .w = world_new(cl, now_us),
+                     .ex = exacts_new(cl, v->arena),
+                     .resumed_tier = INT32_MAX};
     p.pos = xcalloc(cl->lane.n + 1, sizeof p.pos[0]);
     p.left = xcalloc(cl->lane.n + 1, sizeof p.left[0]);
     p.served = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof p.served[0]);

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "sched/pass.h"
 #include "sched/preempt.h"
+#include "sched/resv_view.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -330,7 +331,7 @@ static bool holds(const struct run *r, const struct snode *n)
 
 static bool node_takes_one(struct pass *p, const struct entry *e, const struct snode *n)
 {
-    const int64_t *row = world_row(p->w, n->idx, p->w->now_us, time_add(p->w->now_us, e->o->limit_us));
+    const int64_t *row = view_row(p->w, e->o, n->idx, p->w->now_us, time_add(p->w->now_us, e->o->limit_us));
     for (size_t i = 0; i < e->o->nvariants; i++)
         if (world_group_has(&e->o->variant[i], n->group) && demand_cap(p->cl, e->c, e->o, &e->o->variant[i], n->group, row) > 0)
             return true;
