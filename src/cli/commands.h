@@ -10,6 +10,7 @@
     X("up", cmd_up, false, "start a cluster on this machine, or what of it does not run")                    \
     X("down", cmd_down, false, "stop its daemons; running jobs go on")                                       \
     X("status", cmd_status, false, "what runs, since when, with what")                                       \
+    X("why", cmd_why, false, "why jobs wait, when they will start, what would let them start sooner")        \
     X("env", cmd_env, false, "shell lines that put the commands on PATH: eval \"$(remuda env)\"")            \
     X("logs", cmd_logs, false, "show or follow (-f) the output of a job")                                    \
     X("version", cmd_version, false, "versions of this release")                                             \

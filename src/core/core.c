@@ -146,6 +146,7 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_ATTACH: req_attach(c, m->body); return;
     case MSG_FINISH_JOB: req_finish_job(c, m->body); return;
     case MSG_GET_SCRIPT: req_get_script(c, m->body); return;
+    case MSG_WHY: req_why(c, m->body); return;
     case MSG_DAEMON: req_daemon(c, m->body); return;
     case MSG_NODE_HELLO: req_node_hello(c, m->body); return;
     case MSG_HEARTBEAT: req_heartbeat(c, m->body); return;
@@ -153,6 +154,7 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_QUERY: /* the shell asks core_query */
     case MSG_SUBMITTED:
     case MSG_SCRIPT:
+    case MSG_EXPLAINED:
     case MSG_DONE:
     case MSG_JOB_ENDED:
     case MSG_NODE_WELCOME:

@@ -190,6 +190,8 @@ bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_v
 /* For each reference of a list (or "name=NAME"): resolves and calls act; collects results of those that did not go. Replies DONE. */
 typedef enum refusal (*job_act)(struct core *c, struct jobrec *r, void *ctx, const char **detail);
 void refs_each(struct core *c, const char *refs, bool split, job_act act, void *ctx);
+/* Records that a list of references means; nothing is split. Refused (with a detail) at the first that means none. */
+enum refusal refs_collect(struct core *c, const char *refs, jobrec_vec *out, const char **detail);
 bool may_control(const struct core *c, const struct jobrec *r); /* the peer at hand */
 bool peer_operates(const struct core *c, const struct peer *peer);
 bool list_has(const char *list, const char *word);
@@ -282,6 +284,7 @@ void req_update_partition(struct core *c, const struct msg_update_partition *m);
 void req_update_reservation(struct core *c, const struct msg_update_reservation *m);
 void req_wait_job(struct core *c, const struct msg_wait_job *m);
 void req_get_script(struct core *c, const struct msg_get_script *m);
+void req_why(struct core *c, const struct msg_why *m);
 void req_daemon(struct core *c, const struct msg_daemon *m);
 
 /* ---- waiters.c ---- */

@@ -174,3 +174,25 @@ void refs_each(struct core *c, const char *refs, bool split, job_act act, void *
     fx_reply(c, c->conn, c->seq, MSG_DONE, &done);
     vec_done(&o.result);
 }
+
+enum refusal refs_collect(struct core *c, const char *refs, jobrec_vec *out, const char **detail)
+{
+    for (const char *at = refs ? refs : ""; *at;) {
+        const char *piece = piece_next(&at, c->fx->arena);
+        struct job_ref ref;
+        struct err err = {0};
+        if (!*piece)
+            continue;
+        if (!job_ref_parse(piece, &ref, &err)) {
+            *detail = arena_strdup(c->fx->arena, err.text);
+            return REFUSE_INVALID_JOB_ID;
+        }
+        bool found = ref_resolve(c, &ref, false, out);
+        job_ref_done(&ref);
+        if (!found) {
+            *detail = arena_printf(c->fx->arena, "there is no job %s in memory", piece);
+            return REFUSE_INVALID_JOB_ID;
+        }
+    }
+    return REFUSE_NONE;
+}

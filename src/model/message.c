@@ -56,6 +56,12 @@ MESSAGE_ROWS(submit, MSG_SUBMIT_FIELDS)
 #define STRUCTURE struct msg_query
 MESSAGE_ROWS(query, MSG_QUERY_FIELDS)
 #undef STRUCTURE
+#define STRUCTURE struct msg_why
+MESSAGE_ROWS(why, MSG_WHY_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_explained
+MESSAGE_ROWS(explained, MSG_EXPLAINED_FIELDS)
+#undef STRUCTURE
 #define STRUCTURE struct msg_job_control
 MESSAGE_ROWS(job_control, MSG_JOB_CONTROL_FIELDS)
 #undef STRUCTURE

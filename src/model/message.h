@@ -9,6 +9,7 @@
 #include "model/partition.h"
 #include "model/refusal.h"
 #include "model/reservation.h"
+#include "model/why.h"
 
 /* ---- clients ask ------------------------------------------------------------------------------------------------- */
 
@@ -45,6 +46,17 @@ extern const struct enum_names query_what_names;
     X(TIME, to_us, 0, "HISTORY: jobs alive in or before")                                                  \
     X(BOOL, duplicates, 0, "HISTORY: former runs of requeued jobs too")                                    \
     X(BOOL, history, 0, "STEPS: from the history: steps of the jobs HISTORY would give for the same filters")
+
+/* Answered with EXPLAINED. With `ids`: everything about each of these (at most WHY_JOBS_FULL); else in short about the waiting jobs of `uids`, in their order. */
+#define WHY_JOBS_FULL 16
+#define WHY_JOBS_SHORT 500
+#define MSG_WHY_FIELDS(X)                                                                                  \
+    X(TEXT, ids, 0, "job references, comma-separated")                                                     \
+    X(TEXT, uids, 0, "without ids: owners, numbers, comma-separated; NULL = all")                          \
+    X(BOOL, no_advice, 0, "do not look for changes that would let it start sooner")
+#define MSG_EXPLAINED_FIELDS(X)                                                                            \
+    X(LIST, jobs, &why_fields, "each job")                                                                 \
+    X(U64, more, 0, "further jobs that were left out")
 
 enum job_action {
     ACTION_HOLD, ACTION_UHOLD, ACTION_RELEASE, ACTION_REQUEUE, ACTION_REQUEUE_HOLD, ACTION_SUSPEND, ACTION_RESUME, ACTION_TOP,
@@ -373,6 +385,7 @@ enum who { WHO_ANYONE, WHO_OWNER /* or operator; the handler checks each job */,
 #define MESSAGES(X)                                                                                        \
     X(SUBMIT, "submit", submit, ANYONE, "submit a job")                                                    \
     X(QUERY, "query", query, ANYONE, "read records")                                                       \
+    X(WHY, "why", why, ANYONE, "ask why jobs wait")                                                         \
     X(JOB_CONTROL, "job_control", job_control, OWNER, "hold, release, requeue, suspend, resume, top")      \
     X(CANCEL, "cancel", cancel, OWNER, "end or signal jobs")                                               \
     X(UPDATE_JOB, "update_job", update_job, OWNER, "change jobs")                                          \
@@ -387,6 +400,7 @@ enum who { WHO_ANYONE, WHO_OWNER /* or operator; the handler checks each job */,
     X(GET_SCRIPT, "get_script", get_script, OWNER, "read a batch script back")                             \
     X(DAEMON, "daemon", daemon, ANYONE, "ping; administrators: reconfigure, shut down")                    \
     X(SUBMITTED, "submitted", submitted, CONTROLLER, "answer to submit")                                   \
+    X(EXPLAINED, "explained", explained, CONTROLLER, "answer to why")                                      \
     X(SCRIPT, "script", script, CONTROLLER, "answer to get_script")                                        \
     X(DONE, "done", done, CONTROLLER, "answer: done, or refused with the reason")                          \
     X(JOB_ENDED, "job_ended", job_ended, CONTROLLER, "answer to wait_job")                                 \
@@ -424,6 +438,8 @@ enum message_kind {
 struct msg_submit { MSG_SUBMIT_FIELDS(FIELD_MEMBER) };
 struct msg_submitted { MSG_SUBMITTED_FIELDS(FIELD_MEMBER) };
 struct msg_query { MSG_QUERY_FIELDS(FIELD_MEMBER) };
+struct msg_why { MSG_WHY_FIELDS(FIELD_MEMBER) };
+struct msg_explained { MSG_EXPLAINED_FIELDS(FIELD_MEMBER) };
 struct msg_job_control { MSG_JOB_CONTROL_FIELDS(FIELD_MEMBER) };
 struct msg_cancel { MSG_CANCEL_FIELDS(FIELD_MEMBER) };
 struct msg_update_job { MSG_UPDATE_JOB_FIELDS(FIELD_MEMBER) };

@@ -1,9 +1,10 @@
-/* Why a job waits, in a sentence with counts; and where it stands in the queue. Worked out when somebody asks, from the cluster as it is then. */
+/* Why a job waits, in a sentence with counts. Worked out when somebody asks, from the cluster as it is then. */
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "sched/classes.h"
 #include "sched/pass.h"
 #include "sched/priority.h"
+#include "sched/rank.h"
 #include "sched/wording.h"
 
 #include <stdlib.h>
@@ -159,103 +160,6 @@ static bool listed(const uint64_t *v, size_t n, uint64_t id)
     return false;
 }
 
-/* Jobs of the lane that come before one of that tier and priority. */
-static uint32_t lane_ahead(const struct cluster *cl, const struct lane *l, int32_t tier, uint64_t priority,
-                           const struct wjob *j, int64_t now_us)
-{
-    const struct compiled *c = demand_of(cl, l->klass);
-    const struct option *o = NULL;
-    for (size_t i = 0; i < c->n; i++) /* the partition in which it stands first */
-        if (!o || c->option[i].tier > o->tier)
-            o = &c->option[i];
-    if (!o || o->tier < tier)
-        return 0;
-    if (o->tier > tier)
-        return (uint32_t)l->n;
-    size_t low = 0, high = l->n;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const struct wjob *other = l->job[l->first + middle];
-        uint64_t theirs = priority_of(cl, o, &other->w, now_us);
-        bool before = theirs != priority             ? theirs > priority
-                      : other->w.order != j->w.order ? other->w.order < j->w.order
-                                                     : wjob_order(other, j) < 0;
-        if (before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (uint32_t)low;
-}
-
-struct ranked {
-    uint64_t job_id, priority;
-    int32_t tier;
-    const struct wjob *job;
-};
-
-static int ranked_order(const void *va, const void *vb)
-{
-    const struct ranked *a = va, *b = vb;
-    if (a->tier != b->tier)
-        return a->tier > b->tier ? -1 : 1;
-    if (a->priority != b->priority)
-        return a->priority > b->priority ? -1 : 1;
-    if (a->job->w.order != b->job->w.order)
-        return a->job->w.order < b->job->w.order ? -1 : 1;
-    return wjob_order(a->job, b->job);
-}
-
-static void standing(const struct cluster *cl, const struct wjob *j, int64_t now_us, int32_t *ret_tier,
-                     uint64_t *ret_priority)
-{
-    struct compiled *c = demand_of(cl, j->lane->klass);
-    *ret_tier = 0;
-    *ret_priority = 0;
-    for (size_t i = 0; i < c->n; i++) {
-        uint64_t priority = priority_of(cl, &c->option[i], &j->w, now_us);
-        if (c->option[i].tier > *ret_tier || (c->option[i].tier == *ret_tier && priority > *ret_priority))
-            *ret_tier = c->option[i].tier, *ret_priority = priority;
-    }
-}
-
-/* With many lanes all jobs are ranked at once, for the next question, too. */
-static void ranks_make(struct plan_private *v, const struct cluster *cl)
-{
-    VEC(struct ranked) all = {0};
-    for (size_t i = 0; i < cl->lane.n; i++)
-        for (size_t k = 0; k < cl->lane.v[i]->n; k++) {
-            struct ranked r = {.job = cl->lane.v[i]->job[cl->lane.v[i]->first + k]};
-            r.job_id = r.job->w.job_id;
-            standing(cl, r.job, v->now_us, &r.tier, &r.priority);
-            vec_push(&all, r);
-        }
-    if (all.n > 1)
-        qsort(all.v, all.n, sizeof all.v[0], ranked_order);
-    for (size_t i = 0; i < all.n; i++)
-        map_u64_put(v->rank, all.v[i].job_id, (void *)(uintptr_t)(i + 1));
-    vec_done(&all);
-    v->ranked = true;
-}
-
-#define LANES_FEW 200 /* so few are searched one by one */
-
-static uint32_t rank_of(struct plan_private *v, const struct cluster *cl, const struct wjob *j, int32_t tier,
-                        uint64_t priority)
-{
-    if (cl->lane.n > LANES_FEW) {
-        if (!v->ranked)
-            ranks_make(v, cl);
-        uint32_t rank = (uint32_t)(uintptr_t)map_u64_get(v->rank, j->w.job_id);
-        if (rank > 0)
-            return rank;
-    }
-    uint32_t rank = 1;
-    for (size_t i = 0; i < cl->lane.n; i++)
-        rank += lane_ahead(cl, cl->lane.v[i], tier, priority, j, v->now_us);
-    return rank;
-}
-
 static const char *planned_names(const struct plan_private *v, const struct cluster *cl, struct planned *f)
 {
     if (f->names || v->version != cl->version || f->nnodes == 0)
@@ -305,7 +209,7 @@ bool plan_wait_of(const struct plan *p, const struct cluster *constant, uint64_t
     reason_of(v, cl, j, ret);
     int32_t tier;
     uint64_t best;
-    standing(cl, j, v->now_us, &tier, &best);
+    rank_standing(cl, j, v->now_us, &tier, &best);
     ret->priority = best / PRIORITY_ONE;
     ret->rank = rank_of(v, cl, j, tier, best);
     struct planned *f = map_u64_get(v->planned, job_id);

@@ -29,6 +29,9 @@ static int entry_compare(const void *a, const void *b)
 
 struct wjob *lane_next(const struct pass *p, const struct lane *l)
 {
+    if (p->left_out && p->left_out->lane == l && p->pos[l->idx] < l->n &&
+        l->job[l->first + p->pos[l->idx]] == p->left_out)
+        p->pos[l->idx]++;
     size_t pos = p->pos[l->idx];
     return pos < l->n ? l->job[l->first + pos] : NULL;
 }
@@ -99,21 +102,29 @@ bool live_may_fit(const struct pass *p, const struct quick *q)
 
 /* ---- the array ---- */
 
+static void lane_enter(struct pass *p, struct lane *l)
+{
+    struct compiled *c = demand_of(p->cl, l->klass);
+    const struct wjob *next = lane_next(p, l);
+    if (!next)
+        return;
+    p->left[l->idx] = next->w.elements;
+    for (uint32_t k = 0; k < c->n; k++) {
+        struct entry e = {.lane = l, .c = c, .o = &c->option[k], .tier = c->option[k].tier, .number = k};
+        e.o->stamp = 0;
+        entry_fill(p, &e);
+        vec_push(&p->entry, e);
+    }
+    if (c->n == 0)
+        pass_note(p, &(struct entry){.lane = l, .c = c}, REASON_BAD_CONSTRAINTS);
+}
+
 void live_build(struct pass *p)
 {
-    for (size_t i = 0; i < p->cl->lane.n; i++) {
-        struct lane *l = p->cl->lane.v[i];
-        struct compiled *c = demand_of(p->cl, l->klass);
-        p->left[l->idx] = l->job[l->first]->w.elements;
-        for (uint32_t k = 0; k < c->n; k++) {
-            struct entry e = {.lane = l, .c = c, .o = &c->option[k], .tier = c->option[k].tier, .number = k};
-            e.o->stamp = 0;
-            entry_fill(p, &e);
-            vec_push(&p->entry, e);
-        }
-        if (c->n == 0)
-            pass_note(p, &(struct entry){.lane = l, .c = c}, REASON_BAD_CONSTRAINTS);
-    }
+    for (size_t i = 0; i < p->cl->lane.n; i++)
+        lane_enter(p, p->cl->lane.v[i]);
+    if (p->instead)
+        lane_enter(p, p->instead);
     if (p->entry.n > 1)
         qsort(p->entry.v, p->entry.n, sizeof p->entry.v[0], entry_compare);
     vec_reserve(&p->live, p->entry.n + 1);

@@ -108,10 +108,17 @@ struct pass {
     VEC(uint64_t) awaited; /* jobs for which work is ending (preempt.c) */
     bool awaited_known;
     int32_t resumed_tier; /* suspended work of this tier and above was looked at */
+    struct lane *instead;         /* of a what-if: one job in a lane of its own, beside the cluster's lanes; NULL = none */
+    const struct wjob *left_out;  /* the job as it really waits: passed over */
 };
 
 enum outcome { STARTED, BLOCKED, NEVER, SKIPPED };
 
+/* Everything of a pass but its steps; `v` is overwritten. With `instead` (its idx is cl->lane.n) its one job waits in the place of the job of
+ * that id. */
+void pass_open(struct pass *p, const struct cluster *cl, struct plan_private *v, int64_t now_us,
+               struct lane *instead);
+void pass_close(struct pass *p);
 void pass_took_one(struct pass *p,
                    const struct lane *l);            /* one element of the lane's next job is dealt with */
 void pass_step(struct pass *p);                      /* every waiting job in order, at the world's time */
@@ -122,6 +129,7 @@ void pass_note(struct pass *p, const struct entry *e, enum job_reason reason);
 bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, const struct placement *at,
                int64_t limit_us, uint64_t priority);
 void planned_free(struct planned *f);
+void planned_clear(struct plan_private *v);
 void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at,
                   bool promise);
 struct het *pass_het_of(struct pass *p, uint64_t id);

@@ -54,7 +54,8 @@ void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struc
     struct planned *f = xcalloc(1, sizeof *f);
     *f = (struct planned){.job_id = job_id,
                           .start_us = start_us,
-                          .promise = promise,
+                          .promise =
+                              promise && !p->future, /* what is promised in a foreseen future is a forecast */
                           .pass = p->v->pass,
                           .nnodes = (uint32_t)at->at.n};
     f->node = xmalloc((at->at.n + 1) * sizeof f->node[0]);
@@ -341,7 +342,7 @@ static void hets_collect(struct pass *p)
     }
 }
 
-static void planned_clear(struct plan_private *v)
+void planned_clear(struct plan_private *v)
 {
     struct map_walk walk = {0};
     while (map_u64_next(v->planned, &walk)) {
@@ -431,7 +432,7 @@ void plan_free(struct plan *p)
     free(p);
 }
 
-static void pass_done(struct pass *p)
+void pass_close(struct pass *p)
 {
     for (size_t i = 0; i < p->het.n; i++)
         free(p->het.v[i].job);
@@ -448,6 +449,25 @@ static void pass_done(struct pass *p)
     world_free(p->w);
 }
 
+void pass_open(struct pass *p, const struct cluster *cl, struct plan_private *v, int64_t now_us,
+               struct lane *instead)
+{
+    private_reset(v, cl, now_us);
+    *p = (struct pass){.v = v,
+                       .cl = cl,
+                       .w = world_new(cl, now_us),
+                       .ex = exacts_new(cl, v->arena),
+                       .resumed_tier = INT32_MAX,
+                       .instead = instead};
+    if (instead)
+        p->left_out = map_u64_get(cl->wait_of, instead->job[0]->w.job_id);
+    p->pos = xcalloc(cl->lane.n + 1, sizeof p->pos[0]);
+    p->left = xcalloc(cl->lane.n + 1, sizeof p->left[0]);
+    p->served = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof p->served[0]);
+    hets_collect(p);
+    live_build(p);
+}
+
 /* Nodes that promises wait for are shown as planned. */
 static void planned_mark(const struct pass *p)
 {
@@ -462,17 +482,8 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     bool forecast = forecast_wanted(v, cl, now_us);
     if (forecast)
         planned_clear(v);
-    private_reset(v, cl, now_us);
-    struct pass p = {.v = v,
-                     .cl = cl,
-                     .w = world_new(cl, now_us),
-                     .ex = exacts_new(cl, v->arena),
-                     .resumed_tier = INT32_MAX};
-    p.pos = xcalloc(cl->lane.n + 1, sizeof p.pos[0]);
-    p.left = xcalloc(cl->lane.n + 1, sizeof p.left[0]);
-    p.served = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof p.served[0]);
-    hets_collect(&p);
-    live_build(&p);
+    struct pass p;
+    pass_open(&p, cl, v, now_us, NULL);
     pass_step(&p);
     planned_mark(&p);
     uint32_t budget = b && b->promises ? b->promises : cl->policy.promises;
@@ -482,6 +493,7 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
         pass_forecast(&p, budget);
         v->forecast_us = now_us;
         v->forecast_cost = p.cost;
+        v->forecast_serial = cl->serial;
     } else {
         planned_prune(v);
         int64_t due = forecast_due(v);
@@ -497,5 +509,5 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     if (v->exempt_until_us && (!ret_plan->next_us || v->exempt_until_us < ret_plan->next_us))
         ret_plan->next_us = v->exempt_until_us;
     ret_plan->considered = cl->nwaiting;
-    pass_done(&p);
+    pass_close(&p);
 }

@@ -1,0 +1,256 @@
+/* Why jobs wait: the reason in sentences with what to do, everything that is in the way, the place in the order, the planned start and how sure it is, and what
+ * would let the job start sooner. Nothing changes; the what-if passes are bounded by counted work, so that the answer of one job does not hold others up. */
+#include "core/inside.h"
+#include "sched/advice.h"
+#include "sched/blockers.h"
+
+#define AHEAD_SAID 5
+
+static const char *text_of(struct arena *a, struct str *s)
+{
+    const char *text = s->len ? arena_strdup(a, str_text(s)) : NULL;
+    str_done(s);
+    return text;
+}
+
+/* ---- the reason in sentences ---- */
+
+static const char *dependency_text(const struct core *c, const struct jobrec *r, struct arena *a)
+{
+    struct str s = STR_INIT;
+    if (r->j.reason == REASON_DEPENDENCY_NEVER)
+        str_addf(&s,
+                 "its dependency %s can never be satisfied; give it another with `scontrol update JobId=%llu "
+                 "Dependency=…` (an empty one removes it), or cancel it",
+                 r->j.spec.dependency, (unsigned long long)r->j.id);
+    else
+        str_addf(&s, "waits for its dependency %s", r->j.spec.dependency);
+    for (size_t i = 0, said = 0; i < r->deps.n && said < AHEAD_SAID; i++) {
+        const struct jobrec *other = job_find(c, r->deps.v[i].job_id);
+        if (!other)
+            continue;
+        str_addf(&s, "%sjob %llu is %s", said++ ? ", " : ": ", (unsigned long long)other->j.id,
+                 enum_name(&job_state_names, other->j.state));
+    }
+    return text_of(a, &s);
+}
+
+static const char *held_text(const struct jobrec *r, enum job_reason reason, struct arena *a)
+{
+    unsigned long long id = r->j.id;
+    if (reason == REASON_HELD_ADMIN)
+        return arena_printf(
+            a, "an administrator holds it; an operator can let it go with `scontrol release %llu`", id);
+    if (reason == REASON_HELD_USER)
+        return arena_printf(a, "its user holds it; `scontrol release %llu` lets it go", id);
+    return arena_printf(a, "it is held: %s%s%s; `scontrol release %llu` lets it go",
+                        job_reason_sentence(reason), r->j.reason_detail ? ": " : "",
+                        r->j.reason_detail ? r->j.reason_detail : "", id);
+}
+
+static const char *limit_text(const struct core *c, const struct jobrec *r, struct arena *a)
+{
+    const struct arrayrec *array = array_of(c, r->j.array_job_id);
+    return arena_printf(a,
+                        "%u of its tasks are active, as many as its limit %%%u allows; `scontrol update "
+                        "JobId=%llu ArrayTaskThrottle=…` changes that",
+                        array ? array->active : 0, r->j.array_limit, (unsigned long long)r->j.array_job_id);
+}
+
+static const char *because(const struct core *c, const struct jobrec *r, enum job_reason reason,
+                           struct arena *a)
+{
+    if (r->j.spec.hold)
+        return held_text(r, reason, a);
+    if (reason == REASON_DEPENDENCY || reason == REASON_DEPENDENCY_NEVER)
+        return dependency_text(c, r, a);
+    if (reason == REASON_BEGIN_TIME)
+        return arena_printf(
+            a,
+            "its begin time has not come; `scontrol update JobId=%llu StartTime=now` lets it start earlier",
+            (unsigned long long)r->j.id);
+    if (reason == REASON_ARRAY_TASK_LIMIT)
+        return limit_text(c, r, a);
+    if (reason == REASON_NONE)
+        return "it came just now and is about to be planned";
+    return job_reason_sentence(reason); /* the rest is said by the planner's blockers */
+}
+
+/* ---- one job ---- */
+
+static void fill_head(const struct jobrec *r, struct why *w, struct arena *a)
+{
+    struct str label = STR_INIT;
+    job_label(&r->j, &label);
+    *w = (struct why){
+        .job_id = r->j.id,
+        .name = r->j.spec.name,
+        .user_name = r->j.user_name,
+        .state = r->j.state,
+        .reason = r->j.reason,
+        .submit_us = r->j.submit_us,
+        .eligible_us = r->j.eligible_us,
+        .start_us = r->j.start_us,
+        .waited_for = r->j.waited_for,
+    };
+    w->label = text_of(a, &label);
+}
+
+static void fill_plan(struct core *c, const struct jobrec *r, const struct plan_wait *wait, struct why *w,
+                      struct arena *a)
+{
+    if (!r->waiting || !wait->rank)
+        return;
+    w->rank = wait->rank;
+    w->waiting = sched_waiting(c->cluster);
+    w->planned_us = wait->planned_us;
+    w->planned_nodes = wait->planned_nodes;
+    w->sureness = sched_sureness(c->cluster, c->plan, r->j.id, a, &w->sure_text);
+}
+
+static void fill_ahead(struct core *c, const struct jobrec *r, struct why *w, struct arena *a)
+{
+    uint64_t ahead[AHEAD_SAID];
+    struct str s = STR_INIT;
+    size_t n = sched_ahead(c->cluster, c->plan, r->j.id, ahead, AHEAD_SAID);
+    for (size_t i = 0; i < n; i++)
+        str_addf(&s, "%s%llu", i ? "," : "", (unsigned long long)ahead[i]);
+    w->ahead = text_of(a, &s);
+}
+
+static void fill_blockers(struct core *c, const struct jobrec *r, struct why *w, struct arena *a)
+{
+    blocker_vec found = {0};
+    sched_blockers(c->cluster, c->plan, r->j.id, c->now_us, a, &found);
+    w->blockers.n = found.n;
+    w->blockers.v = arena_dup(a, found.v, found.n * sizeof found.v[0]);
+    vec_done(&found);
+}
+
+static void fill_advice(struct core *c, const struct jobrec *r, uint64_t cost_max, uint64_t *cost,
+                        struct why *w, struct arena *a)
+{
+    struct advices found;
+    const char *groups = c->peer && c->peer->uid == r->j.user_id ? c->peer->groups : NULL;
+    sched_advise(c->cluster, c->plan, r->j.id, groups, c->now_us, cost_max, a, &found);
+    struct why_advice *v = arena_alloc(a, (found.v.n + 1) * sizeof v[0]);
+    for (size_t i = 0; i < found.v.n; i++) {
+        const struct advice *one = &found.v.v[i];
+        v[i] = (struct why_advice){
+            .option = one->option, .start_us = one->start_us, .now = one->start_us == c->now_us};
+        if (one->update)
+            v[i].command =
+                arena_printf(a, "scontrol update JobId=%llu %s", (unsigned long long)r->j.id, one->update);
+    }
+    w->advice = (struct record_list){v, found.v.n};
+    w->advice_tried = true;
+    w->advice_cut = found.cut;
+    *cost += found.cost;
+    advices_done(&found);
+}
+
+static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t cost_max, uint64_t *cost,
+                    struct why *w)
+{
+    struct arena *a = c->fx->arena;
+    struct plan_wait wait = {0};
+    fill_head(r, w, a);
+    if (r->j.state != JOB_PENDING)
+        return;
+    w->reason = pending_reason(c, r, c->now_us, &wait);
+    w->because = because(c, r, w->reason, a);
+    if (w->reason == REASON_BEGIN_TIME)
+        w->planned_us = r->j.spec.begin_us;
+    fill_plan(c, r, &wait, w, a);
+    if (!full || !r->waiting)
+        return;
+    fill_ahead(c, r, w, a);
+    fill_blockers(c, r, w, a);
+    if (cost_max > *cost)
+        fill_advice(c, r, cost_max - *cost, cost, w, a);
+}
+
+/* ---- the request ---- */
+
+struct answer {
+    VEC(struct why) row;
+    uint64_t more;
+};
+
+static bool uid_wanted(const struct core *c, const struct msg_why *m, uint32_t uid)
+{
+    struct span rest = span_of(m->uids), piece;
+    while (m->uids && span_next(&rest, ',', &piece)) {
+        uint64_t wanted;
+        if (text_to_u64(arena_strndup(c->fx->arena, piece.data, piece.len), UINT32_MAX, &wanted) &&
+            wanted == uid)
+            return true;
+    }
+    return !m->uids;
+}
+
+static int by_rank(const void *va, const void *vb)
+{
+    const struct why *a = va, *b = vb;
+    uint32_t x = a->rank ? a->rank : UINT32_MAX, y = b->rank ? b->rank : UINT32_MAX;
+    if (x != y)
+        return x < y ? -1 : 1;
+    return (a->job_id > b->job_id) - (a->job_id < b->job_id);
+}
+
+static void all_in_short(struct core *c, const struct msg_why *m, struct answer *answer)
+{
+    struct map_walk walk = {0};
+    while (map_u64_next(c->job, &walk)) {
+        const struct jobrec *r = walk.value;
+        struct why w;
+        uint64_t cost = 0;
+        if (r->j.state != JOB_PENDING || !uid_wanted(c, m, r->j.user_id))
+            continue;
+        if (answer->row.n == WHY_JOBS_SHORT) {
+            answer->more++;
+            continue;
+        }
+        explain(c, r, false, 0, &cost, &w);
+        vec_push(&answer->row, w);
+    }
+    if (answer->row.n > 1)
+        qsort(answer->row.v, answer->row.n, sizeof answer->row.v[0], by_rank);
+}
+
+static enum refusal named_in_full(struct core *c, const struct msg_why *m, struct answer *answer,
+                                  const char **detail)
+{
+    jobrec_vec jobs = {0};
+    enum refusal refusal = refs_collect(c, m->ids, &jobs, detail);
+    uint64_t cost = 0;
+    for (size_t i = 0; !refusal && i < jobs.n; i++) {
+        struct why w;
+        if (answer->row.n == WHY_JOBS_FULL) {
+            answer->more++;
+            continue;
+        }
+        explain(c, jobs.v[i], true, m->no_advice ? 0 : ADVICE_COST, &cost, &w);
+        vec_push(&answer->row, w);
+    }
+    vec_done(&jobs);
+    return refusal;
+}
+
+void req_why(struct core *c, const struct msg_why *m)
+{
+    struct answer answer = {0};
+    const char *detail = NULL;
+    enum refusal refusal = REFUSE_NONE;
+    if (text_empty(m->ids))
+        all_in_short(c, m, &answer);
+    else
+        refusal = named_in_full(c, m, &answer, &detail);
+    if (refusal) {
+        reply_done(c, refusal, detail);
+    } else {
+        struct msg_explained out = {.jobs = {answer.row.v, answer.row.n}, .more = answer.more};
+        fx_reply(c, c->conn, c->seq, MSG_EXPLAINED, &out);
+    }
+    vec_done(&answer.row);
+}

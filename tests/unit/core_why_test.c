@@ -1,0 +1,112 @@
+/* The answer to "why": reasons in sentences, blockers, order, plan and advice, from the controller's machine. */
+#include "core_help.h"
+
+static const struct msg_explained *why(const char *ids)
+{
+    struct msg_why m = {.ids = ids};
+    say(50, MSG_WHY, &m);
+    for (size_t i = 0; i < w.fx.n; i++)
+        if (w.fx.v[i].kind == FX_REPLY && w.fx.v[i].msg.kind == MSG_EXPLAINED)
+            return w.fx.v[i].msg.body;
+    fail_msg("no answer for %s", ids);
+    return NULL;
+}
+
+static const struct why *why_one(uint64_t id)
+{
+    const struct msg_explained *e = why(ids_of(id));
+    assert_int_equal(e->jobs.n, 1);
+    return e->jobs.v;
+}
+
+static struct job_spec wide(const char *name, int32_t nodes)
+{
+    struct job_spec s = a_job(name);
+    s.req.ntasks = 0;
+    s.req.exclusive = EXCLUSIVE_NODE;
+    s.req.min_nodes = s.req.max_nodes = nodes;
+    s.req.time_limit_us = 60 * MIN;
+    return s;
+}
+
+static void a_wait_for_nodes_is_explained(void **unused)
+{
+    submit(wide("one", 3));
+    uint64_t id = submit(wide("two", 2));
+    const struct why *y = why_one(id);
+    assert_int_equal(y->reason, REASON_RESOURCES);
+    assert_int_equal(y->rank, 1);
+    assert_int_equal(y->waiting, 1);
+    assert_int_equal(y->sureness, SURE_PROMISE);
+    assert_int_equal(y->planned_us, w.now + 60 * MIN);
+    const struct blocker *b = y->blockers.v;
+    assert_int_equal(y->blockers.n, 2);
+    assert_int_equal(b[0].kind, BLOCKER_NEEDS);
+    assert_int_equal(b[0].nodes, 1);
+    assert_int_equal(b[1].kind, BLOCKER_BUSY);
+    assert_int_equal(b[1].nodes, 3);
+    const struct why_advice *v = y->advice.v;
+    assert_true(y->advice.n > 0 && v[0].now);
+    assert_string_equal(v[0].option, "--nodes=1");
+    assert_string_equal(v[0].command,
+                        arena_printf(w.a, "scontrol update JobId=%llu NumNodes=1", (unsigned long long)id));
+}
+
+static void asking_changes_nothing(void **unused)
+{
+    submit(wide("one", 3));
+    uint64_t id = submit(wide("two", 2));
+    submit(wide("three", 1));
+    uint64_t before = core_hash(w.c);
+    why_one(id);
+    assert_int_equal(core_hash(w.c), before);
+    assert_int_equal(why_one(id)->rank, 1);
+}
+
+static void holds_and_dependencies_say_what_to_do(void **unused)
+{
+    uint64_t first = submit(a_job("first"));
+    struct job_spec held = a_job("held"), after = a_job("after"), later = a_job("later");
+    held.hold = true;
+    after.dependency = arena_printf(w.a, "afterok:%llu", (unsigned long long)first);
+    later.begin_us = w.now + 10 * MIN;
+    assert_non_null(strstr(why_one(submit(held))->because, "scontrol release"));
+    assert_non_null(strstr(why_one(submit(after))->because, "is RUNNING"));
+    const struct why *y = why_one(submit(later));
+    assert_int_equal(y->reason, REASON_BEGIN_TIME);
+    assert_int_equal(y->planned_us, later.begin_us);
+    assert_int_equal(why_one(first)->state, JOB_RUNNING);
+}
+
+static void all_waiting_jobs_in_short(void **unused)
+{
+    submit(wide("one", 4));
+    submit(wide("two", 2));
+    am_bob();
+    submit(wide("three", 1));
+    struct msg_why mine = {.uids = "1001"};
+    assert_int_equal(why(NULL)->jobs.n, 2);
+    say(50, MSG_WHY, &mine);
+    const struct msg_explained *e = w.fx.v[0].msg.body;
+    assert_int_equal(e->jobs.n, 1);
+    assert_string_equal(((const struct why *)e->jobs.v)->name, "three");
+}
+
+static void an_unknown_job_is_refused(void **unused)
+{
+    struct msg_why m = {.ids = "4711"};
+    say(50, MSG_WHY, &m);
+    assert_int_equal(refusal(), REFUSE_INVALID_JOB_ID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(a_wait_for_nodes_is_explained),
+        STORY(asking_changes_nothing),
+        STORY(holds_and_dependencies_say_what_to_do),
+        STORY(all_waiting_jobs_in_short),
+        STORY(an_unknown_job_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
