@@ -71,15 +71,35 @@ static void state_check(const struct core *c, const struct jobrec *r)
     CHECK(j->state != JOB_PENDING || (!j->start_us && !j->nodes && r->step.n == 0));
 }
 
+/* A node where something of a job runs is held, and waited for. */
+static bool part_told(const struct jobrec *r, uint32_t node)
+{
+    for (size_t i = 0; i < r->hold.n; i++)
+        if (r->hold.v[i].node == node)
+            return r->hold.v[i].told && !r->hold.v[i].released;
+    return false;
+}
+
 static void steps_check(const struct core *c, const struct jobrec *r)
 {
     for (size_t i = 0; i < r->step.n; i++) {
-        const struct step *s = r->step.v[i];
+        const struct steprec *st = r->step.v[i];
+        const struct step *s = &st->s;
+        bool all_over = st->part.n > 0;
         CHECK(s->job_id == r->j.id && s->attempt == r->j.attempt);
-        CHECK(step_find(r, s->step_id) == s);
+        CHECK(step_find(r, s->step_id) == st && s->step_id < r->next_step);
         CHECK(job_live(r) || s->end_us);
+        CHECK((s->state == JOB_RUNNING) == step_live(st));
+        for (size_t k = 0; k < st->part.n; k++) {
+            all_over &= st->part.v[k].over;
+            CHECK(!step_live(st) || st->part.v[k].over || part_told(r, st->part.v[k].node));
+        }
+        CHECK(!step_live(st) || !all_over);
+        CHECK(!st->lonely_us || (step_live(st) && !st->holder_conn));
         texts_check(c, &step_fields, s);
     }
+    CHECK(!r->wish.n || r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
+    step_book_check(c, r);
 }
 
 static void indexes_check(const struct core *c, const struct jobrec *r)

@@ -43,11 +43,11 @@ static void jobs_free(struct core *c)
     struct map_walk w = {0};
     while (map_u64_next(c->job, &w)) {
         struct jobrec *r = w.value;
-        for (size_t i = 0; i < r->step.n; i++)
-            free(r->step.v[i]);
+        steps_drop(c, r);
         free(r->deps.v);
         idset_done(&r->pending);
         vec_done(&r->step);
+        vec_done(&r->wish);
         vec_done(&r->hold);
         free(r);
     }
@@ -144,6 +144,8 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_UPDATE_RESERVATION: req_update_reservation(c, m->body); return;
     case MSG_WAIT_JOB: req_wait_job(c, m->body); return;
     case MSG_ATTACH: req_attach(c, m->body); return;
+    case MSG_CREATE_STEP: req_create_step(c, m->body); return;
+    case MSG_ATTACH_STEP: req_attach_step(c, m->body); return;
     case MSG_FINISH_JOB: req_finish_job(c, m->body); return;
     case MSG_GET_SCRIPT: req_get_script(c, m->body); return;
     case MSG_WHY: req_why(c, m->body); return;
@@ -162,8 +164,6 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_TERMINATE:
     case MSG_SIGNAL:
     case MSG_REPORT_ACK:
-    case MSG_CREATE_STEP:
-    case MSG_ATTACH_STEP:
     case MSG_ALLOCATED:
     case MSG_STEP_PENDING:
     case MSG_STEP_CREATED:
@@ -261,20 +261,6 @@ static void job_load(struct core *c, const struct job *row)
         c->next_job_id = row->id + 1;
 }
 
-static void step_load(struct core *c, const struct step *row)
-{
-    struct jobrec *r = job_find(c, row->job_id);
-    if (!r || r->j.attempt != row->attempt || r->j.state == JOB_PENDING || r->j.state == JOB_SPECIAL_EXIT)
-        return;
-    struct step *s = xcalloc(1, sizeof *s);
-    record_take(c, &step_fields, s, row);
-    vec_push(&r->step, s);
-    if (row->step_id == STEP_BATCH) {
-        r->started = true;
-        r->script_ended = row->end_us != 0;
-    }
-}
-
 /* What scontrol and the nodes had changed; the configuration, which came first, keeps the rest. */
 static void node_load(struct core *c, const struct node *row)
 {
@@ -347,22 +333,25 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
         return;
     }
     size_t known = 0;
-    /* The end of a run freed all nodes but the batch host at once (quiet_nodes_release): others may have them now. */
     bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
+    struct hostlist released = HOSTLIST_INIT; /* others may have these now */
+    if (r->j.released)
+        hostlist_parse(&released, r->j.released, NULL);
     for (size_t i = 0; i < al.n; i++) {
         struct noderec *n = node_find(c, al.node[i].node);
-        if (ending && !text_is(al.node[i].node, r->j.batch_host))
+        if (hostlist_has(&released, al.node[i].node))
             continue;
         if (!n) {
             fx_log(c, LEVEL_WARNING, "job %llu runs on %s, which is not configured any more", (unsigned long long) r->j.id, al.node[i].node);
             continue;
         }
-        struct hold hold = {.node = node_index(c, n)};
+        struct hold hold = {.node = node_index(c, n), .told = r->j.spec.batch && text_is(al.node[i].node, r->j.batch_host)};
         vec_push(&r->hold, hold);
         node_job_add(c, hold.node, r->j.id);
         al.node[known++] = al.node[i];
     }
     al.n = known;
+    hostlist_done(&released);
     int64_t end = job_limit_end(c, r);
     cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, r->j.run_partition, &al, r->j.start_us, end == INT64_MAX ? TIME_UNLIMITED : end);
     cluster_run_inside(c->cluster, r->j.id, r->j.run_reservation);
@@ -386,6 +375,7 @@ static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
     job_restore_state(c, r);
     if (holds_nodes(r)) {
         holds_restore(c, r, a);
+        steps_restore(c, r);
         /* The warning before the limit may have been sent already: better twice than never is wrong for programs that save and end; once the time has passed, it was. */
         int64_t end = job_limit_end(c, r);
         r->warned = r->j.spec.signal && end != INT64_MAX && end - r->j.spec.signal_before_us < c->now_us;

@@ -2,18 +2,6 @@
  * own end comes as a report. Either way, when the last node is released the job takes its final state, or goes back to PENDING if it is to be requeued. */
 #include "core/inside.h"
 
-static void steps_close(struct core *c, struct jobrec *r, enum job_state how)
-{
-    for (size_t i = 0; i < r->step.n; i++) {
-        struct step *s = r->step.v[i];
-        if (s->end_us)
-            continue;
-        s->end_us = r->j.end_us;
-        s->state = how;
-        fx_store(c, TABLE_STEP, s);
-    }
-}
-
 static void mails(struct core *c, struct jobrec *r)
 {
     bool failed = r->j.state != JOB_COMPLETED && r->j.state != JOB_CANCELLED;
@@ -59,6 +47,7 @@ static void run_finish(struct core *c, struct jobrec *r)
     enum job_state how = (enum job_state) r->j.end_state;
     cluster_release(c->cluster, r->j.id);
     steps_close(c, r, how);
+    text_set(c, &r->j.released, NULL);
     vec_clear(&r->hold);
     plan_soon(c);
     if (r->j.requeue_pending) {
@@ -67,6 +56,21 @@ static void run_finish(struct core *c, struct jobrec *r)
     }
     job_move(c, r, how);
     over(c, r);
+}
+
+/* A restarted controller must not take back what others may have by then. */
+static void released_note(struct core *c, struct jobrec *r)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    struct str text = STR_INIT;
+    for (size_t i = 0; i < r->hold.n; i++)
+        if (r->hold.v[i].released)
+            hostlist_add(&names, c->node.v[r->hold.v[i].node]->n.name);
+    hostlist_fold(&names, &text);
+    text_set(c, &r->j.released, str_text(&text));
+    job_save(c, r);
+    hostlist_done(&names);
+    str_done(&text);
 }
 
 static void hold_release(struct core *c, struct jobrec *r, struct hold *hold)
@@ -81,11 +85,16 @@ static void hold_release(struct core *c, struct jobrec *r, struct hold *hold)
 
 void node_released(struct core *c, struct jobrec *r, uint32_t node)
 {
+    bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
+    if (ending && node != UINT32_MAX)
+        steps_node_gone(c, r, node, false);
     for (size_t i = 0; i < r->hold.n; i++)
         if (r->hold.v[i].node == node)
             hold_release(c, r, &r->hold.v[i]);
-    if ((r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED) && all_released(r))
+    if (ending && all_released(r))
         run_finish(c, r);
+    else if (ending)
+        released_note(c, r);
 }
 
 void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, const char *why)
@@ -98,12 +107,14 @@ void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, cons
     }
 }
 
-/* Nodes other than the batch host were never told of a batch job without steps: they are free at once. */
+/* Nodes where nothing was ever launched are free at once. */
 static void quiet_nodes_release(struct core *c, struct jobrec *r)
 {
     for (size_t i = 0; i < r->hold.n; i++)
-        if (!text_is(c->node.v[r->hold.v[i].node]->n.name, r->j.batch_host) || !r->j.spec.batch)
+        if (!r->hold.v[i].told)
             hold_release(c, r, &r->hold.v[i]);
+    if (!all_released(r))
+        released_note(c, r);
 }
 
 static void ending(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
@@ -116,6 +127,7 @@ static void ending(struct core *c, struct jobrec *r, enum job_state how, enum jo
     }
     cluster_ending(c->cluster, r->j.id, 0, c->now_us + c->settings.kill_wait_us);
     job_move_ending(c, r, r->j.requeue_pending ? JOB_REQUEUED : JOB_COMPLETING, how);
+    steps_end_with_job(c, r);
     quiet_nodes_release(c, r);
 }
 
@@ -161,20 +173,20 @@ void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *rep
             o = (struct outcome){JOB_PREEMPTED, REASON_PREEMPTED};
         ending(c, r, o.state, o.reason);
     }
-    bool clean = report->clean && host;
-    if (!clean)
-        job_save(c, r);
+    /* A step whose launch is still on its way to that node is not nothing. */
+    bool clean = report->clean && host && !steps_on_node(r, host->index);
+    job_save(c, r);
     if (clean)
-        node_released(c, r, node_index(c, host));
-    else
-        terminate_send(c, r, 0, NULL);
+        node_released(c, r, host->index);
+    terminate_send(c, r, 0, NULL);
 }
 
 void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
 {
     bool batch_host = r->j.spec.batch && text_is(c->node.v[node]->n.name, r->j.batch_host);
     bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
-    if (runs && r->j.spec.no_kill && !batch_host) {
+    if (runs && r->j.spec.no_kill && !batch_host && r->j.alloc_nodes > 1) {
+        steps_node_gone(c, r, node, true);
         node_released(c, r, node);
         alloc_shrink(c, r, c->node.v[node]->n.name);
         job_save(c, r);

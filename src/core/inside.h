@@ -11,6 +11,7 @@
 #include "core/core.h"
 #include "model/array.h"
 #include "model/dependency.h"
+#include "model/alloc.h"
 #include "model/limits.h"
 #include "sched/cluster.h"
 #include "sched/plan.h"
@@ -21,6 +22,41 @@
 struct hold {
     uint32_t node; /* index in core.node */
     bool released; /* its resources are free again */
+    bool told;     /* something of the job was launched there: it is free when the node says so */
+};
+
+/* What a step has on one node. */
+struct steppart {
+    uint32_t node; /* index in core.node */
+    int32_t tasks;
+    bool seen;     /* the node was seen to have it */
+    bool over;     /* all its tasks there are gone */
+    struct step used; /* what the node measured last; only its usage is set */
+};
+
+/* A step of the run at hand. Ended ones stay a while for callers that come back. */
+struct steprec {
+    struct step s;               /* texts interned; its usage is that of all parts together */
+    VEC(struct steppart) part;   /* none of the batch step */
+    struct step ended_use;       /* usage of the parts that are over */
+    int32_t ended_tasks;
+    struct arena *arena;         /* of the next two; NULL once it is over */
+    struct alloc layout;
+    struct msg_create_step *asked; /* NULL: the controller was restarted since */
+    uint64_t holder_conn;        /* connection of its command; 0 = gone */
+    int64_t lonely_us;           /* since when; 0 = it is there, or none is needed */
+    int64_t suspended_before_us; /* of the job, when the step began */
+    bool ending;                 /* told to end: as end_as */
+    bool with_job;               /* because its job ends */
+    enum job_state end_as;
+    const char *detail;          /* why, for its command; interned */
+};
+
+/* A step that waits for resources of its job. */
+struct stepwish {
+    struct arena *arena;
+    const struct msg_create_step *m;
+    uint64_t conn, seq;
 };
 
 /* A job in memory. All texts of `j` are interned in core.pool. */
@@ -28,7 +64,10 @@ struct jobrec {
     struct job j;
     struct idset pending;        /* array record: indexes not split off; j.array_pending is its text */
     struct dependency_list deps; /* v is owned */
-    VEC(struct step *) step;     /* of the run at hand; each owned, texts interned */
+    VEC(struct steprec *) step;  /* of the run at hand; each owned */
+    VEC(struct stepwish *) wish; /* in the order they came; each owned */
+    int64_t next_step;           /* number of the next step */
+    int64_t gone_user_us, gone_system_us; /* CPU time of steps that left memory */
     VEC(struct hold) hold;
     bool waiting;                /* the planner has it */
     bool started;                /* its batch script was seen running in this attempt */
@@ -76,6 +115,7 @@ struct partrec {
 enum wait_kind {
     WAIT_END,        /* wait_job */
     WAIT_ALLOCATION, /* submit with attach, attach: ALLOCATED, then JOB_ENDED */
+    WAIT_WISH,       /* create_step that is STEP_PENDING */
     WAIT_STEP,       /* create_step, attach_step: STEP_CREATED, then STEP_ENDED */
 };
 struct resvrec {
@@ -162,9 +202,6 @@ struct arrayrec *array_ensure(struct core *c, uint64_t array_id);
 void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id); /* not there yet, or it is there twice */
 bool job_is_array(const struct jobrec *r);                  /* the record of an array with indexes left */
 bool job_live(const struct jobrec *r);                      /* not over */
-struct step *step_find(const struct jobrec *r, int64_t step_id);
-struct step *step_ensure(struct core *c, struct jobrec *r, int64_t step_id);
-void steps_drop(struct core *c, struct jobrec *r);
 void live_index(struct core *c, struct jobrec *r, bool live); /* keeps the lists of watched names */
 struct id_list *singleton_list(const struct core *c, const struct jobrec *r); /* NULL: nobody watches its name */
 void singleton_watch(struct core *c, struct jobrec *r);
@@ -293,6 +330,55 @@ void waiters_answer(struct core *c, uint64_t job_id); /* if the job, with all it
 void waiters_closed(struct core *c, uint64_t conn);
 int32_t status_rank(int32_t status);              /* exit code as Slurm counts: 128 and the signal */
 int32_t status_higher(int32_t a, int32_t b);      /* the wait status of the higher rank */
+
+/* ---- steps.c: their records ---- */
+struct steprec *step_find(const struct jobrec *r, int64_t step_id);
+struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id); /* RUNNING, from now */
+struct steprec *batch_step(struct core *c, struct jobrec *r);                /* the batch script's; made when there is none */
+void steprec_free(struct core *c, struct steprec *st);
+void steps_drop(struct core *c, struct jobrec *r);         /* all, with those that wait */
+void steps_trim(struct core *c, struct jobrec *r);         /* the oldest ended ones leave memory */
+bool step_live(const struct steprec *st);
+void step_save(struct core *c, const struct steprec *st);
+void step_layout_take(struct core *c, struct steprec *st); /* parts and layout from its text */
+void step_load(struct core *c, const struct step *row);
+void steps_restore(struct core *c, struct jobrec *r);      /* after loading: nodes that were told, graces */
+struct steppart *step_part(struct steprec *st, uint32_t node);
+void step_usage_sum(struct core *c, struct jobrec *r, struct steprec *st);   /* of its parts; and the job's */
+void step_usage_end(struct core *c, struct steprec *st, const struct steppart *part);
+void step_usage_copy(struct step *to, const struct step *from);
+
+/* ---- step_book.c: what steps hold ---- */
+struct step_room;
+enum room_view {
+    ROOM_EVER,   /* as if no step ran and all nodes answered */
+    ROOM_NOW,    /* what no step has to itself */
+    ROOM_SHARED, /* for a step that overlaps with others: all there is now */
+};
+struct step_room *step_rooms(struct core *c, struct jobrec *r, const struct alloc *held, enum room_view view, struct arena *a); /* one a node of `held` */
+void step_rooms_done(struct step_room *room, const struct alloc *held);
+void step_book_check(const struct core *c, const struct jobrec *r);
+int32_t step_port(const struct core *c, uint32_t node, uint64_t salt); /* free on that node; 0 = none */
+
+/* ---- req_step.c: making steps ---- */
+void req_create_step(struct core *c, const struct msg_create_step *m);
+void req_attach_step(struct core *c, const struct msg_attach_step *m);
+void step_wishes_retry(struct core *c, struct jobrec *r);  /* resources of the job may have become free */
+void step_wishes_refuse(struct core *c, struct jobrec *r, enum refusal refusal, const char *detail);
+void step_wish_closed(struct core *c, uint64_t job_id, uint64_t conn);
+void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t node);
+
+/* ---- step_end.c: what becomes of them ---- */
+void step_report(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_report *m); /* of any step but the batch script's */
+void step_terminate(struct core *c, struct jobrec *r, struct steprec *st, enum job_state how, int64_t kill_wait_us, const char *line, const char *detail);
+void steps_end_with_job(struct core *c, struct jobrec *r); /* the job ends: they are told with it */
+void steps_close(struct core *c, struct jobrec *r, enum job_state how); /* the run is over: so are all its steps */
+void steps_node_gone(struct core *c, struct jobrec *r, uint32_t node, bool failed); /* their parts there are over */
+bool steps_on_node(const struct jobrec *r, uint32_t node); /* one has a live part there */
+void step_closed(struct core *c, uint64_t job_id, int64_t step_id, uint64_t conn);
+int64_t steps_due(const struct core *c, const struct jobrec *r);
+void steps_fire(struct core *c, struct jobrec *r);
+void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_node_hello *m);
 
 /* ---- req_alloc.c ---- */
 void req_attach(struct core *c, const struct msg_attach *m);

@@ -110,7 +110,7 @@ static void used(const struct jobrec *r, struct str *out)
 {
     int64_t most = 0;
     for (size_t i = 0; i < r->step.n; i++)
-        most = r->step.v[i]->max_rss_bytes > most ? r->step.v[i]->max_rss_bytes : most;
+        most = r->step.v[i]->s.max_rss_bytes > most ? r->step.v[i]->s.max_rss_bytes : most;
     if (r->j.cpu_user_us + r->j.cpu_system_us) {
         str_add(out, "CPU time used: ");
         duration_format(r->j.cpu_user_us + r->j.cpu_system_us, out);

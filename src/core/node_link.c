@@ -63,38 +63,49 @@ void nodes_welcome(struct core *c)
             fx_send(c, c->node.v[i]->conn, MSG_NODE_WELCOME, &m, 0);
 }
 
-static const struct held *held_find(const struct msg_node_hello *m, uint64_t job_id, uint32_t attempt)
+static const struct held *held_find(const struct msg_node_hello *m, const struct jobrec *r, bool batch)
 {
     const struct held *held = m->held.v;
     for (size_t i = 0; i < m->held.n; i++)
-        if (held[i].job_id == job_id && held[i].attempt == attempt)
+        if (held[i].job_id == r->j.id && held[i].attempt == r->j.attempt && (!batch || held[i].step_id == STEP_BATCH))
             return &held[i];
     return NULL;
 }
 
-/* A job the machine believes to hold this node. */
-static void believed_check(struct core *c, struct noderec *n, struct jobrec *r, const struct held *held)
+/* The batch script of a job that runs, on its host. */
+static void script_compare(struct core *c, struct noderec *n, struct jobrec *r, const struct held *held)
 {
-    uint32_t index = node_index(c, n);
-    bool host = text_is(n->n.name, r->j.batch_host);
-    bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
-    if (held) {
-        if (!r->started && host) {
-            r->started = true;
-            fx_store(c, TABLE_STEP, step_ensure(c, r, STEP_BATCH));
-        }
-        if (ending && !held->ended)
-            terminate_send(c, r, c->settings.kill_wait_us, NULL);
-        suspend_repeat(c, r, n);
-    } else if (ending) {
-        node_released(c, r, index);
-    } else if (!host || !r->j.spec.batch) {
-        return; /* it was never told of the job */
-    } else if (!r->started) {
+    if (held && !r->started) {
+        r->started = true;
+        step_save(c, batch_step(c, r));
+    } else if (!held && !r->started) {
         launch_send(c, r); /* the launch was lost on its way: the same start again, which the node takes at most once */
-    } else {
-        job_node_lost(c, r, index);
+    } else if (!held) {
+        job_node_lost(c, r, n->index);
     }
+}
+
+/* A job the machine believes to hold this node. */
+static void believed_check(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_node_hello *m)
+{
+    bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
+    if (ending && held_find(m, r, false)) {
+        steps_reconcile(c, n, r, m);
+        terminate_send(c, r, c->settings.kill_wait_us, NULL);
+        suspend_repeat(c, r, n);
+        return;
+    }
+    if (ending) {
+        node_released(c, r, n->index);
+        return;
+    }
+    steps_reconcile(c, n, r, m);
+    if (held_find(m, r, false))
+        suspend_repeat(c, r, n);
+    if (r->j.spec.batch && text_is(n->n.name, r->j.batch_host))
+        script_compare(c, n, r, held_find(m, r, true));
+    if (r->j.state == JOB_RUNNING)
+        step_wishes_retry(c, r);
 }
 
 static void reconcile(struct core *c, struct noderec *n, const struct msg_node_hello *m)
@@ -105,7 +116,7 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
     for (size_t i = 0; i < count; i++) {
         struct jobrec *r = job_find(c, ids[i]);
         if (r)
-            believed_check(c, n, r, held_find(m, r->j.id, r->j.attempt));
+            believed_check(c, n, r, m);
     }
     free(ids);
     for (size_t i = 0; i < m->held.n; i++) {
@@ -157,44 +168,22 @@ void req_heartbeat(struct core *c, const struct msg_heartbeat *m)
 
 /* ---- reports ------------------------------------------------------------------------------------------------------------------ */
 
-static int64_t cpu_of_steps(const struct jobrec *r, bool user)
+/* What the node measured of the batch script, into our row of it. */
+static struct steprec *usage_take(struct core *c, struct jobrec *r, const struct msg_report *m)
 {
-    int64_t sum = 0;
-    for (size_t i = 0; i < r->step.n; i++)
-        sum += user ? r->step.v[i]->cpu_user_us : r->step.v[i]->cpu_system_us;
-    return sum;
-}
-
-/* What the node measured, into our row of the step. */
-static struct step *usage_take(struct core *c, struct jobrec *r, const struct msg_report *m)
-{
-    struct step *s = step_ensure(c, r, m->step_id);
+    struct steprec *st = batch_step(c, r);
     const struct step *u = m->usage.n ? m->usage.v : NULL;
     if (u) {
-        s->cpu_user_us = u->cpu_user_us;
-        s->cpu_system_us = u->cpu_system_us;
-        s->max_rss_bytes = u->max_rss_bytes;
-        s->max_rss_task = u->max_rss_task;
-        s->ave_rss_bytes = u->ave_rss_bytes;
-        s->max_vm_bytes = u->max_vm_bytes;
-        s->ave_vm_bytes = u->ave_vm_bytes;
-        s->max_pages = u->max_pages;
-        s->read_bytes = u->read_bytes;
-        s->write_bytes = u->write_bytes;
-        s->read_max_bytes = u->read_max_bytes;
-        s->write_max_bytes = u->write_max_bytes;
-        s->min_cpu_us = u->min_cpu_us;
-        s->ave_cpu_us = u->ave_cpu_us;
-        text_set(c, &s->max_rss_node, u->max_rss_node ? u->max_rss_node : s->nodes);
+        step_usage_copy(&st->s, u);
+        text_set(c, &st->s.max_rss_node, u->max_rss_node ? u->max_rss_node : st->s.nodes);
     }
-    r->j.cpu_user_us = cpu_of_steps(r, true);
-    r->j.cpu_system_us = cpu_of_steps(r, false);
-    return s;
+    step_usage_sum(c, r, st);
+    return st;
 }
 
-static void step_end(struct core *c, struct jobrec *r, const struct msg_report *m)
+static void script_end(struct core *c, struct jobrec *r, const struct msg_report *m)
 {
-    struct step *s = usage_take(c, r, m);
+    struct step *s = &usage_take(c, r, m)->s;
     bool killed = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
     if (s->end_us)
         return;
@@ -215,9 +204,9 @@ static void step_end(struct core *c, struct jobrec *r, const struct msg_report *
     fx_store(c, TABLE_STEP, s);
 }
 
-static void lost(struct core *c, struct jobrec *r, const struct noderec *n, const struct msg_report *m)
+static void lost(struct core *c, struct jobrec *r, const struct msg_report *m)
 {
-    step_end(c, r, m);
+    script_end(c, r, m);
     r->script_ended = true;
     bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
     if (runs && m->detail)
@@ -226,39 +215,56 @@ static void lost(struct core *c, struct jobrec *r, const struct noderec *n, cons
         job_end(c, r, JOB_NODE_FAIL, REASON_NODE_DOWN, 0, NULL);
     else
         terminate_send(c, r, 0, NULL);
-    (void) n;
 }
 
-static void report_act(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_report *m)
+/* Of the batch script. */
+static void script_report(struct core *c, struct jobrec *r, const struct msg_report *m)
 {
-    uint32_t index = node_index(c, n);
     switch ((enum report_kind) m->kind) {
     case REPORT_STARTED:
         r->started = true;
-        fx_store(c, TABLE_STEP, step_ensure(c, r, m->step_id));
-        suspend_repeat(c, r, n); /* a signal that came before its shepherd did is lost */
+        step_save(c, batch_step(c, r));
         break;
     case REPORT_USAGE:
-        fx_store(c, TABLE_STEP, usage_take(c, r, m));
+        step_save(c, usage_take(c, r, m));
         break;
     case REPORT_EXITED:
         r->started = true;
-        step_end(c, r, m);
-        if (m->step_id == STEP_BATCH)
-            batch_exited(c, r, m);
-        else if (m->exit_status > r->j.derived_exit_status)
-            r->j.derived_exit_status = m->exit_status;
+        script_end(c, r, m);
+        batch_exited(c, r, m);
         break;
     case REPORT_RELEASED:
-        node_released(c, r, index);
         break;
     case REPORT_FAILED:
         launch_failed(c, r, m);
         break;
     case REPORT_LOST:
-        lost(c, r, n, m);
+        lost(c, r, m);
         break;
     }
+}
+
+/* Nothing of a job is there, which is not told to end: the report of why is on its way, or more will be launched. */
+static void hold_untell(struct jobrec *r, uint32_t node)
+{
+    for (size_t i = 0; i < r->hold.n; i++)
+        if (r->hold.v[i].node == node && !steps_on_node(r, node))
+            r->hold.v[i].told = false;
+}
+
+static void report_act(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_report *m)
+{
+    bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
+    if (m->kind == REPORT_STARTED)
+        suspend_repeat(c, r, n); /* a signal that came before its shepherd did is lost */
+    if (m->kind == REPORT_RELEASED && ending)
+        node_released(c, r, n->index);
+    else if (m->kind == REPORT_RELEASED)
+        hold_untell(r, n->index);
+    else if (m->step_id == STEP_BATCH)
+        script_report(c, r, m);
+    else
+        step_report(c, n, r, m);
 }
 
 void req_report(struct core *c, const struct msg_report *m)

@@ -173,6 +173,7 @@ static void job_show(const struct core *c, const struct jobrec *r, int64_t now_u
 static void step_show(const struct jobrec *r, const struct step *s, const struct view *v)
 {
     struct step copy = *s;
+    copy.key_hash = 0;
     copy.user_name = r->j.user_name;
     copy.partition = r->j.run_partition;
     v->row(v->ctx, &copy);
@@ -195,8 +196,8 @@ static void record_show(const struct show *x, const struct jobrec *r, const stru
         return;
     }
     for (size_t i = 0; i < r->step.n; i++)
-        if ((!ref || !ref->has_step || ref->step_id == r->step.v[i]->step_id) && !r->step.v[i]->end_us)
-            step_show(r, r->step.v[i], x->v);
+        if ((!ref || !ref->has_step || ref->step_id == r->step.v[i]->s.step_id) && step_live(r->step.v[i]))
+            step_show(r, &r->step.v[i]->s, x->v);
 }
 
 static void ref_show(const struct show *x, const struct job_ref *ref, const jobrec_vec *jobs,

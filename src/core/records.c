@@ -74,15 +74,6 @@ bool job_live(const struct jobrec *r)
     return !job_state_over(r->j.state);
 }
 
-void steps_drop(struct core *c, struct jobrec *r)
-{
-    for (size_t i = 0; i < r->step.n; i++) {
-        record_drop(c, &step_fields, r->step.v[i]);
-        free(r->step.v[i]);
-    }
-    vec_clear(&r->step);
-}
-
 static void job_write(struct core *c, struct jobrec *r)
 {
     r->unsaved = false;
@@ -113,6 +104,7 @@ void job_forget(struct core *c, struct jobrec *r)
     record_drop(c, &job_fields, &r->j);
     idset_done(&r->pending);
     vec_done(&r->step);
+    vec_done(&r->wish);
     vec_done(&r->hold);
     free(r);
 }
@@ -174,35 +166,6 @@ void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id)
         map_u64_put(lists, key, list);
     }
     vec_push(&list->id, id);
-}
-
-struct step *step_find(const struct jobrec *r, int64_t step_id)
-{
-    for (size_t i = 0; i < r->step.n; i++)
-        if (r->step.v[i]->step_id == step_id)
-            return r->step.v[i];
-    return NULL;
-}
-
-struct step *step_ensure(struct core *c, struct jobrec *r, int64_t step_id)
-{
-    struct step *s = step_find(r, step_id);
-    if (s)
-        return s;
-    s = xcalloc(1, sizeof *s);
-    s->job_id = r->j.id;
-    s->attempt = r->j.attempt;
-    s->step_id = step_id;
-    s->state = JOB_RUNNING;
-    s->node_count = 1;
-    s->ntasks = 1;
-    s->cpus = r->j.alloc_cpus;
-    s->start_us = r->j.start_us;
-    text_set(c, &s->step_name, step_id == STEP_BATCH ? "batch" : NULL);
-    text_set(c, &s->nodes, r->j.batch_host);
-    text_set(c, &s->gres, r->j.alloc_gres);
-    vec_push(&r->step, s);
-    return s;
 }
 
 /* Live jobs of one user and name, for --dependency=singleton. Only names that a singleton job watches have a list: most jobs cost a look-up and no memory. */

@@ -69,8 +69,15 @@ static void signal_send(struct core *c, struct jobrec *r, const struct cancel *x
 static enum refusal cancel_running(struct core *c, struct jobrec *r, const struct cancel *x)
 {
     bool to_step = x->ref && x->ref->has_step && x->ref->step_id != STEP_BATCH;
-    if (to_step && !step_find(r, x->ref->step_id))
-        return REFUSE_INVALID_JOB_ID;
+    struct steprec *st = to_step ? step_find(r, x->ref->step_id) : NULL;
+    if (to_step && !st)
+        return x->ref->step_id >= 0 && x->ref->step_id < r->next_step ? REFUSE_ALREADY_DONE : REFUSE_INVALID_JOB_ID;
+    if (to_step && !step_live(st))
+        return REFUSE_ALREADY_DONE;
+    if (to_step && (!x->m->signal || x->m->signal == 9)) {
+        step_terminate(c, r, st, JOB_CANCELLED, x->m->signal ? 0 : c->settings.kill_wait_us, "", "it was cancelled");
+        return REFUSE_NONE;
+    }
     /* SIGKILL to the whole job is its end, as scancel(1) says. */
     bool ends = !x->m->signal || (x->m->signal == 9 && !x->m->batch && !x->m->full);
     if (!ends || (x->ref && x->ref->has_step)) {

@@ -84,6 +84,8 @@ void launch_send(struct core *c, struct jobrec *r)
 {
     struct noderec *n = node_find(c, r->j.batch_host);
     struct msg_launch m = {.job = {&r->j, 1}, .step_id = STEP_BATCH};
+    if (r->j.spec.batch && r->hold.n)
+        r->hold.v[0].told = true;
     if (r->j.spec.batch && n && n->conn)
         fx_send(c, n->conn, MSG_LAUNCH, &m, r->j.array_job_id ? r->j.array_job_id : r->j.id);
 }

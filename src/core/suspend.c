@@ -47,6 +47,7 @@ void job_resume(struct core *c, struct jobrec *r)
     if (end != INT64_MAX)
         cluster_set_end(c->cluster, r->j.id, end);
     signal_all(c, r, 18);
+    step_wishes_retry(c, r);
     job_save(c, r);
     plan_soon(c);
 }

@@ -146,7 +146,7 @@ static int64_t job_due(const struct core *c, const struct jobrec *r)
     if (r->j.state == JOB_PENDING)
         return least(gone, pending_due(c, r));
     if (r->j.state == JOB_RUNNING)
-        return least(gone, running_due(c, r));
+        return least(least(gone, steps_due(c, r)), running_due(c, r));
     if (r->j.state == JOB_SUSPENDED)
         return gone;
     if (job_state_over((enum job_state) r->j.state))
@@ -189,6 +189,7 @@ static void warn(struct core *c, struct jobrec *r)
 
 static void running_fire(struct core *c, struct jobrec *r)
 {
+    steps_fire(c, r);
     if (signal_time(c, r) <= c->now_us)
         warn(c, r);
     for (size_t i = 0; i < ARRAY_LEN(limit_mails); i++)

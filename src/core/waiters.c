@@ -72,7 +72,7 @@ void waiters_answer(struct core *c, uint64_t job_id)
     struct msg_job_ended answer;
     for (size_t i = 0; i < c->waiter.n;) {
         struct waiter w = c->waiter.v[i];
-        if (w.kind != WAIT_STEP && w.job_id == job_id && ended(c, job_id, &answer)) {
+        if ((w.kind == WAIT_END || w.kind == WAIT_ALLOCATION) && w.job_id == job_id && ended(c, job_id, &answer)) {
             fx_reply(c, w.conn, w.seq, MSG_JOB_ENDED, &answer);
             vec_remove(&c->waiter, i);
         } else {
@@ -92,5 +92,9 @@ void waiters_closed(struct core *c, uint64_t conn)
         vec_remove(&c->waiter, i);
         if (w.kind == WAIT_ALLOCATION)
             allocation_closed(c, w.job_id, conn);
+        else if (w.kind == WAIT_WISH)
+            step_wish_closed(c, w.job_id, conn);
+        else if (w.kind == WAIT_STEP)
+            step_closed(c, w.job_id, w.step_id, conn);
     }
 }

@@ -378,6 +378,7 @@ static void a_launch_that_fails_is_tried_again_some_times(void **unused)
         report(j->batch_host[1] - '0', (struct msg_report){.kind = REPORT_FAILED,
                                                            .job_id = id,
                                                            .attempt = j->attempt,
+                                                           .step_id = STEP_BATCH,
                                                            .retry = true,
                                                            .detail = "no home"});
         report(j->batch_host[1] - '0',

@@ -1,0 +1,269 @@
+/* What a step asks for, from the message: counts that follow from others are filled in, lists of nodes become marks, gres of all forms one list. What is left open the job
+ * decides, as the SLURM_* variables of its environment would for srun. */
+#include "base/alloc.h"
+#include "base/hostlist.h"
+#include "base/vec.h"
+#include "core/step_layout.h"
+#include "model/gres.h"
+#include "model/limits.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+struct reading {
+    const struct msg_create_step *m;
+    const struct job_request *req;
+    const struct job *job;
+    const struct alloc *held;
+    struct arena *a;
+    struct step_want *w;
+    enum refusal refusal;
+    struct str *detail;
+    VEC(struct gres_need) need;
+};
+
+static bool refuse(struct reading *x, enum refusal refusal, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static bool refuse(struct reading *x, enum refusal refusal, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    x->refusal = refusal;
+    str_addv(x->detail, format, args);
+    va_end(args);
+    return false;
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------------------------------------------- */
+
+static ptrdiff_t node_at(const struct reading *x, const char *name)
+{
+    for (size_t i = 0; i < x->held->n; i++)
+        if (text_is(x->held->node[i].node, name))
+            return (ptrdiff_t) i;
+    return -1;
+}
+
+/* Marks the nodes of a list; those that must be there are of the job. */
+static bool nodes_mark(struct reading *x, const char *text, bool *mark, bool value, bool must_be)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    struct err err = {0};
+    bool ok = text_empty(text) || hostlist_parse(&names, text, &err) || refuse(x, REFUSE_INVALID_NODE, "%s", err.text);
+    for (size_t i = 0; ok && i < names.n; i++) {
+        ptrdiff_t at = node_at(x, names.name[i]);
+        if (at >= 0)
+            mark[at] = value;
+        else if (must_be)
+            ok = refuse(x, REFUSE_NODE_CONFIG, "node %s is not part of job %llu, which has %s", names.name[i], (unsigned long long) x->job->id, x->job->nodes ? x->job->nodes : "none");
+    }
+    hostlist_done(&names);
+    return ok;
+}
+
+static bool nodes_read(struct reading *x)
+{
+    size_t n = x->held->n;
+    int32_t first = x->m->relative_plus1 ? x->m->relative_plus1 - 1 : 0;
+    x->w->allowed = arena_alloc(x->a, (n + 1) * sizeof(bool));
+    x->w->must = arena_alloc(x->a, (n + 1) * sizeof(bool));
+    memset(x->w->must, 0, (n + 1) * sizeof(bool));
+    for (size_t i = 0; i < n; i++)
+        x->w->allowed[i] = x->m->interactive ? i == 0 : (int64_t) i >= first;
+    if (first < 0 || (size_t) first >= n)
+        return refuse(x, REFUSE_INVALID_NODE_COUNT, "--relative=%d: job %llu has nodes 0 to %zu", first, (unsigned long long) x->job->id, n - 1);
+    return nodes_mark(x, x->req->exclude, x->w->allowed, false, false) && nodes_mark(x, x->req->nodelist, x->w->must, true, true);
+}
+
+static bool arbitrary_read(struct reading *x)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    struct err err = {0};
+    if (!hostlist_parse(&names, x->m->task_nodes, &err))
+        return refuse(x, REFUSE_INVALID_NODE, "%s", err.text);
+    bool ok = true;
+    size_t n = names.n;
+    x->w->task_node = arena_alloc(x->a, (n + 1) * sizeof(int32_t));
+    for (size_t i = 0; ok && i < n; i++) {
+        ptrdiff_t at = node_at(x, names.name[i]);
+        x->w->task_node[i] = (int32_t) at;
+        if (at < 0)
+            ok = refuse(x, REFUSE_NODE_CONFIG, "node %s is not part of job %llu, which has %s", names.name[i], (unsigned long long) x->job->id, x->job->nodes ? x->job->nodes : "none");
+    }
+    hostlist_done(&names);
+    if (ok && x->w->ntasks && (size_t) x->w->ntasks > n)
+        return refuse(x, REFUSE_INVALID_TASK_COUNT, "%d tasks are asked for, but nodes are given for %zu", x->w->ntasks, n);
+    x->w->ntasks = x->w->ntasks ? x->w->ntasks : (int32_t) n;
+    return ok;
+}
+
+/* ---- generic resources ------------------------------------------------------------------------------------------------------------ */
+
+static struct gres_need *need_of(struct reading *x, const char *kind, const char *type)
+{
+    for (size_t i = 0; i < x->need.n; i++)
+        if (text_is(x->need.v[i].kind, kind) && text_is(x->need.v[i].type, type))
+            return &x->need.v[i];
+    vec_push(&x->need, ((struct gres_need){.kind = kind, .type = type}));
+    return &x->need.v[x->need.n - 1];
+}
+
+enum need_of_what { OF_NODE, OF_TASK, OF_STEP, OF_SOCKET };
+
+static bool needs_add(struct reading *x, const char *text, bool gpus, enum need_of_what what)
+{
+    struct gres_list list = {0};
+    struct err err = {0};
+    int64_t sockets = x->req->sockets_per_node ? x->req->sockets_per_node : 1;
+    if (text_empty(text))
+        return true;
+    if (!(gpus ? gres_parse_gpus : gres_parse)(text, x->a, &list, &err))
+        return refuse(x, REFUSE_GRES, "%s", err.text);
+    for (size_t i = 0; i < list.n; i++) {
+        struct gres_need *need = need_of(x, list.item[i].kind, list.item[i].type);
+        need->per_node += what == OF_NODE ? list.item[i].count : what == OF_SOCKET ? list.item[i].count * sockets : 0;
+        need->per_task += what == OF_TASK ? list.item[i].count : 0;
+        need->total += what == OF_STEP ? list.item[i].count : 0;
+    }
+    return true;
+}
+
+static bool any_gres(const struct job_request *r)
+{
+    return r->gres || r->gpus || r->gpus_per_node || r->gpus_per_task || r->gpus_per_socket;
+}
+
+static bool gres_read(struct reading *x)
+{
+    const struct job_request *r = x->req;
+    bool ok = needs_add(x, r->gres, false, OF_NODE) && needs_add(x, r->gpus_per_node, true, OF_NODE) && needs_add(x, r->gpus_per_socket, true, OF_SOCKET) &&
+              needs_add(x, r->gpus_per_task, true, OF_TASK) && needs_add(x, r->gpus, true, OF_STEP);
+    x->w->nneed = x->need.n;
+    x->w->need = arena_alloc(x->a, (x->need.n + 1) * sizeof *x->w->need);
+    if (x->need.n)
+        memcpy(x->w->need, x->need.v, x->need.n * sizeof *x->w->need);
+    if (!any_gres(r))
+        x->w->shares |= SHARES_GRES;
+    return ok;
+}
+
+static int64_t gpus_total(const struct step_want *w, bool per_task)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < w->nneed; i++)
+        if (text_is(w->need[i].kind, "gpu"))
+            sum += per_task ? w->need[i].per_task : w->need[i].total;
+    return sum;
+}
+
+/* ---- counts ------------------------------------------------------------------------------------------------------------------------ */
+
+/* -n, or what follows from GPUs, nodes, or the job. */
+static int32_t tasks_follow(const struct reading *x)
+{
+    const struct step_want *w = x->w;
+    const struct job_request *j = &x->job->spec.req;
+    int64_t nodes = w->min_nodes ? w->min_nodes : (int64_t) x->held->n, gpus = gpus_total(w, false), per_task = gpus_total(w, true);
+    if (x->m->interactive)
+        return 1;
+    if (gpus && x->req->ntasks_per_gpu)
+        return (int32_t) (gpus * x->req->ntasks_per_gpu);
+    if (gpus && per_task)
+        return (int32_t) (gpus / per_task > 0 ? gpus / per_task : 1);
+    if (w->per_node)
+        return (int32_t) (nodes * w->per_node);
+    if (j->ntasks)
+        return j->ntasks;
+    if (j->ntasks_per_node)
+        return (int32_t) (nodes * j->ntasks_per_node);
+    return (int32_t) nodes;
+}
+
+static bool counts_check(struct reading *x)
+{
+    struct step_want *w = x->w;
+    unsigned long long id = x->job->id;
+    size_t n = x->held->n;
+    if (w->ntasks < 0 || w->min_nodes < 0 || w->max_nodes < 0 || w->cpus_per_task < 0 || w->ntasks > (int32_t) LIMIT_TASKS)
+        return refuse(x, REFUSE_INVALID_TASK_COUNT, "a step has from 1 to %u tasks", LIMIT_TASKS);
+    if (w->max_nodes && w->max_nodes < w->min_nodes)
+        return refuse(x, REFUSE_INVALID_NODE_COUNT, "at least %d and at most %d nodes are asked for", w->min_nodes, w->max_nodes);
+    if ((size_t) w->min_nodes > n)
+        return refuse(x, REFUSE_TOO_MANY_CPUS, "%d nodes are asked for; job %llu has %zu: %s", w->min_nodes, id, n, x->job->nodes ? x->job->nodes : "none");
+    return true;
+}
+
+static void counts_read(struct reading *x)
+{
+    struct step_want *w = x->w;
+    const struct job_request *r = x->req;
+    *w = (struct step_want){.job_id = x->job->id, .ntasks = r->ntasks, .min_nodes = r->min_nodes, .max_nodes = r->max_nodes, .cpus_per_task = r->cpus_per_task,
+                            .per_node = r->ntasks_per_node, .per_socket = r->ntasks_per_socket, .per_core = r->ntasks_per_core, .per_gpu = r->ntasks_per_gpu,
+                            .cpus_per_gpu = r->cpus_per_gpu, .mem_node_mib = r->mem_per_node_mib > 0 ? r->mem_per_node_mib : 0, .mem_cpu_mib = r->mem_per_cpu_mib,
+                            .mem_gpu_mib = r->mem_per_gpu_mib, .overcommit = r->overcommit || x->m->interactive};
+    w->exact = x->m->exact || r->cpus_per_task || r->cpus_per_gpu || r->exclusive != EXCLUSIVE_UNSET;
+    if (x->m->overlap || x->m->interactive)
+        w->shares = SHARES_CPUS | SHARES_MEMORY | SHARES_GRES;
+    if (w->mem_node_mib + w->mem_cpu_mib + w->mem_gpu_mib == 0)
+        w->shares |= SHARES_MEMORY;
+}
+
+/* How many nodes, once the tasks are known: without -N the tasks spread over all nodes of the job, as SLURM_NNODES would have it, or over fewer where some are busy. */
+static void nodes_follow(struct reading *x)
+{
+    struct step_want *w = x->w;
+    int32_t n = (int32_t) x->held->n;
+    if (w->min_nodes > w->ntasks) {
+        w->warning = arena_printf(x->a, "can't run %d processes on %d nodes, setting nnodes to %d", w->ntasks, w->min_nodes, w->ntasks);
+        w->min_nodes = w->ntasks;
+        w->max_nodes = w->max_nodes && w->max_nodes < w->min_nodes ? w->min_nodes : w->max_nodes;
+    }
+    if (!w->max_nodes)
+        w->max_nodes = w->min_nodes ? w->min_nodes : n;
+    if (w->max_nodes > w->ntasks)
+        w->max_nodes = w->ntasks;
+    if (w->max_nodes > n)
+        w->max_nodes = n;
+}
+
+/* "block", "cyclic:…", "plane=4", "arbitrary", "*"; ",Pack" and ",NoPack". Deeper levels are the node's. */
+static bool spread_read(struct reading *x)
+{
+    const char *text = x->req->distribution ? x->req->distribution : "";
+    size_t len = strcspn(text, ":,");
+    char *word = arena_strndup(x->a, text, len);
+    int64_t plane;
+    if (x->m->task_nodes) {
+        x->w->spread = SPREAD_ARBITRARY;
+    } else if (!*word || text_is_nocase(word, "block") || text_is(word, "*") || text_is_nocase(word, "Pack") || text_is_nocase(word, "NoPack")) {
+        const char *comma = strchr(text, ',');
+        x->w->spread = text_is_nocase(word, "Pack") || (comma && text_is_nocase(comma + 1, "Pack")) ? SPREAD_PACK : SPREAD_BLOCK;
+    } else if (text_is_nocase(word, "cyclic")) {
+        x->w->spread = SPREAD_CYCLIC;
+    } else if (text_starts_nocase(word, "plane=") && text_to_i64(word + 6, 1, INT32_MAX, &plane)) {
+        x->w->spread = SPREAD_PLANE;
+        x->w->plane = (int32_t) plane;
+    } else if (text_is_nocase(word, "arbitrary")) {
+        return refuse(x, REFUSE_INVALID_TASK_COUNT, "--distribution=arbitrary needs the node of each task: --nodelist or SLURM_HOSTFILE");
+    } else {
+        return refuse(x, REFUSE_INVALID_TASK_COUNT, "--distribution=%s: allowed are block, cyclic, plane=SIZE and arbitrary", word);
+    }
+    return true;
+}
+
+bool step_want_read(const struct msg_create_step *m, const struct job *job, const struct alloc *held, struct arena *a, struct step_want *ret, enum refusal *ret_refusal,
+                    struct str *detail)
+{
+    const struct job_spec *spec = m->spec.v;
+    struct reading x = {.m = m, .req = &spec->req, .job = job, .held = held, .a = a, .w = ret, .detail = detail};
+    counts_read(&x);
+    bool ok = counts_check(&x) && nodes_read(&x) && spread_read(&x) && gres_read(&x) && (ret->spread != SPREAD_ARBITRARY || arbitrary_read(&x));
+    if (ok && !text_empty(spec->req.constraint))
+        ok = refuse(&x, REFUSE_NOT_SUPPORTED, "--constraint of a step is not supported: name its nodes with --nodelist");
+    if (ok && !ret->ntasks)
+        ret->ntasks = tasks_follow(&x);
+    if (ok && ret->spread != SPREAD_ARBITRARY)
+        nodes_follow(&x);
+    vec_done(&x.need);
+    *ret_refusal = x.refusal;
+    return ok;
+}

@@ -1,0 +1,282 @@
+/* Records of job steps: the row as it is stored, and what the machine must know of each of its nodes. Usage is kept a node: the row shows the sum over nodes (largest, least
+ * and mean values over all tasks); of a step on several nodes only what is final is stored, so that a restarted controller can go on adding. */
+#include "core/inside.h"
+
+#define ENDED_KEPT 128 /* ended steps of one job that stay in memory */
+
+bool step_live(const struct steprec *st)
+{
+    return st->s.end_us == 0;
+}
+
+struct steprec *step_find(const struct jobrec *r, int64_t step_id)
+{
+    for (size_t i = r->step.n; i-- > 0;)
+        if (r->step.v[i]->s.step_id == step_id)
+            return r->step.v[i];
+    return NULL;
+}
+
+struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id)
+{
+    struct steprec *st = xcalloc(1, sizeof *st);
+    st->s.job_id = r->j.id;
+    st->s.attempt = r->j.attempt;
+    st->s.step_id = step_id;
+    st->s.state = JOB_RUNNING;
+    st->s.start_us = c->now_us;
+    st->suspended_before_us = r->j.suspended_us;
+    vec_push(&r->step, st);
+    return st;
+}
+
+struct steprec *batch_step(struct core *c, struct jobrec *r)
+{
+    struct steprec *st = step_find(r, STEP_BATCH);
+    if (st)
+        return st;
+    st = step_new(c, r, STEP_BATCH);
+    st->s.node_count = 1;
+    st->s.ntasks = 1;
+    st->s.cpus = r->j.alloc_cpus;
+    st->s.start_us = r->j.start_us;
+    st->suspended_before_us = 0;
+    text_set(c, &st->s.step_name, "batch");
+    text_set(c, &st->s.nodes, r->j.batch_host);
+    text_set(c, &st->s.gres, r->j.alloc_gres);
+    return st;
+}
+
+static void scratch_free(struct steprec *st)
+{
+    arena_free(st->arena);
+    st->arena = NULL;
+    st->layout = (struct alloc){0};
+    st->asked = NULL;
+}
+
+void steprec_free(struct core *c, struct steprec *st)
+{
+    text_set(c, &st->detail, NULL);
+    record_drop(c, &step_fields, &st->s);
+    scratch_free(st);
+    vec_done(&st->part);
+    free(st);
+}
+
+void steps_drop(struct core *c, struct jobrec *r)
+{
+    for (size_t i = 0; i < r->step.n; i++)
+        steprec_free(c, r->step.v[i]);
+    for (size_t i = 0; i < r->wish.n; i++) {
+        arena_free(r->wish.v[i]->arena);
+        free(r->wish.v[i]);
+    }
+    vec_clear(&r->step);
+    vec_clear(&r->wish);
+    r->next_step = r->gone_user_us = r->gone_system_us = 0;
+}
+
+/* The batch script's stays: what it used is the job's. */
+void steps_trim(struct core *c, struct jobrec *r)
+{
+    size_t ended = 0, kept = 0;
+    for (size_t i = 0; i < r->step.n; i++) {
+        struct steprec *st = r->step.v[i];
+        ended += !step_live(st);
+        if (!step_live(st))
+            scratch_free(st);
+    }
+    for (size_t i = 0; i < r->step.n; i++) {
+        struct steprec *st = r->step.v[i];
+        if (ended <= ENDED_KEPT || step_live(st) || st->s.step_id == STEP_BATCH) {
+            r->step.v[kept++] = st;
+            continue;
+        }
+        ended--;
+        r->gone_user_us += st->s.cpu_user_us;
+        r->gone_system_us += st->s.cpu_system_us;
+        steprec_free(c, st);
+    }
+    r->step.n = kept;
+}
+
+struct steppart *step_part(struct steprec *st, uint32_t node)
+{
+    for (size_t i = 0; i < st->part.n; i++)
+        if (st->part.v[i].node == node)
+            return &st->part.v[i];
+    return NULL;
+}
+
+/* ---- usage ------------------------------------------------------------------------------------------------------------------------ */
+
+void step_usage_copy(struct step *to, const struct step *from)
+{
+    to->cpu_user_us = from->cpu_user_us;
+    to->cpu_system_us = from->cpu_system_us;
+    to->max_rss_bytes = from->max_rss_bytes;
+    to->max_rss_task = from->max_rss_task;
+    to->ave_rss_bytes = from->ave_rss_bytes;
+    to->max_vm_bytes = from->max_vm_bytes;
+    to->ave_vm_bytes = from->ave_vm_bytes;
+    to->max_pages = from->max_pages;
+    to->read_bytes = from->read_bytes;
+    to->write_bytes = from->write_bytes;
+    to->read_max_bytes = from->read_max_bytes;
+    to->write_max_bytes = from->write_max_bytes;
+    to->min_cpu_us = from->min_cpu_us;
+    to->ave_cpu_us = from->ave_cpu_us;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t mean(int64_t a, int32_t an, int64_t b, int32_t bn)
+{
+    return an + bn > 0 ? (a / (an + bn)) * an + (b / (an + bn)) * bn + (a % (an + bn) * an + b % (an + bn) * bn) / (an + bn) : 0;
+}
+
+/* Adds what `bn` tasks on `node` used to what `an` tasks elsewhere did. */
+static void usage_add(struct step *a, int32_t an, const struct step *b, int32_t bn, const char *node)
+{
+    a->cpu_user_us += b->cpu_user_us;
+    a->cpu_system_us += b->cpu_system_us;
+    if (b->max_rss_bytes > a->max_rss_bytes || !a->max_rss_node) {
+        a->max_rss_bytes = b->max_rss_bytes;
+        a->max_rss_task = b->max_rss_task;
+        a->max_rss_node = node;
+    }
+    a->ave_rss_bytes = mean(a->ave_rss_bytes, an, b->ave_rss_bytes, bn);
+    a->max_vm_bytes = larger(a->max_vm_bytes, b->max_vm_bytes);
+    a->ave_vm_bytes = mean(a->ave_vm_bytes, an, b->ave_vm_bytes, bn);
+    a->max_pages = larger(a->max_pages, b->max_pages);
+    a->read_bytes += b->read_bytes;
+    a->write_bytes += b->write_bytes;
+    a->read_max_bytes = larger(a->read_max_bytes, b->read_max_bytes);
+    a->write_max_bytes = larger(a->write_max_bytes, b->write_max_bytes);
+    a->min_cpu_us = an == 0 || b->min_cpu_us < a->min_cpu_us ? b->min_cpu_us : a->min_cpu_us;
+    a->ave_cpu_us = mean(a->ave_cpu_us, an, b->ave_cpu_us, bn);
+}
+
+void step_usage_end(struct core *c, struct steprec *st, const struct steppart *part)
+{
+    usage_add(&st->ended_use, st->ended_tasks, &part->used, part->tasks, c->node.v[part->node]->n.name);
+    st->ended_tasks += part->tasks;
+}
+
+static void job_usage_sum(struct jobrec *r)
+{
+    r->j.cpu_user_us = r->gone_user_us;
+    r->j.cpu_system_us = r->gone_system_us;
+    for (size_t i = 0; i < r->step.n; i++) {
+        r->j.cpu_user_us += r->step.v[i]->s.cpu_user_us;
+        r->j.cpu_system_us += r->step.v[i]->s.cpu_system_us;
+    }
+}
+
+void step_usage_sum(struct core *c, struct jobrec *r, struct steprec *st)
+{
+    struct step sum = st->ended_use;
+    int32_t tasks = st->ended_tasks;
+    for (size_t i = 0; i < st->part.n; i++) {
+        const struct steppart *part = &st->part.v[i];
+        if (part->over)
+            continue;
+        usage_add(&sum, tasks, &part->used, part->tasks, c->node.v[part->node]->n.name);
+        tasks += part->tasks;
+    }
+    if (st->part.n) {
+        step_usage_copy(&st->s, &sum);
+        text_set(c, &st->s.max_rss_node, sum.max_rss_bytes ? sum.max_rss_node : NULL);
+    }
+    job_usage_sum(r);
+}
+
+void step_save(struct core *c, const struct steprec *st)
+{
+    struct step row = st->s;
+    if (st->part.n > 1 && step_live(st)) {
+        step_usage_copy(&row, &st->ended_use);
+        row.max_rss_node = st->ended_use.max_rss_node;
+    }
+    fx_store(c, TABLE_STEP, &row);
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------------------------------------ */
+
+void step_layout_take(struct core *c, struct steprec *st)
+{
+    if (!st->arena)
+        st->arena = arena_new();
+    struct err err = {0};
+    if (!st->s.layout)
+        return;
+    if (!alloc_parse(st->s.layout, st->arena, &st->layout, &err)) {
+        fx_log(c, LEVEL_ERROR, "step %llu.%lld: its layout cannot be read: %s", (unsigned long long) st->s.job_id, (long long) st->s.step_id, err.text);
+        return;
+    }
+    for (size_t i = 0; i < st->layout.n; i++) {
+        const struct noderec *n = node_find(c, st->layout.node[i].node);
+        if (n)
+            vec_push(&st->part, ((struct steppart){.node = n->index, .tasks = st->layout.node[i].tasks}));
+    }
+}
+
+static void ended_mark(struct core *c, struct steprec *st)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    if (st->s.ended_nodes)
+        hostlist_parse(&names, st->s.ended_nodes, NULL);
+    for (size_t i = 0; i < st->part.n; i++)
+        if (!step_live(st) || hostlist_has(&names, c->node.v[st->part.v[i].node]->n.name)) {
+            st->part.v[i].over = true;
+            st->ended_tasks += st->part.v[i].tasks;
+        }
+    if (names.n) {
+        step_usage_copy(&st->ended_use, &st->s);
+        const struct noderec *n = node_find(c, st->s.max_rss_node);
+        st->ended_use.max_rss_node = n ? n->n.name : NULL;
+    }
+    hostlist_done(&names);
+}
+
+void step_load(struct core *c, const struct step *row)
+{
+    struct jobrec *r = job_find(c, row->job_id);
+    if (!r || r->j.attempt != row->attempt || r->j.state == JOB_PENDING || r->j.state == JOB_SPECIAL_EXIT)
+        return;
+    struct steprec *st = xcalloc(1, sizeof *st);
+    record_take(c, &step_fields, &st->s, row);
+    st->suspended_before_us = r->j.suspended_us - row->suspended_us;
+    vec_push(&r->step, st);
+    if (row->step_id >= r->next_step)
+        r->next_step = row->step_id + 1;
+    if (row->step_id == STEP_BATCH) {
+        st->suspended_before_us = 0;
+        r->started = true;
+        r->script_ended = row->end_us != 0;
+    }
+}
+
+void steps_restore(struct core *c, struct jobrec *r)
+{
+    bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
+    for (size_t i = 0; i < r->step.n; i++) {
+        struct steprec *st = r->step.v[i];
+        step_layout_take(c, st);
+        ended_mark(c, st);
+        for (size_t k = 0; k < r->hold.n; k++)
+            r->hold.v[k].told |= step_part(st, r->hold.v[k].node) != NULL;
+        st->lonely_us = step_live(st) && st->s.step_id != STEP_BATCH ? c->now_us : 0;
+        if (ending && step_live(st)) {
+            st->ending = st->with_job = true;
+            st->end_as = JOB_CANCELLED;
+        }
+    }
+    steps_trim(c, r);
+    if (r->step.n)
+        job_usage_sum(r);
+}
