@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/scontrol.h"
+#include "cli/scontrol_reservation.h"
 #include "model/array.h"
 
 #include <errno.h>
@@ -204,10 +205,7 @@ static void entity_show(struct scontrol *s, const struct entity_word *e, const c
         puts("slurmctld slurmd");
         return;
     case SHOW_RESERVATIONS:
-        if (list)
-            scontrol_fail(s, "Reservation %s not found", list);
-        else
-            puts("No reservations in the system");
+        scontrol_show_reservations(s, list);
         return;
     case SHOW_LICENSES:
         scontrol_show_licenses(s, list);
@@ -305,9 +303,9 @@ static const struct command {
     {"show", 2, 1, 999, scontrol_show, false, TOGGLE_NONE,
      "job, node, partition, step, config, hostnames, hostlist, hostlistsorted, daemons, licenses, … [NAME]"},
     {"update", 1, 1, 999, scontrol_update, false, TOGGLE_NONE,
-     "JobId=… | NodeName=… | PartitionName=… KEY=VALUE…"},
-    {"create", 2, 1, 999, scontrol_create, false, TOGGLE_NONE, "PartitionName=NAME Nodes=LIST KEY=VALUE…"},
-    {"delete", 2, 1, 999, scontrol_delete, false, TOGGLE_NONE, "PartitionName=NAME"},
+     "JobId=… | NodeName=… | PartitionName=… | ReservationName=… KEY=VALUE…"},
+    {"create", 2, 1, 999, scontrol_create, false, TOGGLE_NONE, "PartitionName=NAME Nodes=LIST KEY=VALUE… | reservation [NAME] StartTime=… Duration=… Users=… Nodes=…"},
+    {"delete", 2, 1, 999, scontrol_delete, false, TOGGLE_NONE, "PartitionName=NAME | ReservationName=NAME"},
     {"hold", 2, 1, 999, NULL, true, TOGGLE_NONE, "JOB… | jobname=NAME: keep waiting jobs from starting"},
     {"holdu", 5, 1, 999, NULL, true, TOGGLE_NONE, NULL},
     {"uhold", 2, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: the same; the owner may release them"},

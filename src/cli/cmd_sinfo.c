@@ -9,6 +9,7 @@
 #include "cli/node_words.h"
 #include "cli/options.h"
 #include "cli/program.h"
+#include "cli/reservation_words.h"
 #include "cli/sinfo_rows.h"
 
 #include <stdio.h>
@@ -102,6 +103,7 @@ static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_ro
 struct sinfo {
     struct arena *a;     /* of this call */
     struct arena *round; /* of one listing: emptied before the next (-i) */
+    VEC(struct reservation *) resv;
     const char *short_format, *long_format, *sort, *partitions, *states, *nodes;
     bool all, dead, exact, future, reasons, longer, noconvert, by_node, noheader, reservation, responding,
         summary, json, help, version;
@@ -403,6 +405,50 @@ static bool show_once(struct sinfo *s, struct client *c, struct err *ret_err)
     return true;
 }
 
+/* sinfo -T */
+static void reservation_keep(void *ctx, const void *record)
+{
+    struct sinfo *s = ctx;
+    struct reservation *copy = arena_alloc(s->a, sizeof *copy);
+    record_copy(&reservation_fields, copy, record, s->a);
+    vec_push(&s->resv, copy);
+}
+
+static void reservations_print(const struct sinfo *s)
+{
+    struct cell_env env = listing_env();
+    int width = 10;
+    for (size_t i = 0; i < s->resv.n; i++)
+        if ((int)strlen(s->resv.v[i]->name) > width)
+            width = (int)strlen(s->resv.v[i]->name);
+    if (!s->noheader)
+        printf("%-*s  %8s  %19s  %19s  %11s  %s\n", width, "RESV_NAME", "STATE", "START_TIME", "END_TIME",
+               "DURATION", "NODELIST");
+    for (size_t i = 0; i < s->resv.n; i++) {
+        const struct reservation *r = s->resv.v[i];
+        printf("%-*s  %8s  %19s  %19s  %11s  %s\n", width, r->name, r->active ? "ACTIVE" : "INACTIVE",
+               resv_time(&env, r->start_us, s->a), resv_time(&env, r->end_us, s->a),
+               resv_span(r->end_us - r->start_us, s->a), r->nodes ? r->nodes : "");
+    }
+}
+
+static bool reservations_list(struct sinfo *s, struct err *ret_err)
+{
+    struct client *c = program_connect("sinfo", state_dir_find(NULL, s->a));
+    struct msg_query q = {.what = QUERY_RESERVATIONS};
+    struct msg_done done = {0};
+    if (!c)
+        return false;
+    bool ok = client_query(c, &q, &reservation_fields, s->a, reservation_keep, s, &done, ret_err);
+    if (ok && s->resv.n > 0)
+        reservations_print(s);
+    else if (ok)
+        puts("No reservations in the system");
+    vec_done(&s->resv);
+    client_close(c);
+    return ok;
+}
+
 static bool sinfo_run(struct sinfo *s, struct err *ret_err)
 {
     if (!settle(s, ret_err) || !format_choose(s, ret_err))
@@ -433,7 +479,7 @@ int cmd_sinfo(int argc, char **argv)
     else if (ok && s.help)
         cli_help_print(&option_table, "sinfo [OPTIONS]");
     else if (ok && s.reservation)
-        puts("No reservations in the system");
+        ok = reservations_list(&s, &err);
     else if (ok)
         ok = sinfo_run(&s, &err);
     if (!ok && err.code)

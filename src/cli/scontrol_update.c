@@ -1,5 +1,6 @@
 /* scontrol update, create and delete: Key=Value words → the fields of a job, node or partition. One table an entity; unknown keys name the nearest known one. */
 #include "cli/scontrol_update.h"
+#include "cli/scontrol_reservation.h"
 #include "base/alloc.h"
 #include "cli/listing.h"
 #include "model/settings.h"
@@ -327,6 +328,8 @@ void scontrol_update(struct scontrol *s, int n, char **word)
     struct change c = {.s = s};
     struct err err = {0};
     bool ok;
+    if (scontrol_reservation_update(s, n, word))
+        return;
     entity_join(s, &n, word);
     if (starts(n, word, "JobId="))
         ok = job_update(&c, n, word, &err);
@@ -337,8 +340,7 @@ void scontrol_update(struct scontrol *s, int n, char **word)
     else if (starts(n, word, "JobName=") || starts(n, word, "Name=")) {
         c.by_name = true;
         ok = job_update(&c, n, word, &err);
-    } else if (starts(n, word, "ReservationName=") || starts(n, word, "StepId=") ||
-               starts(n, word, "FrontendName=") || starts(n, word, "SuspendExc"))
+    } else if (starts(n, word, "StepId=") || starts(n, word, "FrontendName=") || starts(n, word, "SuspendExc"))
         ok = err_set(&err, ERR_UNSUPPORTED,
                      "not supported yet: update of %s; jobs, nodes and partitions can be updated", word[0]);
     else
@@ -354,6 +356,8 @@ void scontrol_create(struct scontrol *s, int n, char **word)
     struct change c = {.s = s};
     struct err err = {0};
     int from = n && text_is_nocase(word[0], "partition");
+    if (scontrol_reservation_create(s, n, word))
+        return;
     if (starts(n, word, "PartitionName=")) {
         if (!part_update(&c, n - from, word + from, true, &err))
             scontrol_fail(s, "%s", err.text);
@@ -369,6 +373,8 @@ void scontrol_delete(struct scontrol *s, int n, char **word)
 {
     int from = n && text_is_nocase(word[0], "partition");
     const char *name = n > from ? word[from] : NULL;
+    if (scontrol_reservation_delete(s, n, word))
+        return;
     if (name && text_starts_nocase(name, "PartitionName="))
         name = strchr(name, '=') + 1;
     else if (!from)

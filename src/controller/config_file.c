@@ -1,6 +1,7 @@
 #include "controller/config_file.h"
 
 #include "base/arena.h"
+#include "controller/local_zone.h"
 #include "io/files.h"
 #include "model/limits.h"
 
@@ -21,6 +22,8 @@ bool config_file_read(const char *path, struct config *ret, struct err *ret_err)
     char *file = arena_strdup(a, path);
     const char *text = file_read_text(file, LIMIT_CONFIG_BYTES, a, ret_err);
     bool ok = text && config_parse(text, file, include_read, file, ret, ret_err);
+    if (ok)
+        ret->zone = local_zone(ret->arena);
     arena_free(a);
     return ok;
 }

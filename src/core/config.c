@@ -161,6 +161,7 @@ static void parts_apply(struct core *c, const struct config *config)
 void config_apply(struct core *c, const struct config *config)
 {
     settings_take(c, &config->settings);
+    cluster_set_zone(c->cluster, config->zone);
     nodes_apply(c, config);
     parts_apply(c, config);
     if (c->next_job_id < (uint64_t) c->settings.first_job_id)

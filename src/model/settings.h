@@ -126,6 +126,7 @@ struct config {
     size_t nnodes;
     struct partition *part;
     size_t nparts;
+    const char *zone;          /* local time as base/zone.h writes it; NULL = UTC. Not parsed: whoever reads the file fills it in */
     const char **warning;      /* "remuda.conf:12: unknown key \"NodeNam\"; did you mean NodeName?" */
     size_t nwarnings;
 };

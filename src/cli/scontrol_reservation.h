@@ -1,0 +1,14 @@
+/* scontrol: reservations. */
+#ifndef REMUDA_CLI_SCONTROL_RESERVATION_H
+#define REMUDA_CLI_SCONTROL_RESERVATION_H
+
+#include "cli/scontrol.h"
+
+/* scontrol show reservation[s] [NAME,…] */
+void scontrol_show_reservations(struct scontrol *s, const char *names);
+/* Are the words about a reservation? Then the command is done, or its error printed. */
+bool scontrol_reservation_update(struct scontrol *s, int n, char **word);
+bool scontrol_reservation_create(struct scontrol *s, int n, char **word);
+bool scontrol_reservation_delete(struct scontrol *s, int n, char **word);
+
+#endif

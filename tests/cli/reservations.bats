@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# Reservations with real daemons: scontrol's words, listings, who may, jobs inside and outside.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export REMUDA_STATE="$BATS_FILE_TMPDIR/state"
+    mkdir -p "$REMUDA_STATE"
+    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+ClusterName=resv
+Licenses=sim:4
+NodeName=n[1-3] CPUs=2 RealMemory=1000 Feature=fast Virtual=YES
+PartitionName=main Nodes=ALL Default=YES
+END
+    remuda up -q
+    for _ in $(seq 100); do
+        [ "$(sinfo -h -r -o %D)" = 3 ] && break
+        sleep 0.1
+    done
+}
+
+teardown_file() { remuda down; }
+
+wait_state() { # JOB STATE
+    for _ in $(seq 100); do
+        [ "$(squeue -h -t all -j "$1" -o %T)" = "$2" ] && return 0
+        sleep 0.1
+    done
+    squeue -t all -j "$1" -o '%T %r'
+    return 1
+}
+
+@test "none at first" {
+    [ "$(scontrol show reservation)" = "No reservations in the system" ]
+    [ "$(sinfo -T)" = "No reservations in the system" ]
+    run -1 scontrol show reservation nothing
+    [ "$output" = "Reservation nothing not found" ]
+}
+
+@test "create, show, list, delete" {
+    me=$(id -un)
+    run -0 scontrol create reservation class StartTime=now+1hour Duration=30 Users="$me" Nodes=n[1-2] Flags=DAILY
+    [ "$output" = "Reservation created: class" ]
+    run -0 scontrol show reservation class
+    [[ "${lines[0]}" =~ ^ReservationName=class\ StartTime=20.*\ EndTime=20.*\ Duration=00:30:00$ ]]
+    [ "${lines[1]}" = "   Nodes=n[1-2] NodeCnt=2 CoreCnt=4 Features=(null) PartitionName=(null) Flags=DAILY,SPEC_NODES" ]
+    [ "${lines[2]}" = "   TRES=cpu=4" ]
+    [ "${lines[3]}" = "   Users=$me Groups=(null) Accounts=(null) Licenses=(null) State=INACTIVE BurstBuffer=(null)" ]
+    # clustershell and reframe
+    [[ "$(scontrol -o show reservation class)" =~ ^ReservationName=class\ .*\ Nodes=n\[1-2\]\ NodeCnt=2\ .*Flags=DAILY,SPEC_NODES ]]
+    [ "$(scontrol -a show -o reservations class | wc -l)" = 1 ]
+    run -0 sinfo -T
+    [[ "${lines[0]}" =~ ^RESV_NAME\ +STATE\ +START_TIME\ +END_TIME\ +DURATION\ +NODELIST$ ]]
+    [[ "${lines[1]}" =~ ^class\ +INACTIVE\ .*\ 00:30:00\ +n\[1-2\]$ ]]
+    scontrol show reservation --json | python3 -c 'import json,sys; r=json.load(sys.stdin)["reservations"][0]; assert r["node_list"]=="n[1-2]" and r["flags"]==["DAILY","SPEC_NODES"] and r["start_time"]["set"], r'
+    scontrol update ReservationName=class Duration+=10 Users+=root Flags-=DAILY
+    [[ "$(scontrol -o show reservation class)" =~ Duration=00:40:00.*Flags=SPEC_NODES.*Users=$me,root ]] || [ "$me" = root ]
+    [[ "$(scontrol -o show reservation class)" =~ Duration=00:40:00.*Flags=SPEC_NODES ]]
+    run -1 scontrol create reservation other StartTime=now+1hour Duration=30 Users="$me" Nodes=n2
+    [[ "$output" == *"n2 is in use or reserved in that time"* ]]
+    run -1 scontrol create reservation class StartTime=now Duration=30 Users="$me" Nodes=n3
+    [[ "$output" == *"Duplicate reservation name"* ]]
+    run -1 scontrol create reservation x StartTime=now Duration=30 Users="$me" Nodes=n3 Flags=MAGNETIC
+    [[ "$output" == *"MAGNETIC is not supported: jobs run in it only if they ask for it"* ]]
+    scontrol delete ReservationName=class
+    [ "$(scontrol show reservation)" = "No reservations in the system" ]
+}
+
+@test "jobs inside and outside, node states, the environment" {
+    me=$(id -un)
+    scontrol create reservation in StartTime=now Duration=60 Users="$me" NodeCnt=2
+    [ "$(sinfo -h -N -n n1,n2 -o %T | sort -u)" = reserved ]
+    out="$BATS_TEST_TMPDIR/out"
+    inside=$(sbatch --parsable --reservation=in -o "$out" --wrap='echo $SLURM_JOB_RESERVATION $SLURM_JOB_NODELIST')
+    wait_state "$inside" COMPLETED
+    [ "$(cat "$out")" = "in n1" ]
+    outside=$(sbatch --parsable -o /dev/null --wrap='sleep 0')
+    wait_state "$outside" COMPLETED
+    [ "$(squeue -h -t all -j "$outside" -o %N)" = n3 ]
+    wide=$(sbatch --parsable -N2 -o /dev/null --wrap=true)
+    wait_state "$wide" PENDING
+    sleep 0.5
+    [ "$(squeue -h -j "$wide" -o %T)" = PENDING ]
+    run -1 sbatch --reservation=inn --wrap=true
+    [[ "$output" == *"Requested reservation is invalid"* ]]
+    [[ "$output" == *"did you mean in?"* ]]
+    run -1 sbatch --reservation=in -t 2:00:00 --wrap=true
+    [[ "$output" == *"lasts 01:00:00"* ]]
+    scontrol delete reservation in
+    wait_state "$wide" COMPLETED
+}
+
+@test "maintenance, licences, cores; it survives the controller" {
+    me=$(id -un)
+    scontrol create ReservationName=work StartTime=now Duration=60 Users="$me" Nodes=ALL Flags=MAINT,IGNORE_JOBS
+    [ "$(sinfo -h -o %T | sort -u)" = maint ]
+    kill -9 "$(remuda status --pid controller)"
+    remuda up -q
+    for _ in $(seq 100); do
+        [ "$(sinfo -h -o %T 2> /dev/null | sort -u)" = maint ] && break
+        sleep 0.1
+    done
+    [[ "$(scontrol -o show reservation)" =~ ReservationName=work.*Flags=MAINT,IGNORE_JOBS,ALL_NODES,SPEC_NODES.*State=ACTIVE ]]
+    scontrol delete reservation=work
+    scontrol create reservation lic StartTime=now Duration=60 Users="$me" TRES=license/sim=3 Flags=LICENSE_ONLY
+    two=$(sbatch --parsable -L sim:2 -o /dev/null --wrap=true)
+    ours=$(sbatch --parsable -L sim:2 --reservation=lic -o /dev/null --wrap=true)
+    wait_state "$ours" COMPLETED
+    [ "$(squeue -h -j "$two" -o %T)" = PENDING ]
+    scontrol delete reservation lic
+    wait_state "$two" COMPLETED
+    scontrol create reservation part StartTime=now Duration=60 Users="$me" Nodes=n1 CoreCnt=1
+    [[ "$(scontrol -o show res part)" =~ CoreCnt=1\ .*TRES=cpu=1 ]]
+    scontrol delete reservation part
+}
