@@ -99,6 +99,12 @@ void core_free(struct core *c)
     free(c);
 }
 
+void core_set_order(struct core *c, const struct order_hook *hook)
+{
+    cluster_set_hook(c->cluster, hook);
+    c->plan_needed = true;
+}
+
 const struct settings *core_settings(const struct core *c)
 {
     return &c->settings;

@@ -110,5 +110,8 @@ enum refusal core_query(const struct core *c, const struct msg_query *q, const s
 void core_check(const struct core *c);          /* asserts every invariant */
 uint64_t core_hash(const struct core *c);       /* of the whole state; equal states, equal hashes */
 const struct settings *core_settings(const struct core *c);
+/* The simulator's own order of the waiting jobs (sched/order.h); copied. */
+struct order_hook;
+void core_set_order(struct core *c, const struct order_hook *hook);
 
 #endif

@@ -17,11 +17,14 @@
 #include <stdint.h>
 
 struct cluster; /* opaque */
+struct order_hook;
 
 struct cluster *cluster_new(void);
 void cluster_free(struct cluster *cl);
 /* Weights, flags, licences and planner parameters. */
 void cluster_set_policy(struct cluster *cl, const struct settings *s);
+/* A simulator's own order (order.h); copied. Stays until another is set. */
+void cluster_set_hook(struct cluster *cl, const struct order_hook *hook);
 
 /* How jobs of partitions that say nothing give way: never PREEMPT_UNSET. */
 enum preempt_mode cluster_preempt_mode(const struct cluster *cl);

@@ -14,12 +14,60 @@ static int entry_order(const struct entry *a, const struct entry *b)
 {
     if (a->tier != b->tier)
         return a->tier > b->tier ? -1 : 1;
-    if (a->priority != b->priority)
-        return a->priority > b->priority ? -1 : 1;
+    if (a->key != b->key)
+        return a->key > b->key ? -1 : 1;
+    if (a->second != b->second)
+        return a->second > b->second ? -1 : 1;
     if (a->job->w.order != b->job->w.order)
         return a->job->w.order < b->job->w.order ? -1 : 1;
     int by_age = wjob_order(a->job, b->job);
     return by_age ? by_age : (int)a->number - (int)b->number;
+}
+
+/* CPUs, or GPUs at their worth in CPUs, whichever is more. */
+static int64_t entry_width(const struct cluster *cl, const struct entry *e)
+{
+    const struct variant *v = e->o->variant;
+    int64_t cpus = 1, gpus = 0, all_cpus = 0, all_gpus = 0;
+    if (e->o->nvariants == 0)
+        return 1;
+    int64_t pieces = v->lay.units > 0 ? v->lay.units : v->lay.nmin;
+    cpus = pieces * v->unit_cpus;
+    for (size_t i = 0; i < v->ngres; i++)
+        gpus += pieces * v->gres[i].unit + v->lay.nmin * v->gres[i].base;
+    for (size_t g = 0; gpus > 0 && g < cl->group.n; g++) {
+        const struct group *group = cl->group.v[g];
+        all_cpus += (int64_t)group->nodes * group->cpus;
+        for (size_t i = 0; i < v->ngres; i++)
+            if (v->gres[i].dim < group->ntotal)
+                all_gpus += (int64_t)group->nodes * group->total[v->gres[i].dim];
+    }
+    int64_t worth = all_gpus > 0 ? gpus * all_cpus / all_gpus : 0;
+    return worth > cpus ? worth : cpus > 0 ? cpus : 1;
+}
+
+/* Where it stands when the order is not the multifactor priority. What an operator asked for counts before all else. */
+static void entry_key(const struct pass *p, struct entry *e)
+{
+    const struct cluster *cl = p->cl;
+    e->second = e->priority;
+    if (!cl->hook.key && cl->policy.order == ORDER_PRIORITY)
+        return;
+    struct order_job j = {.job_id = e->job->w.job_id,
+                          .submit_us = e->job->w.eligible_us > e->job->w.submit_us ? e->job->w.eligible_us
+                                                                                   : e->job->w.submit_us,
+                          .now_us = p->w->now_us,
+                          .limit_us = e->o->limit_us,
+                          .width = entry_width(cl, e),
+                          .nice = e->job->w.nice};
+    if (cl->hook.key)
+        e->held = !cl->hook.key(cl->hook.ctx, &j, p->passing, &e->key);
+    else
+        e->key = order_key(cl->policy.order, &j);
+    if (e->job->w.priority_asked > 0 && !cl->hook.key)
+        e->key = INT64_MAX;
+    else
+        e->second = 0;
 }
 
 static int entry_compare(const void *a, const void *b)
@@ -56,6 +104,8 @@ static void entry_fill(const struct pass *p, struct entry *e)
     e->job = lane_next(p, e->lane);
     if (e->job)
         e->priority = priority_of(p->cl, e->o, &e->job->w, p->v->now_us);
+    if (e->job)
+        entry_key(p, e);
 }
 
 /* ---- what is needed at least ---- */
@@ -130,6 +180,26 @@ void live_build(struct pass *p)
     vec_reserve(&p->live, p->entry.n + 1);
     for (uint32_t i = 0; i < p->entry.n; i++)
         vec_push(&p->live, quick_make(p, i));
+}
+
+static int quick_compare(const void *a, const void *b, void *entries)
+{
+    const struct entry *entry = entries;
+    return entry_order(&entry[((const struct quick *)a)->entry], &entry[((const struct quick *)b)->entry]);
+}
+
+void live_reorder(struct pass *p, size_t from, bool passing)
+{
+    p->passing = passing;
+    for (size_t i = from; i < p->live.n; i++) {
+        struct entry *e = &p->entry.v[p->live.v[i].entry];
+        struct wjob *next = lane_next(p, e->lane);
+        if (next)
+            e->job = next;
+        entry_key(p, e);
+    }
+    if (p->live.n - from > 1)
+        qsort_r(&p->live.v[from], p->live.n - from, sizeof p->live.v[0], quick_compare, p->entry.v);
 }
 
 void live_remove(struct pass *p, size_t i)

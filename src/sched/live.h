@@ -10,6 +10,8 @@ void live_build(struct pass *p);
 void live_refresh(
     struct pass *p,
     size_t i); /* entry i's lane has another next job: puts it where it belongs, or takes it out */
+/* The order from entry i on becomes the one that says who passes a blocked job first (or again the order proper). */
+void live_reorder(struct pass *p, size_t i, bool passing);
 void live_remove(struct pass *p, size_t i);
 
 /* Could the entry be placed, as far as counts tell? */

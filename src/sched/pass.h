@@ -13,6 +13,9 @@ struct entry {
     struct compiled *c;
     struct option *o;
     uint64_t priority;
+    int64_t key;     /* larger first: where the order is not the multifactor priority */
+    uint64_t second; /* among equal keys: the priority, where it decides */
+    bool held;       /* a simulator's order says: not now */
     int32_t tier;
     uint32_t number; /* of the option in its class */
 };
@@ -92,6 +95,7 @@ struct pass {
     const struct cluster *cl;
     struct world *w;
     struct exacts *ex;
+    bool passing; /* the order is that of jobs that pass a blocked one */
     bool again;  /* a promise was taken back: the step must be made once more */
     bool future; /* past the present: starts are foreseen, not made */
     uint32_t step;

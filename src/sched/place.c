@@ -77,6 +77,10 @@ static void candidate(struct placing *p, uint32_t node)
 {
     struct world *w = p->w;
     const struct group *g = w->cl->node.v[node]->group;
+    /* What is not free now will not be free from now on: that is seen before promises are looked at. */
+    if (w->kept[node] != NONE && p->start_us <= w->now_us && !p->o->mode.user_only &&
+        demand_cap(w->cl, p->c, p->o, p->v, g, &w->free[node * w->dims]) == 0)
+        return;
     const int64_t *row = view_row(w, p->o, node, p->start_us, p->end_us);
     if (p->o->mode.user_only && w->uid_plus1 && p->start_us <= w->now_us && row[DIM_JOBS] < JOBS_ALL &&
         own_node(p, node)) {

@@ -145,6 +145,19 @@ static int64_t start_size(const struct world *w, size_t job)
     return j->end_us == INT64_MAX ? 0 : cpus * ((j->end_us - j->start_us) / USEC_PER_SEC);
 }
 
+/* Tells the simulator why it starts. */
+static void started_tell(const struct pass *p, const struct entry *e)
+{
+    const struct order_hook *hook = &p->cl->hook;
+    const struct planned *f = map_u64_get(p->v->planned, e->job->w.job_id);
+    if (!hook->started)
+        return;
+    enum start_why why = p->served[e->o->part->idx] ? START_PASSED : START_HEAD;
+    if (f && f->promise && f->start_us <= p->v->now_us)
+        why = START_PROMISED;
+    hook->started(hook->ctx, e->job->w.job_id, why);
+}
+
 static bool try_start(struct pass *p, const struct entry *e)
 {
     struct world *w = p->w;
@@ -157,6 +170,8 @@ static bool try_start(struct pass *p, const struct entry *e)
         pass_foresee(p, e->job->w.job_id, w->now_us, &p->at, false);
     else if (!pass_emit(p, e->job, e->c, &p->at, limit, e->priority / PRIORITY_ONE))
         return false;
+    if (!p->future)
+        started_tell(p, e);
     world_begin(w, e->c, &p->at, e->job->w.job_id, time_add(w->now_us, limit));
     p->cost += START_COST + p->at.at.n * START_NODE_COST;
     p->started_size += start_size(w, w->job.n - 1);
@@ -276,10 +291,19 @@ static bool blocked_at_sight(struct pass *p, const struct quick *q)
     return true;
 }
 
+/* Nothing may pass a job that is blocked in its partition. */
+static bool strict(const struct cluster *cl)
+{
+    return cl->hook.key ? cl->hook.strict : cl->policy.backfill == BACKFILL_NONE;
+}
+
 static void step_once(struct pass *p)
 {
+    bool none_passes = strict(p->cl);
     p->step++;
     p->cost += p->live.n;
+    if (p->passing)
+        live_reorder(p, 0, false);
     for (size_t i = 0; i < p->live.n;) {
         pass_resume(p, p->entry.v[p->live.v[i].entry].tier);
         if (blocked_at_sight(p, &p->live.v[i])) {
@@ -289,6 +313,11 @@ static void step_once(struct pass *p)
         struct entry *e = &p->entry.v[p->live.v[i].entry];
         if (e->job != lane_next(p, e->lane)) {
             live_refresh(p, i);
+            continue;
+        }
+        if (e->held || (none_passes && p->served[e->o->part->idx])) {
+            pass_note(p, e, REASON_PRIORITY);
+            i++;
             continue;
         }
         if (e->o->stamp == p->step) {
@@ -304,6 +333,8 @@ static void step_once(struct pass *p)
             if (p->live.v[i].plain && e->o->limit_min_us == e->o->limit_us)
                 p->live.v[i].wake = p->w->freed + p->w->missing;
             i++;
+            if (p->cl->hook.passing && !p->passing)
+                live_reorder(p, i, true);
         } else if (out == SKIPPED) {
             lane_advance(p, e->lane);
         } else {
@@ -479,7 +510,7 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
 {
     const struct cluster *cl = cluster_settle(constant);
     struct plan_private *v = ret_plan->priv;
-    bool forecast = forecast_wanted(v, cl, now_us);
+    bool forecast = forecast_wanted(v, cl, now_us) && !cl->hook.no_forecast;
     if (forecast)
         planned_clear(v);
     struct pass p;

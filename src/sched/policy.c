@@ -82,6 +82,40 @@ enum preempt_mode cluster_preempt_mode(const struct cluster *cl)
     return cl->policy.preempt_mode;
 }
 
+/* The word behind key= in a list of parameters, or NULL; in the arena of the caller's stack: at most 31 bytes. */
+static const char *parameter_word(const char *list, const char *key, char word[32])
+{
+    struct span rest = span_of(list ? list : ""), piece;
+    size_t len = strlen(key);
+    while (span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        if (piece.len <= len || piece.len - len > 31 || strncmp(piece.data, key, len) != 0 ||
+            piece.data[len] != '=')
+            continue;
+        memcpy(word, piece.data + len + 1, piece.len - len - 1);
+        word[piece.len - len - 1] = '\0';
+        return word;
+    }
+    return NULL;
+}
+
+static void order_set(struct policy *p, const struct settings *s)
+{
+    char word[32];
+    const char *order = parameter_word(s->sched_parameters, "order", word);
+    if (order)
+        order_named(order, &p->order);
+    p->backfill = text_is(s->scheduler_type, "sched/builtin") ? BACKFILL_NONE : BACKFILL_EASY;
+    const char *backfill = parameter_word(s->sched_parameters, "backfill", word);
+    if (backfill)
+        backfill_named(backfill, &p->backfill);
+}
+
+void cluster_set_hook(struct cluster *cl, const struct order_hook *hook)
+{
+    cl->hook = *hook;
+}
+
 void cluster_set_policy(struct cluster *cl, const struct settings *s)
 {
     struct policy *p = &cl->policy;
@@ -115,6 +149,7 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s)
     };
     if (text_empty(s->select_type_parameters))
         p->by_thread = false;
+    order_set(p, s);
     licences_set(cl, s->licenses);
     /* Slots may be cut differently now: the keys of the groups say how. */
     for (size_t i = 0; i < cl->node.n; i++) {

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "base/zone.h"
 #include "sched/cluster.h"
+#include "sched/order.h"
 
 /* ---- resource dimensions: what is counted on a node. One cluster-wide numbering ---- */
 
@@ -211,11 +212,14 @@ struct policy {
     bool preempt_tier;              /* PreemptType=preempt/partition_prio */
     enum preempt_mode preempt_mode; /* of partitions that say nothing */
     int64_t preempt_exempt_us;      /* a job runs at least so long before it must go */
+    enum sched_order order;       /* of the waiting work */
+    enum sched_backfill backfill; /* what may pass a blocked job */
     int32_t share_max; /* most jobs any partition lets share a CPU; 1 = none */
 };
 
 struct cluster {
     struct policy policy;
+    struct order_hook hook; /* key NULL = none */
     struct intern *text;
     VEC(struct dim) dim;
     struct map_str *dim_of;

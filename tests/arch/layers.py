@@ -21,11 +21,11 @@ LAYERS = {
     "node": ({"agent", "io", "wire", "model", "base"}, {"hwloc.h", "hwloc/"}),
     "controller": ({"core", "sched", "store", "io", "wire", "model", "base", "node"}, set()),
     "cli": ({"script", "io", "wire", "model", "base"}, set()),
-    "sim": ({"core", "agent", "sched", "wire", "store", "model", "base"}, set()),
+    "sim": ({"core", "agent", "sched", "wire", "store", "model", "base"}, {"zlib.h"}),
 }
 # The only thing of node/ that the controller may see: the entry of the other role of the same program.
 ONLY = {("controller", "node"): {"node/node.h"}}
-LIBRARIES = ("uthash.h", "utlist.h", "json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "nvml.h")
+LIBRARIES = ("uthash.h", "utlist.h", "json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "nvml.h", "zlib.h")
 # Library headers that one file alone may include.
 ONE_FILE = {"uthash.h": "base/map.c"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)

@@ -1,0 +1,46 @@
+/* Orders of the waiting work other than the multifactor priority, and the seam by which a simulator brings its own.
+ *
+ * SchedulerParameters order= chooses: `priority` (the multifactor priority), `arrival`, `sjf` (shortest limit first), `saf` (smallest
+ * limit × width first) or `wfp` (width × (wait ÷ limit)³, largest first: long waits beat everything in the end). Whatever the order, partition
+ * tiers come first, then a priority that an operator asked for; a job's nice counts as so many seconds less of waiting or more of limit. */
+#ifndef REMUDA_SCHED_ORDER_H
+#define REMUDA_SCHED_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sched_order { ORDER_PRIORITY, ORDER_ARRIVAL, ORDER_SJF, ORDER_SAF, ORDER_WFP };
+enum sched_backfill { BACKFILL_EASY, BACKFILL_NONE };
+
+enum start_why { START_HEAD, START_PASSED, START_PROMISED };
+
+/* What an order may look at. */
+struct order_job {
+    uint64_t job_id;
+    int64_t submit_us, now_us;
+    int64_t limit_us; /* TIME_UNLIMITED = none */
+    int64_t width;    /* CPUs, or GPUs at their worth in CPUs, whichever is more */
+    int32_t nice;
+};
+
+/* Larger keys first; equal ones go by who could run first. */
+int64_t order_key(enum sched_order order, const struct order_job *j);
+
+/* The name of an order, or of a way to backfill; false if there is none of that name. */
+bool order_named(const char *name, enum sched_order *ret);
+bool backfill_named(const char *name, enum sched_backfill *ret);
+
+/* A simulator's own order. `key` says where a job stands (larger first), among those that may pass a blocked one if `passing`; false: it must
+ * not start now. Jobs that differ in it must differ in their request, their nice or their time of submission. */
+struct order_hook {
+    void *ctx;
+    bool (*key)(void *ctx, const struct order_job *j, bool passing, int64_t *ret_key);
+    /* A job starts: as the first in the order, past a blocked one, or as it was promised. May be NULL. */
+    void (*started)(void *ctx, uint64_t job_id, enum start_why why);
+    bool passing;     /* the order of those that pass a blocked job is another one */
+    bool strict;      /* nothing passes a blocked job */
+    bool no_forecast; /* only who starts now is of interest */
+    uint32_t depth;   /* only so many waiting jobs are considered; 0 = all */
+};
+
+#endif
