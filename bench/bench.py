@@ -13,6 +13,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import steps  # noqa: E402
+
 BUILD, STAGE = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
 LOAD = BUILD / "bench" / "remuda-load"
 ROWS = []
@@ -26,13 +29,13 @@ def run(*command, env=None, check=True):
 
 
 class Cluster:
-    """A cluster of its own in a temporary directory, one virtual node."""
+    """A cluster of its own in a temporary directory, of virtual nodes."""
 
-    def __init__(self, cpus=2):
+    def __init__(self, cpus=2, nodes=1, memory="8G"):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="remuda-bench-"))
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "SBATCH_"))}
         self.env.update(REMUDA_STATE=str(self.dir / "state"), PATH=f"{STAGE}/bin:{os.environ['PATH']}", BENCH_DIR=str(self.dir))
-        run(STAGE / "remuda", "up", "-q", "--nodes", 1, "--cpus", cpus, "--mem", "8G", env=self.env)
+        run(STAGE / "remuda", "up", "-q", "--nodes", nodes, "--cpus", cpus, "--mem", memory, env=self.env)
 
     def load(self, *args):
         return float(run(LOAD, *args, env=self.env))
@@ -172,7 +175,12 @@ def bench_idle():
         c.close()
 
 
-BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle}
+def bench_steps():
+    """srun: see steps.py."""
+    steps.measure(Cluster, LOAD, STAGE, run, row)
+
+
+BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps}
 
 
 def main():
@@ -184,7 +192,6 @@ def main():
     for name in wanted:
         BENCHES[name]()
     if os.environ.get("BENCH_SLURM") == "1":
-        sys.path.insert(0, str(pathlib.Path(__file__).parent))
         import slurm
         slurm.measure(LOAD, row)
     (BUILD / "bench.json").write_text(json.dumps(ROWS, indent=1))
