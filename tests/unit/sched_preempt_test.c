@@ -51,7 +51,7 @@ static struct cluster *a_cluster(enum preempt_mode mode, const char *exempt)
 static void run_add(struct cluster *cl, uint64_t id, const struct victim *v, int first_cpu[NODES], int64_t ran_us)
 {
     struct alloc_node an[NODES];
-    char name[NODES][8], cpus[NODES][16];
+    char name[NODES][16], cpus[NODES][32];
     struct alloc al = {.node = an};
     struct job_request req = {.partition = "low"};
     for (int i = v->node; i <= v->last; i++, al.n++) {
