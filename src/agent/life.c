@@ -158,7 +158,7 @@ void step_settle(struct turn *t, struct held_step *s)
     /* A step of an allocation that goes on gives nothing back. */
     bool last = (s->step_id < 0 || s->release_wanted) && !held_has_others(&t->a->held, s);
     if (!s->exit_reported)
-        step_end_report(t, s, !epilog && last);
+        step_end_report(t, s, !epilog && last && s->step_id < 0); /* of srun steps RELEASED tells it */
     if (epilog) {
         epilog_begin(t, s);
         return;

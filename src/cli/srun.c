@@ -180,7 +180,8 @@ static bool streams_take(struct launch *l, struct err *e)
     if (!streams_choose(l, &l->in, &l->out, &l->err, e))
         return false;
     if (o->launch.label && l->out.node_file)
-        fprintf(stderr, NAME ": --label has no effect on files that the nodes write (%s)\n", l->out.node_file);
+        fprintf(stderr, NAME ": --label has no effect on files that the nodes write (%s)\n",
+                l->out.node_file);
     if (o->launch.pty)
         l->in.task = l->out.task = 0;
     l->run.in_fd = l->in.fd;
@@ -400,6 +401,25 @@ static void jobs_bind(struct launch *l)
         l->step[i].create.job_id = l->al.job[i < l->al.njobs ? i : l->al.njobs - 1].id;
 }
 
+/* What the environment says of the tasks is about the first component; the others have their own, as the job was laid out. */
+static void group_spec(struct launch *l, struct step_ask *s, size_t component)
+{
+    const struct submit_options *o = &l->line.comp[component < l->line.ncomp ? component : 0];
+    struct job_spec *spec = arena_dup(l->line.a, s->create.spec.v, sizeof *spec);
+    const struct {
+        const char *option;
+        int32_t *number;
+    } of_env[] = {{"ntasks", &spec->req.ntasks},
+                  {"nodes", &spec->req.min_nodes},
+                  {"nodes", &spec->req.max_nodes},
+                  {"ntasks-per-node", &spec->req.ntasks_per_node},
+                  {"cpus-per-task", &spec->req.cpus_per_task}};
+    for (size_t i = 0; i < sizeof of_env / sizeof of_env[0]; i++)
+        if (option_source_of(o, of_env[i].option, CMD_SRUN) == FROM_ENVIRONMENT)
+            *of_env[i].number = 0;
+    s->create.spec.v = spec;
+}
+
 /* --het-group=0,2-3: these components, each with the program; without it the first (":" components: one after another). */
 static bool groups_bind(struct launch *l, struct err *e)
 {
@@ -426,6 +446,7 @@ static bool groups_bind(struct launch *l, struct err *e)
         }
         l->step[k] = first[k < l->run.nsteps ? k : 0];
         l->step[k].create.job_id = l->al.job[id].id;
+        group_spec(l, &l->step[k], k);
     }
     l->run.nsteps = k;
     l->run.step = l->step;
@@ -439,11 +460,13 @@ static bool groups_bind(struct launch *l, struct err *e)
 static const char *bcast_path(const struct launch *l)
 {
     const char *asked = l->line.comp[0].launch.bcast;
-    const char *name = arena_printf(l->line.a, "slurm_bcast_%llu_%ld", (unsigned long long)l->step[0].create.job_id, (long)getpid());
+    const char *name = arena_printf(l->line.a, "slurm_bcast_%llu_%ld",
+                                    (unsigned long long)l->step[0].create.job_id, (long)getpid());
     size_t len = strlen(asked);
     if (len && asked[len - 1] != '/')
         return asked;
-    return len ? arena_printf(l->line.a, "%s%s", asked, name) : arena_printf(l->line.a, "%s/%s", l->line.comp[0].spec.work_dir, name);
+    return len ? arena_printf(l->line.a, "%s%s", asked, name)
+               : arena_printf(l->line.a, "%s/%s", l->line.comp[0].spec.work_dir, name);
 }
 
 static const char *program_path(const struct launch *l, const char *word)
@@ -466,10 +489,13 @@ static bool bcast(struct launch *l)
     if (!l->line.comp[0].launch.bcast || !program_words(l, 0, &from, &to))
         return true;
     const char *path = bcast_path(l);
-    struct bcast_ask ask = {.from = program_path(l, l->line.argv[from]), .to = path, .force = true, .quiet = true};
+    struct bcast_ask ask = {
+        .from = program_path(l, l->line.argv[from]), .to = path, .force = true, .quiet = true};
     struct job_spec spec = {.name = "sbcast", .req = {.ntasks_per_node = 1}};
     spec.req.min_nodes = spec.req.max_nodes = spec.req.ntasks = j->alloc_nodes > 0 ? j->alloc_nodes : 1;
-    struct step_ask copy = {.create = {.job_id = s->create.job_id, .overlap = true, .spec = {&spec, 1}}, .tasks = {.env = s->tasks.env, .work_dir = s->tasks.work_dir, .umask_plus1 = s->tasks.umask_plus1}};
+    struct step_ask copy = {
+        .create = {.job_id = s->create.job_id, .overlap = true, .spec = {&spec, 1}},
+        .tasks = {.env = s->tasks.env, .work_dir = s->tasks.work_dir, .umask_plus1 = s->tasks.umask_plus1}};
     if (bcast_run(&l->al, &copy, &ask) != 0)
         return false;
     for (size_t i = 0; i < l->run.nsteps; i++) {

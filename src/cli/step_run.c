@@ -65,7 +65,7 @@ struct run {
     struct one_step *step;
     size_t nsteps;
     bool follows; /* sattach */
-    bool refused, input_over, killed, pending_said, announced;
+    bool refused, input_over, killed, pending_said, noticed;
     int32_t ntasks;
     int64_t interrupted_ms, first_end_ms;
     int status;
@@ -193,7 +193,8 @@ static void ended(struct run *r, struct one_step *s, const struct msg_step_ended
     s->ended_status = end ? end->exit_status : 0;
     s->ended_state = end ? (enum job_state)end->state : JOB_FAILED;
     s->ended_at_ms = allocation_now_ms();
-    if (!text_empty(m->detail) && !r->refused)
+    /* Where tasks ran, their shepherds have said why. */
+    if (!text_empty(m->detail) && !r->refused && !r->killed && !r->noticed)
         program_error(r->al->name, "StepId=%s: %s", step_name(r, s), m->detail);
 }
 
@@ -201,12 +202,14 @@ static void refused(struct run *r, struct one_step *s, const struct msg_done *m)
 {
     if (m->refusal == REFUSE_NONE || s->phase != STEP_ASKED)
         return;
+    const char *text = refusal_text((enum refusal)m->refusal);
     if (r->follows)
-        program_error(r->al->name, "%s", m->detail ? m->detail : refusal_text((enum refusal)m->refusal));
+        program_error(r->al->name, "%s", text);
     else
         program_error(r->al->name, "Unable to create step for job %llu: %s",
-                      (unsigned long long)s->create.job_id,
-                      m->detail ? m->detail : refusal_text((enum refusal)m->refusal));
+                      (unsigned long long)s->create.job_id, text);
+    if (!text_empty(m->detail))
+        program_error(r->al->name, "%s", m->detail);
     r->refused = true;
 }
 
@@ -335,6 +338,7 @@ static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p, c
         exit_take(r, n, m->body);
         break;
     case MSG_STREAM_NOTICE:
+        r->noticed = true;
         fprintf(stderr, "%s%s", ((const struct msg_stream_notice *)m->body)->text,
                 r->ask->pty ? "\r\n" : "\n");
         break;

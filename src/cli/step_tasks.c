@@ -82,15 +82,20 @@ static int32_t exit_code_of(int32_t wait_status)
     return status_signal(wait_status) ? 128 + status_signal(wait_status) : status_code(wait_status);
 }
 
+/* "task 3: ", "tasks 0-1,4": the members' own numbers. */
 static void numbers_add(const struct step_tasks *t, const struct idset *set, struct str *out)
 {
-    struct idset shown = IDSET_INIT;
-    uint32_t id;
-    for (bool more = idset_first(set, &id); more; more = idset_next(set, id, &id))
-        idset_add(&shown, id + (uint32_t)t->first);
-    str_add(out, shown.count == 1 ? "task " : "tasks ");
-    idset_format(&shown, out);
-    idset_done(&shown);
+    uint32_t id, last;
+    str_add(out, set->count == 1 ? "task " : "tasks ");
+    for (bool more = idset_first(set, &id), first = true; more; first = false) {
+        uint32_t from = id;
+        do
+            last = id;
+        while ((more = idset_next(set, id, &id)) && id == last + 1);
+        str_addf(out, "%s%u", first ? "" : ",", from + (uint32_t)t->first);
+        if (last > from)
+            str_addf(out, "-%u", last + (uint32_t)t->first);
+    }
 }
 
 static void end_describe(const struct step_tasks *t, const char *node, const char *folded, int32_t status,

@@ -309,7 +309,7 @@ extern const struct enum_names report_kind_names;
     X(I64, step_id, 0, "step")                                                                             \
     X(TIME, at_us, 0, "when, by the node's clock")                                                         \
     X(I32, exit_status, 0, "EXITED: wait status")                                                          \
-    X(BOOL, clean, 0, "EXITED: nothing of the job is left here (RELEASED is implied)")                     \
+    X(BOOL, clean, 0, "EXITED of a batch script: nothing of the job is left here (RELEASED is implied)")                     \
     X(BOOL, oom, 0, "a process was killed for memory")                                                     \
     X(BOOL, retry, 0, "FAILED: trying again elsewhere may work")                                           \
     X(TEXT, detail, 0, "sentence for people")                                                              \

@@ -96,7 +96,7 @@ none_left() {
 
 @test "a hundred megabytes arrive whole; a reader that stops early ends the step" {
     [ "$(srun head -c 100000000 /dev/zero | wc -c)" = 100000000 ]
-    run bash -c 'srun yes | head -n 1'
+    run --separate-stderr bash -c 'srun yes | head -n 1'
     [ "$output" = y ]
     none_left
 }
@@ -111,6 +111,7 @@ none_left() {
 import os, pty, sys, time, select
 pid, fd = pty.fork()
 if pid == 0:
+    os.environ["TERM"] = "dumb"
     os.execvp("srun", ["srun", "--pty", "bash", "--norc"])
 import fcntl, termios, struct
 fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 101, 0, 0))
@@ -349,6 +350,7 @@ END
 @test "heterogeneous: components with programs of their own" {
     srun -n1 echo one : -n2 echo two > out
     [ "$(sort out | tr '\n' ' ')" = "one two two " ]
-    salloc -Q -n1 : -n2 bash -c 'echo $SLURM_HET_SIZE $SLURM_NTASKS_HET_GROUP_1; srun --het-group=1 echo second; srun --het-group=0,1 -l true' > out
-    [ "$(tr '\n' ' ' < out)" = "2 2 second second " ]
+    salloc -Q -n1 : -n2 bash -c 'echo $SLURM_HET_SIZE $SLURM_NTASKS_HET_GROUP_1; srun --het-group=1 echo second; srun --het-group=0,1 -l echo all' > out
+    [ "$(head -n 3 out | tr '\n' ' ')" = "2 2 second second " ]
+    [ "$(tail -n 3 out | sort | tr '\n' ';')" = "0: all;1: all;2: all;" ]
 }
