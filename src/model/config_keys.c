@@ -1,4 +1,5 @@
 #include "model/config_keys.h"
+#include "model/time_windows.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"
@@ -205,7 +206,14 @@ PART_AS(deny_qos, list_text(value, &p->deny_qos))
 PART_AS(alloc_nodes, list_text(value, &p->alloc_nodes))
 PART_AS(qos, list_text(value, &p->qos))
 PART_AS(alternate, list_text(value, &p->alternate))
-PART_AS(windows, list_text(value, &p->time_windows))
+PART_KEY(windows)
+{
+    struct partition *p = record;
+    struct time_windows read;
+    p->time_windows = text_empty(value) ? NULL : value;
+    return time_windows_parse(value, a, &read, ret_err);
+}
+
 PART_AS(tier, number(value, 0, PRIORITY_MAX, &p->priority_tier, ret_err))
 PART_AS(factor, number(value, 0, PRIORITY_MAX, &p->priority_job_factor, ret_err))
 PART_AS(grace, setting_parse_span(value, "sec", &p->grace_time_us, ret_err))

@@ -30,7 +30,7 @@ static void warn_unknown_key(struct parser *p, const struct line_keys *keys, con
 /* Kept and shown, but nothing enforces them yet: whoever sets one must know. */
 static bool key_later(const char *key)
 {
-    static const char *const later[] = {"QOS", "TimeWindows"};
+    static const char *const later[] = {"QOS"};
     for (size_t i = 0; i < ARRAY_LEN(later); i++)
         if (text_is(later[i], key))
             return true;

@@ -49,7 +49,7 @@ extern const struct enum_names part_state_names, part_share_names, preempt_mode_
     X(BOOL, lln, 0, "least loaded nodes first")                                                    \
     X(BOOL, disable_root, 0, "root may not submit (DisableRootJobs)")                              \
     X(TEXT, alternate, 0, "partition used when this one is not available")                         \
-    X(TEXT, time_windows, 0, "limits by time of day: weekdays 08:00-18:00 max_nodes=2; …")         \
+    X(TEXT, time_windows, 0, "limits by time of day (model/time_windows.h): weekdays 08:00-18:00 max_jobs_per_user=2; …")         \
     X(I32, total_nodes, 0, "nodes in it (computed)")                                               \
     X(I32, total_cpus, 0, "CPUs in it (computed)")                                                 \
     X(TEXT, tres, 0, "all it has: cpu=8,mem=16000M,node=2,gres/gpu=4 (computed)")

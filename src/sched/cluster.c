@@ -248,7 +248,7 @@ bool cluster_put_partition(struct cluster *cl, const struct partition *p, struct
     struct spart *s = xcalloc(1, sizeof *s);
     s->arena = arena_new();
     record_copy(&partition_fields, &s->p, p, s->arena);
-    if (!part_nodes(cl, p, s, ret_err)) {
+    if (!time_windows_parse(p->time_windows, s->arena, &s->windows, ret_err) || !part_nodes(cl, p, s, ret_err)) {
         part_free(s);
         return false;
     }
@@ -375,6 +375,15 @@ static void shifts_set(struct cluster *cl)
     }
 }
 
+/* What holds for each user by himself makes classes of one user's jobs. */
+static bool limits_users(const struct spart *p)
+{
+    for (size_t i = 0; i < p->windows.n; i++)
+        if (p->windows.v[i].max_jobs_per_user > 0)
+            return true;
+    return false;
+}
+
 struct cluster *cluster_settle(const struct cluster *constant)
 {
     struct cluster *cl = (struct cluster *)(uintptr_t)constant;
@@ -383,7 +392,7 @@ struct cluster *cluster_settle(const struct cluster *constant)
     cl->policy.share_max = share_max(cl);
     cl->user_nodes = false;
     for (size_t i = 0; i < cl->part.n; i++)
-        cl->user_nodes |= !cl->part.v[i]->gone && cl->part.v[i]->p.exclusive_user;
+        cl->user_nodes |= !cl->part.v[i]->gone && (cl->part.v[i]->p.exclusive_user || limits_users(cl->part.v[i]));
     nodes_number(cl);
     groups_clear(cl);
     groups_make(cl);

@@ -5,6 +5,7 @@
  * start exactly the jobs that counting nodes would.) Requests for the same on each node take the best keys. Requests for a number of pieces take a single node if one can hold
  * them all, else the nodes that hold most, so that they use few. */
 #include "base/alloc.h"
+#include "sched/part_windows.h"
 #include "sched/resv_view.h"
 #include "sched/world.h"
 
@@ -412,7 +413,7 @@ bool world_place(struct world *w, const struct compiled *c, struct option *o, in
 {
     struct placing p = {.w = w, .c = c, .o = o, .start_us = start_us, .end_us = end_us};
     w->missing = 0;
-    if (!licences_free(&p))
+    if (!licences_free(&p) || part_window_bars(w, o, start_us) != REASON_NONE)
         return false;
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < o->nvariants; i++) {
@@ -528,6 +529,15 @@ static void stairs_licences(struct placing *p)
     }
 }
 
+static void stairs_windows(struct placing *p)
+{
+    i64_vec at = {0};
+    part_window_times(p->w, p->o->part, &at);
+    for (size_t i = 0; i < at.n; i++)
+        stair_push(p->w, at.v[i], 0, 0);
+    vec_done(&at);
+}
+
 static int stair_order(const void *a, const void *b)
 {
     const struct stair *x = a, *y = b;
@@ -550,6 +560,7 @@ static void stairs_collect(struct placing *p, int64_t limit_us)
                 stairs_kept(p, node, limit_us);
         }
     stairs_licences(p);
+    stairs_windows(p);
     if (w->stair.n > 1)
         qsort(w->stair.v, w->stair.n, sizeof w->stair.v[0], stair_order);
 }
@@ -570,7 +581,7 @@ static bool variant_earliest(struct placing *p, int64_t limit_us, int64_t from, 
             continue;
         p->start_us = at;
         p->end_us = time_add(at, limit_us);
-        if (!licences_free(p))
+        if (!licences_free(p) || part_window_bars(w, p->o, at) != REASON_NONE)
             continue;
         candidates(p);
         if (!pick(p))

@@ -10,6 +10,7 @@
 #include "base/hostlist.h"
 #include "sched/classes.h"
 #include "sched/live.h"
+#include "sched/part_windows.h"
 #include "sched/pass.h"
 #include "sched/preempt.h"
 #include "sched/priority.h"
@@ -221,6 +222,9 @@ static enum job_reason blocked_reason(const struct pass *p, const struct entry *
     for (size_t i = 0; i < e->c->nlic; i++)
         if (p->w->free[(p->w->nnodes + e->c->lic[i].lic) * p->w->dims + DIM_CPU] < e->c->lic[i].count)
             return REASON_LICENSES;
+    enum job_reason bars = part_window_bars(p->w, e->o, p->w->now_us);
+    if (bars != REASON_NONE)
+        return bars;
     if (e->o->resv && resv_confines(e->o->resv) && !reservation_has_room(p->w, e->o))
         return REASON_RESERVATION;
     return p->served[e->o->serve] ? REASON_PRIORITY : REASON_RESOURCES;
@@ -247,6 +251,10 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
         if (!p->future)
             vec_push(&p->v->late, e->job->w.job_id);
         return SKIPPED;
+    }
+    if (part_window_full(p, e)) {
+        pass_note(p, e, REASON_QOS_MAX_JOBS_PER_USER);
+        return NEVER;
     }
     p->w->missing = 0;
     p->cost += TRY_COST + p->w->nnodes / 8;
@@ -518,7 +526,8 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     pass_step(&p);
     planned_mark(&p);
     uint32_t budget = b && b->promises ? b->promises : cl->policy.promises;
-    ret_plan->next_us = p.live.n == 0 || world_next_end(p.w) == INT64_MAX ? 0 : world_next_end(p.w);
+    int64_t next = p.live.n > 0 ? world_next_end(p.w) : cl->nwaiting > 0 ? view_next_turn(p.w) : INT64_MAX;
+    ret_plan->next_us = next == INT64_MAX ? 0 : next;
     if (forecast) {
         p.cost = 0;
         pass_forecast(&p, budget);

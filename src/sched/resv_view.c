@@ -3,6 +3,7 @@
  * of time the least is found at its beginning, where a promise begins, or where a reservation does. Nodes that no reservation touches, which nearly all are, take none of this path.
  * The same path holds MaxCPUsPerNode, which counts all jobs of a partition on a node together. */
 #include "sched/resv_view.h"
+#include "sched/part_windows.h"
 
 #include "base/alloc.h"
 
@@ -40,6 +41,11 @@ void view_init(struct world *w)
     const struct cluster *cl = w->cl;
     w->used = xcalloc(w->dims + 1, sizeof w->used[0]);
     w->other = xcalloc(w->dims + 1, sizeof w->other[0]);
+    for (size_t i = 0; i < cl->part.n; i++)
+        if (!cl->part.v[i]->gone)
+            part_window_times(w, cl->part.v[i], &w->turn);
+    if (w->turn.n > 1)
+        qsort(w->turn.v, w->turn.n, sizeof w->turn.v[0], time_order);
     if (cl->resv.n == 0)
         return;
     w->win = xcalloc(cl->resv.n, sizeof w->win[0]);

@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/zone.h"
+#include "model/time_windows.h"
 #include "sched/cluster.h"
 #include "sched/order.h"
 
@@ -103,6 +104,7 @@ struct snode {
 struct spart {
     uint32_t idx;
     struct partition p; /* texts in `arena` */
+    struct time_windows windows;
     struct arena *arena;
     VEC(struct snode *) node;
     bool gone;

@@ -1,0 +1,116 @@
+/* Limits by time of day, and local time. */
+#include "unit.h"
+
+#include "base/duration.h"
+#include "model/time_windows.h"
+
+#include <string.h>
+
+/* Amsterdam, summer 2026 to spring 2027. */
+#define ZONE "1774746000:7200 1792890000:3600 1806195600:7200"
+
+static struct arena *a;
+static struct zone z;
+
+static int setup(void **state)
+{
+    a = arena_new();
+    assert_true(zone_parse(ZONE, a, &z, NULL));
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    arena_free(a);
+    return 0;
+}
+
+static int64_t at(int month, int day, int hour, int minute)
+{
+    return zone_us(&z,
+                   &(struct civil){.year = 2026, .month = month, .day = day, .hour = hour, .minute = minute});
+}
+
+static struct time_windows read(const char *text)
+{
+    struct time_windows w;
+    struct err e = {0};
+    if (!time_windows_parse(text, a, &w, &e))
+        fail_msg("%s", e.text);
+    return w;
+}
+
+static struct time_window limits(const char *text, int64_t us)
+{
+    struct time_windows w = read(text);
+    struct time_window ret;
+    time_windows_at(&w, us, &z, &ret);
+    return ret;
+}
+
+static void refuses(const char *text, const char *words)
+{
+    struct time_windows w;
+    struct err e = {0};
+    assert_false(time_windows_parse(text, a, &w, &e));
+    if (!strstr(e.text, words))
+        fail_msg("\"%s\" does not say \"%s\"", e.text, words);
+}
+
+static void local_time(void **state)
+{
+    struct civil c;
+    zone_local(&z, INT64_C(1790000000) * USEC_PER_SEC, &c);
+    assert_true(c.month == 9 && c.day == 21 && c.hour == 16 && c.minute == 13 && c.weekday == 1);
+    assert_true(at(9, 21, 16, 13) == INT64_C(1789999980) * USEC_PER_SEC);
+    /* The night in which clocks go back has 25 hours. */
+    assert_true(zone_add_days(&z, at(10, 24, 12, 0), 1) - at(10, 24, 12, 0) == 25 * USEC_PER_HOUR);
+    assert_true(zone_add_days(&z, at(9, 21, 12, 0), 7) == at(9, 28, 12, 0));
+}
+
+static void days_and_hours(void **state)
+{
+    const char *peak = "weekdays 08:00-18:00 max_jobs_per_user=2 max_time=4:00:00";
+    assert_int_equal(limits(peak, at(9, 21, 8, 0)).max_jobs_per_user, 2); /* a Monday */
+    assert_true(limits(peak, at(9, 21, 8, 0)).max_time_us == 4 * USEC_PER_HOUR);
+    assert_int_equal(limits(peak, at(9, 21, 7, 59)).max_jobs_per_user, 0);
+    assert_int_equal(limits(peak, at(9, 21, 18, 0)).max_jobs_per_user, 0);
+    assert_int_equal(limits(peak, at(9, 20, 12, 0)).max_jobs_per_user, 0);
+    const char *night = "fri-sat,mon 22:00-06:00 max_nodes=3";
+    assert_int_equal(limits(night, at(9, 26, 5, 0)).max_nodes, 3); /* Saturday: Friday's */
+    assert_int_equal(limits(night, at(9, 27, 5, 59)).max_nodes, 3);
+    assert_int_equal(limits(night, at(9, 28, 5, 0)).max_nodes, 0); /* Sunday does not open */
+    assert_int_equal(
+        limits("daily 00:00-24:00 max_nodes=9; weekend 00:00-24:00 max_nodes=4", at(9, 27, 23, 59)).max_nodes,
+        4);
+    assert_int_equal(
+        limits("daily 00:00-24:00 max_nodes=9; weekend 00:00-24:00 max_nodes=4", at(9, 28, 0, 0)).max_nodes,
+        9);
+}
+
+static void the_next_change(void **state)
+{
+    struct time_windows w = read("weekdays 08:00-18:00 max_nodes=2");
+    assert_true(time_windows_next(&w, at(9, 21, 7, 0), &z) == at(9, 21, 8, 0));
+    assert_true(time_windows_next(&w, at(9, 21, 8, 0), &z) == at(9, 21, 18, 0));
+    assert_true(time_windows_next(&w, at(9, 25, 18, 0), &z) == at(9, 28, 8, 0)); /* over the weekend */
+    w = read("");
+    assert_true(time_windows_next(&w, at(9, 21, 7, 0), &z) == INT64_MAX);
+}
+
+static void what_makes_no_sense(void **state)
+{
+    refuses("workdays 08:00-18:00 max_nodes=2", "daily, weekdays, weekend");
+    refuses("weekdays 8-25:00 max_nodes=2", "a time like 08:00-18:00");
+    refuses("weekdays 08:00-18:00", "days, a time and a limit");
+    refuses("weekdays 08:00-18:00 max_cpus=2", "there are max_nodes, max_time, max_jobs_per_user");
+    refuses("weekdays 08:00-18:00 max_nodes=0", "above 0");
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {T(local_time), T(days_and_hours), T(the_next_change),
+                                       T(what_makes_no_sense)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
