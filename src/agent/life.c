@@ -98,11 +98,17 @@ bool program_given(const char *path)
     return path && *path;
 }
 
+/* The batch script is all of a job there is without being asked; the shell of an allocation is a step like others: more may follow it. */
+static bool step_is_script(const struct held_step *s)
+{
+    return s->step_id == STEP_BATCH || s->step_id == STEP_EXTERN;
+}
+
 void step_forget_if_acknowledged(struct turn *t, struct held_step *s)
 {
     if (s->state != HELD_OVER || s->unacknowledged > 0)
         return;
-    if (s->step_id < 0 || s->release_wanted)
+    if (step_is_script(s) || s->release_wanted)
         held_remember_ended(&t->a->held, s->job_id, s->attempt);
     else
         held_remember_step_ended(&t->a->held, s);
@@ -121,7 +127,7 @@ void step_over(struct turn *t, struct held_step *s)
 /* The job's last step here is followed by the epilog: its batch script, or any once the job is to end. Between the steps of an allocation there is none. */
 static bool epilog_follows(const struct turn *t, const struct held_step *s)
 {
-    return program_given(t->a->welcome.epilog) && (s->step_id < 0 || s->release_wanted) && !held_has_others(&t->a->held, s);
+    return program_given(t->a->welcome.epilog) && (step_is_script(s) || s->release_wanted) && !held_has_others(&t->a->held, s);
 }
 
 void epilog_begin(struct turn *t, struct held_step *s)
@@ -156,7 +162,7 @@ void step_settle(struct turn *t, struct held_step *s)
         return;
     bool epilog = epilog_follows(t, s);
     /* A step of an allocation that goes on gives nothing back. */
-    bool last = (s->step_id < 0 || s->release_wanted) && !held_has_others(&t->a->held, s);
+    bool last = (step_is_script(s) || s->release_wanted) && !held_has_others(&t->a->held, s);
     if (!s->exit_reported)
         step_end_report(t, s, !epilog && last && s->step_id < 0); /* of srun steps RELEASED tells it */
     if (epilog) {
