@@ -200,6 +200,9 @@ static void counts_read(struct reading *x)
                             .per_node = r->ntasks_per_node, .per_socket = r->ntasks_per_socket, .per_core = r->ntasks_per_core, .per_gpu = r->ntasks_per_gpu,
                             .cpus_per_gpu = r->cpus_per_gpu, .mem_node_mib = r->mem_per_node_mib > 0 ? r->mem_per_node_mib : 0, .mem_cpu_mib = r->mem_per_cpu_mib,
                             .mem_gpu_mib = r->mem_per_gpu_mib, .overcommit = r->overcommit || x->m->interactive};
+    /* SLURM_MEM_PER_NODE tells a step all that its job has, as if nothing had been asked. */
+    if (x->held->n && w->mem_node_mib == x->held->node[0].mem_mib)
+        w->mem_node_mib = 0;
     w->exact = x->m->exact || r->cpus_per_task || r->cpus_per_gpu || r->exclusive != EXCLUSIVE_UNSET;
     if (x->m->overlap || x->m->interactive)
         w->shares = SHARES_CPUS | SHARES_MEMORY | SHARES_GRES;
