@@ -1,5 +1,5 @@
 /* A heterogeneous job: all components start together or none does. The components are placed one after another in the same world; if one does
- * not fit, those placed before it are undone. */
+ * not fit, those placed before it are undone, and it is tried as the first of them: another may have taken what only this one could not do without. */
 #include "base/alloc.h"
 #include "sched/pass.h"
 #include "sched/priority.h"
@@ -45,7 +45,15 @@ static void starts_drop(struct pass *p, size_t n)
     }
 }
 
-static bool start_all(struct pass *p, const struct het *h)
+static void foreseen_drop(struct pass *p, const struct wjob *j)
+{
+    struct planned *f = map_u64_del(p->v->planned, j->w.job_id);
+    if (f)
+        planned_free(f);
+}
+
+/* In their order; *ret_failed is the place of the one that does not fit. */
+static bool start_in_order(struct pass *p, const struct het *h, size_t *ret_failed)
 {
     uint32_t *begun = xcalloc(h->n + 1, sizeof begun[0]);
     size_t n = 0, starts = p->v->start.n;
@@ -61,13 +69,37 @@ static bool start_all(struct pass *p, const struct het *h)
         if (ok && p->future)
             pass_foresee(p, h->job[n]->w.job_id, now, &p->at, false);
     }
+    *ret_failed = n;
     if (!ok) {
-        while (n > 0)
+        while (n > 0) {
             world_undo(p->w, begun[--n]);
+            if (p->future)
+                foreseen_drop(p, h->job[n]);
+        }
         starts_drop(p, starts);
     }
     free(begun);
     return ok;
+}
+
+static void to_front(struct het *h, size_t i)
+{
+    struct wjob *first = h->job[i];
+    memmove(&h->job[1], &h->job[0], i * sizeof h->job[0]);
+    h->job[0] = first;
+}
+
+static bool start_all(struct pass *p, struct het *h)
+{
+    for (size_t tries = 0; tries < h->n; tries++) {
+        size_t failed;
+        if (start_in_order(p, h, &failed))
+            return true;
+        if (failed == 0)
+            return false;
+        to_front(h, failed);
+    }
+    return false;
 }
 
 static bool component_earliest(struct pass *p, const struct compiled *c, int64_t from_us,
@@ -96,9 +128,10 @@ static bool component_earliest(struct pass *p, const struct compiled *c, int64_t
 #define ROUNDS_MAX 64 /* times at which a common start is looked for */
 
 /* Finds the first time at which all components fit, by letting the latest of them push the others. */
-static void promise_all(struct pass *p, const struct het *h, uint32_t part)
+static void promise_all(struct pass *p, struct het *h, uint32_t part)
 {
     int64_t at_us = p->w->now_us;
+    size_t tries = 0;
     for (int round = 0; round < ROUNDS_MAX; round++) {
         size_t first = p->promise.n, n = 0;
         int64_t when = at_us;
@@ -120,10 +153,14 @@ static void promise_all(struct pass *p, const struct het *h, uint32_t part)
         }
         while (p->promise.n > first) {
             struct promised *pr = &p->promise.v[--p->promise.n];
-            struct planned *f = map_u64_del(p->v->planned, pr->job->w.job_id);
             world_break(p->w, pr->world_job);
-            planned_free(f);
+            foreseen_drop(p, pr->job);
         }
+        if (n > 0 && ++tries < h->n) {
+            to_front(h, n);
+            continue;
+        }
+        tries = 0;
         if (when == INT64_MAX || when <= at_us)
             return;
         at_us = when;

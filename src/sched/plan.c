@@ -337,7 +337,8 @@ static void step_once(struct pass *p)
         if (out == NEVER) {
             live_remove(p, i);
         } else if (out == BLOCKED) {
-            e->o->stamp = p->step;
+            if (!e->lane->het) /* a component waits for the others: its equals need not */
+                e->o->stamp = p->step;
             if (p->live.v[i].plain && e->o->limit_min_us == e->o->limit_us)
                 p->live.v[i].wake = p->w->freed + p->w->missing;
             i++;
@@ -375,8 +376,12 @@ static void hets_collect(struct pass *p)
                 vec_push(&p->het, new);
                 h = &p->het.v[p->het.n - 1];
             }
+            /* By number: the order of lanes depends on what came and went before. */
             h->job = xrealloc(h->job, (h->n + 1) * sizeof h->job[0]);
-            h->job[h->n++] = l->job[l->first + k];
+            size_t at = h->n++;
+            for (; at > 0 && h->job[at - 1]->w.job_id > l->job[l->first + k]->w.job_id; at--)
+                h->job[at] = h->job[at - 1];
+            h->job[at] = l->job[l->first + k];
         }
     }
 }

@@ -87,6 +87,8 @@ int64_t whatif_start(struct whatif *w, const struct job_request *req)
     if (!now && w->forecast && foreseen(v, id) == INT64_MAX)
         pass_forecast(&p, 0);
     int64_t at = now ? w->now_us : foreseen(v, id);
+    if (!now && at <= w->now_us) /* counts say now, single CPUs or devices say no: nobody knows when */
+        at = INT64_MAX;
     w->cost += p.cost + open_cost(&p);
     pass_close(&p);
     demand_free(klass.made);

@@ -1,0 +1,335 @@
+/* Random clusters and queues for the planner's properties: nodes of several kinds, partitions, licences, heterogeneous jobs, work that is suspended and
+ * resumed. A seed gives the same world every time. REMUDA_WORLDS in the environment says how many worlds are tried of each property. */
+#ifndef SCHED_WORLDS_H
+#define SCHED_WORLDS_H
+
+#include "sched_help.h"
+
+#include "base/rng.h"
+
+static inline uint64_t worlds_of(uint64_t n)
+{
+    const char *asked = getenv("REMUDA_WORLDS");
+    uint64_t many = asked ? strtoull(asked, NULL, 10) : 0;
+    return many ? many : n;
+}
+
+struct task {
+    uint64_t id;
+    struct job_request req;
+    int64_t submit, limit, runs, start, end; /* start 0 = waits */
+    uint32_t elements;
+    bool gone;
+    int64_t promised;
+    uint32_t nodes;
+    uint64_t het; /* leader of its heterogeneous job; 0 = none */
+    bool suspended, was_suspended;
+    int64_t since, paused; /* suspended since; suspended in all before that */
+    struct arena *arena;   /* its allocation, once it runs */
+    struct alloc al;
+    const char *part;
+};
+
+struct sim {
+    uint64_t seed; /* for messages */
+    struct rng rng;
+    struct cluster *cl;
+    struct plan *plan;
+    struct node node[40];
+    char name[40][32];
+    size_t nnodes;
+    struct partition part[3];
+    size_t nparts;
+    struct task job[120];
+    size_t njobs;
+    uint64_t next_id;
+    int64_t now;
+    bool exact; /* jobs end when their limit says */
+    bool mixed; /* licences, heterogeneous jobs, work that is suspended */
+};
+
+/* ---- making worlds ---- */
+
+static void policy_put(struct cluster *cl)
+{
+    struct settings set = {.licenses = "tool:2"};
+    cluster_set_policy(cl, &set);
+}
+
+static const char *const gres_of[] = {"gpu:a100:4", "gpu:v100:2,nic:1", "gpu:4", NULL, NULL};
+static const char *const features_of[] = {"intel,fast", "amd", "amd,fast", NULL};
+
+static void nodes_make(struct sim *s)
+{
+    size_t kinds = 1 + rng_below(&s->rng, 3);
+    s->nnodes = 1 + rng_below(&s->rng, 12);
+    for (size_t i = 0; i < s->nnodes; i++) {
+        struct rng kind = {rng_below(&s->rng, kinds) * 7919 + s->nnodes};
+        snprintf(s->name[i], sizeof s->name[i], "n%zu", i + 1);
+        s->node[i] = a_node(s->name[i]);
+        s->node[i].threads_per_core = 1 + (int32_t)rng_below(&kind, 2);
+        s->node[i].cpus = 8 * s->node[i].threads_per_core;
+        s->node[i].memory_mib = 1000 * rng_range(&kind, 1, 8);
+        s->node[i].gres = gres_of[rng_below(&kind, 5)];
+        s->node[i].features = features_of[rng_below(&kind, 4)];
+        s->node[i].weight = (int32_t)rng_below(&kind, 3);
+        s->node[i].drain = rng_chance(&s->rng, 50);
+        put_node(s->cl, &s->node[i]);
+    }
+}
+
+static void parts_make(struct sim *s)
+{
+    static const char *const names[] = {"main", "urgent", "shared"};
+    s->nparts = 1 + rng_below(&s->rng, 3);
+    for (size_t i = 0; i < s->nparts; i++) {
+        s->part[i] = a_part(names[i], "ALL");
+        s->part[i].priority_tier = 1 + (int32_t)rng_below(&s->rng, 2);
+        s->part[i].share = i == 2 ? SHARE_FORCE : rng_chance(&s->rng, 100) ? SHARE_EXCLUSIVE : SHARE_NO;
+        s->part[i].share_count = 2;
+        put_part(s->cl, &s->part[i]);
+    }
+}
+
+static const char *pick(struct rng *r, const char *const *v, size_t n)
+{
+    return v[rng_below(r, n)];
+}
+
+static struct job_request request_make(struct sim *s)
+{
+    static const char *const gpus[] = {"1", "2", "a100:1", "v100:2", "a100|v100:2", "4"};
+    static const char *const wants[] = {"fast", "intel|amd", "[intel|amd]", "amd&fast", "fast*1"};
+    struct rng *r = &s->rng;
+    struct job_request q = {.partition = s->part[rng_below(r, s->nparts)].name};
+    if (s->nparts > 1 && rng_chance(r, 100))
+        q.partition = "main,urgent";
+    if (rng_chance(r, 400))
+        q.min_nodes = (int32_t)rng_range(r, 1, 4);
+    if (rng_chance(r, 300))
+        q.ntasks = (int32_t)rng_range(r, 1, 12);
+    if (rng_chance(r, 100) && q.min_nodes)
+        q.max_nodes = q.min_nodes + (int32_t)rng_below(r, 3);
+    if (rng_chance(r, 300))
+        q.cpus_per_task = (int32_t)rng_range(r, 1, 6);
+    if (rng_chance(r, 200))
+        q.ntasks_per_node = (int32_t)rng_range(r, 1, 3);
+    if (rng_chance(r, 500))
+        q.mem_per_node_mib = rng_range(r, 1, 2000);
+    else if (rng_chance(r, 300))
+        q.mem_per_cpu_mib = rng_range(r, 1, 300);
+    if (rng_chance(r, 200))
+        q.gpus_per_node = pick(r, gpus, ARRAY_LEN(gpus));
+    else if (rng_chance(r, 100))
+        q.gpus = pick(r, gpus, ARRAY_LEN(gpus));
+    else if (rng_chance(r, 100))
+        q.gpus_per_task = pick(r, gpus, ARRAY_LEN(gpus));
+    if (rng_chance(r, 100))
+        q.constraint = pick(r, wants, ARRAY_LEN(wants));
+    if (rng_chance(r, 100))
+        q.exclusive = rng_chance(r, 500) ? EXCLUSIVE_NODE : EXCLUSIVE_USER;
+    if (s->mixed && rng_chance(r, 100))
+        q.licenses = rng_chance(r, 500) ? "tool:1" : "tool:2";
+    q.contiguous = rng_chance(r, 30);
+    q.time_limit_us = rng_range(r, 1, 5) * 10 * MIN;
+    if (rng_chance(r, 50))
+        q.time_min_us = 10 * MIN;
+    return q;
+}
+
+static void job_wait(struct cluster *cl, const struct task *j)
+{
+    struct waiting w = {.job_id = j->id,
+                        .req = &j->req,
+                        .uid = 1000 + (uint32_t)(j->id % 3),
+                        .het_job_id = j->het,
+                        .het_size = j->het ? 2 : 0,
+                        .elements = j->elements,
+                        .submit_us = j->submit,
+                        .eligible_us = j->submit};
+    cluster_wait(cl, &w);
+}
+
+static bool task_make(struct sim *s, struct task *j)
+{
+    *j = (struct task){.id = s->next_id++, .submit = s->now, .elements = 1};
+    if (s->njobs > 0 && rng_chance(&s->rng, 500))
+        j->req = s->job[rng_below(&s->rng, s->njobs)].req;
+    else
+        j->req = request_make(s);
+    return sched_check(s->cl, &j->req, 1000 + (uint32_t)(j->id % 3), NULL, NULL, NULL) == REFUSE_NONE;
+}
+
+static void submit(struct sim *s)
+{
+    struct task *j = &s->job[s->njobs];
+    bool pair = s->mixed && rng_chance(&s->rng, 80);
+    if (!task_make(s, j) || (pair && !task_make(s, j + 1)))
+        return;
+    if (pair)
+        j[0].het = j[1].het = j[0].id;
+    s->njobs += pair ? 2 : 1;
+    job_wait(s->cl, j);
+    if (pair)
+        job_wait(s->cl, j + 1);
+}
+
+/* ---- running them ---- */
+
+static struct task *job_of(struct sim *s, uint64_t id)
+{
+    for (size_t i = 0; i < s->njobs; i++)
+        if (s->job[i].id == id)
+            return &s->job[i];
+    return NULL;
+}
+
+static void start(struct sim *s, const struct plan_start *ps)
+{
+    struct task *j = job_of(s, ps->job_id);
+    assert_non_null(j);
+    assert_true(j->start == 0);
+    assert_true(ps->limit_us <= j->req.time_limit_us &&
+                ps->limit_us >= (j->req.time_min_us ? j->req.time_min_us : j->req.time_limit_us));
+    j->start = s->now;
+    j->limit = ps->limit_us;
+    j->runs =
+        s->exact || rng_chance(&s->rng, 500) ? ps->limit_us : rng_range(&s->rng, 1, ps->limit_us / MIN) * MIN;
+    j->end = s->now + j->runs;
+    j->arena = arena_new();
+    struct str text = STR_INIT;
+    alloc_format(&ps->alloc, &text);
+    assert_true(alloc_parse(str_text(&text), j->arena, &j->al, NULL));
+    str_done(&text);
+    j->part = arena_strdup(j->arena, ps->partition);
+    cluster_start(s->cl, j->id, &j->req, 1000 + (uint32_t)(j->id % 3), ps->partition, &j->al, s->now,
+                  s->now + ps->limit_us);
+    cluster_unwait(s->cl, j->id);
+}
+
+static int64_t end_expected(const struct task *j)
+{
+    return j->start + j->limit + j->paused;
+}
+
+/* The same cluster made from nothing, in another order. */
+static struct cluster *rebuilt(struct sim *s)
+{
+    struct cluster *cl = cluster_new();
+    if (s->mixed)
+        policy_put(cl);
+    for (size_t i = s->nnodes; i-- > 0;)
+        put_node(cl, &s->node[i]);
+    for (size_t i = s->nparts; i-- > 0;)
+        put_part(cl, &s->part[i]);
+    for (size_t i = s->njobs; i-- > 0;) {
+        struct task *j = &s->job[i];
+        if (j->gone)
+            continue;
+        if (!j->start) {
+            job_wait(cl, j);
+            continue;
+        }
+        cluster_start(cl, j->id, &j->req, 1000 + (uint32_t)(j->id % 3), j->part, &j->al, j->start,
+                      end_expected(j));
+        if (j->was_suspended)
+            cluster_suspend(cl, j->id, true);
+        if (j->was_suspended && !j->suspended)
+            cluster_suspend(cl, j->id, false);
+    }
+    return cl;
+}
+
+static void job_resume(struct sim *s, struct task *j)
+{
+    int64_t pause = s->now - j->since;
+    j->suspended = false;
+    j->paused += pause;
+    j->end += pause;
+    cluster_suspend(s->cl, j->id, false);
+    cluster_set_end(s->cl, j->id, end_expected(j));
+}
+
+static bool resume_all(struct sim *s)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->njobs; i++)
+        if (s->job[i].suspended) {
+            job_resume(s, &s->job[i]);
+            any = true;
+        }
+    return any;
+}
+
+static void suspend_some(struct sim *s)
+{
+    for (size_t i = 0; s->mixed && i < s->njobs; i++) {
+        struct task *j = &s->job[i];
+        if (!j->start || j->gone || j->end <= s->now || !rng_chance(&s->rng, 50))
+            continue;
+        if (j->suspended) {
+            job_resume(s, j);
+        } else {
+            j->suspended = j->was_suspended = true;
+            j->since = s->now;
+            cluster_suspend(s->cl, j->id, true);
+        }
+    }
+}
+
+static void end_due(struct sim *s)
+{
+    for (size_t i = 0; i < s->njobs; i++)
+        if (s->job[i].start && !s->job[i].gone && !s->job[i].suspended && s->job[i].end <= s->now) {
+            cluster_release(s->cl, s->job[i].id);
+            s->job[i].gone = true;
+            arena_free(s->job[i].arena);
+            s->job[i].arena = NULL;
+        }
+}
+
+static int64_t next_end(const struct sim *s)
+{
+    int64_t at = INT64_MAX;
+    for (size_t i = 0; i < s->njobs; i++)
+        if (s->job[i].start && !s->job[i].gone && !s->job[i].suspended && s->job[i].end < at)
+            at = s->job[i].end;
+    return at;
+}
+
+/* A world from its seed, played to its end; `turn` is called at each time at which something happened: it plans and starts. */
+static void world_play(struct sim *s, void (*turn)(struct sim *s))
+{
+    s->cl = cluster_new();
+    s->plan = plan_new();
+    s->next_id = 1;
+    s->now = NOW;
+    if (s->mixed)
+        policy_put(s->cl);
+    nodes_make(s);
+    parts_make(s);
+    size_t jobs = 1 + rng_below(&s->rng, 40);
+    for (size_t i = 0; i < jobs; i++) {
+        submit(s);
+        if (rng_chance(&s->rng, 400)) {
+            turn(s);
+            int64_t end = next_end(s), later = s->now + rng_range(&s->rng, 1, 20) * MIN;
+            s->now = end < later ? end : later;
+        }
+    }
+    for (int64_t end = s->now; end != INT64_MAX || resume_all(s); end = next_end(s)) {
+        s->now = end == INT64_MAX ? s->now : end;
+        turn(s);
+    }
+}
+
+static void world_done(struct sim *s)
+{
+    for (size_t i = 0; i < s->njobs; i++)
+        if (s->job[i].arena)
+            arena_free(s->job[i].arena);
+    plan_free(s->plan);
+    cluster_free(s->cl);
+}
+
+#endif
