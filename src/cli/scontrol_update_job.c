@@ -184,6 +184,15 @@ static bool job_end_time(struct change *c, const char *value, struct err *ret_er
     return civil_parse(value, time_now_us(), &civil_local, true, &c->job.end_us, ret_err);
 }
 
+static bool job_site_factor(struct change *c, const char *value, struct err *ret_err)
+{
+    int64_t n;
+    if (!text_to_i64(value, -INT32_MAX, INT32_MAX, &n))
+        return err_set(ret_err, ERR_INVALID, "SiteFactor= takes a whole number, not \"%.40s\"", value);
+    c->spec.site_factor = (int32_t)n;
+    return update_field(c, "site_factor");
+}
+
 static bool job_nice(struct change *c, const char *value, struct err *ret_err)
 {
     int64_t n = 100;
@@ -293,6 +302,7 @@ const struct key update_job_keys[] = {
     {"MinMemoryNode", job_mem_node},
     {"MinTmpDiskNode", job_tmp_disk},
     {"Nice", job_nice},
+    {"SiteFactor", job_site_factor},
     {"Network", NULL},
     {"NodeList", NULL}, /* of Slurm's: a running job gives nodes back */
     {"NtasksPerNode", job_per_node},

@@ -28,6 +28,12 @@ static const struct fields *record_fields(enum query_what what)
         return &meta_fields;
     case QUERY_STATUS:
         return &status_fields;
+    case QUERY_PRIORITY:
+        return &priority_fields;
+    case QUERY_SHARES:
+        return &usage_fields;
+    case QUERY_DIAG:
+        return &diag_fields;
     }
     return NULL;
 }
@@ -95,8 +101,27 @@ static void status_row(void *ctx, const void *record)
         s.trouble = ours ? ours : s.trouble;
         s.rss_bytes = rss_bytes();
         s.turns = turns_count(v->c->turns);
+        struct plan_times times = turns_plan_times(v->c->turns);
+        s.last_plan_us = times.last_us;
+        s.mean_plan_us = times.n ? times.sum_us / (int64_t)times.n : 0;
     }
     answer_row(v->answer, &s);
+}
+
+static void diag_row(void *ctx, const void *record)
+{
+    struct status_view *v = ctx;
+    struct diag d = *(const struct diag *)record;
+    struct plan_times times = turns_plan_times(v->c->turns);
+    d.start_us = v->c->start_us;
+    d.reset_us = d.reset_us > d.start_us ? d.reset_us : d.start_us;
+    d.connections = sessions_count(v->c->sessions);
+    d.plan_last_us = times.last_us;
+    d.plan_max_us = times.max_us;
+    d.plan_sum_us = times.sum_us;
+    d.turns = turns_count(v->c->turns);
+    d.trouble = trouble(v->c, v->arena);
+    answer_row(v->answer, &d);
 }
 
 /* ---- live
@@ -111,6 +136,8 @@ static void live_answer(struct controller *c, struct answer *a, const struct msg
     struct view view = {.row = answer_row_callback, .ctx = a};
     if (q->what == QUERY_STATUS)
         view = (struct view){.row = status_row, .ctx = &status};
+    if (q->what == QUERY_DIAG)
+        view = (struct view){.row = diag_row, .ctx = &status};
     enum refusal refusal = core_query(c->core, q, peer, clock_now_us(), &view, &detail);
     answer_end(a, refusal, detail.len > 0 ? str_text(&detail) : NULL);
     arena_free(status.arena);

@@ -48,6 +48,7 @@ struct turns {
     bool away;
     struct err away_why;
     struct timer *grace;
+    struct plan_times times;
     bool refusing; /* away for longer than the grace */
 };
 
@@ -103,7 +104,10 @@ struct effects *turns_effects(struct turns *t)
 
 void turns_step(struct turns *t, const struct event *ev)
 {
+    const struct message *m = ev->kind == EV_MESSAGE ? ev->msg : NULL;
     core_step(t->c->core, ev, &t->open->fx);
+    if (m && m->kind == MSG_DAEMON && ((const struct msg_daemon *)m->body)->action == DAEMON_RESET_DIAG && ev->peer->is_admin)
+        t->times = (struct plan_times){0};
 }
 
 bool turns_store_away(const struct turns *t, const char **why)
@@ -324,6 +328,19 @@ static void wake_due(void *ctx)
     (void)ctx; /* that the loop woke is enough: turns_run looks what is due */
 }
 
+static void times_add(struct plan_times *times, int64_t us)
+{
+    times->n++;
+    times->last_us = us;
+    times->sum_us += us;
+    times->max_us = us > times->max_us ? us : times->max_us;
+}
+
+struct plan_times turns_plan_times(const struct turns *t)
+{
+    return t->times;
+}
+
 /* While the writer is busy the core is woken once: what a further plan decides could not be let out sooner anyway, so under load there is
  * one plan a commit. The end of the commit brings the next round. */
 static void wake_if_due(struct turns *t)
@@ -334,7 +351,9 @@ static void wake_if_due(struct turns *t)
     if (t->woke || core_wake_due(t->c->core) > now)
         return;
     t->woke = t->sent != NULL;
+    int64_t before = clock_monotonic_us();
     turns_step(t, &(struct event){.kind = EV_WAKE, .now_us = now});
+    times_add(&t->times, clock_monotonic_us() - before);
     turn_close(t);
 }
 

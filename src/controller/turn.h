@@ -25,4 +25,11 @@ bool turns_admit(struct turns *t, bool from_node);
 bool turns_idle(const struct turns *t);
 uint64_t turns_count(const struct turns *t);
 
+/* How long the core took when it was woken, which is when it plans. */
+struct plan_times {
+    uint64_t n;
+    int64_t last_us, max_us, sum_us;
+};
+struct plan_times turns_plan_times(const struct turns *t);
+
 #endif

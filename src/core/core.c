@@ -20,6 +20,7 @@ struct core *core_new(uint64_t seed, const char *host)
     c->array = map_u64_new();
     c->dependents = map_u64_new();
     c->singleton = map_str_new();
+    c->usage = map_str_new();
     c->node_by_name = map_str_new();
     c->node_by_conn = map_u64_new();
     c->next_job_id = 1;
@@ -89,6 +90,7 @@ void core_free(struct core *c)
     vec_done(&c->heap);
     vec_done(&c->woken);
     vec_done(&c->unsaved);
+    usage_free(c);
     map_str_free(c->node_by_name);
     map_u64_free(c->node_by_conn);
     plan_free(c->plan);
@@ -194,6 +196,8 @@ static void message_take(struct core *c, const struct message *m)
 static void wake(struct core *c)
 {
     timers_fire(c);
+    if (usage_due(c) <= c->now_us && !c->store_away)
+        usage_tick(c);
     if (c->gang_due_us && c->gang_due_us <= c->now_us && !c->store_away)
         gang_turn(c, true);
     resvs_fire(c);
@@ -247,6 +251,8 @@ int64_t core_wake_due(const struct core *c)
     due = turn < due ? turn : due;
     if (c->gang_due_us && c->gang_due_us < due && !c->store_away)
         due = c->gang_due_us;
+    if (usage_due(c) < due && !c->store_away)
+        due = usage_due(c);
     return c->plan_due_us && c->plan_due_us < due ? c->plan_due_us : due;
 }
 
@@ -311,7 +317,9 @@ static void part_load(struct core *c, const struct partition *row)
 static void meta_load(struct core *c, const struct meta *row)
 {
     uint64_t n;
-    if (text_is(row->key, "next_job_id") && text_to_u64(row->value, UINT64_MAX, &n) && n > c->next_job_id)
+    if (text_is(row->key, "usage_at") && text_to_u64(row->value, INT64_MAX, &n))
+        c->usage_at_us = (int64_t) n;
+    else if (text_is(row->key, "next_job_id") && text_to_u64(row->value, UINT64_MAX, &n) && n > c->next_job_id)
         c->next_job_id = n;
 }
 
@@ -324,6 +332,7 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_PARTITION: part_load(c, record); break;
     case TABLE_RESERVATION: resv_load(c, record); break;
     case TABLE_META: meta_load(c, record); break;
+    case TABLE_USAGE: usage_load(c, record); break;
     case TABLE_JOB_RUN:
     case TABLE_PAYLOAD:
     case STORE_TABLE_COUNT: break;
@@ -411,6 +420,8 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
         arena_reset(a);
     }
     c->loaded = true;
+    c->diag.start_us = c->diag.reset_us = now_us;
+    usage_restore(c);
     w = (struct map_walk){0};
     while (map_u64_next(c->job, &w)) {
         struct jobrec *r = w.value;

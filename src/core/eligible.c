@@ -35,6 +35,11 @@ static uint32_t het_size(const struct core *c, const struct jobrec *r)
     return n;
 }
 
+static bool accrue_always(const struct core *c)
+{
+    return list_has(c->settings.priority_flags, "ACCRUE_ALWAYS");
+}
+
 static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
 {
     struct waiting w = {
@@ -45,9 +50,10 @@ static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
         .uid = r->j.user_id,
         .elements = elements,
         .submit_us = r->j.submit_us,
-        .eligible_us = r->j.eligible_us,
+        .eligible_us = accrue_always(c) ? r->j.submit_us : r->j.eligible_us,
         .deadline_us = r->j.spec.deadline_us,
         .nice = r->j.spec.nice,
+        .site = r->j.spec.site_factor,
         .priority_asked = r->j.spec.priority_asked,
         .order = r->order,
     };

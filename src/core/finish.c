@@ -12,6 +12,7 @@ static void mails(struct core *c, struct jobrec *r)
 static void over(struct core *c, struct jobrec *r)
 {
     job_save(c, r);
+    diag_count_end(c, r);
     mails(c, r);
     dependents_wake(c, r);
     r->lonely_us = 0;
@@ -119,6 +120,7 @@ static void quiet_nodes_release(struct core *c, struct jobrec *r)
 
 static void ending(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
 {
+    usage_charge(c, r);
     r->j.end_us = c->now_us;
     r->j.reason = why;
     if (r->j.state == JOB_SUSPENDED) {

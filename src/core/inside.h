@@ -77,6 +77,7 @@ struct jobrec {
     uint32_t order;              /* scontrol top */
     uint64_t holder_conn;        /* connection an attached allocation belongs to; 0 = none. Of the leader of a heterogeneous job */
     int64_t lonely_us;           /* since when it has none; 0 = it has one or needs none */
+    int64_t charged_us;          /* run time that fair share knows of */
     int64_t timer_us;            /* due time in the heap; 0 = none */
     bool unsaved;                /* changed in this step; its row is made when the step ends */
 };
@@ -159,8 +160,13 @@ struct core {
     bool loaded, store_away, plan_needed;
     bool resv_refit;             /* nodes changed: reservations may want others */
     int64_t plan_due_us;         /* the planner wants to look again; 0 = no */
+    struct map_str *usage;       /* "uid/account" → struct usagerec */
+    int64_t usage_at_us;         /* running work is charged until then */
+    bool usage_any;              /* somebody's use has not decayed to nothing */
+    VEC(struct usagerec *) usage_unsaved;
     int64_t gang_due_us;         /* the slice of jobs that take turns is over; 0 = none waits for its turn */
     uint64_t plans, considered, pending, running;
+    struct diag diag;            /* counters for sdiag */
     VEC(uint64_t) unsaved;       /* jobs to be stored when this step ends */
     uint64_t stored_job_id;      /* next_job_id as the store has it */
     VEC(uint64_t) woken;         /* jobs that began or ended in this step: who depends on them is looked at when it ends */
@@ -269,6 +275,18 @@ void job_resume(struct core *c, struct jobrec *r);                     /* of a s
 void suspend_tell_planner(struct core *c, struct jobrec *r);
 
 void suspend_repeat(struct core *c, struct jobrec *r, struct noderec *n); /* for a node that may not have heard of it */
+
+/* ---- usage.c: what users used, for fair share ---- */
+void usage_load(struct core *c, const struct usage *row);
+void usage_restore(struct core *c);                  /* when all rows are loaded */
+void usage_know(struct core *c, uint32_t uid, const char *account, const char *user); /* they submit: they have a share */
+void usage_charge(struct core *c, struct jobrec *r); /* what it used since it was charged last */
+int64_t usage_billing_milli(const struct core *c, const struct jobrec *r); /* billing units of a run, in thousandths */
+void usage_tick(struct core *c);
+int64_t usage_due(const struct core *c);
+void usage_factors(struct core *c);
+void usage_save(struct core *c);                     /* rows that changed in this step */
+void usage_free(struct core *c);
 
 /* ---- gang.c ---- */
 void gang_turn(struct core *c, bool slice_over); /* who of those that share CPUs runs now */
@@ -413,6 +431,13 @@ void resv_mark_node(const struct core *c, struct node *n, int64_t now_us); /* no
 
 /* ---- submit_host.c ---- */
 enum refusal submit_host_check(const struct core *c, const char *partitions, struct str *why); /* AllocNodes= */
+
+/* ---- query_sched.c ---- */
+enum refusal query_priorities(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *v);
+enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct view *v);
+enum refusal query_diag(const struct core *c, int64_t now_us, const struct view *v);
+void diag_reset(struct core *c);
+void diag_count_end(struct core *c, const struct jobrec *r); /* of a job that is over */
 
 /* ---- mail.c ---- */
 void mail_job(struct core *c, struct jobrec *r, uint32_t type);

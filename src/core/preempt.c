@@ -56,6 +56,7 @@ static void preempt_one(struct core *c, const struct plan_preempt *p)
         }
         return;
     }
+    c->diag.jobs_preempted++;
     r->j.preempt_us = c->now_us;
     r->j.preempt_end_us = c->now_us + grace_of(c, r);
     r->j.preempt_for = p->for_job;

@@ -452,6 +452,12 @@ enum refusal core_query(const struct core *c, const struct msg_query *q, const s
     case QUERY_STATUS:
         status_show(c, v);
         return REFUSE_NONE;
+    case QUERY_PRIORITY:
+        return query_priorities(c, q, now_us, v);
+    case QUERY_SHARES:
+        return query_shares(c, q, v);
+    case QUERY_DIAG:
+        return query_diag(c, now_us, v);
     case QUERY_SETTINGS:
     case QUERY_HISTORY:
         break;

@@ -140,6 +140,7 @@ void saves_write(struct core *c)
             job_write(c, r);
     }
     vec_clear(&c->unsaved);
+    usage_save(c);
 }
 
 struct arrayrec *array_of(const struct core *c, uint64_t array_id)

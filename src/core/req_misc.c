@@ -30,9 +30,13 @@ void req_daemon(struct core *c, const struct msg_daemon *m)
         return;
     }
     if (!admin) {
-        reply_done(c, REFUSE_ACCESS_DENIED, "only an administrator may reconfigure or stop the controller");
+        reply_done(c, REFUSE_ACCESS_DENIED, "only an administrator may reconfigure or stop the controller or reset its counters");
         return;
     }
     reply_done(c, REFUSE_NONE, NULL);
+    if (m->action == DAEMON_RESET_DIAG) {
+        diag_reset(c);
+        return;
+    }
     effect_add(c->fx, m->action == DAEMON_RECONFIGURE ? FX_RECONFIGURE : FX_STOP);
 }

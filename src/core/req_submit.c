@@ -67,6 +67,8 @@ static enum refusal privileges_check(struct core *c, struct submission *s, struc
         say(&s->warning, "only operators may ask for a negative nice value: it was set to 0");
         spec->nice = 0;
     }
+    if (!operates)
+        spec->site_factor = 0;
     if (spec->nice > NICE_MAX)
         spec->nice = NICE_MAX;
     if (spec->priority_asked && !operates) {
@@ -251,7 +253,9 @@ static enum refusal submission_keep(struct core *c, struct submission *s, uint64
     for (size_t i = 0; i < s->n; i++) {
         struct jobrec *r = job_find(c, first + i);
         job_start_state(c, r);
+        c->diag.jobs_submitted++;
         payload_save(c, s->m, r->j.id);
+        usage_know(c, r->j.user_id, r->j.spec.req.account, r->j.user_name);
         eligible_update(c, r);
         if (r->deps.n && job_is_array(r))
             aftercorr_begin(c, r);

@@ -111,6 +111,8 @@ static enum refusal operator_check(const struct jobrec *r, const struct update *
             REFUSE_ACCESS_DENIED,
             "only operators may set a priority; Nice= lowers it, `scontrol top` reorders your own jobs",
             detail);
+    if (given(u, "site_factor"))
+        return refuse(REFUSE_ACCESS_DENIED, "only operators may set the site factor", detail);
     if (given(u, "nice") && u->values->nice < 0 && u->values->nice < r->j.spec.nice)
         return refuse(REFUSE_ACCESS_DENIED, "only operators may set a negative nice value", detail);
     if (given(u, "hold") && !u->values->hold && r->j.spec.hold && r->j.reason == REASON_HELD_ADMIN)

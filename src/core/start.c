@@ -110,12 +110,16 @@ static void start_one(struct core *c, const struct plan_start *s)
     alloc_sums(c, r, &s->alloc);
     text_set(c, &r->j.run_partition, s->partition);
     r->j.limit_us = s->limit_us;
+    c->diag.jobs_started++;
+    c->diag.backfilled += s->backfilled;
+    c->diag.backfilled_ever += s->backfilled;
     r->j.priority = s->priority ? s->priority : 1;
     r->j.start_us = c->now_us;
     r->j.end_us = 0;
     r->j.suspend_us = 0;
     r->j.suspended_us = 0;
     preempt_clear(r);
+    r->charged_us = 0;
     r->j.attempt++;
     r->j.exit_status = 0;
     r->j.oom = false;
@@ -149,6 +153,9 @@ void starts_apply(struct core *c)
     sched_plan(c->cluster, c->now_us, &budget, c->plan);
     c->plans++;
     c->considered = c->plan->considered;
+    c->diag.plans++;
+    c->diag.plan_at_us = c->now_us;
+    c->diag.considered_sum += c->considered;
     c->plan_due_us = c->plan->next_us;
     for (size_t i = 0; i < c->plan->nstarts; i++)
         start_one(c, &c->plan->start[i]);

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "model/gres.h"
 #include "model/limits.h"
+#include "model/priority.h"
 #include "model/settings_value.h"
 
 #include <string.h>
@@ -217,6 +218,16 @@ PART_KEY(windows)
 PART_AS(tier, number(value, 0, PRIORITY_MAX, &p->priority_tier, ret_err))
 PART_AS(factor, number(value, 0, PRIORITY_MAX, &p->priority_job_factor, ret_err))
 PART_AS(grace, setting_parse_span(value, "sec", &p->grace_time_us, ret_err))
+PART_KEY(billing)
+{
+    struct partition *p = record;
+    struct tres_weights w;
+    if (!tres_weights_parse(value, &w, ret_err))
+        return false;
+    p->billing_weights = value;
+    return true;
+}
+
 PART_AS(is_default, setting_parse_bool(value, &p->is_default, ret_err))
 PART_AS(exclusive_user, setting_parse_bool(value, &p->exclusive_user, ret_err))
 PART_AS(hidden, setting_parse_bool(value, &p->hidden, ret_err))
@@ -344,7 +355,7 @@ static const struct line_key partition_rows[] = {
     {"SelectTypeParameters", NULL},
     {"SuspendTime", NULL},
     {"SuspendTimeout", NULL},
-    {"TRESBillingWeights", NULL},
+    {"TRESBillingWeights", part_billing},
     {"Topology", NULL},
 };
 const struct line_keys partition_keys = {partition_rows, ARRAY_LEN(partition_rows)};

@@ -100,6 +100,7 @@ enum mail_type {
     X(TEXT, array, 0, "array indexes as asked: 0-15:4,20%5")                                                             \
     X(BOOL, hold, 0, "submitted held")                                                                                   \
     X(I32, nice, 0, "lowers the priority; negative raises it (operators only)")                                          \
+    X(I32, site_factor, 0, "added to the priority by the site")                                                          \
     X(U64, priority_asked, 0, "--priority (operators only); 0 = computed")                                               \
     X(ENUM, requeue, &tristate_names, "may be requeued after node failure or preemption; unset = JobRequeue setting")    \
     X(BOOL, reboot, 0, "--reboot")                                                                                       \

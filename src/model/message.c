@@ -10,12 +10,14 @@
 NAMES(query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes", [QUERY_PARTITIONS] = "partitions",
       [QUERY_STEPS] = "steps", [QUERY_SETTINGS] = "settings", [QUERY_STATUS] = "status",
       [QUERY_HISTORY] = "history",
-      [QUERY_RESERVATIONS] = "reservations")
+      [QUERY_RESERVATIONS] = "reservations", [QUERY_PRIORITY] = "priority", [QUERY_SHARES] = "shares",
+      [QUERY_DIAG] = "diag")
 NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold", [ACTION_RELEASE] = "release",
       [ACTION_REQUEUE] = "requeue", [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",
       [ACTION_RESUME] = "resume", [ACTION_TOP] = "top")
 NAMES(daemon_action_names, [DAEMON_PING] = "ping", [DAEMON_RECONFIGURE] = "reconfigure",
-      [DAEMON_SHUTDOWN] = "shutdown")
+      [DAEMON_SHUTDOWN] = "shutdown",
+      [DAEMON_RESET_DIAG] = "reset_diag")
 NAMES(report_kind_names, [REPORT_STARTED] = "started", [REPORT_USAGE] = "usage", [REPORT_EXITED] = "exited",
       [REPORT_RELEASED] = "released", [REPORT_FAILED] = "failed", [REPORT_LOST] = "lost")
 

@@ -6,7 +6,9 @@
 #include "model/fields.h"
 #include "model/job.h"
 #include "model/node.h"
+#include "model/diag.h"
 #include "model/partition.h"
+#include "model/priority.h"
 #include "model/refusal.h"
 #include "model/reservation.h"
 #include "model/why.h"
@@ -28,7 +30,7 @@
     X(I32, cpus, 0, "test_only: CPUs it would get")                                                        \
     X(TEXT, partition, 0, "test_only: in which partition")
 
-enum query_what { QUERY_JOBS, QUERY_NODES, QUERY_PARTITIONS, QUERY_STEPS, QUERY_SETTINGS, QUERY_STATUS, QUERY_HISTORY, QUERY_RESERVATIONS };
+enum query_what { QUERY_JOBS, QUERY_NODES, QUERY_PARTITIONS, QUERY_STEPS, QUERY_SETTINGS, QUERY_STATUS, QUERY_HISTORY, QUERY_RESERVATIONS, QUERY_PRIORITY, QUERY_SHARES, QUERY_DIAG };
 extern const struct enum_names query_what_names;
 /* Filters are "and"ed; NULL = all. Answer: ROWS frames (wire.h) of the records asked for, then DONE. */
 #define MSG_QUERY_FIELDS(X)                                                                                \
@@ -166,10 +168,10 @@ extern const struct enum_names job_action_names;
     X(U64, job_id, 0, "job")                                                                               \
     X(BLOB, script, 0, "its batch script")
 
-enum daemon_action { DAEMON_PING, DAEMON_RECONFIGURE, DAEMON_SHUTDOWN };
+enum daemon_action { DAEMON_PING, DAEMON_RECONFIGURE, DAEMON_SHUTDOWN, DAEMON_RESET_DIAG };
 extern const struct enum_names daemon_action_names;
 #define MSG_DAEMON_FIELDS(X)                                                                               \
-    X(ENUM, action, &daemon_action_names, "ping, read the configuration again, stop")                      \
+    X(ENUM, action, &daemon_action_names, "ping, read the configuration again, stop, count anew")                    \
     X(BOOL, nodes_too, 0, "SHUTDOWN: node daemons stop as well (running jobs go on under their shepherds)")
 
 /* ---- answers ------------------------------------------------------------------------------------------------------ */
@@ -527,7 +529,8 @@ extern const struct fields meta_fields;
     X(NODE, "node", node_fields, "name", "nodes as last known")                                             \
     X(PARTITION, "partition", partition_fields, "name", "partitions changed by scontrol")                   \
     X(RESERVATION, "reservation", reservation_fields, "name", "reservations")                               \
-    X(META, "meta", meta_fields, "key", "small facts")
+    X(META, "meta", meta_fields, "key", "small facts")                                                      \
+    X(USAGE, "usage", usage_fields, "who", "what users used, for fair share")
 
 enum store_table {
 #define X(table, name, fields, key, doc) TABLE_##table,

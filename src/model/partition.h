@@ -48,6 +48,7 @@ extern const struct enum_names part_state_names, part_share_names, preempt_mode_
     X(BOOL, req_resv, 0, "only inside a reservation")                                              \
     X(BOOL, lln, 0, "least loaded nodes first")                                                    \
     X(BOOL, disable_root, 0, "root may not submit (DisableRootJobs)")                              \
+    X(TEXT, billing_weights, 0, "what use of its resources costs: CPU=1.0,Mem=0.25G,GRES/gpu=2; NULL = 1 a CPU") \
     X(TEXT, alternate, 0, "partition used when this one is not available")                         \
     X(TEXT, time_windows, 0, "limits by time of day (model/time_windows.h): weekdays 08:00-18:00 max_jobs_per_user=2; …")         \
     X(I32, total_nodes, 0, "nodes in it (computed)")                                               \

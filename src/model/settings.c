@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/str.h"
+#include "model/priority.h"
 #include "model/settings_value.h"
 
 #include <string.h>
@@ -53,7 +54,7 @@ bool setting_parse_policy(const char *text, int32_t *ret, struct err *ret_err)
  * them. */
 bool setting_parse_span(const char *text, const char *unit, int64_t *ret_us, struct err *ret_err)
 {
-    int64_t number, scale = text_is(unit, "min") ? USEC_PER_MIN : USEC_PER_SEC;
+    int64_t number, scale = text_is(unit, "min") || text_is(unit, "time") ? USEC_PER_MIN : USEC_PER_SEC;
     if (text_to_i64(text, 0, INT64_MAX / USEC_PER_MIN, &number)) {
         *ret_us = number * scale;
         return true;
@@ -61,7 +62,7 @@ bool setting_parse_span(const char *text, const char *unit, int64_t *ret_us, str
     if (strcspn(text, ":-") == strlen(text) && !text_is_nocase(text, "UNLIMITED") &&
         !text_is_nocase(text, "INFINITE"))
         return err_set(ret_err, ERR_INVALID, "a number of %s is expected, not \"%.60s\"",
-                       text_is(unit, "min") ? "minutes" : "seconds", text);
+                       scale == USEC_PER_MIN ? "minutes" : "seconds", text);
     return duration_parse(text, ret_us, ret_err);
 }
 
@@ -86,6 +87,11 @@ static const struct {
     {"PriorityType", "priority/multifactor,priority/basic", false},
     {"PreemptType", "preempt/none,preempt/partition_prio,preempt/qos", false},
     {"PreemptMode", "OFF,CANCEL,REQUEUE,SUSPEND,GANG,PRIORITY,WITHIN", true},
+    {"PriorityFlags",
+     "ACCRUE_ALWAYS,CALCULATE_RUNNING,DEPTH_OBLIVIOUS,FAIR_TREE,INCR_ONLY,MAX_TRES,NO_FAIR_TREE,NO_NORMAL_ALL,"
+     "NO_NORMAL_ASSOC,NO_NORMAL_PART,NO_NORMAL_QOS,NO_NORMAL_TRES,SMALL_RELATIVE_TO_TIME",
+     true},
+    {"PriorityUsageResetPeriod", "NONE,NOW,DAILY,WEEKLY,MONTHLY,QUARTERLY,YEARLY", false},
 };
 
 /* Values that Slurm writes in its own way. */
@@ -93,6 +99,7 @@ static const struct {
     const char *key, *slurm, *ours;
 } spellings[] = {
     {"ReturnToService", "2", "YES"},
+    {"PreemptExemptTime", "-1", "0"},
 };
 
 static bool number_parse(const char *key, const char *text, int64_t max, int64_t *ret, struct err *ret_err)
@@ -120,7 +127,7 @@ static bool word_in(struct span word, const char *words)
 static bool words_check(const char *key, const char *text, struct err *ret_err)
 {
     for (size_t i = 0; i < ARRAY_LEN(word_sets); i++) {
-        if (!text_is(word_sets[i].key, key))
+        if (!text_is(word_sets[i].key, key) || (word_sets[i].several && text_empty(text)))
             continue;
         struct span rest = span_of(text), word;
         bool ok = true;
@@ -164,6 +171,12 @@ static bool interval_parse(const struct setting *k, const char *text, int64_t *r
     return true;
 }
 
+static bool weights_check(const char *text, struct err *ret_err)
+{
+    struct tres_weights w;
+    return tres_weights_parse(text, &w, ret_err);
+}
+
 static const char *spelling(const char *key, const char *text)
 {
     for (size_t i = 0; i < ARRAY_LEN(spellings); i++)
@@ -180,6 +193,8 @@ bool setting_set(const struct setting *k, struct settings *s, const char *text, 
     switch (k->type) {
     case SETTING_TEXT:
         if (!words_check(k->key, text, ret_err))
+            return false;
+        if (text_is(k->key, "PriorityWeightTRES") && !weights_check(text, ret_err))
             return false;
         *(const char **)to = text;
         return true;
@@ -233,6 +248,8 @@ void setting_format(const struct setting *k, const struct settings *s, struct st
         int64_t us = *(const int64_t *)from;
         if (us == TIME_UNLIMITED)
             str_add(out, "UNLIMITED");
+        else if (text_is(k->unit, "time"))
+            duration_format(us, out);
         else
             str_addf(out, "%lld %s",
                      (long long)(us / (text_is(k->unit, "min") ? USEC_PER_MIN : USEC_PER_SEC)), k->unit);

@@ -32,18 +32,23 @@
     X(BOOL, return_to_service, ReturnToService, "YES", "", "a DOWN node that reports again is used again")                 \
     X(POLICY, enforce_part_limits, EnforcePartLimits, "REFUSE", "", "jobs outside a partition's limits: REFUSE (ANY, YES: of several partitions one must take it), ALL (each must), PEND (NO) or CLAMP with a warning") \
     X(TEXT, priority_type, PriorityType, "priority/multifactor", "", "how jobs are ordered")                               \
-    X(TEXT, priority_flags, PriorityFlags, "", "", "flags of the multifactor priority")                                    \
+    X(TEXT, priority_flags, PriorityFlags, "", "", "flags of the multifactor priority, as slurm.conf(5) has them")         \
+    X(BOOL, priority_favor_small, PriorityFavorSmall, "NO", "", "small jobs get more for their size, not large ones")      \
+    X(SPAN, priority_calc_period_us, PriorityCalcPeriod, "5", "time", "how often use is charged and decays")               \
     X(I32, priority_weight_age, PriorityWeightAge, "1000", "", "weight of the time waited")                                \
-    X(I32, priority_weight_fairshare, PriorityWeightFairshare, "0", "", "kept for compatibility until accounts come: weight of fair share")                            \
+    X(I32, priority_weight_fairshare, PriorityWeightFairshare, "0", "", "weight of fair share: little use in the past")    \
+    X(I32, priority_weight_assoc, PriorityWeightAssoc, "0", "", "weight of the account's own priority (0 for all until accounts have one)") \
+    X(I32, fairshare_damping, FairShareDampeningFactor, "1", "", "with NO_FAIR_TREE: the larger, the less use counts")     \
     X(I32, priority_weight_job_size, PriorityWeightJobSize, "0", "", "weight of the size")                                 \
     X(I32, priority_weight_partition, PriorityWeightPartition, "1000", "", "weight of the partition's PriorityJobFactor")  \
-    X(I32, priority_weight_qos, PriorityWeightQOS, "0", "", "kept for compatibility until QOS come: weight of the QOS")                                           \
-    X(TEXT, priority_weight_tres, PriorityWeightTRES, "", "", "kept for compatibility until accounts come: weights of resources")                                      \
-    X(SPAN, priority_max_age_us, PriorityMaxAge, "604800", "sec", "time waited that counts fully (7 days)")                \
-    X(SPAN, priority_decay_half_life_us, PriorityDecayHalfLife, "604800", "sec", "kept for compatibility until accounts come: half life of past usage (7 days)")       \
+    X(I32, priority_weight_qos, PriorityWeightQOS, "0", "", "weight of the QOS's priority (0 for all until there are QOS)") \
+    X(TEXT, priority_weight_tres, PriorityWeightTRES, "", "", "weights of resources asked for: CPU=1000,Mem=2000,GRES/gpu=3000") \
+    X(SPAN, priority_max_age_us, PriorityMaxAge, "7-0", "time", "time waited that counts fully")                           \
+    X(SPAN, priority_decay_half_life_us, PriorityDecayHalfLife, "7-0", "time", "past use counts half after this time; 0 = for ever") \
+    X(TEXT, priority_usage_reset, PriorityUsageResetPeriod, "NONE", "", "when use is forgotten: NONE, NOW (when the controller starts), DAILY, WEEKLY, MONTHLY, QUARTERLY, YEARLY, by UTC") \
     X(TEXT, preempt_type, PreemptType, "preempt/none", "", "which jobs give way to others: preempt/none, or preempt/partition_prio (those of partitions with a lower PriorityTier)")          \
     X(TEXT, preempt_mode, PreemptMode, "OFF", "", "how jobs give way unless their partition says otherwise: OFF, CANCEL, REQUEUE or SUSPEND; GANG: jobs that share CPUs by OverSubscribe=FORCE run in turn") \
-    X(SPAN, preempt_exempt_us, PreemptExemptTime, "0", "sec", "a job runs at least so long before it must give way")       \
+    X(SPAN, preempt_exempt_us, PreemptExemptTime, "0", "time", "a job runs at least so long before it must give way")      \
     X(TEXT, sched_parameters, SchedulerParameters, "", "", "planner parameters")                                           \
     X(TEXT, scheduler_type, SchedulerType, "sched/backfill", "", "kept for compatibility: Remuda always plans the whole queue") \
     X(TEXT, select_type, SelectType, "select/cons_tres", "", "kept for compatibility: resources are always cores, memory and devices") \

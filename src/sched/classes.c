@@ -106,12 +106,13 @@ static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct
 {
     uint32_t owner = cl->policy.weight_fair > 0 ? w->uid + 1 : 0;
     for (struct lane *l = k->lanes; l; l = l->next)
-        if (l->nice == w->nice && l->priority_asked == w->priority_asked && l->order == w->order &&
+        if (l->nice == w->nice && l->site == w->site && l->priority_asked == w->priority_asked && l->order == w->order &&
             l->uid_plus1 == owner && l->het == w->het_job_id)
             return l;
     struct lane *l = xcalloc(1, sizeof *l);
     *l = (struct lane){.klass = k,
                        .nice = w->nice,
+                       .site = w->site,
                        .priority_asked = w->priority_asked,
                        .order = w->order,
                        .uid_plus1 = owner,
@@ -188,6 +189,7 @@ static void lane_remove(struct lane *l, struct wjob *j)
 static void wjob_place(struct cluster *cl, struct wjob *j, const struct job_request *req)
 {
     struct sclass *k = class_take(cl, req, class_owner(cl, req, j->w.uid));
+    j->w.share = cluster_share(cl, j->w.uid, req->account);
     lane_insert(lane_take(cl, k, &j->w), j);
     j->w.req = &k->req;
 }
@@ -204,7 +206,7 @@ static bool same_but_elements(const struct waiting *a, const struct waiting *b)
 {
     return a->het_job_id == b->het_job_id && a->het_size == b->het_size && a->uid == b->uid &&
            a->submit_us == b->submit_us && a->eligible_us == b->eligible_us &&
-           a->deadline_us == b->deadline_us && a->nice == b->nice && a->priority_asked == b->priority_asked &&
+           a->deadline_us == b->deadline_us && a->nice == b->nice && a->site == b->site && a->priority_asked == b->priority_asked &&
            a->order == b->order && record_equal(&job_request_fields, a->req, b->req);
 }
 
@@ -228,7 +230,9 @@ void cluster_wait(struct cluster *cl, const struct waiting *w)
     }
     struct lane *l = j->lane;
     lane_remove(l, j);
+    uint64_t floor = j->w.floor;
     j->w = *w;
+    j->w.floor = floor;
     wjob_place(cl, j, w->req); /* before the old lane goes: w->req may be its class's copy */
     if (l->n == 0)
         lane_drop(cl, l);

@@ -19,6 +19,7 @@ struct cluster *cluster_new(void)
     cl->node_of = map_str_new();
     cl->group_of = map_str_new();
     cl->part_of = map_str_new();
+    cl->share_of = map_str_new();
     cl->run_of = map_u64_new();
     cl->wait_of = map_u64_new();
     static const char *const fixed[] = {"cpu", "mem", "jobs", "share"};
@@ -84,6 +85,10 @@ void cluster_free(struct cluster *cl)
     map_str_free(cl->node_of);
     map_str_free(cl->group_of);
     map_str_free(cl->part_of);
+    w = (struct map_walk){0};
+    while (map_str_next(cl->share_of, &w))
+        free(w.value);
+    map_str_free(cl->share_of);
     map_u64_free(cl->run_of);
     map_u64_free(cl->wait_of);
     free(cl->free);

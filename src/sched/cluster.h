@@ -74,9 +74,14 @@ struct waiting {
     int64_t submit_us, eligible_us;
     int64_t deadline_us; /* 0 = none */
     int32_t nice;
+    int32_t site;            /* added to the priority */
     uint64_t priority_asked; /* 0 = computed */
     uint32_t order;          /* scontrol top: smaller first among equals; 0 normally */
+    const struct share *share; /* the planner's own: fair share of its user */
+    uint64_t floor;            /* the planner's own: the highest priority it had, where that must not fall */
 };
+/* How much of a share is left to a user in an account (NULL = none given), in 2^20ths: 1 = all, for who is not known. Whoever keeps the accounts says it. */
+void cluster_set_fairshare(struct cluster *cl, uint32_t uid, const char *account, int64_t factor);
 /* Adds or replaces. Only eligible jobs are given (no holds, dependencies or begin times open). */
 void cluster_wait(struct cluster *cl, const struct waiting *w);
 void cluster_unwait(struct cluster *cl, uint64_t job_id);

@@ -102,10 +102,12 @@ void pass_took_one(struct pass *p, const struct lane *l)
 static void entry_fill(const struct pass *p, struct entry *e)
 {
     e->job = lane_next(p, e->lane);
-    if (e->job)
-        e->priority = priority_of(p->cl, e->o, &e->job->w, p->v->now_us);
-    if (e->job)
-        entry_key(p, e);
+    if (!e->job)
+        return;
+    e->priority = priority_of(p->cl, e->o, &e->job->w, p->v->now_us);
+    if (p->cl->policy.increase_only && e->priority > e->job->w.floor)
+        e->job->w.floor = e->priority;
+    entry_key(p, e);
 }
 
 /* ---- what is needed at least ---- */

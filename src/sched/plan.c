@@ -83,7 +83,8 @@ bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, c
                                at->option->resv ? arena_strdup(p->v->arena, at->option->resv->r.name) : NULL,
                            .alloc = al,
                            .limit_us = limit_us,
-                           .priority = priority};
+                           .priority = priority,
+                           .backfilled = p->promise.n > 0};
     vec_push(&p->v->start, s);
     return true;
 }

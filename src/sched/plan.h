@@ -2,6 +2,7 @@
 #ifndef REMUDA_SCHED_PLAN_H
 #define REMUDA_SCHED_PLAN_H
 
+#include "model/priority.h"
 #include "sched/cluster.h"
 
 /* How much work a pass may do. The whole queue is always considered; a budget bounds how many get a promised start computed. */
@@ -18,6 +19,7 @@ struct plan_start {
     int64_t limit_us;
     /* Multifactor priority when it was planned; plan_wait_of tells more, but has to work it out. */
     uint64_t priority;
+    bool backfilled; /* ahead of others that come first in the order but do not fit */
 };
 
 struct plan_wait {
@@ -57,5 +59,9 @@ void sched_plan(const struct cluster *cl, int64_t now_us, struct budget *b, stru
 bool plan_wait_of(const struct plan *p, const struct cluster *cl, uint64_t job_id, struct plan_wait *ret);
 /* Multifactor priority now, as squeue %Q and sprio show it. */
 uint64_t sched_priority(const struct cluster *cl, const struct waiting *w, int64_t now_us);
+
+/* The priority of a waiting job in each of its partitions, taken apart. Texts live during the call; names of people are not filled in. */
+typedef void (*priority_take)(void *ctx, const struct priority_row *row);
+void sched_priority_rows(const struct cluster *cl, uint64_t job_id, int64_t now_us, priority_take take, void *ctx);
 
 #endif

@@ -77,6 +77,18 @@ static enum preempt_mode preempt_mode_of(const char *text)
     return PREEMPT_OFF; /* GANG alone: jobs that share take turns, but none gives way */
 }
 
+static void priority_flags_set(struct policy *p, const struct settings *s)
+{
+    const char *flags = s->priority_flags;
+    bool all = listed(flags, "NO_NORMAL_ALL");
+    tres_weights_parse(s->priority_weight_tres, &p->tres, NULL);
+    p->favor_small = s->priority_favor_small;
+    p->size_by_time = listed(flags, "SMALL_RELATIVE_TO_TIME");
+    p->part_as_is = all || listed(flags, "NO_NORMAL_PART");
+    p->tres_as_is = all || listed(flags, "NO_NORMAL_TRES");
+    p->increase_only = listed(flags, "INCR_ONLY");
+}
+
 enum preempt_mode cluster_preempt_mode(const struct cluster *cl)
 {
     return cl->policy.preempt_mode;
@@ -150,6 +162,7 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s)
     if (text_empty(s->select_type_parameters))
         p->by_thread = false;
     order_set(p, s);
+    priority_flags_set(p, s);
     licences_set(cl, s->licenses);
     /* Slots may be cut differently now: the keys of the groups say how. */
     for (size_t i = 0; i < cl->node.n; i++) {

@@ -2,10 +2,10 @@
 #ifndef REMUDA_SCHED_PRIORITY_H
 #define REMUDA_SCHED_PRIORITY_H
 
+#include "model/priority.h"
 #include "sched/demand.h"
 
-#define PRIORITY_ONE                                                                                         \
-    (INT64_C(1) << 20) /* a factor of 1 in fixed point; priorities are kept with 20 binary places */
+#define PRIORITY_ONE FACTOR_ONE /* a factor of 1 in fixed point; priorities are kept with 20 binary places */
 
 /* Multifactor priority in fixed point. */
 uint64_t priority_of(const struct cluster *cl, const struct option *o, const struct waiting *w,

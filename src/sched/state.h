@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/zone.h"
+#include "model/priority.h"
 #include "model/time_windows.h"
 #include "sched/cluster.h"
 #include "sched/order.h"
@@ -169,6 +170,12 @@ struct licence {
 
 /* ---- waiting work ---- */
 
+/* Of a user in an account. */
+struct share {
+    int64_t factor; /* in PRIORITY_ONE-ths */
+};
+struct share *cluster_share(struct cluster *cl, uint32_t uid, const char *account); /* made when new */
+
 struct wjob {
     struct waiting w; /* req points into the class */
     struct lane *lane;
@@ -191,7 +198,7 @@ struct sclass {
 /* Jobs of one class whose order among themselves never changes: same nice, asked priority and order. Sorted by (eligible, submit, id). */
 struct lane {
     struct sclass *klass;
-    int32_t nice;
+    int32_t nice, site;
     uint64_t priority_asked;
     uint32_t order;
     uint32_t uid_plus1; /* of a lane that is one user's own; 0 = anybody's */
@@ -204,6 +211,8 @@ struct lane {
 
 struct policy {
     int64_t weight_age, weight_size, weight_part, weight_fair, max_age_us;
+    struct tres_weights tres;
+    bool favor_small, size_by_time, part_as_is, tres_as_is, increase_only; /* PriorityFlags */
     bool fifo;         /* PriorityType=priority/basic */
     bool by_thread;    /* CR_CPU */
     bool count_memory; /* CR_*_Memory */
@@ -243,6 +252,7 @@ struct cluster {
     struct zone zone;
     struct arena *zone_arena;
 
+    struct map_str *share_of; /* "uid/account" → struct share */
     struct map_u64 *run_of;
     struct map_u64 *wait_of;
     VEC(struct sclass *) klass; /* holes are NULL */

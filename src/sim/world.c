@@ -343,7 +343,7 @@ static void row_load(void *ctx, const void *record)
 
 static void controller_start(struct world *w)
 {
-    static const enum store_table tables[] = {TABLE_META, TABLE_PARTITION, TABLE_NODE, TABLE_RESERVATION, TABLE_JOB, TABLE_STEP};
+    static const enum store_table tables[] = {TABLE_META, TABLE_USAGE, TABLE_PARTITION, TABLE_NODE, TABLE_RESERVATION, TABLE_JOB, TABLE_STEP};
     w->core = core_new(7, "controller");
     CHECK(store_take_epoch(w->store, &w->epoch, &w->batch_seq, NULL));
     core_event(w, (struct event){.kind = EV_CONFIG, .config = &w->config});

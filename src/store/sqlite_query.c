@@ -180,6 +180,7 @@ static void add_where(struct str *sql, const struct scan *scan)
     case TABLE_PARTITION:
     case TABLE_RESERVATION:
     case TABLE_META:
+    case TABLE_USAGE:
     case STORE_TABLE_COUNT:
         break;
     }

@@ -45,6 +45,7 @@ bool scan_wants(const struct scan *scan, const void *record)
     case TABLE_PARTITION:
     case TABLE_RESERVATION:
     case TABLE_META:
+    case TABLE_USAGE:
     case STORE_TABLE_COUNT:
         break;
     }

@@ -261,6 +261,7 @@ static const struct fields *const row_fields[] = {
     [QUERY_JOBS] = &job_fields,   [QUERY_NODES] = &node_fields,    [QUERY_PARTITIONS] = &partition_fields,
     [QUERY_STEPS] = &step_fields, [QUERY_STATUS] = &status_fields,
     [QUERY_RESERVATIONS] = &reservation_fields,
+    [QUERY_PRIORITY] = &priority_fields, [QUERY_SHARES] = &usage_fields, [QUERY_DIAG] = &diag_fields,
 };
 
 static inline void row_take(void *ctx, const void *record)
@@ -393,6 +394,7 @@ static inline void start_controller(const char *conf)
     w.c = core_new(1, "ctl");
     configure(conf);
     load(TABLE_META);
+    load(TABLE_USAGE);
     load(TABLE_PARTITION);
     load(TABLE_NODE);
     load(TABLE_RESERVATION);

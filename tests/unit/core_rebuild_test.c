@@ -488,7 +488,7 @@ static void load_live(struct core *c, enum store_table table)
 static struct core *rebuilt(void)
 {
     struct core *c = core_new(1, "ctl");
-    static const enum store_table order[] = {TABLE_META, TABLE_PARTITION, TABLE_NODE, TABLE_RESERVATION, TABLE_JOB, TABLE_STEP};
+    static const enum store_table order[] = {TABLE_META, TABLE_USAGE, TABLE_PARTITION, TABLE_NODE, TABLE_RESERVATION, TABLE_JOB, TABLE_STEP};
     struct effects fx;
     effects_init(&fx);
     core_step(c, &(struct event){.kind = EV_CONFIG, .now_us = w.now, .config = &w.config}, &fx);

@@ -75,6 +75,7 @@ static void test_every_record(void **state)
     static const struct fields *const tables[] = {
         &job_request_fields, &job_spec_fields, &job_fields,  &step_fields,    &node_fields, &partition_fields, &reservation_fields,
         &result_fields,      &status_fields,   &held_fields, &payload_fields, &meta_fields,
+        &priority_fields,    &usage_fields,    &diag_fields,
     };
     for (size_t i = 0; i < ARRAY_LEN(tables); i++)
         fields_check(tables[i]);
@@ -145,9 +146,9 @@ static void test_every_value_of_every_enum_has_a_name(void **state)
         {&preempt_mode_names, PREEMPT_GANG + 1},
         {&suspender_names, SUSPENDER_GANG + 1},
         {&limit_policy_names, LIMITS_ALL + 1},
-        {&query_what_names, QUERY_RESERVATIONS + 1},
+        {&query_what_names, QUERY_DIAG + 1},
         {&job_action_names, ACTION_TOP + 1},
-        {&daemon_action_names, DAEMON_SHUTDOWN + 1},
+        {&daemon_action_names, DAEMON_RESET_DIAG + 1},
         {&report_kind_names, REPORT_LOST + 1},
     };
     for (size_t i = 0; i < ARRAY_LEN(enums); i++) {

@@ -64,6 +64,8 @@ static void add_random(struct batch *batches[2], struct rng *r, struct arena *a)
         ((struct node *)record)->name = names[rng_below(r, 4)];
     if (table == TABLE_RESERVATION)
         ((struct reservation *)record)->name = names[rng_below(r, 4)];
+    if (table == TABLE_USAGE)
+        ((struct usage *)record)->who = names[rng_below(r, 4)];
     if (table == TABLE_PARTITION)
         ((struct partition *)record)->name = names[rng_below(r, 4)];
     for (int i = 0; i < 2; i++)

@@ -1,0 +1,114 @@
+/* What sprio, sshare and sdiag show: why jobs stand where they stand, who used how much, what the controller has done. */
+#include "core/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct priority_view {
+    const struct core *c;
+    const struct jobrec *r;
+    const struct msg_query *q;
+    const struct view *v;
+};
+
+static void priority_row_add(void *ctx, const struct priority_row *row)
+{
+    struct priority_view *p = ctx;
+    struct priority_row one = *row;
+    if (p->q->partitions && !list_has(p->q->partitions, one.partition))
+        return;
+    one.user_name = p->r->j.user_name;
+    one.account = p->r->j.spec.req.account;
+    one.qos = p->r->j.spec.req.qos;
+    p->v->row(p->v->ctx, &one);
+}
+
+static bool uid_wanted(const char *uids, uint32_t uid)
+{
+    struct str text = STR_INIT;
+    str_addf(&text, "%u", uid);
+    bool wanted = !uids || list_has(uids, str_text(&text));
+    str_done(&text);
+    return wanted;
+}
+
+static int by_id(const void *va, const void *vb)
+{
+    const struct jobrec *a = *(struct jobrec *const *)va, *b = *(struct jobrec *const *)vb;
+    return (a->j.id > b->j.id) - (a->j.id < b->j.id);
+}
+
+enum refusal query_priorities(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *v)
+{
+    struct map_walk w = {0};
+    VEC(struct jobrec *) jobs = {0};
+    while (map_u64_next(c->job, &w)) {
+        struct jobrec *r = w.value;
+        struct str id = STR_INIT, array = STR_INIT;
+        str_addf(&id, "%llu", (unsigned long long)r->j.id);
+        str_addf(&array, "%llu", (unsigned long long)r->j.array_job_id);
+        if (r->waiting && uid_wanted(q->uids, r->j.user_id) && (!q->ids || list_has(q->ids, str_text(&id)) || list_has(q->ids, str_text(&array))))
+            vec_push(&jobs, r);
+        str_done(&id);
+        str_done(&array);
+    }
+    if (jobs.n > 1)
+        qsort(jobs.v, jobs.n, sizeof jobs.v[0], by_id);
+    for (size_t i = 0; i < jobs.n; i++) {
+        struct priority_view p = {c, jobs.v[i], q, v};
+        sched_priority_rows(c->cluster, jobs.v[i]->j.id, now_us, priority_row_add, &p);
+    }
+    vec_done(&jobs);
+    return REFUSE_NONE;
+}
+
+static int by_who(const void *va, const void *vb)
+{
+    const struct usage *a = *(const struct usage *const *)va, *b = *(const struct usage *const *)vb;
+    int order = strcmp(a->account ? a->account : "", b->account ? b->account : "");
+    return order ? order : strcmp(a->user_name ? a->user_name : a->who, b->user_name ? b->user_name : b->who);
+}
+
+enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct view *v)
+{
+    struct map_walk w = {0};
+    VEC(const struct usage *) rows = {0};
+    while (map_str_next(c->usage, &w)) {
+        const struct usage *u = w.value; /* the first member of its record */
+        if (uid_wanted(q->uids, u->user_id) && (!q->accounts || (u->account && list_has(q->accounts, u->account))))
+            vec_push(&rows, u);
+    }
+    if (rows.n > 1)
+        qsort(rows.v, rows.n, sizeof rows.v[0], by_who);
+    for (size_t i = 0; i < rows.n; i++)
+        v->row(v->ctx, rows.v[i]);
+    vec_done(&rows);
+    return REFUSE_NONE;
+}
+
+enum refusal query_diag(const struct core *c, int64_t now_us, const struct view *v)
+{
+    struct diag d = c->diag;
+    d.now_us = now_us;
+    d.jobs_pending = c->pending;
+    d.jobs_running = c->running;
+    d.considered = c->considered;
+    d.nodes_connected = map_u64_count(c->node_by_conn);
+    v->row(v->ctx, &d);
+    return REFUSE_NONE;
+}
+
+void diag_reset(struct core *c)
+{
+    c->diag = (struct diag){.start_us = c->diag.start_us, .reset_us = c->now_us, .backfilled_ever = c->diag.backfilled_ever};
+}
+
+void diag_count_end(struct core *c, const struct jobrec *r)
+{
+    if (r->j.state == JOB_COMPLETED)
+        c->diag.jobs_completed++;
+    else if (r->j.state == JOB_CANCELLED)
+        c->diag.jobs_cancelled++;
+    else
+        c->diag.jobs_failed++;
+}

@@ -1,0 +1,336 @@
+/* What users used, for fair share. Every PriorityCalcPeriod, and when a run ends, running work is charged: billing units (CPUs, or TRESBillingWeights of the partition)
+ * × seconds. What was charged decays with the half life, by whole periods for all alike, in integers, so that every machine with the same history has the same numbers.
+ *
+ * Durable: a row a user and account, written in the step that changes it, and the time up to which all running work is charged ("usage_at"). A controller that starts
+ * again decays each row from its own time to that one, and goes on charging from there.
+ *
+ * Shares are equal until accounts say otherwise: among the accounts that are named, and users who name none, and within an account among its users. The factor is
+ * the rank in that tree (fair tree), or 2^−(use/share) with NO_FAIR_TREE. */
+#include "base/civil.h"
+#include "core/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct usagerec {
+    struct usage u; /* texts interned */
+    bool unsaved;
+};
+
+/* ---- records ------------------------------------------------------------------------------------------------------------------ */
+
+static struct usagerec *usage_of(struct core *c, uint32_t uid, const char *account, const char *user)
+{
+    struct str who = STR_INIT;
+    str_addf(&who, "%u%s%s", uid, account ? "/" : "", account ? account : "");
+    struct usagerec *u = map_str_get(c->usage, str_text(&who));
+    if (!u) {
+        u = xcalloc(1, sizeof *u);
+        u->u.user_id = uid;
+        u->u.at_us = c->usage_at_us;
+        text_set(c, &u->u.who, str_text(&who));
+        text_set(c, &u->u.account, account);
+        text_set(c, &u->u.user_name, user);
+        map_str_put(c->usage, u->u.who, u);
+    }
+    str_done(&who);
+    return u;
+}
+
+void usage_load(struct core *c, const struct usage *row)
+{
+    struct usagerec *u = usage_of(c, row->user_id, row->account, row->user_name);
+    u->u.usage = row->usage;
+    u->u.at_us = row->at_us;
+}
+
+static void unsave(struct core *c, struct usagerec *u)
+{
+    if (!u->unsaved)
+        vec_push(&c->usage_unsaved, u);
+    u->unsaved = true;
+}
+
+void usage_know(struct core *c, uint32_t uid, const char *account, const char *user)
+{
+    size_t before = map_str_count(c->usage);
+    struct usagerec *u = usage_of(c, uid, account, user);
+    if (map_str_count(c->usage) > before) {
+        unsave(c, u);
+        usage_factors(c);
+    }
+}
+
+void usage_save(struct core *c)
+{
+    for (size_t i = 0; i < c->usage_unsaved.n; i++) {
+        fx_store(c, TABLE_USAGE, &c->usage_unsaved.v[i]->u);
+        c->usage_unsaved.v[i]->unsaved = false;
+    }
+    vec_clear(&c->usage_unsaved);
+}
+
+void usage_free(struct core *c)
+{
+    struct map_walk w = {0};
+    while (map_str_next(c->usage, &w))
+        free(w.value);
+    vec_done(&c->usage_unsaved);
+    map_str_free(c->usage);
+}
+
+/* ---- charging ------------------------------------------------------------------------------------------------------------------ */
+
+/* How long the run has run; stopped time is free. */
+static int64_t run_time(const struct jobrec *r, int64_t now_us)
+{
+    int64_t end = r->j.state == JOB_SUSPENDED ? r->j.suspend_us : r->j.end_us && !(r->j.state == JOB_RUNNING) ? r->j.end_us : now_us;
+    int64_t time = end - r->j.start_us - r->j.suspended_us;
+    return time > 0 ? time : 0;
+}
+
+static int64_t gres_of(const struct jobrec *r, const char *name)
+{
+    struct span rest = span_of(r->j.alloc_gres ? r->j.alloc_gres : ""), piece;
+    int64_t sum = 0;
+    size_t len = strlen(name);
+    while (span_next(&rest, ',', &piece)) {
+        const char *equals = memchr(piece.data, '=', piece.len);
+        if (!equals || piece.len < len || memcmp(piece.data, name, len) != 0 || (piece.data[len] != '=' && piece.data[len] != ':'))
+            continue;
+        int64_t n = 0;
+        for (const char *d = equals + 1; d < piece.data + piece.len && *d >= '0' && *d <= '9'; d++)
+            n = n * 10 + (*d - '0');
+        sum += n;
+    }
+    return sum;
+}
+
+static int64_t count_of(const struct jobrec *r, const struct tres_weight *t)
+{
+    switch (t->kind) {
+    case TRES_CPU: return r->j.alloc_cpus;
+    case TRES_MEM: return r->j.alloc_mem_mib;
+    case TRES_NODE: return r->j.alloc_nodes;
+    case TRES_GRES: return gres_of(r, t->name);
+    }
+    return 0;
+}
+
+int64_t usage_billing_milli(const struct core *c, const struct jobrec *r)
+{
+    const struct partrec *p = r->j.run_partition ? part_find(c, r->j.run_partition) : NULL;
+    struct tres_weights w;
+    int64_t sum = 0, most = 0;
+    if (!p || !p->p.billing_weights || !tres_weights_parse(p->p.billing_weights, &w, NULL))
+        return (int64_t) r->j.alloc_cpus * 1000;
+    for (size_t i = 0; i < w.n; i++) {
+        int64_t one = w.v[i].milli * count_of(r, &w.v[i]) / w.v[i].per;
+        sum += one;
+        most = one > most ? one : most;
+    }
+    int64_t milli = list_has(c->settings.priority_flags, "MAX_TRES") ? most : sum;
+    return milli > 0 ? milli : 0;
+}
+
+void usage_charge(struct core *c, struct jobrec *r)
+{
+    int64_t ran = run_time(r, c->now_us), seconds = ran / USEC_PER_SEC - r->charged_us / USEC_PER_SEC;
+    if (seconds <= 0)
+        return;
+    r->charged_us = ran;
+    struct usagerec *u = usage_of(c, r->j.user_id, r->j.spec.req.account, r->j.user_name);
+    u->u.usage += usage_billing_milli(c, r) * seconds;
+    unsave(c, u);
+}
+
+/* ---- factors ------------------------------------------------------------------------------------------------------------------- */
+
+struct leaf {
+    struct usagerec *u;
+    int64_t group; /* use of its account, or its own */
+};
+
+static int leaf_order(const void *va, const void *vb)
+{
+    const struct leaf *a = va, *b = vb;
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    int by_account = strcmp(a->u->u.account ? a->u->u.account : "", b->u->u.account ? b->u->u.account : "");
+    if (by_account && a->group)
+        return by_account;
+    if (a->u->u.usage != b->u->u.usage)
+        return a->u->u.usage < b->u->u.usage ? -1 : 1;
+    return strcmp(a->u->u.who, b->u->u.who);
+}
+
+static bool leaf_equal(const struct leaf *a, const struct leaf *b)
+{
+    return a->group == b->group && a->u->u.usage == b->u->u.usage;
+}
+
+static int64_t classic(const struct core *c, int64_t usage, int64_t all, size_t users)
+{
+    int64_t damping = c->settings.fairshare_damping > 0 ? c->settings.fairshare_damping : 1;
+    while (usage > INT64_C(1) << 40 || all > INT64_C(1) << 40) { /* room for the products */
+        usage >>= 1;
+        all >>= 1;
+    }
+    return all > 0 ? (int64_t) (exp2_neg(usage * (int64_t) users, all * damping) >> 12) : FACTOR_ONE;
+}
+
+static int64_t ratio20(int64_t part, int64_t whole)
+{
+    while (whole > INT64_C(1) << 40) {
+        part >>= 1;
+        whole >>= 1;
+    }
+    return whole > 0 ? part * FACTOR_ONE / whole : 0;
+}
+
+static int64_t account_usage(const struct core *c, const char *account)
+{
+    struct map_walk w = {0};
+    int64_t sum = 0;
+    while (map_str_next(c->usage, &w)) {
+        const struct usagerec *u = w.value;
+        if (text_is(u->u.account, account))
+            sum += u->u.usage;
+    }
+    return sum;
+}
+
+static size_t leaves(const struct core *c, struct leaf **ret)
+{
+    struct map_walk w = {0};
+    size_t n = 0;
+    *ret = xcalloc(map_str_count(c->usage) + 1, sizeof **ret);
+    while (map_str_next(c->usage, &w)) {
+        struct usagerec *u = w.value;
+        (*ret)[n++] = (struct leaf){u, u->u.account ? account_usage(c, u->u.account) : u->u.usage};
+    }
+    if (n > 1)
+        qsort(*ret, n, sizeof **ret, leaf_order);
+    return n;
+}
+
+void usage_factors(struct core *c)
+{
+    struct leaf *leaf;
+    size_t n = leaves(c, &leaf), first = 0;
+    int64_t all = 0;
+    bool tree = !list_has(c->settings.priority_flags, "NO_FAIR_TREE") && !list_has(c->settings.priority_flags, "DEPTH_OBLIVIOUS");
+    for (size_t i = 0; i < n; i++)
+        all += leaf[i].u->u.usage;
+    for (size_t i = 0; i < n; i++) {
+        struct usage *u = &leaf[i].u->u;
+        first = i && leaf_equal(&leaf[i], &leaf[i - 1]) ? first : i;
+        u->raw_shares = 1;
+        u->norm_shares = FACTOR_ONE / (int64_t) n;
+        u->norm_usage = ratio20(u->usage, all);
+        u->fairshare = tree ? (int64_t) (n - first) * FACTOR_ONE / (int64_t) n : classic(c, u->usage, all, n);
+        cluster_set_fairshare(c->cluster, u->user_id, u->account, u->fairshare);
+    }
+    free(leaf);
+}
+
+/* ---- time passes ---------------------------------------------------------------------------------------------------------------- */
+
+/* Number of the period that a time lies in; use is forgotten when it changes. */
+static int64_t reset_period(const struct core *c, int64_t at_us)
+{
+    const char *every = c->settings.priority_usage_reset;
+    int64_t days = civil_sec(at_us) / (24 * 3600);
+    struct civil date;
+    civil_from_sec(civil_sec(at_us), &date);
+    if (text_is_nocase(every, "DAILY"))
+        return days;
+    if (text_is_nocase(every, "WEEKLY")) /* from Sunday on; 1 January 1970 was a Thursday */
+        return (days + 4) / 7;
+    if (text_is_nocase(every, "MONTHLY"))
+        return date.year * 12 + date.month;
+    if (text_is_nocase(every, "QUARTERLY"))
+        return date.year * 4 + (date.month - 1) / 3;
+    return text_is_nocase(every, "YEARLY") ? date.year : 0;
+}
+
+static int64_t decayed(const struct core *c, const struct usage *u, int64_t until_us)
+{
+    int64_t half = c->settings.priority_decay_half_life_us;
+    if (reset_period(c, u->at_us) != reset_period(c, until_us))
+        return 0;
+    if (half <= 0 || half == TIME_UNLIMITED || until_us <= u->at_us)
+        return u->usage;
+    return scale32(u->usage, exp2_neg((until_us - u->at_us) / USEC_PER_SEC, half / USEC_PER_SEC > 0 ? half / USEC_PER_SEC : 1));
+}
+
+static void all_decay(struct core *c, int64_t until_us)
+{
+    struct map_walk w = {0};
+    while (map_str_next(c->usage, &w)) {
+        struct usagerec *u = w.value;
+        u->u.usage = decayed(c, &u->u, until_us);
+        u->u.at_us = until_us;
+    }
+}
+
+static int64_t period(const struct core *c)
+{
+    return c->settings.priority_calc_period_us >= USEC_PER_SEC ? c->settings.priority_calc_period_us : 5 * USEC_PER_MIN;
+}
+
+int64_t usage_due(const struct core *c)
+{
+    /* Nobody used anything, nobody does. */
+    if (!map_str_count(c->usage) || (!c->running && !c->usage_any))
+        return INT64_MAX;
+    return c->usage_at_us + period(c);
+}
+
+void usage_tick(struct core *c)
+{
+    struct map_walk w = {0};
+    struct meta row = {.key = "usage_at"};
+    while (map_u64_next(c->job, &w)) {
+        struct jobrec *r = w.value;
+        if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED)
+            usage_charge(c, r);
+    }
+    /* What is charged in a period decays with it, which is as if it had been used at its beginning. */
+    all_decay(c, c->now_us);
+    c->usage_at_us = c->now_us;
+    c->usage_any = false;
+    for (w = (struct map_walk){0}; map_str_next(c->usage, &w);)
+        c->usage_any |= ((struct usagerec *) w.value)->u.usage > 0;
+    struct str at = STR_INIT;
+    str_add_i64(&at, c->now_us);
+    row.value = str_text(&at);
+    fx_store(c, TABLE_META, &row);
+    str_done(&at);
+    usage_factors(c);
+    if (c->settings.priority_weight_fairshare)
+        plan_soon(c);
+}
+
+void usage_restore(struct core *c)
+{
+    struct map_walk w = {0};
+    if (!c->usage_at_us)
+        c->usage_at_us = c->now_us;
+    all_decay(c, c->usage_at_us);
+    bool forget = text_is_nocase(c->settings.priority_usage_reset, "NOW");
+    while (map_str_next(c->usage, &w)) {
+        struct usagerec *u = w.value;
+        if (forget) {
+            u->u.usage = 0;
+            unsave(c, u);
+        }
+        c->usage_any |= u->u.usage > 0;
+    }
+    for (w = (struct map_walk){0}; map_u64_next(c->job, &w);) {
+        struct jobrec *r = w.value;
+        if (r->j.start_us && (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED))
+            r->charged_us = run_time(r, c->usage_at_us);
+    }
+    usage_factors(c);
+}

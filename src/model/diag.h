@@ -1,0 +1,39 @@
+/* What the controller has done, as sdiag shows it (one row of QUERY_DIAG). Counters run since reset_us. */
+#ifndef REMUDA_MODEL_DIAG_H
+#define REMUDA_MODEL_DIAG_H
+
+#include "model/fields.h"
+
+#define DIAG_FIELDS(X)                                                                             \
+    X(TIME, now_us, 0, "now")                                                                      \
+    X(TIME, start_us, 0, "the controller runs since")                                              \
+    X(TIME, reset_us, 0, "counters run since")                                                     \
+    X(U64, connections, 0, "commands and daemons connected")                                       \
+    X(U64, nodes_connected, 0, "node daemons connected")                                           \
+    X(U64, jobs_submitted, 0, "jobs submitted (an array is one)")                                  \
+    X(U64, jobs_started, 0, "jobs started")                                                        \
+    X(U64, jobs_completed, 0, "jobs that ended well")                                              \
+    X(U64, jobs_cancelled, 0, "jobs cancelled")                                                    \
+    X(U64, jobs_failed, 0, "jobs that ended otherwise")                                            \
+    X(U64, jobs_preempted, 0, "runs that gave way to others")                                      \
+    X(U64, jobs_pending, 0, "jobs that wait")                                                      \
+    X(U64, jobs_running, 0, "jobs that run")                                                       \
+    X(U64, plans, 0, "passes of the planner")                                                      \
+    X(SPAN, plan_last_us, 0, "time of the last pass")                                              \
+    X(SPAN, plan_max_us, 0, "of the longest")                                                      \
+    X(SPAN, plan_sum_us, 0, "of all")                                                              \
+    X(TIME, plan_at_us, 0, "when the last pass was")                                               \
+    X(U64, considered, 0, "jobs considered in the last pass")                                      \
+    X(U64, considered_sum, 0, "in all passes")                                                     \
+    X(U64, backfilled, 0, "jobs started ahead of others of higher priority")                       \
+    X(U64, backfilled_ever, 0, "since the controller started")                                     \
+    X(U64, turns, 0, "turns of the controller")                                                    \
+    X(U64, commits, 0, "commits of the store")                                                     \
+    X(TEXT, trouble, 0, "what is wrong; NULL = nothing")
+
+struct diag {
+    DIAG_FIELDS(FIELD_MEMBER)
+};
+extern const struct fields diag_fields;
+
+#endif

@@ -1,0 +1,90 @@
+/* What the priority of a job is made of, usage that counts for fair share, and weights of resources. */
+#ifndef REMUDA_MODEL_PRIORITY_H
+#define REMUDA_MODEL_PRIORITY_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "model/fields.h"
+
+#define FACTOR_ONE (INT64_C(1) << 20) /* a factor of 1 in fixed point */
+
+/* A waiting job in one of its partitions, as sprio shows it (rows of QUERY_PRIORITY). Parts of the sum are whole numbers, already weighted; factors are
+ * in FACTOR_ONE-ths. */
+#define PRIORITY_FIELDS(X)                                                                         \
+    X(U64, job_id, 0, "job")                                                                       \
+    X(TEXT, partition, 0, "partition")                                                             \
+    X(U32, user_id, 0, "owner")                                                                    \
+    X(TEXT, user_name, 0, "name of the owner")                                                     \
+    X(TEXT, account, 0, "account")                                                                 \
+    X(TEXT, qos, 0, "quality of service")                                                          \
+    X(U64, priority, 0, "the sum")                                                                 \
+    X(BOOL, asked, 0, "set by an operator: the parts do not count")                                \
+    X(I64, age, 0, "for the time waited")                                                          \
+    X(I64, assoc, 0, "for the account and user")                                                   \
+    X(I64, fairshare, 0, "for little use in the past")                                             \
+    X(I64, size, 0, "for the size")                                                                \
+    X(I64, part, 0, "for the partition")                                                           \
+    X(I64, qos_part, 0, "for the QOS")                                                             \
+    X(I64, tres_sum, 0, "for the resources asked for, all together")                               \
+    X(TEXT, tres, 0, "for each resource: cpu=10,mem=3")                                            \
+    X(I64, site, 0, "set by the site (scontrol update SiteFactor=)")                               \
+    X(I64, nice, 0, "taken off")                                                                   \
+    X(I64, age_factor, 0, "0 to 1, before the weight")                                             \
+    X(I64, assoc_factor, 0, "of the account")                                                                    \
+    X(I64, fairshare_factor, 0, "of fair share")                                                                \
+    X(I64, size_factor, 0, "of the size")                                                                     \
+    X(I64, part_factor, 0, "of the partition")                                                                     \
+    X(I64, qos_factor, 0, "of the QOS")                                                                      \
+    X(TEXT, tres_factors, 0, "of each resource: cpu=0.25,mem=0.02")
+
+struct priority_row {
+    PRIORITY_FIELDS(FIELD_MEMBER)
+};
+extern const struct fields priority_fields;
+
+/* What a user used, in an account if one was given. Stored; the rest is worked out for sshare (rows of QUERY_SHARES). */
+#define USAGE_FIELDS(X)                                                                            \
+    X(TEXT, who, 0, "uid, or uid/account")                                                         \
+    X(U32, user_id, 0, "user")                                                                     \
+    X(TEXT, account, 0, "account; NULL = none")                                                    \
+    X(TEXT, user_name, 0, "name of the user")                                                      \
+    X(I64, usage, 0, "decayed use, in thousandths of billing units × seconds")                     \
+    X(TIME, at_us, 0, "decayed until then")                                                        \
+    X(I64, raw_shares, 0, "shares (computed)")                                                     \
+    X(I64, norm_shares, 0, "of all, in 2^20ths (computed)")                                        \
+    X(I64, norm_usage, 0, "of all use, in 2^20ths (computed)")                                     \
+    X(I64, fairshare, 0, "the factor, in 2^20ths (computed)")
+
+struct usage {
+    USAGE_FIELDS(FIELD_MEMBER)
+};
+extern const struct fields usage_fields;
+
+/* ---- weights of resources ---- */
+
+enum tres_kind { TRES_CPU, TRES_MEM, TRES_NODE, TRES_GRES };
+#define TRES_WEIGHTS_MAX 16
+
+struct tres_weight {
+    enum tres_kind kind;
+    char name[24];    /* TRES_GRES: kind of the resource ("gpu"), or kind:type */
+    int64_t milli;    /* thousandths */
+    int64_t per;      /* TRES_MEM: MiB that weigh so much (1, 1024 for G, …) */
+};
+
+struct tres_weights {
+    struct tres_weight v[TRES_WEIGHTS_MAX];
+    size_t n;
+};
+
+/* "CPU=1.0,Mem=0.25G,GRES/gpu=2,Node=…": numbers may be negative and have three decimals. */
+bool tres_weights_parse(const char *text, struct tres_weights *ret, struct err *ret_err);
+
+/* ---- powers ---- */
+
+/* 2^(−part/whole) in 2^32nds, exact to a few of the last bits; part ≥ 0, whole > 0. */
+uint64_t exp2_neg(int64_t part, int64_t whole);
+/* value × factor / 2^32 without overflow. */
+int64_t scale32(int64_t value, uint64_t factor);
+
+#endif

@@ -1,0 +1,203 @@
+/* Fair share: what is used is charged, decays, survives a restart and decides who comes next; and the parts of a priority. */
+#include "core_help.h"
+
+#define SHARE_CONF                                                                                           \
+    "ClusterName=test\nOperators=olga\nPriorityWeightAge=0\nPriorityWeightPartition=0\nKillWait=5\n"          \
+    "PriorityWeightFairshare=1000\nPriorityCalcPeriod=1\nPriorityDecayHalfLife=0:10:00\n"                   \
+    "NodeName=n[1-4] CPUs=8 RealMemory=8000\n"                                                               \
+    "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"                                 \
+    "PartitionName=dear Nodes=n[1-4] TRESBillingWeights=CPU=2,Mem=0.5G State=UP\n"
+
+static int setup_shares(void **unused)
+{
+    world_open(SHARE_CONF, 1);
+    return 0;
+}
+
+#define SHARES(function) cmocka_unit_test_setup_teardown(function, setup_shares, teardown)
+
+static const struct usage *share_of(uint32_t uid)
+{
+    struct rows r = ask((struct msg_query){.what = QUERY_SHARES});
+    const struct usage *found = NULL;
+    for (size_t i = 0; i < r.row.n; i++)
+        if (((const struct usage *)r.row.v[i])->user_id == uid)
+            found = r.row.v[i];
+    vec_done(&r.row);
+    assert_non_null(found);
+    return found;
+}
+
+static const struct priority_row *priority_of_job(uint64_t id)
+{
+    struct rows r = ask((struct msg_query){.what = QUERY_PRIORITY, .ids = ids_of(id)});
+    assert_int_equal(r.row.n, 1);
+    const struct priority_row *row = r.row.v[0];
+    vec_done(&r.row);
+    return row;
+}
+
+static void near(int64_t is, int64_t expected)
+{
+    if (is < expected - expected / 100 - 1 || is > expected + expected / 100 + 1)
+        fail_msg("%lld is not about %lld", (long long)is, (long long)expected);
+}
+
+static void test_use_is_charged_and_decays(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_wide_job("a"));
+    assert_int_equal(share_of(ALICE)->usage, 0);
+    for (int i = 0; i < 5; i++)
+        pass(MIN);
+    script_ends(id, 0);
+    /* 8 CPUs × 300 s, less what decayed of it meanwhile: Σ 8 × 60 × 2^(−k/10) for k = 1 … 4, and 5 */
+    int64_t used = share_of(ALICE)->usage;
+    near(used, 1956000);
+    for (int i = 0; i < 10; i++)
+        pass(MIN);
+    near(share_of(ALICE)->usage, used / 2);
+    restart(SHARE_CONF);
+    near(share_of(ALICE)->usage, used / 2);
+    hello(1);
+    pass(10 * MIN);
+    near(share_of(ALICE)->usage, used / 4);
+}
+
+static void test_weights_of_the_partition(void **unused)
+{
+    (void)unused;
+    struct job_spec spec = a_job("a");
+    spec.req.partition = "dear";
+    spec.req.mem_per_node_mib = 4096;
+    uint64_t id = submit(spec);
+    pass(10 * SEC);
+    script_ends(id, 0);
+    near(share_of(ALICE)->usage, 10 * (2000 + 4 * 500));
+}
+
+static void test_who_used_less_comes_first(void **unused)
+{
+    (void)unused;
+    uint64_t first = submit(a_wide_job("a"));
+    pass(3 * MIN);
+    uint64_t again = submit(a_wide_job("a"));
+    am_bob();
+    uint64_t bobs = submit(a_wide_job("b"));
+    assert_true(priority_of_job(bobs)->priority > priority_of_job(again)->priority);
+    assert_int_equal(priority_of_job(bobs)->fairshare, 1000);
+    assert_int_equal(priority_of_job(again)->fairshare, 500); /* rank 1 of 2 */
+    script_ends(first, 0);
+    assert_int_equal(state(bobs), JOB_RUNNING);
+    assert_int_equal(state(again), JOB_PENDING);
+    restart(SHARE_CONF);
+    assert_true(share_of(ALICE)->usage > 0);
+    assert_true(share_of(BOB)->fairshare > share_of(ALICE)->fairshare);
+}
+
+static void test_classic_fair_share_and_forgetting(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_wide_job("a"));
+    am_bob();
+    submit(a_wide_job("b"));
+    pass(2 * MIN);
+    configure(SHARE_CONF "PriorityFlags=NO_FAIR_TREE\n");
+    pass(MIN);
+    near(share_of(ALICE)->fairshare, FACTOR_ONE / 4); /* all of the use with half of the shares: 2^-2 */
+    assert_int_equal(share_of(BOB)->fairshare, FACTOR_ONE);
+    am_alice();
+    cancel(ids_of(id));
+    script_ends(id, 15);
+    restart(SHARE_CONF "PriorityUsageResetPeriod=NOW\n");
+    assert_int_equal(share_of(ALICE)->usage, 0);
+}
+
+static void test_a_day_ends(void **unused)
+{
+    (void)unused;
+    configure(SHARE_CONF "PriorityUsageResetPeriod=DAILY\nPriorityDecayHalfLife=0\n");
+    uint64_t id = submit(a_wide_job("a"));
+    pass(2 * MIN);
+    script_ends(id, 0);
+    assert_true(share_of(ALICE)->usage > 0);
+    pass(30 * MIN);
+    assert_true(share_of(ALICE)->usage > 0);
+    for (int i = 0; i < 24; i++)
+        pass(60 * MIN);
+    assert_int_equal(share_of(ALICE)->usage, 0);
+}
+
+/* Stopped time costs nothing. */
+static void test_suspended_time_is_free(void **unused)
+{
+    (void)unused;
+    am_root();
+    uint64_t id = submit(a_wide_job("a"));
+    pass(10 * SEC);
+    assert_int_equal(control(ids_of(id), ACTION_SUSPEND), REFUSE_NONE);
+    pass(5 * MIN);
+    assert_int_equal(control(ids_of(id), ACTION_RESUME), REFUSE_NONE);
+    pass(10 * SEC);
+    script_ends(id, 0);
+    int64_t used = share_of(0)->usage;
+    assert_true(used > 8 * 13 * 1000 && used <= 8 * 20 * 1000);
+}
+
+static void test_site_factor_and_nice(void **unused)
+{
+    (void)unused;
+    submit(a_wide_job("a"));
+    uint64_t id = submit(a_wide_job("b"));
+    uint64_t before = priority_of_job(id)->priority;
+    struct job_spec values = {.site_factor = 77};
+    struct msg_update_job m = {.ids = ids_of(id), .fields = "site_factor", .values = {&values, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_ACCESS_DENIED);
+    am_olga();
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    assert_true(priority_of_job(id)->priority == before + 77);
+    values = (struct job_spec){.nice = 7};
+    m.fields = "nice";
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_true(priority_of_job(id)->priority == before + 70);
+    assert_int_equal(priority_of_job(id)->nice, 7);
+}
+
+static void test_factors(void **unused)
+{
+    (void)unused;
+    restart("ClusterName=test\nPriorityWeightAge=100\nPriorityWeightJobSize=1000\nPriorityWeightPartition=500\nPriorityMaxAge=10\n"
+            "PriorityWeightTRES=CPU=4000,Node=40\nNodeName=n[1-4] CPUs=8 RealMemory=8000\n"
+            "PartitionName=main Nodes=n[1-4] Default=YES PriorityJobFactor=10\nPartitionName=low Nodes=n1 PriorityJobFactor=5\n");
+    hello(1);
+    submit(a_wide_job("a"));
+    uint64_t id = submit(a_wide_job("b")); /* one node of 4, 8 CPUs of 32 */
+    pass(5 * MIN);
+    const struct priority_row *p = priority_of_job(id);
+    assert_int_equal(p->age, 50);
+    assert_int_equal(p->size, 250);
+    assert_int_equal(p->part, 500);
+    assert_int_equal(p->tres_sum, 1000 + 10);
+    assert_string_equal(p->tres, "cpu=1000,node=10");
+    assert_int_equal(p->priority, 50 + 250 + 500 + 1010);
+    struct job_spec spec = a_wide_job("c");
+    spec.req.partition = "low,main";
+    id = submit(spec);
+    struct rows r = ask((struct msg_query){.what = QUERY_PRIORITY, .ids = ids_of(id)});
+    assert_int_equal(r.row.n, 2); /* one a partition */
+    assert_int_equal(((const struct priority_row *)r.row.v[0])->part, 250);
+    vec_done(&r.row);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        SHARES(test_use_is_charged_and_decays),        SHARES(test_weights_of_the_partition),
+        SHARES(test_who_used_less_comes_first),        SHARES(test_classic_fair_share_and_forgetting),
+        SHARES(test_a_day_ends),                       SHARES(test_suspended_time_is_free),
+        SHARES(test_site_factor_and_nice),             SHARES(test_factors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
