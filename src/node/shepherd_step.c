@@ -237,6 +237,8 @@ static void suspension_count(struct shepherd *s)
 static void sample_due(struct shepherd *s)
 {
     sample(s);
+    if (s->tasks)
+        task_set_singletons_check(s->tasks);
     suspension_count(s);
     if (!s->exit_told)
         tell(s, NOTE_USAGE, 0);

@@ -44,7 +44,7 @@ struct task_set {
     size_t nstreams;
     struct arena *arena;          /* of `what` */
     struct msg_stream_tasks what; /* what runs */
-    bool launched, owner_gone;
+    bool launched, owner_gone, singletons_checked;
     bool is_pty;      /* task[0].out_fd and in_fd are the terminal's master */
     struct str input; /* from byte input_from on */
     uint64_t input_from;
@@ -70,6 +70,8 @@ int task_set_status(
     const struct task_set *t); /* the wait status the step ends with: the highest exit code, else a signal */
 /* A line for the command's standard error; false if there is no command to take it. */
 bool task_set_notice(struct task_set *t, const char *line);
+/* Programs of MPI that srun started side by side, without a launcher of their library, are worlds of their own, each rank 0 of 1: says so once. Called when tasks have run a while. */
+void task_set_singletons_check(struct task_set *t);
 /* No process is left: hands over what is still in the pipes, says DONE, waits until the command has taken it all. */
 void task_set_finish(struct task_set *t);
 
