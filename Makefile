@@ -3,7 +3,7 @@ BUILD ?= build
 PREFIX ?= /usr/local
 BENCH ?=
 
-.PHONY: all deps test-deps up test bench install clean
+.PHONY: all deps test-deps up test test-heavy bench install clean
 
 all: deps
 	@tools/build $(BUILD)
@@ -19,6 +19,9 @@ up: all
 
 test: all test-deps
 	@tools/test $(BUILD)
+
+test-heavy: all test-deps
+	@tools/test $(BUILD) heavy
 
 bench: all
 	@BENCH="$(BENCH)" tools/bench $(BUILD)
