@@ -57,10 +57,10 @@ struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
     struct arrayrec *array = array_ensure(c, master->j.array_job_id);
     CHECK(idset_del(&master->pending, task));
     c->pending--; /* the element is counted again as a record of its own */
-    if (master->waiting) {
-        cluster_unwait(c->cluster, master->j.id);
-        master->waiting = false;
-    }
+    if (master->pending.count == 0)
+        planner_leave(c, master);
+    else
+        waited_count(c, master); /* the element has waited as long */
     if (master->pending.count == 0) {
         text_set(c, &master->j.array_pending, NULL);
         master->j.array_task_id = task;

@@ -94,6 +94,20 @@ static bool resv_ready(const struct core *c, const struct jobrec *r)
     return !r->j.spec.req.reservation || resv_there(c, r->j.spec.req.reservation);
 }
 
+/* What keeps it from the planner; NONE = nothing. */
+static enum job_reason own_reason(const struct core *c, const struct jobrec *r, int64_t now_us)
+{
+    if (held(r))
+        return (enum job_reason) (r->j.reason ? r->j.reason : REASON_HELD_USER);
+    if (r->deps.n && r->j.spec.dependency)
+        return r->j.reason == REASON_DEPENDENCY_NEVER ? REASON_DEPENDENCY_NEVER : REASON_DEPENDENCY;
+    if (r->j.spec.begin_us > now_us)
+        return REASON_BEGIN_TIME;
+    if (!resv_ready(c, r))
+        return REASON_RESERVATION_DELETED;
+    return job_is_array(r) && elements_now(c, r) == 0 ? REASON_ARRAY_TASK_LIMIT : REASON_NONE;
+}
+
 void eligible_update(struct core *c, struct jobrec *r)
 {
     bool over = false;
@@ -108,11 +122,11 @@ void eligible_update(struct core *c, struct jobrec *r)
         r->j.eligible_us = c->now_us;
         job_save(c, r);
     }
+    waited_cause(c, r, elements ? REASON_NONE : own_reason(c, r, c->now_us));
     if (elements) {
         planner_take(c, r, elements);
     } else if (r->waiting) {
-        cluster_unwait(c->cluster, r->j.id);
-        r->waiting = false;
+        planner_leave(c, r);
         plan_soon(c);
     }
     timer_arm(c, r);
@@ -121,16 +135,9 @@ void eligible_update(struct core *c, struct jobrec *r)
 enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us, struct plan_wait *ret_wait)
 {
     *ret_wait = (struct plan_wait){0};
-    if (held(r))
-        return (enum job_reason) (r->j.reason ? r->j.reason : REASON_HELD_USER);
-    if (r->deps.n && r->j.spec.dependency)
-        return r->j.reason == REASON_DEPENDENCY_NEVER ? REASON_DEPENDENCY_NEVER : REASON_DEPENDENCY;
-    if (r->j.spec.begin_us > now_us)
-        return REASON_BEGIN_TIME;
-    if (!resv_ready(c, r))
-        return REASON_RESERVATION_DELETED;
-    if (!r->waiting && job_is_array(r))
-        return REASON_ARRAY_TASK_LIMIT;
+    enum job_reason own = own_reason(c, r, now_us);
+    if (own != REASON_NONE)
+        return own;
     if (c->store_away)
         return REASON_STORE_AWAY;
     if (r->waiting && plan_wait_of(c->plan, c->cluster, r->j.id, ret_wait))

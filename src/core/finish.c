@@ -22,10 +22,8 @@ static void over(struct core *c, struct jobrec *r)
 
 void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
 {
-    if (r->waiting) {
-        cluster_unwait(c->cluster, r->j.id);
-        r->waiting = false;
-    }
+    waited_count(c, r);
+    planner_leave(c, r);
     r->j.end_us = c->now_us;
     if (!r->j.start_us || r->j.state == JOB_PENDING)
         r->j.start_us = how == JOB_CANCELLED || how == JOB_DEADLINE ? 0 : r->j.start_us;

@@ -70,6 +70,9 @@ struct jobrec {
     int64_t gone_user_us, gone_system_us; /* CPU time of steps that left memory */
     VEC(struct hold) hold;
     bool waiting;                /* the planner has it */
+    enum job_reason cause;       /* why the planner does not have it, as time is counted (waited.c); NONE: it has it */
+    bool cause_known;
+    int64_t back_us;             /* came back by a requeue; 0 = not in this life of the controller */
     bool started;                /* its batch script was seen running in this attempt */
     bool script_ended;           /* its batch script is over */
     bool warned;                 /* --signal was sent in this run */
@@ -243,6 +246,13 @@ bool list_has(const char *list, const char *word);
 void eligible_update(struct core *c, struct jobrec *r);      /* after anything that may matter for a pending job */
 enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us, struct plan_wait *ret_wait); /* ret_wait->detail … may stay NULL */
 void plan_soon(struct core *c);
+
+/* ---- waited.c: what jobs waited for ---- */
+void waited_begins(struct core *c, struct jobrec *r);       /* a requeued job waits anew */
+void waited_cause(struct core *c, struct jobrec *r, enum job_reason cause); /* from now on; NONE = the planner knows. Counts the time before */
+void waited_count(struct core *c, struct jobrec *r);        /* up to now, into r->j.waited_for; of a pending job */
+const char *waited_text(const struct core *c, const struct jobrec *r, struct arena *a); /* the same without changing anything */
+void planner_leave(struct core *c, struct jobrec *r);       /* the planner no longer has it: counts, too */
 
 /* ---- depend.c ---- */
 bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct err *ret_err); /* parses, checks ids, indexes */

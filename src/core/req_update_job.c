@@ -271,6 +271,8 @@ static enum refusal update_one(struct core *c, struct jobrec *r, void *ctx, cons
                       "the job has started: only its time limit, name, comments, mail and requeue flag may "
                       "still change",
                       detail);
+    if (r->waiting)
+        waited_count(c, r); /* with another request it is of another class */
     trial_make(r, u);
     enum refusal refusal = limit_find(r, u, detail);
     if (!refusal && !peer_operates(c, c->peer))

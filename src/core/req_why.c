@@ -91,7 +91,6 @@ static void fill_head(const struct jobrec *r, struct why *w, struct arena *a)
         .submit_us = r->j.submit_us,
         .eligible_us = r->j.eligible_us,
         .start_us = r->j.start_us,
-        .waited_for = r->j.waited_for,
     };
     w->label = text_of(a, &label);
 }
@@ -155,6 +154,7 @@ static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t 
     struct arena *a = c->fx->arena;
     struct plan_wait wait = {0};
     fill_head(r, w, a);
+    w->waited_for = waited_text(c, r, a);
     if (r->j.state != JOB_PENDING)
         return;
     w->reason = pending_reason(c, r, c->now_us, &wait);

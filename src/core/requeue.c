@@ -49,6 +49,7 @@ static void back_to_pending(struct core *c, struct jobrec *r, enum job_state how
     dependencies_drop(c, r);
     text_set(c, &r->j.spec.dependency, NULL);
     r->j.restarts++;
+    waited_begins(c, r);
     r->j.requeue_pending = false;
     r->j.eligible_us = 0;
     bool never_launched = r->j.reason == REASON_LAUNCH_FAILED;

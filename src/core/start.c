@@ -99,10 +99,7 @@ static void start_one(struct core *c, const struct plan_start *s)
         CHECK(idset_first(&r->pending, &task));
         r = array_split(c, r, task);
     }
-    if (r->waiting) {
-        cluster_unwait(c->cluster, r->j.id);
-        r->waiting = false;
-    }
+    planner_leave(c, r);
     struct str alloc = STR_INIT;
     alloc_format(&s->alloc, &alloc);
     text_set(c, &r->j.alloc, str_text(&alloc));

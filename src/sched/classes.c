@@ -87,6 +87,7 @@ static void class_drop(struct cluster *cl, struct sclass *k)
     cl->klass.v[k->idx] = NULL;
     vec_push(&cl->klass_free, k->idx);
     demand_free(k->made);
+    vec_done(&k->cause);
     request_drop(cl, &k->req);
     free(k);
 }

@@ -16,6 +16,27 @@ struct het *pass_het_of(struct pass *p, uint64_t id)
     return NULL;
 }
 
+void hets_collect(struct pass *p)
+{
+    for (size_t i = 0; i < p->cl->lane.n; i++) {
+        struct lane *l = p->cl->lane.v[i];
+        for (size_t k = 0; l->het && k < l->n; k++) {
+            struct het *h = pass_het_of(p, l->het);
+            if (!h) {
+                struct het new = {.id = l->het};
+                vec_push(&p->het, new);
+                h = &p->het.v[p->het.n - 1];
+            }
+            /* By number: the order of lanes depends on what came and went before. */
+            h->job = xrealloc(h->job, (h->n + 1) * sizeof h->job[0]);
+            size_t at = h->n++;
+            for (; at > 0 && h->job[at - 1]->w.job_id > l->job[l->first + k]->w.job_id; at--)
+                h->job[at] = h->job[at - 1];
+            h->job[at] = l->job[l->first + k];
+        }
+    }
+}
+
 static int64_t limit_at(const struct pass *p, const struct option *o, int64_t start_us)
 {
     return view_limit(p->w, o, o->limit_us, start_us);

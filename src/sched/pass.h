@@ -136,6 +136,10 @@ void planned_free(struct planned *f);
 void planned_clear(struct plan_private *v);
 void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at,
                   bool promise);
+void hets_collect(struct pass *p);
+/* waited.c: what a pass has to do with the logs of causes. */
+void waited_pass_begins(struct plan_private *v, const struct cluster *cl, int64_t now_us);
+void waited_pass_found(struct plan_private *v, const struct cluster *cl);
 struct het *pass_het_of(struct pass *p, uint64_t id);
 
 /* explain.c: the sentence for a blocked class. */

@@ -366,27 +366,6 @@ void pass_step(struct pass *p)
 
 /* ---- a pass ---- */
 
-static void hets_collect(struct pass *p)
-{
-    for (size_t i = 0; i < p->cl->lane.n; i++) {
-        struct lane *l = p->cl->lane.v[i];
-        for (size_t k = 0; l->het && k < l->n; k++) {
-            struct het *h = pass_het_of(p, l->het);
-            if (!h) {
-                struct het new = {.id = l->het};
-                vec_push(&p->het, new);
-                h = &p->het.v[p->het.n - 1];
-            }
-            /* By number: the order of lanes depends on what came and went before. */
-            h->job = xrealloc(h->job, (h->n + 1) * sizeof h->job[0]);
-            size_t at = h->n++;
-            for (; at > 0 && h->job[at - 1]->w.job_id > l->job[l->first + k]->w.job_id; at--)
-                h->job[at] = h->job[at - 1];
-            h->job[at] = l->job[l->first + k];
-        }
-    }
-}
-
 void planned_clear(struct plan_private *v)
 {
     struct map_walk walk = {0};
@@ -528,9 +507,11 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     if (forecast)
         planned_clear(v);
     struct pass p;
+    waited_pass_begins(v, cl, now_us);
     pass_open(&p, cl, v, now_us, NULL);
     pass_step(&p);
     planned_mark(&p);
+    waited_pass_found(v, cl);
     uint32_t budget = b && b->promises ? b->promises : cl->policy.promises;
     int64_t next = p.live.n > 0 ? world_next_end(p.w) : cl->nwaiting > 0 ? view_next_turn(p.w) : INT64_MAX;
     ret_plan->next_us = next == INT64_MAX ? 0 : next;

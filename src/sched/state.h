@@ -178,8 +178,15 @@ struct share *cluster_share(struct cluster *cl, uint32_t uid, const char *accoun
 
 struct wjob {
     struct waiting w; /* req points into the class */
+    int64_t head_us, head_from_us; /* it was next in its partition but blocked: for so long, and since then (waited.c) */
     struct lane *lane;
     uint64_t serial; /* of its coming (cluster.serial then) */
+};
+
+/* Why the jobs of a class wait, from a time on. */
+struct cause {
+    int64_t since_us;
+    enum job_reason reason;
 };
 
 /* Equal requests. */
@@ -190,6 +197,7 @@ struct sclass {
     uint64_t serial;        /* never used twice, unlike idx */
     uint32_t idx;           /* place in cluster.klass; stays */
     struct lane *lanes;
+    VEC(struct cause) cause; /* ascending by time */
     struct sclass *next;   /* same hash bucket */
     struct compiled *made; /* demand.h; NULL = not yet for this configuration */
     uint64_t made_version;

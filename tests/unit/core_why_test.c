@@ -99,6 +99,72 @@ static void an_unknown_job_is_refused(void **unused)
     assert_int_equal(refusal(), REFUSE_INVALID_JOB_ID);
 }
 
+static void what_a_job_waited_for_is_kept(void **unused)
+{
+    uint64_t one = submit(wide("one", 4));
+    struct job_spec held = wide("held", 4), next = wide("next", 4);
+    held.hold = true;
+    uint64_t two = submit(held), three = submit(next);
+    pass(100 * SEC);
+    control(ids_of(two), ACTION_RELEASE);
+    pass(20 * SEC);
+    assert_string_equal(why_one(two)->waited_for, "Priority=20,JobHeldUser=100");
+    assert_string_equal(why_one(three)->waited_for, "Resources=120");
+    assert_null(
+        job(three)->waited_for); /* it is worked out when somebody asks, and stored when the wait ends */
+    script_ends(one, 0);
+    assert_int_equal(state(three), JOB_RUNNING);
+    assert_string_equal(job(three)->waited_for, "Resources=120");
+    pass(30 * SEC);
+    cancel(ids_of(two));
+    assert_string_equal(job(two)->waited_for, "Priority=20,Resources=30,JobHeldUser=100");
+}
+
+static void an_element_has_waited_since_its_array_came(void **unused)
+{
+    uint64_t one = submit(wide("one", 4));
+    struct job_spec s = wide("many", 4);
+    s.array = "0-1";
+    uint64_t many = submit(s);
+    pass(10 * SEC);
+    script_ends(one, 0);
+    pass(40 * SEC);
+    const struct job *first = job_named(arena_printf(w.a, "%llu_0", (unsigned long long)many));
+    assert_int_equal(first->state, JOB_RUNNING);
+    assert_string_equal(first->waited_for, "Resources=10");
+    script_ends(first->id, 0);
+    assert_string_equal(job_named(arena_printf(w.a, "%llu_1", (unsigned long long)many))->waited_for,
+                        "Resources=50");
+}
+
+static void what_was_counted_survives_a_restart(void **unused)
+{
+    submit(wide("one", 4));
+    struct job_spec held = wide("held", 4);
+    held.hold = true;
+    uint64_t two = submit(held);
+    pass(60 * SEC);
+    control(ids_of(two), ACTION_RELEASE);
+    restart(CONF);
+    pass(20 * SEC);
+    assert_string_equal(why_one(two)->waited_for, "JobHeldUser=60,ReqNodeNotAvail=20");
+}
+
+static void a_requeued_job_waits_anew(void **unused)
+{
+    uint64_t one = submit(wide("one", 4)), two = submit(wide("two", 4));
+    pass(60 * SEC);
+    script_ends(one, 0);
+    assert_string_equal(job(two)->waited_for, "Resources=60");
+    struct job_spec held = wide("three", 4);
+    uint64_t three = submit(held);
+    (void)three;
+    control(ids_of(two), ACTION_REQUEUE);
+    script_ends(two, 0);
+    pass(10 * SEC);
+    assert_true(text_empty(job(two)->waited_for) || !strstr(job(two)->waited_for, "60"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +173,10 @@ int main(void)
         STORY(holds_and_dependencies_say_what_to_do),
         STORY(all_waiting_jobs_in_short),
         STORY(an_unknown_job_is_refused),
+        STORY(what_a_job_waited_for_is_kept),
+        STORY(an_element_has_waited_since_its_array_came),
+        STORY(what_was_counted_survives_a_restart),
+        STORY(a_requeued_job_waits_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# remuda why: blockers, order, plan and advice of jobs that wait; what jobs waited for once they ran.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export REMUDA_STATE="$BATS_FILE_TMPDIR/state" WORK="$BATS_FILE_TMPDIR/work"
+    mkdir -p "$WORK" "$REMUDA_STATE"
+    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+ClusterName=reasons
+KillWait=1
+NodeName=v[1-3] CPUs=4 RealMemory=4000 Gres=gpu:v100:2 Virtual=YES
+NodeName=a[1-2] CPUs=4 RealMemory=4000 Gres=gpu:a100:2 Virtual=YES
+PartitionName=main Nodes=v[1-3],a1 Default=YES MaxTime=UNLIMITED
+PartitionName=short Nodes=a2 MaxTime=30 DefaultTime=1
+END
+    remuda up -q
+}
+
+teardown_file() {
+    scancel -u "$(id -un)" || true
+    remuda down
+}
+
+setup() { cd "$WORK" || exit 1; }
+
+teardown() {
+    scancel -u "$(id -un)" || true
+    for _ in $(seq 100); do
+        [ -z "$(squeue -h)" ] && return 0
+        sleep 0.1
+    done
+}
+
+state() { squeue -h -t all -j "$1" -o %T; }
+wait_state() {
+    for _ in $(seq 100); do
+        [ "$(state "$1")" = "$2" ] && return 0
+        sleep 0.1
+    done
+    scontrol show job "$1"
+    return 1
+}
+batch() { sbatch --parsable -o /dev/null "$@" --wrap 'sleep 60'; }
+
+@test "a wait for GPUs: who has them, what is drained and why, and another type that would do now" {
+    one=$(batch -t 60 -N2 --gpus-per-node=v100:2)
+    wait_state "$one" RUNNING
+    scontrol update NodeName=v3 State=DRAIN Reason="bad fan"
+    two=$(batch -t 60 --gpus-per-node=v100:2)
+    run -0 remuda why "$two"
+    scontrol update NodeName=v3 State=RESUME
+    [[ "$output" == *"waits: Resources"* ]]
+    [[ "$output" == *"1 gpu"* || "$output" == *"2 gpu:v100"* ]]
+    [[ "$output" == *"2 are busy until"*"too few free gpu:v100; job $one"* ]]
+    [[ "$output" == *"1 is away, drained: bad fan [v3]"* ]]
+    [[ "$output" == *"1 could not hold it even empty [a1]"* ]]
+    [[ "$output" == *"place 1 of 1"* ]]
+    [[ "$output" == *"planned start"*"promised"* ]]
+    [[ "$output" == *"with --gpus-per-node='v100|a100:2' it starts now"* ]]
+}
+
+@test "an advice that is followed starts the job" {
+    one=$(batch -t 60 -N3 --exclusive -w 'v[1-3]')
+    wait_state "$one" RUNNING
+    wide=$(batch -t 60 -N4 --exclusive)
+    late=$(batch -t 300 -N1 --exclusive)
+    run -0 remuda why "$late"
+    [[ "$output" == *"ahead of it: $wide"* ]]
+    [[ "$output" == *"kept for job $wide"* ]]
+    line=$(grep -- '--time=' <<< "$output" | head -n 1)
+    [[ "$line" == *"it starts now: scontrol update JobId=$late TimeLimit="* ]]
+    eval "${line#*now: }"
+    wait_state "$late" RUNNING
+    [ "$(state "$wide")" = PENDING ]
+}
+
+@test "holds, dependencies and begin times say what to do; all own jobs in short; JSON" {
+    one=$(batch -t 60)
+    held=$(batch --hold)
+    after=$(batch -d "afterok:$one")
+    [[ "$(remuda why "$held")" == *"scontrol release $held"* ]]
+    [[ "$(remuda why "$after")" == *"afterok:$one"*"job $one is "* ]]
+    run -0 remuda why
+    [[ "$output" == *"JobHeldUser"* && "$output" == *"Dependency"* ]]
+    remuda why --json "$held" | python3 -c 'import json, sys; j = json.load(sys.stdin)["jobs"][0]; assert j["reason"] == "JobHeldUser", j'
+    run -1 remuda why 999999
+    [[ "$output" == *"Invalid job id"* ]]
+    run -2 remuda why --frob
+}
+
+@test "what a job waited for is kept, also after it left the controller's memory" {
+    held=$(batch --hold)
+    sleep 2.2
+    scontrol release "$held"
+    wait_state "$held" RUNNING
+    [[ "$(remuda why "$held")" == *"is RUNNING"*"waited for JobHeldUser 0:0"* ]]
+    scancel "$held"
+    wait_state "$held" CANCELLED
+    [[ "$(remuda why "$held")" == *"waited for JobHeldUser 0:0"* ]]
+}
