@@ -67,7 +67,7 @@ batch() { sbatch --parsable -o /dev/null "$@" --wrap 'sleep 60'; }
     run -0 remuda why "$late"
     [[ "$output" == *"ahead of it: $wide"* ]]
     [[ "$output" == *"kept for job $wide"* ]]
-    line=$(grep -- '--time=' <<< "$output" | head -n 1)
+    line=$(grep -- 'with --time=' <<< "$output" | head -n 1)
     [[ "$line" == *"it starts now: scontrol update JobId=$late TimeLimit="* ]]
     eval "${line#*now: }"
     wait_state "$late" RUNNING
@@ -88,7 +88,7 @@ batch() { sbatch --parsable -o /dev/null "$@" --wrap 'sleep 60'; }
     run -2 remuda why --frob
 }
 
-@test "what a job waited for is kept, also after it left the controller's memory" {
+@test "what a job waited for is kept" {
     held=$(batch --hold)
     sleep 2.2
     scontrol release "$held"

@@ -123,19 +123,19 @@ static void play(uint64_t seed, bool exact, bool mixed, void (*each_turn)(struct
 
 static void nothing_is_given_twice_and_all_run(void **state)
 {
-    for (uint64_t seed = 1; seed <= worlds_of(500); seed++)
+    for (uint64_t seed = 1; seed <= worlds_of(300); seed++)
         play(seed, false, false, turn);
 }
 
 static void nor_with_licences_pairs_and_suspended_work(void **state)
 {
-    for (uint64_t seed = 1; seed <= worlds_of(400); seed++)
+    for (uint64_t seed = 1; seed <= worlds_of(250); seed++)
         play(seed * 31, false, true, turn);
 }
 
 static void promises_are_kept(void **state)
 {
-    for (uint64_t seed = 1; seed <= worlds_of(600); seed++)
+    for (uint64_t seed = 1; seed <= worlds_of(400); seed++)
         play(seed * 1000003, true, false, turn_promising);
 }
 
@@ -240,7 +240,7 @@ static void easy_world(uint64_t seed)
 
 static void starts_are_those_of_easy(void **state)
 {
-    for (uint64_t seed = 1; seed <= worlds_of(2500); seed++)
+    for (uint64_t seed = 1; seed <= worlds_of(1500); seed++)
         easy_world(seed);
 }
 
