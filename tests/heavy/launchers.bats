@@ -70,7 +70,13 @@ END
     [[ "$stderr" =~ "each is rank 0 of 1" ]]
 }
 
-torch_here() { python3 -c 'import torch.distributed' 2> /dev/null || skip "python3-torch is not installed"; }
+# Debian's Python: that is where its torch is.
+PYTHON=/usr/bin/python3
+torch_here() { $PYTHON -c 'import torch.distributed' 2> /dev/null || skip "python3-torch is not installed"; }
+
+# Debian 12's torchrun takes its own default for --redirects for nothing under Python 3.11 (AttributeError in to_map): it is given one that works.
+STREAMS="--redirects 1 --tee 1"
+ranks() { sed 's/^.*rank /rank /' "$1" | grep '^rank' | sort | tr '\n' ';'; }
 
 torch_program() {
     cat > sum.py <<'END'
@@ -87,20 +93,20 @@ END
 @test "PyTorch started by srun itself: MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE are there" {
     torch_here
     torch_program
-    timeout 200 srun -N2 -n4 python3 sum.py > out
+    timeout 200 srun -N2 -n4 $PYTHON sum.py > out
     [ "$(sort out | tr '\n' ';')" = "rank 0 of 4 sum 6.0;rank 1 of 4 sum 6.0;rank 2 of 4 sum 6.0;rank 3 of 4 sum 6.0;" ]
 }
 
 @test "torchrun --standalone on one node" {
     torch_here
     torch_program
-    timeout 200 srun -n1 -c2 python3 -m torch.distributed.run --standalone --nnodes=1 --nproc_per_node=2 sum.py > out
-    [ "$(sort out | tr '\n' ';')" = "rank 0 of 2 sum 1.0;rank 1 of 2 sum 1.0;" ]
+    timeout 200 srun -n1 -c2 $PYTHON -m torch.distributed.run $STREAMS --standalone --nnodes=1 --nproc_per_node=2 sum.py > out
+    [ "$(ranks out)" = "rank 0 of 2 sum 1.0;rank 1 of 2 sum 1.0;" ]
 }
 
 @test "torchrun on two nodes meets by c10d at MASTER_ADDR:MASTER_PORT" {
     torch_here
     torch_program
-    timeout 300 srun -N2 --ntasks-per-node=1 bash -c 'python3 -m torch.distributed.run --nnodes=$SLURM_NNODES --node_rank=$SLURM_NODEID --nproc_per_node=1 --rdzv_id=$SLURM_JOB_ID --rdzv_backend=c10d --rdzv_endpoint=$MASTER_ADDR:$MASTER_PORT sum.py' > out
-    [ "$(sort out | tr '\n' ';')" = "rank 0 of 2 sum 1.0;rank 1 of 2 sum 1.0;" ]
+    timeout 300 srun -N2 --ntasks-per-node=1 bash -c '/usr/bin/python3 -m torch.distributed.run '"$STREAMS"' --nnodes=$SLURM_NNODES --node_rank=$SLURM_NODEID --nproc_per_node=1 --rdzv_id=$SLURM_JOB_ID --rdzv_backend=c10d --rdzv_endpoint=$MASTER_ADDR:$MASTER_PORT sum.py' > out
+    [ "$(ranks out)" = "rank 0 of 2 sum 1.0;rank 1 of 2 sum 1.0;" ]
 }
