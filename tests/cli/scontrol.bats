@@ -301,8 +301,6 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     scontrol delete PartitionName=made
     run -1 scontrol delete PartitionName=made
     [[ "$output" == *"Invalid partition name specified"* ]]
-    run -1 scontrol create reservation StartTime=now
-    [[ "$output" == *"not supported yet"* ]]
 }
 
 # ---- the prompt ----
