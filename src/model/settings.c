@@ -84,7 +84,7 @@ static const struct {
     const char *words; /* comma-separated */
     bool several;      /* a comma-separated list of them is fine */
 } word_sets[] = {
-    {"PriorityType", "priority/multifactor,priority/basic", false},
+    {"PriorityType", "priority/ageing,priority/multifactor,priority/basic", false},
     {"PreemptType", "preempt/none,preempt/partition_prio,preempt/qos", false},
     {"PreemptMode", "OFF,CANCEL,REQUEUE,SUSPEND,GANG,PRIORITY,WITHIN", true},
     {"PriorityFlags",

@@ -31,7 +31,7 @@
     X(I32, max_batch_requeue, MaxBatchRequeue, "5", "", "requeues after failed launches before a job is held")             \
     X(BOOL, return_to_service, ReturnToService, "YES", "", "a DOWN node that reports again is used again")                 \
     X(POLICY, enforce_part_limits, EnforcePartLimits, "REFUSE", "", "jobs outside a partition's limits: REFUSE (ANY, YES: of several partitions one must take it), ALL (each must), PEND (NO) or CLAMP with a warning") \
-    X(TEXT, priority_type, PriorityType, "priority/multifactor", "", "how jobs are ordered")                               \
+    X(TEXT, priority_type, PriorityType, "priority/ageing", "", "how jobs are ordered: priority/ageing, priority/multifactor, priority/basic")                        \
     X(TEXT, priority_flags, PriorityFlags, "", "", "flags of the multifactor priority, as slurm.conf(5) has them")         \
     X(BOOL, priority_favor_small, PriorityFavorSmall, "NO", "", "small jobs get more for their size, not large ones")      \
     X(SPAN, priority_calc_period_us, PriorityCalcPeriod, "5", "time", "how often use is charged and decays")               \

@@ -16,58 +16,23 @@ static int entry_order(const struct entry *a, const struct entry *b)
         return a->tier > b->tier ? -1 : 1;
     if (a->key != b->key)
         return a->key > b->key ? -1 : 1;
-    if (a->second != b->second)
-        return a->second > b->second ? -1 : 1;
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
     if (a->job->w.order != b->job->w.order)
         return a->job->w.order < b->job->w.order ? -1 : 1;
     int by_age = wjob_order(a->job, b->job);
     return by_age ? by_age : (int)a->number - (int)b->number;
 }
 
-/* CPUs, or GPUs at their worth in CPUs, whichever is more. */
-static int64_t entry_width(const struct cluster *cl, const struct entry *e)
-{
-    const struct variant *v = e->o->variant;
-    int64_t cpus = 1, gpus = 0, all_cpus = 0, all_gpus = 0;
-    if (e->o->nvariants == 0)
-        return 1;
-    int64_t pieces = v->lay.units > 0 ? v->lay.units : v->lay.nmin;
-    cpus = pieces * v->unit_cpus;
-    for (size_t i = 0; i < v->ngres; i++)
-        gpus += pieces * v->gres[i].unit + v->lay.nmin * v->gres[i].base;
-    for (size_t g = 0; gpus > 0 && g < cl->group.n; g++) {
-        const struct group *group = cl->group.v[g];
-        all_cpus += (int64_t)group->nodes * group->cpus;
-        for (size_t i = 0; i < v->ngres; i++)
-            if (v->gres[i].dim < group->ntotal)
-                all_gpus += (int64_t)group->nodes * group->total[v->gres[i].dim];
-    }
-    int64_t worth = all_gpus > 0 ? gpus * all_cpus / all_gpus : 0;
-    return worth > cpus ? worth : cpus > 0 ? cpus : 1;
-}
-
-/* Where it stands when the order is not the multifactor priority. What an operator asked for counts before all else. */
+/* Where a simulator's own order puts it. */
 static void entry_key(const struct pass *p, struct entry *e)
 {
-    const struct cluster *cl = p->cl;
-    e->second = e->priority;
-    if (!cl->hook.key && cl->policy.order == ORDER_PRIORITY)
+    const struct order_hook *hook = &p->cl->hook;
+    if (!hook->key)
         return;
-    struct order_job j = {.job_id = e->job->w.job_id,
-                          .submit_us = e->job->w.eligible_us > e->job->w.submit_us ? e->job->w.eligible_us
-                                                                                   : e->job->w.submit_us,
-                          .now_us = p->w->now_us,
-                          .limit_us = e->o->limit_us,
-                          .width = entry_width(cl, e),
-                          .nice = e->job->w.nice};
-    if (cl->hook.key)
-        e->held = !cl->hook.key(cl->hook.ctx, &j, p->passing, &e->key);
-    else
-        e->key = order_key(cl->policy.order, &j);
-    if (e->job->w.priority_asked > 0 && !cl->hook.key)
-        e->key = INT64_MAX;
-    else
-        e->second = 0;
+    struct order_job j = order_job_of(p->cl, e->o, &e->job->w, p->w->now_us);
+    e->held = !hook->key(hook->ctx, &j, p->passing, &e->key);
+    e->priority = PRIORITY_ONE;
 }
 
 static int entry_compare(const void *a, const void *b)

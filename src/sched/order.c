@@ -1,4 +1,8 @@
-/* Keys in 64 bits of fixed point. WFP3 of Tang et al. (2009) compares width × (wait ÷ limit)³; its cube root orders the same and stays small. */
+/* Keys in fixed point.
+ *
+ * The ageing order is what won on the scoreboard (docs/scheduling.md): √(wait + an hour) ÷ limit ÷ ⁴√width, so that short and narrow work goes
+ * first and everything gains on it by waiting; and whoever waited for longer than the age bound goes first of all, in order of arrival, so
+ * that none starves. WFP3 of Tang et al. (2009) compares width × (wait ÷ limit)³; its cube root orders the same and stays small. */
 #include "sched/order.h"
 
 #include "base/duration.h"
@@ -42,31 +46,63 @@ static int64_t wfp_key(const struct order_job *j)
     return clip((waited << 16) / limit_seconds(j), 0, INT64_MAX / root) * root;
 }
 
-int64_t order_key(enum sched_order order, const struct order_job *j)
+static int64_t square_root(int64_t value)
 {
-    int64_t width = clip(j->width, 1, WIDTH_MAX);
+    int64_t low = 0, high = INT64_C(1) << 31;
+    while (high - low > 1) {
+        int64_t middle = (low + high) / 2;
+        if (middle * middle <= value)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+#define AGED      (INT64_C(1) << 50) /* keys of those past the age bound begin here */
+#define HEAD_S    3600               /* what a new job is worth, as if it had waited so long */
+#define ROOT_BITS 8
+
+static int64_t ageing_key(const struct order_job *j)
+{
+    int64_t waited = clip((j->now_us - j->submit_us) / USEC_PER_SEC - j->nice, 0, SECONDS_MAX - HEAD_S);
+    if (waited > j->age_bound_us / USEC_PER_SEC)
+        return AGED + (waited << 20);
+    int64_t narrow = square_root(square_root(clip(j->width, 1, WIDTH_MAX) << 4 * ROOT_BITS));
+    int64_t key = square_root((waited + HEAD_S) << 20) << (26 + ROOT_BITS);
+    return clip(key / limit_seconds(j) / narrow, 0, AGED - 1);
+}
+
+uint64_t order_key(enum sched_order order, const struct order_job *j)
+{
+    int64_t width = clip(j->width, 1, WIDTH_MAX), key = 0, most = (INT64_C(1) << 52) - 1;
     switch (order) {
     case ORDER_PRIORITY:
         break;
     case ORDER_ARRIVAL:
-        return -(int64_t)j->nice;
+        key = AGED - j->nice;
+        break;
     case ORDER_SJF:
-        return -(limit_seconds(j) << 24 | width);
+        key = most - (limit_seconds(j) << 22 | clip(width, 1, (1 << 22) - 1));
+        break;
     case ORDER_SAF:
-        return -(limit_seconds(j) * width);
+        key = most - limit_seconds(j) * width;
+        break;
     case ORDER_WFP:
-        return wfp_key(j);
+        key = wfp_key(j);
+        break;
+    case ORDER_AGEING:
+        key = ageing_key(j);
+        break;
     }
-    return 0;
+    return (uint64_t)clip(key, 1 << 20, most);
 }
 
 bool order_named(const char *name, enum sched_order *ret)
 {
-    static const char *const names[] = {[ORDER_PRIORITY] = "priority",
-                                        [ORDER_ARRIVAL] = "arrival",
-                                        [ORDER_SJF] = "sjf",
-                                        [ORDER_SAF] = "saf",
-                                        [ORDER_WFP] = "wfp"};
+    static const char *const names[] = {
+        [ORDER_PRIORITY] = "priority", [ORDER_ARRIVAL] = "arrival", [ORDER_SJF] = "sjf",
+        [ORDER_SAF] = "saf",           [ORDER_WFP] = "wfp",         [ORDER_AGEING] = "ageing"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (text_is(name, names[i])) {
             *ret = (enum sched_order)i;

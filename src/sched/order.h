@@ -1,15 +1,16 @@
-/* Orders of the waiting work other than the multifactor priority, and the seam by which a simulator brings its own.
+/* Orders of the waiting work, and the seam by which a simulator brings its own.
  *
- * SchedulerParameters order= chooses: `priority` (the multifactor priority), `arrival`, `sjf` (shortest limit first), `saf` (smallest
- * limit × width first) or `wfp` (width × (wait ÷ limit)³, largest first: long waits beat everything in the end). Whatever the order, partition
- * tiers come first, then a priority that an operator asked for; a job's nice counts as so many seconds less of waiting or more of limit. */
+ * PriorityType chooses: priority/ageing (ours, the default), priority/multifactor, priority/basic; SchedulerParameters order= names any row of
+ * the table: `ageing`, `priority` (multifactor), `arrival`, `sjf` (shortest limit first), `saf` (smallest limit × width first), `wfp`
+ * (width × (wait ÷ limit)³). Partition tiers come first in any order; a priority that an operator asked for stands in the place of the computed
+ * one; in orders other than `priority` a job's nice counts as so many seconds less of waiting, or more of limit. */
 #ifndef REMUDA_SCHED_ORDER_H
 #define REMUDA_SCHED_ORDER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum sched_order { ORDER_PRIORITY, ORDER_ARRIVAL, ORDER_SJF, ORDER_SAF, ORDER_WFP };
+enum sched_order { ORDER_PRIORITY, ORDER_ARRIVAL, ORDER_SJF, ORDER_SAF, ORDER_WFP, ORDER_AGEING };
 enum sched_backfill { BACKFILL_EASY, BACKFILL_NONE };
 
 enum start_why { START_HEAD, START_PASSED, START_PROMISED };
@@ -21,10 +22,11 @@ struct order_job {
     int64_t limit_us; /* TIME_UNLIMITED = none */
     int64_t width;    /* CPUs, or GPUs at their worth in CPUs, whichever is more */
     int32_t nice;
+    int64_t age_bound_us; /* who waited longer goes first, in order of arrival */
 };
 
-/* Larger keys first; equal ones go by who could run first. */
-int64_t order_key(enum sched_order order, const struct order_job *j);
+/* Larger first, below 2⁵²; equal ones go by who could run first. With 20 binary places, like the multifactor priority. */
+uint64_t order_key(enum sched_order order, const struct order_job *j);
 
 /* The name of an order, or of a way to backfill; false if there is none of that name. */
 bool order_named(const char *name, enum sched_order *ret);

@@ -13,8 +13,7 @@ struct entry {
     struct compiled *c;
     struct option *o;
     uint64_t priority;
-    int64_t key;     /* larger first: where the order is not the multifactor priority */
-    uint64_t second; /* among equal keys: the priority, where it decides */
+    int64_t key;   /* of a simulator's own order: larger first */
     bool held;       /* a simulator's order says: not now */
     int32_t tier;
     uint32_t number; /* of the option in its class */

@@ -111,9 +111,29 @@ static const char *parameter_word(const char *list, const char *key, char word[3
     return NULL;
 }
 
+#define AGE_BOUND_S 172800 /* two days */
+
+/* A slurm.conf that weighs factors means the multifactor priority, whether or not it names it. */
+static bool weighs(const struct settings *s)
+{
+    struct settings usual;
+    settings_default(&usual);
+    return s->priority_weight_age != usual.priority_weight_age ||
+           s->priority_weight_fairshare != usual.priority_weight_fairshare ||
+           s->priority_weight_job_size != usual.priority_weight_job_size ||
+           s->priority_weight_partition != usual.priority_weight_partition ||
+           s->priority_weight_qos != usual.priority_weight_qos || !text_empty(s->priority_weight_tres) ||
+           !text_empty(s->priority_flags) || s->priority_weight_assoc != usual.priority_weight_assoc ||
+           s->priority_favor_small != usual.priority_favor_small;
+}
+
 static void order_set(struct policy *p, const struct settings *s)
 {
     char word[32];
+    int64_t bound = parameter(s->sched_parameters, "age_bound");
+    bool ageing = text_is(s->priority_type, "priority/ageing") && !weighs(s);
+    p->order = ageing ? ORDER_AGEING : ORDER_PRIORITY;
+    p->age_bound_us = (bound >= 0 ? bound : AGE_BOUND_S) * USEC_PER_SEC;
     const char *order = parameter_word(s->sched_parameters, "order", word);
     if (order)
         order_named(order, &p->order);

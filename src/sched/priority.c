@@ -1,4 +1,4 @@
-/* Multifactor priority in fixed point with 20 binary places: Σ weight × factor + site − nice, as slurm.conf(5) describes it. Within a lane it never
+/* Multifactor priority in fixed point with 20 binary places: Σ weight × factor + site − nice, as slurm.conf(5) describes it; or the key of another order. Within a lane it never
  * changes who is first: age is the only factor that differs there, and its rounding keeps the order; ties go to who could run first. */
 #include "sched/priority.h"
 
@@ -197,6 +197,42 @@ void cluster_set_fairshare(struct cluster *cl, uint32_t uid, const char *account
     cluster_share(cl, uid, account)->factor = within(factor);
 }
 
+/* ---- other orders ------------------------------------------------------------------------------------------------------------------- */
+
+/* CPUs, or GPUs at their worth in CPUs, whichever is more. */
+static int64_t width_of(const struct cluster *cl, const struct option *o)
+{
+    const struct variant *v = o->variant;
+    int64_t cpus = 1, gpus = 0, all_cpus = 0, all_gpus = 0;
+    if (o->nvariants == 0)
+        return 1;
+    int64_t pieces = v->lay.units > 0 ? v->lay.units : v->lay.nmin;
+    cpus = pieces * v->unit_cpus;
+    for (size_t i = 0; i < v->ngres; i++)
+        gpus += pieces * v->gres[i].unit + v->lay.nmin * v->gres[i].base;
+    for (size_t g = 0; gpus > 0 && g < cl->group.n; g++) {
+        const struct group *group = cl->group.v[g];
+        all_cpus += (int64_t)group->nodes * group->cpus;
+        for (size_t i = 0; i < v->ngres; i++)
+            if (v->gres[i].dim < group->ntotal)
+                all_gpus += (int64_t)group->nodes * group->total[v->gres[i].dim];
+    }
+    int64_t worth = all_gpus > 0 ? gpus * all_cpus / all_gpus : 0;
+    return worth > cpus ? worth : cpus > 0 ? cpus : 1;
+}
+
+struct order_job order_job_of(const struct cluster *cl, const struct option *o, const struct waiting *w,
+                              int64_t now_us)
+{
+    return (struct order_job){.job_id = w->job_id,
+                              .submit_us = w->eligible_us > w->submit_us ? w->eligible_us : w->submit_us,
+                              .now_us = now_us,
+                              .limit_us = o->limit_us,
+                              .width = width_of(cl, o),
+                              .nice = w->nice,
+                              .age_bound_us = cl->policy.age_bound_us};
+}
+
 /* ---- the sum ------------------------------------------------------------------------------------------------------------------- */
 
 uint64_t priority_of(const struct cluster *cl, const struct option *o, const struct waiting *w,
@@ -205,6 +241,10 @@ uint64_t priority_of(const struct cluster *cl, const struct option *o, const str
     const struct policy *p = &cl->policy;
     if (w->priority_asked > 0)
         return w->priority_asked > UINT32_MAX ? UINT64_C(1) << 52 : w->priority_asked * PRIORITY_ONE;
+    if (p->order != ORDER_PRIORITY) {
+        struct order_job j = order_job_of(cl, o, w, now_us);
+        return order_key(p->order, &j);
+    }
     int64_t sum = p->fifo ? PRIORITY_ONE : p->weight_age * age_factor(p, w, now_us);
     if (!p->fifo && p->weight_size)
         sum += p->weight_size * size_factor(cl, o);

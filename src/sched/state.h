@@ -232,6 +232,7 @@ struct policy {
     enum preempt_mode preempt_mode; /* of partitions that say nothing */
     int64_t preempt_exempt_us;      /* a job runs at least so long before it must go */
     enum sched_order order;       /* of the waiting work */
+    int64_t age_bound_us;         /* who waited longer goes first (order=ageing) */
     enum sched_backfill backfill; /* what may pass a blocked job */
     int32_t share_max; /* most jobs any partition lets share a CPU; 1 = none */
 };

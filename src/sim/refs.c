@@ -20,7 +20,8 @@ const struct ref_policy ref_policies[] = {
     {"cons", REF_ARRIVAL, REF_ARRIVAL, REF_CONSERVATIVE, NULL,
      "every job has a place; compressed at each end"},
     {"default", REF_DAEMON, REF_DAEMON, REF_EASY, "", "the daemon without any setting"},
-    {"wfp", REF_DAEMON, REF_DAEMON, REF_EASY, "order=wfp", "the daemon's ageing order"},
+    {"ageing", REF_DAEMON, REF_DAEMON, REF_EASY, "order=ageing", "the daemon's default by name"},
+    {"wfp", REF_DAEMON, REF_DAEMON, REF_EASY, "order=wfp", "WFP3 in fixed point"},
     {"priority", REF_DAEMON, REF_DAEMON, REF_EASY, "order=priority", "the daemon's multifactor priority"},
 };
 const size_t ref_policy_count = ARRAY_LEN(ref_policies);

@@ -4,6 +4,7 @@ PreemptMode=REQUEUE
 KillWait=5
 PartitionName=low Nodes=ALL Default=YES PriorityTier=1
 PartitionName=high Nodes=ALL PriorityTier=2
+PriorityType=priority/multifactor
 nodes n[1-2] cpus=2 mem=2000
 submit tasks=2 runs=300 limit=10:00
 at 100

@@ -1,4 +1,5 @@
 # A reservation keeps its nodes: who would run into it waits until it is over; its own jobs wait for it, run in it and end with it.
+PriorityType=priority/multifactor
 nodes n[1-2] cpus=1 mem=2000
 reserve class start=600 length=20:00 nodes=n1
 submit limit=15:00 runs=900 name=long               # 1: does not end before the reservation: n2

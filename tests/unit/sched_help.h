@@ -114,4 +114,15 @@ static inline const char *alloc_text(const struct plan *p, uint64_t id)
     return text;
 }
 
+/* A cluster that orders by the multifactor priority: for tests whose subject is not the order. */
+static inline struct cluster *cluster_of_factors(void)
+{
+    struct cluster *cl = cluster_new();
+    struct settings s;
+    settings_default(&s);
+    s.priority_type = "priority/multifactor";
+    cluster_set_policy(cl, &s);
+    return cl;
+}
+
 #endif

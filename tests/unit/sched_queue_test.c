@@ -6,7 +6,7 @@ static struct plan *plan;
 
 static int setup(void **state)
 {
-    cl = cluster_new();
+    cl = cluster_of_factors();
     plan = plan_new();
     put_nodes(cl, "n[1-4]", a_node(NULL));
     struct partition p = a_part("main", "ALL");
@@ -182,6 +182,7 @@ static void licences_are_waited_for(void **state)
 {
     struct settings s;
     settings_default(&s);
+    s.priority_type = "priority/multifactor";
     s.licenses = "matlab:2,fluent";
     cluster_set_policy(cl, &s);
     struct job_request req = {.partition = "main", .licenses = "matlab:2", .time_limit_us = HOUR};

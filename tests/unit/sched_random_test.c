@@ -194,7 +194,7 @@ static uint64_t easy(struct flat f, int32_t nodes, const int32_t *width, const i
 static void easy_world(uint64_t seed)
 {
     struct rng r = {seed};
-    struct cluster *cl = cluster_new();
+    struct cluster *cl = cluster_of_factors();
     struct plan *plan = plan_new();
     struct flat f = {0};
     int32_t nodes = (int32_t)rng_range(&r, 1, 12), width[20];

@@ -215,7 +215,7 @@ static int64_t end_expected(const struct task *j)
 /* The same cluster made from nothing, in another order. */
 static struct cluster *rebuilt(struct sim *s)
 {
-    struct cluster *cl = cluster_new();
+    struct cluster *cl = cluster_of_factors();
     if (s->mixed)
         policy_put(cl);
     for (size_t i = s->nnodes; i-- > 0;)
@@ -300,7 +300,7 @@ static int64_t next_end(const struct sim *s)
 /* A world from its seed, played to its end; `turn` is called at each time at which something happened: it plans and starts. */
 static void world_play(struct sim *s, void (*turn)(struct sim *s))
 {
-    s->cl = cluster_new();
+    s->cl = cluster_of_factors();
     s->plan = plan_new();
     s->next_id = 1;
     s->now = NOW;
