@@ -175,6 +175,15 @@ static uint32_t reports_about(const struct agent *a, const struct held_step *s)
     return n;
 }
 
+/* Of several steps of a job the last to end says that the job is gone; it may be acknowledged and forgotten before the others. */
+static bool said_by_another(const struct agent *a, const struct held_step *s)
+{
+    for (const struct held_step *o = held_of_job(&a->held, s->job_id); o; o = o->next_of_job)
+        if (o->attempt == s->attempt && o->released)
+            return true;
+    return held_was_ended(&a->held, s->job_id, s->attempt, s->step_id);
+}
+
 void agent_check(const struct agent *a)
 {
     struct held_walk w = {0};
@@ -187,7 +196,7 @@ void agent_check(const struct agent *a)
         CHECK(s->state != HELD_OVER || s->unacknowledged > 0);
         CHECK(s->state != HELD_OVER || s->exit_reported || s->released);
         CHECK(s->state != HELD_PROLOG || s->launch);
-        CHECK(!s->release_wanted || s->state != HELD_OVER || s->released);
+        CHECK(!s->release_wanted || s->state != HELD_OVER || s->released || held_has_others(&a->held, s) || said_by_another(a, s));
         CHECK(held_find(&a->held, s->job_id, s->attempt, s->step_id) == s);
     }
     CHECK(steps == a->held.count);

@@ -119,7 +119,8 @@ void step_forget_if_acknowledged(struct turn *t, struct held_step *s)
 void step_over(struct turn *t, struct held_step *s)
 {
     held_move(s, HELD_OVER);
-    if (s->release_wanted && !s->released)
+    /* While another step of the job is alive here, the job is not gone: the last one says so. */
+    if (s->release_wanted && !s->released && !held_has_others(&t->a->held, s))
         turn_report_released(t, s, NULL);
     step_forget_if_acknowledged(t, s);
 }

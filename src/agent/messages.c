@@ -92,9 +92,8 @@ static void step_terminate(struct turn *t, struct held_step *s, const struct msg
     case HELD_EPILOG:
         break;
     case HELD_OVER:
-        /* The controller may have missed nothing: a clean EXITED is on its way. It asks, so it gets the
-         * answer too. */
-        if (!s->released && !m->only_step)
+        /* What was said may have come before the controller wanted to hear it, when more was to be launched here. It asks, so it gets an answer. */
+        if (!m->only_step && !held_has_others(&t->a->held, s))
             turn_report_released(t, s, NULL);
         break;
     case HELD_STATE_COUNT:

@@ -5,6 +5,9 @@
  *   at 30                                              hold 1 | release 1 | cancel 1_2 | requeue 1 | requeuehold 1 | suspend 1 | resume 1
  *   limit 1 2:00                                       drain n1 | resume-node n1 | down n1 | lose n1 100 | cut n1 5 | crash 3 | crash-agent n1 3
  *   reserve NAME start=60 length=5:00 nodes=n[1-2] | count=2 | cores=4 | licenses=x:1, flags=DAILY users=root         unreserve NAME
+ *   alloc WORDS as of submit                           finish 1 [exit code]
+ *   step JOB tasks=4 nodes=2 cpus=1 mem=100 gres=gpu:1 limit=1:00 runs=30 exit=1 exact overlap immediate nokill stubborn
+ *   hangup 1 (the first of the commands of `alloc` and `step` lines)
  *   run 600
  * Times are seconds; limits are written as --time. */
 #include "base/alloc.h"
@@ -148,6 +151,23 @@ static bool submit_line(struct story *s, char **word, size_t n)
     return true;
 }
 
+static bool alloc_line(struct story *s, char **word, size_t n)
+{
+    struct job_spec spec = {.name = "alloc", .req = {.mem_per_node_mib = 1}};
+    struct behaviour b = {0};
+    enum refusal refusal = REFUSE_NONE;
+    for (size_t i = 1; i < n; i++)
+        if (text_is(word[i], "nokill"))
+            spec.no_kill = true;
+        else if (!submit_word(s, word[i], &spec, &b))
+            return fail(s, word[i], "cannot be read");
+    uint64_t id = world_allocate(s->w, &spec, &refusal);
+    trace_take(s);
+    if (!id)
+        str_addf(&s->said, "refused: %s\n", refusal_text(refusal));
+    return true;
+}
+
 static void answer_say(struct story *s, bool answered, enum refusal refusal)
 {
     trace_take(s);
@@ -155,6 +175,50 @@ static void answer_say(struct story *s, bool answered, enum refusal refusal)
         str_add(&s->said, "no answer\n");
     else if (refusal)
         str_addf(&s->said, "refused: %s\n", refusal_text(refusal));
+}
+
+static bool step_line(struct story *s, char **word, size_t n)
+{
+    struct job_spec spec = {.name = "step"};
+    struct msg_create_step m = {.job_id = (uint64_t)number_of(word[1]), .spec = {&spec, 1}};
+    struct behaviour b = {.runs_us = 10 * USEC_PER_SEC};
+    enum refusal refusal = REFUSE_NONE;
+    for (size_t i = 2; i < n; i++) {
+        if (text_is(word[i], "exact"))
+            m.exact = true;
+        else if (text_is(word[i], "overlap"))
+            m.overlap = true;
+        else if (text_is(word[i], "immediate"))
+            m.immediate = true;
+        else if (text_is(word[i], "nokill"))
+            m.no_kill = true;
+        else if (!submit_word(s, word[i], &spec, &b))
+            return fail(s, word[i], "cannot be read");
+    }
+    bool answered = world_step(s->w, &m, &b, &refusal);
+    answer_say(s, answered, refusal);
+    return true;
+}
+
+static bool command_verb(struct story *s, char **word, size_t n)
+{
+    enum refusal refusal = REFUSE_NONE;
+    if (text_is(word[0], "alloc"))
+        return alloc_line(s, word, n);
+    if (text_is(word[0], "step") && n > 1)
+        return step_line(s, word, n);
+    if (text_is(word[0], "hangup") && n == 2) {
+        world_hang_up(s->w, (size_t)number_of(word[1]) - 1);
+        trace_take(s);
+        return true;
+    }
+    if (text_is(word[0], "finish") && n > 1) {
+        struct msg_finish_job m = {.job_id = (uint64_t)number_of(word[1]), .exit_status = n > 2 ? status_of_code((int)number_of(word[2])) : 0};
+        bool answered = world_request(s->w, MSG_FINISH_JOB, &m, &refusal);
+        answer_say(s, answered, refusal);
+        return true;
+    }
+    return false;
 }
 
 struct verb {
@@ -318,7 +382,7 @@ static bool line_play(struct story *s, const char *line)
         trace_take(s);
         return true;
     }
-    return job_verb(s, word, n) || resv_verb(s, word, n) || node_verb(s, word, n) ||
+    return command_verb(s, word, n) || job_verb(s, word, n) || resv_verb(s, word, n) || node_verb(s, word, n) ||
            fail(s, line, "cannot be read");
 }
 

@@ -1,11 +1,15 @@
 #include "sim/world.h"
 
+#include "sim/callers.h"
+
 #include "agent/agent.h"
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "base/idset.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "core/core.h"
+#include "model/alloc.h"
 #include "store/store.h"
 #include "wire/frame.h"
 
@@ -24,6 +28,7 @@ struct simstep {
     struct note ids;
     struct behaviour b;
     VEC(struct note) said; /* the state file */
+    char *cpus; /* of a step that has them to itself; owned */
     bool alive;
     int64_t ends_us; /* when it ends by itself, unless it is stopped */
     int64_t left_us; /* stopped: how long it would run yet */
@@ -82,7 +87,9 @@ struct world {
     VEC(struct happening) heap;
     struct map_u64 *acknowledged; /* ids whose submission was answered */
     struct map_u64 *state;        /* id → committed state + 1 */
-    struct map_u64 *starts;       /* job * 64 + attempt → steps started */
+    struct map_u64 *starts;       /* hash of what may start once: a batch script, a step on a node */
+    struct map_u64 *step_ended;   /* hash of job, attempt and step → its end was stored */
+    struct callers callers;
     enum refusal refusal;         /* of the answer to the client at hand */
     uint64_t answered_id;
     bool answered;
@@ -182,6 +189,36 @@ static void trace_job(struct world *w, const struct job *j)
     str_addc(&w->trace, '\n');
 }
 
+static uint64_t step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint64_t node)
+{
+    const uint64_t parts[] = {job_id, attempt, (uint64_t)step_id, node};
+    return hash_bytes(HASH_INIT, parts, sizeof parts);
+}
+
+/* A step begins once and ends once. */
+static void trace_step(struct world *w, const struct step *s)
+{
+    uint64_t key = step_key(s->job_id, s->attempt, s->step_id, 0);
+    bool known = map_u64_get(w->step_ended, key) != NULL;
+    bool was_over = (uintptr_t)map_u64_get(w->step_ended, key) > 1;
+    if (s->step_id == STEP_BATCH)
+        return;
+    if (was_over)
+        broke(w, "step %llu.%lld is over and was written again", (unsigned long long)s->job_id, (long long)s->step_id);
+    map_u64_put(w->step_ended, key, (void *)(uintptr_t)(s->end_us ? 2 : 1));
+    if (known && !s->end_us)
+        return;
+    struct str at = STR_INIT;
+    duration_format(w->now_us, &at);
+    str_addf(&w->trace, "[%s] %llu.%lld %s", str_text(&at), (unsigned long long)s->job_id, (long long)s->step_id, enum_name(&job_state_names, s->state));
+    str_done(&at);
+    if (!s->end_us)
+        str_addf(&w->trace, " on %s: %s", s->nodes, s->layout);
+    else if (s->exit_status)
+        str_addf(&w->trace, " %d:%d", status_code(s->exit_status), status_signal(s->exit_status));
+    str_addc(&w->trace, '\n');
+}
+
 /* ---- the controller's shell ---------------------------------------------------------------------------------------------------------- */
 
 static void node_link_drop(struct world *w, size_t i)
@@ -203,6 +240,7 @@ static void controller_die(struct world *w)
     core_free(w->core);
     w->core = NULL;
     effects_reset(&w->fx);
+    callers_lose(&w->callers);
     if (w->stuck)
         batch_free(w->stuck);
     w->stuck = NULL;
@@ -255,9 +293,13 @@ static void effect_release(struct world *w, const struct effect *e)
         struct happening h = {.what = H_TO_NODE, .node = node, .conn = e->conn};
         wire_encode(&e->msg, &h.bytes);
         plan(w, delay(w), h);
-    } else if (e->conn == w->client_conn) {
-        answer_take(w, &e->msg);
+        return;
     }
+    const char *wrong = callers_hear(&w->callers, e->conn, e->msg.kind);
+    if (wrong)
+        broke(w, "%s", wrong);
+    if (e->conn == w->client_conn)
+        answer_take(w, &e->msg);
 }
 
 static struct batch *batch_of(struct world *w)
@@ -308,6 +350,8 @@ static void turn_end(struct world *w)
         w->hash = record_hash(store_table_rows[b->row[i].table].fields, b->row[i].record, w->hash);
         if (b->row[i].table == TABLE_JOB)
             trace_job(w, b->row[i].record);
+        else if (b->row[i].table == TABLE_STEP)
+            trace_step(w, b->row[i].record);
     }
     batch_free(b);
     if (crash_here(w, CRASH_AFTER_COMMIT))
@@ -361,19 +405,19 @@ static void controller_start(struct world *w)
 
 static void agent_event(struct world *w, size_t i, struct agent_event ev);
 
-static struct simstep *step_of(struct simnode *n, int64_t job_id, int64_t attempt)
+static struct simstep *step_of(struct simnode *n, const struct note *ids)
 {
     for (size_t i = 0; i < n->step.n; i++)
-        if (n->step.v[i]->ids.job_id == job_id && n->step.v[i]->ids.attempt == attempt)
+        if (n->step.v[i]->ids.job_id == ids->job_id && n->step.v[i]->ids.attempt == ids->attempt && n->step.v[i]->ids.step_id == ids->step_id)
             return n->step.v[i];
     return NULL;
 }
 
-static struct behaviour behaviour_of(const struct job *j)
+static struct behaviour behaviour_of(const char *comment)
 {
     struct behaviour b = {.runs_us = USEC_PER_SEC};
-    struct span rest = span_of(j->spec.comment), word;
-    while (j->spec.comment && span_next(&rest, ' ', &word)) {
+    struct span rest = span_of(comment), word;
+    while (comment && span_next(&rest, ' ', &word)) {
         char text[32] = "";
         memcpy(text, word.data, word.len < 31 ? word.len : 31);
         int64_t n;
@@ -421,37 +465,79 @@ static void step_signal(struct world *w, size_t i, struct simstep *s, int32_t si
     }
 }
 
-static void step_start(struct world *w, size_t i, const struct job *j)
+/* CPUs that two live steps of a job on one node have to themselves. */
+static void cpus_compare(struct world *w, const struct simnode *n, const struct simstep *s)
+{
+    for (size_t k = 0; k < n->step.n; k++) {
+        const struct simstep *other = n->step.v[k];
+        struct idset mine = IDSET_INIT, its = IDSET_INIT;
+        uint32_t cpu;
+        bool compare = other->alive && other != s && other->ids.job_id == s->ids.job_id && other->ids.attempt == s->ids.attempt && other->cpus && s->cpus;
+        if (compare && idset_parse(&mine, s->cpus, INT32_MAX, NULL) && idset_parse(&its, other->cpus, INT32_MAX, NULL))
+            for (bool more = idset_first(&mine, &cpu); more; more = idset_next(&mine, cpu, &cpu))
+                if (idset_has(&its, cpu))
+                    broke(w, "steps %lld and %lld of job %lld both have CPU %u of %s", (long long)s->ids.step_id, (long long)other->ids.step_id, (long long)s->ids.job_id, cpu, n->n.name);
+        idset_done(&mine);
+        idset_done(&its);
+    }
+}
+
+static char *step_cpus(struct world *w, const struct simnode *n, const struct step *s)
+{
+    struct arena *a = arena_new();
+    struct alloc al = {0};
+    const struct alloc_node *here = alloc_parse(s->layout, a, &al, NULL) ? alloc_find(&al, n->n.name) : NULL;
+    char *cpus = here && !(s->shares & SHARES_CPUS) ? xstrdup(here->cpus) : NULL;
+    if (!here)
+        broke(w, "step %llu.%lld was launched on %s, where it has nothing", (unsigned long long)s->job_id, (long long)s->step_id, n->n.name);
+    arena_free(a);
+    return cpus;
+}
+
+static void start_check(struct world *w, size_t i, const struct job *j, const struct note *ids)
 {
     struct simnode *n = &w->node.v[i];
-    uint64_t key = j->id * 64 + j->attempt;
-    if (step_of(n, (int64_t)j->id, j->attempt)) {
-        broke(w, "job %llu attempt %u was started twice on %s", (unsigned long long)j->id, j->attempt,
+    bool batch = ids->step_id == STEP_BATCH;
+    uint64_t key = step_key(j->id, j->attempt, ids->step_id, batch ? 0 : i + 1);
+    if (step_of(n, ids))
+        broke(w, "job %llu attempt %u step %lld was started twice on %s", (unsigned long long)j->id, j->attempt, (long long)ids->step_id,
               n->n.name);
-        return;
-    }
-    if (map_u64_get(w->starts, key))
-        broke(w, "job %llu attempt %u was started on two nodes", (unsigned long long)j->id, j->attempt);
+    else if (map_u64_get(w->starts, key))
+        broke(w, "job %llu attempt %u step %lld was started again", (unsigned long long)j->id, j->attempt, (long long)ids->step_id);
     map_u64_put(w->starts, key, w);
     for (size_t k = 0; k < w->node.n; k++)
-        for (size_t s = 0; s < w->node.v[k].step.n; s++)
-            if (w->node.v[k].step.v[s]->alive && (uint64_t)w->node.v[k].step.v[s]->ids.job_id == j->id &&
-                w->node.v[k].conn)
+        for (size_t s = 0; s < w->node.v[k].step.n; s++) {
+            const struct simstep *other = w->node.v[k].step.v[s];
+            if (other->alive && (uint64_t)other->ids.job_id == j->id && w->node.v[k].conn && other->ids.attempt != j->attempt)
                 broke(w, "job %llu runs twice: attempt %u starts while another is alive on a connected node",
                       (unsigned long long)j->id, j->attempt);
+        }
+}
+
+static void step_start(struct world *w, size_t i, const struct msg_launch *l)
+{
+    const struct job *j = l->job.v;
+    struct simnode *n = &w->node.v[i];
+    const struct msg_create_step *create = l->create.n ? l->create.v : NULL;
+    const struct job_spec *asked = create && create->spec.n ? create->spec.v : &j->spec;
+    struct note ids = {.job_id = (int64_t)j->id, .attempt = j->attempt, .step_id = l->step_id, .pid = 1000 + (int64_t)j->id};
+    start_check(w, i, j, &ids);
+    if (w->broken)
+        return;
     struct simstep *s = xcalloc(1, sizeof *s);
-    s->ids = (struct note){
-        .job_id = (int64_t)j->id, .attempt = j->attempt, .step_id = STEP_BATCH, .pid = 1000 + (int64_t)j->id};
-    s->b = behaviour_of(j);
+    s->ids = ids;
+    s->cpus = l->step.n ? step_cpus(w, n, l->step.v) : NULL;
+    s->b = behaviour_of(asked->comment);
     s->alive = true;
     vec_push(&n->step, s);
+    cpus_compare(w, n, s);
     note_say(w, i, s, (struct note){.kind = NOTE_STARTED, .pid = s->ids.pid, .start_us = wall(w)});
     step_end_at(w, i, s, s->b.runs_us, s->b.oom ? 9 : s->b.exit_status << 8);
 }
 
 static void step_ends(struct world *w, const struct happening *h)
 {
-    struct simstep *s = step_of(&w->node.v[h->node], h->note.job_id, h->note.attempt);
+    struct simstep *s = step_of(&w->node.v[h->node], &h->note);
     if (!s || !s->alive || s->turn != h->turn)
         return;
     s->alive = false;
@@ -464,12 +550,14 @@ static void step_ends(struct world *w, const struct happening *h)
                            .cpu_user_us = 1000});
 }
 
-static void step_forget(struct simnode *n, int64_t job_id, int64_t attempt)
+static void step_forget(struct simnode *n, const struct note *ids)
 {
-    for (size_t i = 0; i < n->step.n; i++)
-        if (n->step.v[i]->ids.job_id == job_id && n->step.v[i]->ids.attempt == attempt) {
-            vec_done(&n->step.v[i]->said);
-            free(n->step.v[i]);
+    struct simstep *s = step_of(n, ids);
+    for (size_t i = 0; s && i < n->step.n; i++)
+        if (n->step.v[i] == s) {
+            vec_done(&s->said);
+            free(s->cpus);
+            free(s);
             vec_remove(&n->step, i);
             return;
         }
@@ -478,7 +566,7 @@ static void step_forget(struct simnode *n, int64_t job_id, int64_t attempt)
 static void agent_effect_do(struct world *w, size_t i, const struct agent_effect *e)
 {
     struct simnode *n = &w->node.v[i];
-    struct simstep *s = step_of(n, e->note.job_id, e->note.attempt);
+    struct simstep *s = step_of(n, &e->note);
     struct happening h = {.node = i, .conn = n->conn, .note = e->note};
     switch (e->kind) {
     case AGENT_SEND:
@@ -489,7 +577,7 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
         plan(w, delay(w), h);
         return;
     case AGENT_START:
-        step_start(w, i, e->launch->job.v);
+        step_start(w, i, e->launch);
         return;
     case AGENT_TERMINATE:
         if (s && s->alive)
@@ -508,7 +596,7 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
     case AGENT_FORGET:
         if (s && s->alive)
             broke(w, "%s forgets job %lld while it runs", n->n.name, (long long)e->note.job_id);
-        step_forget(n, e->note.job_id, e->note.attempt);
+        step_forget(n, &e->note);
         return;
     case AGENT_PROLOG:
     case AGENT_EPILOG:
@@ -664,7 +752,7 @@ void world_run(struct world *w, int64_t until_us)
 
 /* ---- clients -------------------------------------------------------------------------------------------------------------------------- */
 
-bool world_request(struct world *w, enum message_kind kind, const void *body, enum refusal *ret_refusal)
+static bool call(struct world *w, enum message_kind kind, const void *body, bool stays, enum refusal *ret_refusal)
 {
     struct message m = {.kind = kind, .seq = ++w->answer_seq, .body = body};
     struct happening carried = {0};
@@ -674,6 +762,8 @@ bool world_request(struct world *w, enum message_kind kind, const void *body, en
     if (!w->core)
         return false;
     w->client_conn = (CLIENT) + w->answer_seq;
+    if (stays)
+        callers_add(&w->callers, w->client_conn);
     wire_encode(&m, &carried.bytes);
     if (message_read(w, &carried, &read)) {
         core_event(w, (struct event){
@@ -686,25 +776,77 @@ bool world_request(struct world *w, enum message_kind kind, const void *body, en
     return w->answered;
 }
 
+bool world_request(struct world *w, enum message_kind kind, const void *body, enum refusal *ret_refusal)
+{
+    return call(w, kind, body, false, ret_refusal);
+}
+
+static const char *comment_of(const struct behaviour *b, struct str *text)
+{
+    str_addf(text, "runs=%lld exit=%d%s%s", (long long)b->runs_us, b->exit_status,
+             b->stubborn ? " stubborn" : "", b->oom ? " oom" : "");
+    return str_text(text);
+}
+
+static uint64_t submitted(struct world *w, const struct msg_submit *m, bool stays, enum refusal *ret_refusal)
+{
+    bool answered = call(w, MSG_SUBMIT, m, stays, ret_refusal);
+    if (!answered || !w->answered_id)
+        return 0;
+    map_u64_put(w->acknowledged, w->answered_id, w);
+    return w->answered_id;
+}
+
 uint64_t world_submit(struct world *w, const struct job_spec *spec, const struct behaviour *b,
                       enum refusal *ret_refusal)
 {
     struct job_spec copy = *spec;
     struct str comment = STR_INIT;
     static const char script[] = "#!/bin/sh\n";
-    str_addf(&comment, "runs=%lld exit=%d%s%s", (long long)b->runs_us, b->exit_status,
-             b->stubborn ? " stubborn" : "", b->oom ? " oom" : "");
-    copy.comment = str_text(&comment);
+    copy.comment = comment_of(b, &comment);
     copy.batch = true;
     if (!copy.work_dir)
         copy.work_dir = "/tmp";
     struct msg_submit m = {.specs = {&copy, 1}, .script = {script, sizeof script - 1}};
-    bool answered = world_request(w, MSG_SUBMIT, &m, ret_refusal);
+    uint64_t id = submitted(w, &m, false, ret_refusal);
     str_done(&comment);
-    if (!answered || !w->answered_id)
-        return 0;
-    map_u64_put(w->acknowledged, w->answered_id, w);
-    return w->answered_id;
+    return id;
+}
+
+uint64_t world_allocate(struct world *w, const struct job_spec *spec, enum refusal *ret_refusal)
+{
+    struct job_spec copy = *spec;
+    copy.batch = false;
+    copy.attached = true;
+    copy.work_dir = "/tmp";
+    struct msg_submit m = {.specs = {&copy, 1}, .attach = true};
+    return submitted(w, &m, true, ret_refusal);
+}
+
+bool world_step(struct world *w, const struct msg_create_step *m, const struct behaviour *b, enum refusal *ret_refusal)
+{
+    struct msg_create_step copy = *m;
+    struct job_spec spec = *(const struct job_spec *)m->spec.v;
+    struct str comment = STR_INIT;
+    spec.comment = comment_of(b, &comment);
+    copy.spec.v = &spec;
+    bool answered = call(w, MSG_CREATE_STEP, &copy, true, ret_refusal);
+    str_done(&comment);
+    return answered;
+}
+
+void world_hang_up(struct world *w, size_t n)
+{
+    uint64_t conn = callers_hang_up(&w->callers, n);
+    if (!w->core || !conn)
+        return;
+    core_event(w, (struct event){.kind = EV_CLOSED, .conn = conn});
+    turn_end(w);
+}
+
+size_t world_callers(const struct world *w)
+{
+    return w->callers.v.n;
 }
 
 /* ---- faults ---------------------------------------------------------------------------------------------------------------------------- */
@@ -815,6 +957,13 @@ void world_audit(struct world *w)
             if (w->node.v[i].step.v[k]->alive)
                 broke(w, "%s still runs job %lld when all is over", w->node.v[i].n.name,
                       (long long)w->node.v[i].step.v[k]->ids.job_id);
+    const char *untold = callers_audit(&w->callers);
+    if (untold)
+        broke(w, "%s", untold);
+    struct map_walk steps = {0};
+    while (map_u64_next(w->step_ended, &steps))
+        if ((uintptr_t)steps.value == 1)
+            broke(w, "a step is still running in the store when all is over");
     map_u64_free(a.seen);
 }
 
@@ -875,6 +1024,7 @@ struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_er
     w->acknowledged = map_u64_new();
     w->state = map_u64_new();
     w->starts = map_u64_new();
+    w->step_ended = map_u64_new();
     effects_init(&w->fx);
     for (size_t i = 0; i < w->config.nnodes; i++) {
         struct simnode n = {.n = {.name = w->config.node[i].name,
@@ -898,7 +1048,7 @@ void simworld_free(struct world *w)
         struct simnode *n = &w->node.v[i];
         agent_free(n->agent);
         while (n->step.n)
-            step_forget(n, n->step.v[0]->ids.job_id, n->step.v[0]->ids.attempt);
+            step_forget(n, &(struct note){.job_id = n->step.v[0]->ids.job_id, .attempt = n->step.v[0]->ids.attempt, .step_id = n->step.v[0]->ids.step_id});
         vec_done(&n->step);
     }
     for (size_t i = 0; i < w->heap.n; i++)
@@ -911,6 +1061,8 @@ void simworld_free(struct world *w)
     map_u64_free(w->acknowledged);
     map_u64_free(w->state);
     map_u64_free(w->starts);
+    map_u64_free(w->step_ended);
+    callers_done(&w->callers);
     arena_free(w->arena);
     config_done(&w->config);
     str_done(&w->trace);

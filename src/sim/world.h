@@ -34,6 +34,13 @@ bool world_idle(const struct world *w); /* no job waits for resources, runs or i
  * never answered. *ret_refusal may be NULL. */
 uint64_t world_submit(struct world *w, const struct job_spec *spec, const struct behaviour *b,
                       enum refusal *ret_refusal);
+/* An allocation that belongs to its command, which stays to hear of it. */
+uint64_t world_allocate(struct world *w, const struct job_spec *spec, enum refusal *ret_refusal);
+/* A step in a job; its command stays to hear of it. False if it was not answered. */
+bool world_step(struct world *w, const struct msg_create_step *m, const struct behaviour *b, enum refusal *ret_refusal);
+/* Commands that stay are numbered from 0 in the order they came. This one's connection is gone. */
+void world_hang_up(struct world *w, size_t n);
+size_t world_callers(const struct world *w);
 /* Any other request; false if it was not answered. */
 bool world_request(struct world *w, enum message_kind kind, const void *body, enum refusal *ret_refusal);
 

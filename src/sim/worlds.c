@@ -16,6 +16,7 @@
 struct play {
     struct world *w;
     struct rng rng;
+    bool commands;    /* salloc and srun too */
     VEC(uint64_t) id; /* acknowledged submissions */
 };
 
@@ -69,6 +70,61 @@ static void submit(struct play *p)
         vec_push(&p->id, id);
 }
 
+static void allocate(struct play *p)
+{
+    struct job_spec spec = {.name = "alloc", .no_kill = rng_chance(&p->rng, 300)};
+    spec.req.min_nodes = (int32_t)rng_range(&p->rng, 1, 3);
+    spec.req.ntasks = spec.req.min_nodes * (int32_t)rng_range(&p->rng, 1, 2);
+    spec.req.mem_per_node_mib = rng_range(&p->rng, 10, 900);
+    if (rng_chance(&p->rng, 300))
+        spec.req.gres = "gpu:1";
+    spec.req.time_limit_us = some_time(p, 200 * USEC_PER_SEC) + 10 * USEC_PER_SEC;
+    uint64_t id = world_allocate(p->w, &spec, NULL);
+    if (id)
+        vec_push(&p->id, id);
+}
+
+/* Most often in one of the jobs that came last, which may run. */
+static void step(struct play *p)
+{
+    size_t n = p->id.n < 12 ? p->id.n : 12;
+    char key[32];
+    struct job_spec spec = {.name = "step"};
+    struct behaviour b = {.runs_us = some_time(p, 30 * USEC_PER_SEC), .exit_status = rng_chance(&p->rng, 200) ? 3 : 0, .stubborn = rng_chance(&p->rng, 150)};
+    struct msg_create_step m = {.spec = {&spec, 1}, .job_id = n ? p->id.v[p->id.n - 1 - rng_below(&p->rng, n)] : 1};
+    m.exact = rng_chance(&p->rng, 600);
+    m.overlap = rng_chance(&p->rng, 100);
+    m.immediate = rng_chance(&p->rng, 100);
+    m.no_kill = rng_chance(&p->rng, 300);
+    snprintf(key, sizeof key, "%llu", (unsigned long long)rng_below(&p->rng, 1000));
+    m.key = rng_chance(&p->rng, 500) ? key : NULL;
+    spec.req.ntasks = (int32_t)rng_range(&p->rng, 0, 3);
+    spec.req.mem_per_node_mib = rng_chance(&p->rng, 300) ? rng_range(&p->rng, 1, 100) : 0;
+    spec.req.gres = rng_chance(&p->rng, 200) ? "gpu:1" : NULL;
+    spec.req.time_limit_us = rng_chance(&p->rng, 200) ? some_time(p, 20 * USEC_PER_SEC) : 0;
+    world_step(p->w, &m, &b, NULL);
+}
+
+static void finish(struct play *p)
+{
+    struct msg_finish_job m = {.job_id = p->id.n ? p->id.v[rng_below(&p->rng, p->id.n)] : 1, .exit_status = rng_chance(&p->rng, 300) ? 256 : 0};
+    world_request(p->w, MSG_FINISH_JOB, &m, NULL);
+}
+
+static void command(struct play *p)
+{
+    uint64_t dice = rng_below(&p->rng, 10);
+    if (dice < 3)
+        allocate(p);
+    else if (dice < 9)
+        for (uint64_t i = rng_below(&p->rng, 4); i < 4; i++)
+            step(p);
+    else if (rng_chance(&p->rng, 500))
+        finish(p);
+    else if (world_callers(p->w))
+        world_hang_up(p->w, rng_below(&p->rng, world_callers(p->w)));
+}
+
 static void control(struct play *p)
 {
     static const enum job_action actions[] = {ACTION_HOLD,    ACTION_RELEASE,      ACTION_RELEASE,
@@ -87,6 +143,9 @@ static void cancel(struct play *p)
     struct msg_cancel m = {.ids = any_id(p, text, sizeof text)};
     if (rng_chance(&p->rng, 300)) {
         snprintf(element, sizeof element, "%s_%d", text, (int)rng_below(&p->rng, 10));
+        m.ids = element;
+    } else if (rng_chance(&p->rng, 300)) {
+        snprintf(element, sizeof element, "%s.%d", text, (int)rng_below(&p->rng, 4));
         m.ids = element;
     }
     world_request(p->w, MSG_CANCEL, &m, NULL);
@@ -137,7 +196,9 @@ static void fault(struct play *p)
 static void act(struct play *p)
 {
     uint64_t dice = rng_below(&p->rng, 100);
-    if (dice < 55)
+    if (p->commands && dice < 50)
+        command(p);
+    else if (dice < 55)
         submit(p);
     else if (dice < 65)
         control(p);
@@ -174,13 +235,13 @@ static void heal(struct play *p)
 /* Returns the hash of all that happened; *ret_broken is the complaint, owned by the caller, or NULL. */
 static uint64_t play(uint64_t seed, bool trace, char **ret_broken)
 {
-    struct play p = {.rng = {seed}};
+    struct play p = {.rng = {seed}, .commands = seed % 2 == 0};
     struct err err = {0};
     static const char *const modes[] = {"OFF", "CANCEL", "REQUEUE", "REQUEUE", "SUSPEND,GANG"};
     char config[512];
     const char *mode = modes[rng_below(&p.rng, ARRAY_LEN(modes))];
     snprintf(config, sizeof config,
-             "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nNodeName=n[1-%d] CPUs=%d "
+             "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nAttachGrace=20\nNodeName=n[1-%d] CPUs=%d "
              "RealMemory=2000 Gres=gpu:v100:2 Virtual=YES\n"
              "PreemptType=preempt/partition_prio\nPreemptMode=%s\nSchedulerTimeSlice=5\n"
              "PartitionName=main Nodes=ALL Default=YES GraceTime=%d%s\n"
