@@ -70,3 +70,18 @@ wait_over() {
     [ "$(cat own.out)" = nobody ]
     as_nobody remuda down
 }
+
+@test "srun as an ordinary user: the tasks are theirs, so is their terminal; another's job is closed to them" {
+    [ "$(as_nobody srun -n2 sh -c 'id -un; touch "task_$SLURM_PROCID"' | sort -u)" = nobody ]
+    [ "$(stat -c %U task_0 task_1 | sort -u)" = nobody ]
+    [[ "$(as_nobody env SHELL=/bin/sh script -qec 'srun --pty sh -c "stat -c owner=%U \$(tty)"' /dev/null < /dev/null)" == *owner=nobody* ]]
+    srun sleep 60 & pid=$!
+    for _ in $(seq 50); do id=$(squeue -h -u root -t R -o %i); [ -n "$id" ] && break; sleep 0.1; done
+    run as_nobody srun --jobid="$id" --overlap true
+    [ "$status" != 0 ]
+    [[ "$output" == *"Access/permission denied"* ]]
+    run as_nobody sattach "$id.0"
+    [ "$status" != 0 ]
+    scancel "$id"
+    wait $pid || true
+}
