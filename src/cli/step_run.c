@@ -467,26 +467,23 @@ static void status_say(struct run *r)
 static void interrupted(struct run *r)
 {
     int64_t now = allocation_now_ms();
-    bool all_asked = !r->output;
-    if (all_asked) {
+    if (!r->output || r->follows) { /* nothing runs yet; or it is not ours to end */
         r->refused = true;
         r->refused_signal = SIGINT;
         return;
     }
-    if (r->follows || r->ask->disable_status || r->ask->quit_on_interrupt ||
+    if (r->ask->disable_status || r->ask->quit_on_interrupt ||
         (r->interrupted_ms && now - r->interrupted_ms <= INTERRUPT_MS)) {
         int signo = SIGINT;
         if (r->killed) {
             say(r, "forcing job termination");
             signo = SIGKILL;
-        } else if (!r->follows) {
+        } else {
             say(r, "sending Ctrl-C to StepId=%s", step_name(r, &r->step[0]));
         }
         each_node(r, signal_send, &signo);
-        if (!r->follows) {
-            say(r, "Job step aborted: Waiting up to 32 seconds for job step to finish.");
-            step_kill(r, NULL);
-        }
+        say(r, "Job step aborted: Waiting up to 32 seconds for job step to finish.");
+        step_kill(r, NULL);
         return;
     }
     r->interrupted_ms = now;
@@ -504,11 +501,9 @@ static void signal_take(struct run *r, int signo)
     case SIGTERM:
     case SIGHUP:
     case SIGQUIT:
-        if (!r->output) {
+        if (!r->output || r->follows) {
             r->refused = true;
             r->refused_signal = signo;
-        } else if (r->follows) {
-            r->refused = true;
         } else {
             say(r, "forcing job termination");
             step_kill(r, NULL);
@@ -622,8 +617,10 @@ static void loop(struct run *r)
 static int status_of(const struct run *r)
 {
     int worst = 0;
+    if (r->refused && r->refused_signal)
+        return r->follows ? 0 : 128 + r->refused_signal;
     if (r->refused)
-        return r->follows ? 0 : r->refused_signal ? 128 + r->refused_signal : submit_exit_error();
+        return submit_exit_error();
     for (size_t i = 0; i < r->nsteps; i++) {
         const struct one_step *s = &r->step[i];
         int own = tasks_worst(s->tasks);
