@@ -26,6 +26,9 @@
     X("scancel", cmd_scancel, true, "cancel or signal jobs")                                                 \
     X("sinfo", cmd_sinfo, true, "list partitions and nodes")                                                 \
     X("sacct", cmd_sacct, true, "accounting of jobs and steps")                                              \
+    X("sprio", cmd_sprio, true, "what the priorities of waiting jobs are made of")                           \
+    X("sshare", cmd_sshare, true, "who used how much, and the fair share that follows")                      \
+    X("sdiag", cmd_sdiag, true, "what the controller has done, and how fast")                                \
     X("scontrol", cmd_scontrol, true, "look at everything in detail; change jobs and nodes")
 
 #define X(name, function, linked, doc) int function(int argc, char **argv);

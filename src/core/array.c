@@ -56,7 +56,8 @@ struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
 {
     struct arrayrec *array = array_ensure(c, master->j.array_job_id);
     CHECK(idset_del(&master->pending, task));
-    c->pending--; /* the element is counted again as a record of its own */
+    bool waits = master->j.state == JOB_PENDING; /* else it was requeued and held with SPECIAL_EXIT, and so is the element */
+    c->pending -= waits; /* the element is counted again as a record of its own */
     if (master->pending.count == 0)
         planner_leave(c, master);
     else
@@ -64,7 +65,7 @@ struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
     if (master->pending.count == 0) {
         text_set(c, &master->j.array_pending, NULL);
         master->j.array_task_id = task;
-        c->pending++;
+        c->pending += waits;
         map_u64_put(array->element, task, master);
         array_count(c, master, +1);
         return master;
@@ -77,6 +78,8 @@ struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
     text_set(c, &r->j.array_pending, NULL);
     dependencies_inherit(c, r, master);
     job_start_state(c, r);
+    if (!waits)
+        job_move(c, r, JOB_SPECIAL_EXIT);
     map_u64_put(array->element, task, r);
     array_pending_text(c, master);
     eligible_update(c, master);

@@ -18,6 +18,45 @@ void part_save(struct core *c, struct partrec *p)
     fx_store(c, TABLE_PARTITION, &p->p);
 }
 
+void set_fields_add(struct core *c, const char **to, const char *fields)
+{
+    struct span rest = span_of(fields ? fields : ""), piece;
+    struct str all = STR_INIT;
+    str_add(&all, *to ? *to : "");
+    while (span_next(&rest, ',', &piece)) {
+        char name[64] = "";
+        memcpy(name, piece.data, piece.len < sizeof name ? piece.len : sizeof name - 1);
+        if (*name && !list_has(str_text(&all), name))
+            str_addf(&all, "%s%s", all.len ? "," : "", name);
+    }
+    text_set(c, to, str_text(&all));
+    str_done(&all);
+}
+
+void part_load(struct core *c, const struct partition *row)
+{
+    struct partrec *p = part_find(c, row->name);
+    struct partition merged = *row, taken;
+    /* One that scontrol made, or a row of an older release, is taken whole. */
+    bool whole = !p || !row->set_fields || list_has(row->set_fields, "all");
+    if (!whole) {
+        merged = p->p;
+        merged.set_fields = row->set_fields;
+        for (size_t i = 0; i < partition_fields.n; i++)
+            if (list_has(row->set_fields, partition_fields.field[i].name))
+                field_take(&partition_fields.field[i], &merged, row);
+    }
+    record_take(c, &partition_fields, &taken, &merged);
+    if (!p) {
+        p = xcalloc(1, sizeof *p);
+        vec_push(&c->part, p);
+    } else {
+        record_drop(c, &partition_fields, &p->p);
+    }
+    p->p = taken;
+    p->changed = true;
+}
+
 static void settings_take(struct core *c, const struct settings *s)
 {
     struct arena *a = arena_new();
@@ -64,6 +103,11 @@ static void node_change(struct core *c, struct noderec *n, const struct node *co
     n->n.memory_spec_mib = conf->memory_spec_mib;
     n->n.tmp_disk_mib = conf->tmp_disk_mib;
     n->n.weight = conf->weight;
+    if (n->n.set_fields) { /* the file has been read again: it counts */
+        text_set(c, &n->n.set_fields, NULL);
+        text_set(c, &n->n.set_gres, NULL);
+        node_save(c, n);
+    }
     node_capacity(c, n);
     if (conf->state == NODE_FUTURE)
         n->n.state = NODE_FUTURE;
@@ -105,7 +149,8 @@ static void part_plan_update(struct core *c, struct partrec *p)
 static void part_take(struct core *c, const struct partition *conf)
 {
     struct partrec *p = part_find(c, conf->name);
-    int32_t state = p && p->changed ? p->p.state : conf->state;
+    bool was_changed = p && p->changed, keeps_state = was_changed && (!p->p.set_fields || list_has(p->p.set_fields, "state"));
+    int32_t state = keeps_state ? p->p.state : conf->state;
     if (!p) {
         p = xcalloc(1, sizeof *p);
         vec_push(&c->part, p);
@@ -115,6 +160,16 @@ static void part_take(struct core *c, const struct partition *conf)
     record_take(c, &partition_fields, &p->p, conf);
     p->p.state = state;
     part_plan_update(c, p);
+    if (!was_changed)
+        return;
+    /* The file has been read again: but for the state, what scontrol had set is no longer so, and a restart must not bring it back. */
+    p->changed = keeps_state;
+    if (keeps_state) {
+        text_set(c, &p->p.set_fields, "state");
+        part_save(c, p);
+    } else {
+        fx_remove(c, TABLE_PARTITION, &p->p);
+    }
 }
 
 static bool part_configured(const struct config *config, const char *name)

@@ -295,23 +295,22 @@ static void node_load(struct core *c, const struct node *row)
     text_set(c, &n->n.real_gres, row->real_gres);
     text_set(c, &n->n.complaint, row->complaint);
     text_set(c, &n->n.comment, row->comment);
+    text_set(c, &n->n.set_fields, row->set_fields);
+    text_set(c, &n->n.set_gres, row->set_gres);
+    if (list_has(row->set_fields, "weight"))
+        n->n.weight = n->conf.weight = row->weight;
+    if (list_has(row->set_fields, "features"))
+        text_set(c, &n->n.features, row->features);
+    if (list_has(row->set_fields, "gres"))
+        text_set(c, &n->conf.gres, row->set_gres);
+    if (list_has(row->set_fields, "addr"))
+        text_set(c, &n->n.addr, row->addr);
+    if (list_has(row->set_fields, "hostname"))
+        text_set(c, &n->n.hostname, row->hostname);
     n->n.real_cpus = row->real_cpus;
     n->n.real_memory_mib = row->real_memory_mib;
     n->n.boot_us = row->boot_us;
     n->n.last_busy_us = row->last_busy_us;
-}
-
-static void part_load(struct core *c, const struct partition *row)
-{
-    struct partrec *p = part_find(c, row->name);
-    if (!p) {
-        p = xcalloc(1, sizeof *p);
-        vec_push(&c->part, p);
-    } else {
-        record_drop(c, &partition_fields, &p->p);
-    }
-    record_take(c, &partition_fields, &p->p, row);
-    p->changed = true;
 }
 
 static void meta_load(struct core *c, const struct meta *row)

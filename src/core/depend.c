@@ -377,4 +377,5 @@ void dependents_reopen(struct core *c, const struct jobrec *again)
             job_save(c, r);
         }
     }
+    dependents_wake(c, again); /* another element of its array may have failed as well */
 }

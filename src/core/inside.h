@@ -338,6 +338,8 @@ void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, cons
 void config_apply(struct core *c, const struct config *config);
 struct partrec *part_find(const struct core *c, const char *name);
 void part_save(struct core *c, struct partrec *p);
+void part_load(struct core *c, const struct partition *row); /* what scontrol had changed; the rest is the configuration's */
+void set_fields_add(struct core *c, const char **to, const char *fields); /* each name once */
 
 /* ---- requests ---- */
 void req_submit(struct core *c, const struct msg_submit *m);

@@ -34,8 +34,8 @@ static bool task_resolve(struct core *c, struct jobrec *master, struct arrayrec 
 {
     struct jobrec *r = array ? map_u64_get(array->element, task) : NULL;
     if (!r && master && job_is_array(master) && idset_has(&master->pending, task))
-        /* What was cancelled (or requeued and held) as a whole stays whole. */
-        r = split && master->j.state == JOB_PENDING && may_control(c, master) ? element_make(c, master, task) : master;
+        /* What was cancelled as a whole stays whole. */
+        r = split && (master->j.state == JOB_PENDING || master->j.state == JOB_SPECIAL_EXIT) && may_control(c, master) ? element_make(c, master, task) : master;
     if (r && !(out->n && out->v[out->n - 1] == r))
         vec_push(out, r);
     return r != NULL;

@@ -130,6 +130,9 @@ static void fields_apply(struct core *c, struct noderec *n, const struct msg_upd
         text_set(c, &n->n.features, v->features);
     if (list_has(m->fields, "gres"))
         text_set(c, &n->conf.gres, v->gres);
+    if (list_has(m->fields, "gres"))
+        text_set(c, &n->n.set_gres, v->gres);
+    set_fields_add(c, &n->n.set_fields, m->fields);
     if (list_has(m->fields, "comment"))
         text_set(c, &n->n.comment, v->comment);
     if (list_has(m->fields, "addr"))

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static const char *const fixed[] = {"name", "total_nodes", "total_cpus", "tres"};
+static const char *const fixed[] = {"name", "set_fields", "total_nodes", "total_cpus", "tres"};
 
 static bool used(const struct core *c, const char *name)
 {
@@ -106,6 +106,7 @@ static void default_take(struct core *c, const struct partrec *p)
         if (other == p || !other->p.is_default)
             continue;
         other->p.is_default = false;
+        set_fields_add(c, &other->p.set_fields, "is_default");
         cluster_put_partition(c->cluster, &other->p, NULL);
         part_save(c, other);
     }
@@ -126,6 +127,7 @@ static enum refusal partition_change(struct core *c, struct partrec *p, const st
     record_take(c, &partition_fields, &taken, &trial);
     record_drop(c, &partition_fields, &p->p);
     p->p = taken;
+    set_fields_add(c, &p->p.set_fields, m->fields);
     if (p->p.is_default)
         default_take(c, p);
     part_save(c, p);
@@ -153,6 +155,7 @@ static enum refusal partition_create(struct core *c, const struct msg_update_par
     }
     struct partrec *p = xcalloc(1, sizeof *p);
     text_set(c, &p->p.name, m->name);
+    text_set(c, &p->p.set_fields, "all");
     p->p.priority_tier = p->p.priority_job_factor = 1;
     enum refusal refusal = partition_change(c, p, m, detail);
     if (refusal) {

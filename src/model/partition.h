@@ -51,6 +51,7 @@ extern const struct enum_names part_state_names, part_share_names, preempt_mode_
     X(TEXT, billing_weights, 0, "what use of its resources costs: CPU=1.0,Mem=0.25G,GRES/gpu=2; NULL = 1 a CPU") \
     X(TEXT, alternate, 0, "partition used when this one is not available")                         \
     X(TEXT, time_windows, 0, "limits by time of day (model/time_windows.h): weekdays 08:00-18:00 max_jobs_per_user=2; …")         \
+    X(TEXT, set_fields, 0, "fields that scontrol set and the configuration file does not know; all: it made the partition") \
     X(I32, total_nodes, 0, "nodes in it (computed)")                                               \
     X(I32, total_cpus, 0, "CPUs in it (computed)")                                                 \
     X(TEXT, tres, 0, "all it has: cpu=8,mem=16000M,node=2,gres/gpu=4 (computed)")

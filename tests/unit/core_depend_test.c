@@ -227,6 +227,23 @@ static void a_restart_forgets_no_dependency(void **unused)
     assert_int_equal(job(bad)->reason, REASON_DEPENDENCY_NEVER);
 }
 
+/* scancel of one element of an array that was requeued and held with SPECIAL_EXIT ends that element only. */
+static void test_one_element_of_a_special_exit_array(void **unused)
+{
+    (void)unused;
+    struct job_spec spec = a_job("array");
+    spec.array = "0-2";
+    spec.hold = true;
+    uint64_t id = submit(spec);
+    struct msg_job_control m = {.action = ACTION_REQUEUE_HOLD, .ids = ids_of(id), .special_exit = true};
+    am_root();
+    say(1, MSG_JOB_CONTROL, &m);
+    const char *element = arena_printf(w.a, "%llu_1", (unsigned long long)id);
+    cancel(element);
+    assert_int_equal(job_named(element)->state, JOB_CANCELLED);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "CANCELLED"}), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +261,7 @@ int main(void)
         STORY(an_array_that_waits_starts_as_a_whole),
         STORY(a_failed_job_that_is_requeued_may_still_end_well),
         STORY(a_restart_forgets_no_dependency),
+        STORY(test_one_element_of_a_special_exit_array),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

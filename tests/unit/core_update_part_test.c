@@ -148,6 +148,46 @@ static void a_partition_is_made_and_removed(void **unused)
     assert_int_equal(count((struct msg_query){.what = QUERY_PARTITIONS}), 2);
 }
 
+#define FILE_NOW                                                                                             \
+    "ClusterName=test\nOperators=olga\nNodeName=n[1-4] CPUs=8 RealMemory=8000\n"                            \
+    "PartitionName=main Nodes=n[1-4] Default=YES State=UP\n"
+
+/* What scontrol set survives a restart; what the file says now is not undone by a row that was made of the old file. */
+static void test_a_row_and_a_changed_file(void **unused)
+{
+    (void)unused;
+    am_root();
+    struct partition values = {.priority_tier = 7};
+    struct msg_update_partition m = {.name = "small", .fields = "priority_tier", .values = {&values, 1}};
+    say(1, MSG_UPDATE_PARTITION, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    restart(FILE_NOW "PartitionName=small Nodes=n[1-2] PriorityTier=2 MaxNodes=9 State=UP\n");
+    assert_int_equal(part("small")->priority_tier, 7);
+    assert_int_equal(part("small")->max_nodes, 9);
+    assert_string_equal(part("small")->nodes, "n[1-2]");
+    configure(FILE_NOW "PartitionName=small Nodes=n[1-2] PriorityTier=2 MaxNodes=5 State=UP\n");
+    settle(0);
+    restart(FILE_NOW "PartitionName=small Nodes=n[1-2] PriorityTier=3 MaxNodes=5 State=UP\n");
+    assert_int_equal(part("small")->priority_tier, 3); /* read again, the file counts */
+}
+
+static void test_a_node_keeps_what_was_set(void **unused)
+{
+    (void)unused;
+    am_root();
+    struct node values = {.weight = 42, .features = "big,fast"};
+    struct msg_update_node m = {.names = "n1", .fields = "weight,features", .values = {&values, 1}};
+    say(1, MSG_UPDATE_NODE, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    restart(CONF);
+    assert_int_equal(node("n1")->weight, 42);
+    assert_string_equal(node("n1")->features, "big,fast");
+    configure(CONF);
+    settle(0);
+    restart(CONF);
+    assert_int_equal(node("n1")->weight, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +200,8 @@ int main(void)
         STORY(a_limit_raised_lets_waiting_jobs_start),
         STORY(there_is_one_default),
         STORY(a_partition_is_made_and_removed),
+        STORY(test_a_row_and_a_changed_file),
+        STORY(test_a_node_keeps_what_was_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

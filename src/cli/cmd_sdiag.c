@@ -1,0 +1,282 @@
+/* sdiag: what the controller has done and how long it took. Labels are Slurm's, because monitoring reads them; the two schedulers that Slurm has are one here, which is
+ * shown as both. */
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "cli/cluster_dir.h"
+#include "cli/commands.h"
+#include "cli/json_slurm.h"
+#include "cli/listing.h"
+#include "cli/options.h"
+#include "cli/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { OPT_CLUSTERS = 1, OPT_HELP, OPT_IGNORE, OPT_JSON, OPT_RESET, OPT_VERSION, OPT_YAML };
+
+static const struct cli_option option_rows[] = {
+    {"all", 'a', CLI_NONE, OPT_IGNORE, "everything (the default)"},
+    {"cluster", 'M', CLI_VALUE, OPT_CLUSTERS, "cluster; only this one is known"},
+    {"clusters", 0, CLI_VALUE, OPT_CLUSTERS, NULL},
+    {"help", 'h', CLI_NONE, OPT_HELP, "this text"},
+    {"json", 0, CLI_ATTACHED, OPT_JSON, "everything as JSON"},
+    {"reset", 'r', CLI_NONE, OPT_RESET, "count anew (administrators)"},
+    {"sort-by-id", 'i', CLI_NONE, OPT_IGNORE, "order of messages: they are not counted by kind here"},
+    {"sort-by-time", 't', CLI_NONE, OPT_IGNORE, "the same"},
+    {"sort-by-time2", 'T', CLI_NONE, OPT_IGNORE, "the same"},
+    {"usage", 0, CLI_NONE, OPT_HELP, "short help"},
+    {"version", 'V', CLI_NONE, OPT_VERSION, "version"},
+    {"yaml", 0, CLI_ATTACHED, OPT_YAML, NULL},
+};
+static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), false};
+
+struct sdiag {
+    struct arena *a;
+    bool json, reset, help, version;
+    struct diag diag;
+};
+
+static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+{
+    struct sdiag *s = ctx;
+    switch (id) {
+    case OPT_CLUSTERS:
+        return listing_clusters(value, ret_err);
+    case OPT_YAML:
+        return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
+    case OPT_HELP:
+        s->help = true;
+        break;
+    case OPT_JSON:
+        s->json = true;
+        break;
+    case OPT_RESET:
+        s->reset = true;
+        break;
+    case OPT_VERSION:
+        s->version = true;
+        break;
+    default:
+        break;
+    }
+    return true;
+}
+
+static void diag_take(void *ctx, const void *record)
+{
+    struct sdiag *s = ctx;
+    s->diag = *(const struct diag *)record;
+}
+
+/* ---- text ---------------------------------------------------------------------------------------------------------------------------- */
+
+/* "Sat Nov 21 09:04:57 2026 (1795251897)" */
+static void time_line(const char *label, int64_t us)
+{
+    time_t at = (time_t)(us / USEC_PER_SEC);
+    struct tm local;
+    char text[64] = "N/A";
+    if (us && localtime_r(&at, &local))
+        strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y", &local);
+    printf("%s%s (%lld)\n", label, text, (long long)at);
+}
+
+static long long mean(int64_t sum, uint64_t n)
+{
+    return n ? (long long)(sum / (int64_t)n) : 0;
+}
+
+static long long minutes(const struct diag *d)
+{
+    int64_t span = (d->now_us - d->reset_us) / USEC_PER_MIN;
+    return span > 0 ? (long long)span : 1;
+}
+
+static void jobs_print(const struct diag *d)
+{
+    puts("*******************************************************");
+    time_line("sdiag output at ", d->now_us);
+    time_line("Data since      ", d->reset_us);
+    puts("*******************************************************");
+    printf("Server thread count:  %llu\n", (unsigned long long)d->connections);
+    puts("RPC queue enabled:    0");
+    puts("Agent queue size:     0");
+    puts("Agent count:          0");
+    puts("Agent thread count:   0");
+    puts("DBD Agent queue size: 0\n");
+    printf("Jobs submitted: %llu\n", (unsigned long long)d->jobs_submitted);
+    printf("Jobs started:   %llu\n", (unsigned long long)d->jobs_started);
+    printf("Jobs completed: %llu\n", (unsigned long long)d->jobs_completed);
+    printf("Jobs canceled:  %llu\n", (unsigned long long)d->jobs_cancelled);
+    printf("Jobs failed:    %llu\n", (unsigned long long)d->jobs_failed);
+    printf("Jobs preempted: %llu\n\n", (unsigned long long)d->jobs_preempted);
+    time_line("Job states ts:  ", d->now_us);
+    printf("Jobs pending:   %llu\n", (unsigned long long)d->jobs_pending);
+    printf("Jobs running:   %llu\n", (unsigned long long)d->jobs_running);
+}
+
+static void plans_print(const struct diag *d)
+{
+    puts("\nMain schedule statistics (microseconds):");
+    printf("\tLast cycle:   %lld\n", (long long)d->plan_last_us);
+    printf("\tMax cycle:    %lld\n", (long long)d->plan_max_us);
+    printf("\tTotal cycles: %llu\n", (unsigned long long)d->plans);
+    printf("\tMean cycle:   %lld\n", mean(d->plan_sum_us, d->plans));
+    printf("\tMean depth cycle:  %lld\n", mean((int64_t)d->considered_sum, d->plans));
+    printf("\tCycles per minute: %lld\n", (long long)d->plans / minutes(d));
+    printf("\tLast queue length: %llu\n", (unsigned long long)d->considered);
+    puts("\nBackfilling stats");
+    printf("\tTotal backfilled jobs (since last slurm start): %llu\n", (unsigned long long)d->backfilled_ever);
+    printf("\tTotal backfilled jobs (since last stats cycle start): %llu\n", (unsigned long long)d->backfilled);
+    puts("\tTotal backfilled heterogeneous job components: 0");
+    printf("\tTotal cycles: %llu\n", (unsigned long long)d->plans);
+    time_line("\tLast cycle when: ", d->plan_at_us);
+    printf("\tLast cycle: %lld\n", (long long)d->plan_last_us);
+    printf("\tMax cycle:  %lld\n", (long long)d->plan_max_us);
+    printf("\tMean cycle: %lld\n", mean(d->plan_sum_us, d->plans));
+    printf("\tLast depth cycle: %llu\n", (unsigned long long)d->considered);
+    printf("\tLast depth cycle (try sched): %llu\n", (unsigned long long)d->considered);
+    printf("\tDepth Mean: %lld\n", mean((int64_t)d->considered_sum, d->plans));
+    printf("\tDepth Mean (try depth): %lld\n", mean((int64_t)d->considered_sum, d->plans));
+    printf("\tLast queue length: %llu\n", (unsigned long long)d->considered);
+    printf("\tQueue length mean: %lld\n", mean((int64_t)d->considered_sum, d->plans));
+    puts("\nLatency for 1000 calls to gettimeofday(): 0 microseconds");
+    if (d->trouble)
+        printf("\nTrouble: %s\n", d->trouble);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void json_jobs(struct json_out *j, const struct diag *d)
+{
+    json_key_number(j, "req_time", true, d->now_us / USEC_PER_SEC);
+    json_key_number(j, "req_time_start", true, d->reset_us / USEC_PER_SEC);
+    json_key_i64(j, "parts_packed", 1);
+    json_key_i64(j, "server_thread_count", (int64_t)d->connections);
+    json_key_i64(j, "agent_queue_size", 0);
+    json_key_i64(j, "agent_count", 0);
+    json_key_i64(j, "agent_thread_count", 0);
+    json_key_i64(j, "dbd_agent_queue_size", 0);
+    json_key_i64(j, "gettimeofday_latency", 0);
+    json_key_i64(j, "jobs_submitted", (int64_t)d->jobs_submitted);
+    json_key_i64(j, "jobs_started", (int64_t)d->jobs_started);
+    json_key_i64(j, "jobs_completed", (int64_t)d->jobs_completed);
+    json_key_i64(j, "jobs_canceled", (int64_t)d->jobs_cancelled);
+    json_key_i64(j, "jobs_failed", (int64_t)d->jobs_failed);
+    json_key_i64(j, "jobs_pending", (int64_t)d->jobs_pending);
+    json_key_i64(j, "jobs_running", (int64_t)d->jobs_running);
+    json_key_number(j, "job_states_ts", true, d->now_us / USEC_PER_SEC);
+}
+
+static void json_plans(struct json_out *j, const struct diag *d)
+{
+    int64_t depth = mean((int64_t)d->considered_sum, d->plans), time = mean(d->plan_sum_us, d->plans);
+    json_key_i64(j, "schedule_cycle_max", d->plan_max_us);
+    json_key_i64(j, "schedule_cycle_last", d->plan_last_us);
+    json_key_i64(j, "schedule_cycle_sum", d->plan_sum_us);
+    json_key_i64(j, "schedule_cycle_total", (int64_t)d->plans);
+    json_key_i64(j, "schedule_cycle_mean", time);
+    json_key_i64(j, "schedule_cycle_mean_depth", depth);
+    json_key_i64(j, "schedule_cycle_per_minute", (int64_t)d->plans / minutes(d));
+    json_key_i64(j, "schedule_cycle_depth", (int64_t)d->considered_sum);
+    json_key_i64(j, "schedule_queue_length", (int64_t)d->considered);
+    json_key_i64(j, "bf_backfilled_jobs", (int64_t)d->backfilled_ever);
+    json_key_i64(j, "bf_last_backfilled_jobs", (int64_t)d->backfilled);
+    json_key_i64(j, "bf_backfilled_het_jobs", 0);
+    json_key_i64(j, "bf_cycle_counter", (int64_t)d->plans);
+    json_key_i64(j, "bf_cycle_mean", time);
+    json_key_i64(j, "bf_depth_mean", depth);
+    json_key_i64(j, "bf_depth_mean_try", depth);
+    json_key_i64(j, "bf_cycle_sum", d->plan_sum_us);
+    json_key_i64(j, "bf_cycle_last", d->plan_last_us);
+    json_key_i64(j, "bf_cycle_max", d->plan_max_us);
+    json_key_i64(j, "bf_last_depth", (int64_t)d->considered);
+    json_key_i64(j, "bf_last_depth_try", (int64_t)d->considered);
+    json_key_i64(j, "bf_depth_sum", (int64_t)d->considered_sum);
+    json_key_i64(j, "bf_depth_try_sum", (int64_t)d->considered_sum);
+    json_key_i64(j, "bf_queue_len", (int64_t)d->considered);
+    json_key_i64(j, "bf_queue_len_mean", depth);
+    json_key_i64(j, "bf_queue_len_sum", (int64_t)d->considered_sum);
+    json_key_i64(j, "bf_table_size", 0);
+    json_key_i64(j, "bf_table_size_mean", 0);
+    json_key_number(j, "bf_when_last_cycle", true, d->plan_at_us / USEC_PER_SEC);
+    json_key_bool(j, "bf_active", false);
+}
+
+static void json_empty(struct json_out *j, const char *key)
+{
+    json_key(j, key);
+    json_array(j);
+    json_array_end(j);
+}
+
+static void json_print(const struct diag *d)
+{
+    struct json_out j;
+    struct str out = STR_INIT;
+    json_slurm_begin(&j, &out, "sdiag");
+    json_key(&j, "statistics");
+    json_object(&j);
+    json_jobs(&j, d);
+    json_plans(&j, d);
+    json_empty(&j, "rpcs_by_message_type");
+    json_empty(&j, "rpcs_by_user");
+    json_empty(&j, "pending_rpcs");
+    json_empty(&j, "pending_rpcs_by_hostlist");
+    json_object_end(&j);
+    json_slurm_end(&j);
+}
+
+/* ---- running it ------------------------------------------------------------------------------------------------------------------------ */
+
+static bool reset(struct client *c, struct sdiag *s, struct err *ret_err)
+{
+    struct msg_daemon m = {.action = DAEMON_RESET_DIAG};
+    struct message answer = {0};
+    if (!client_call(c, MSG_DAEMON, &m, 10000, s->a, &answer, ret_err))
+        return false;
+    const struct msg_done *done = answer.kind == MSG_DONE ? answer.body : NULL;
+    if (!done || done->refusal != REFUSE_NONE)
+        return err_set(ret_err, ERR_INVALID, "%s", done && done->detail ? done->detail : refusal_text(done ? (enum refusal)done->refusal : REFUSE_BAD_MESSAGE));
+    puts("Reset scheduling statistics");
+    return true;
+}
+
+static bool sdiag_run(struct sdiag *s, struct err *ret_err)
+{
+    struct msg_done done = {0};
+    struct msg_query q = {.what = QUERY_DIAG};
+    struct client *c = program_connect("sdiag", state_dir_find(NULL, s->a));
+    if (!c)
+        return false;
+    bool ok = s->reset ? reset(c, s, ret_err) : client_query(c, &q, &diag_fields, s->a, diag_take, s, &done, ret_err);
+    client_close(c);
+    if (!ok || s->reset)
+        return ok;
+    if (s->json) {
+        json_print(&s->diag);
+        return true;
+    }
+    jobs_print(&s->diag);
+    plans_print(&s->diag);
+    return true;
+}
+
+int cmd_sdiag(int argc, char **argv)
+{
+    struct sdiag s = {.a = arena_new()};
+    struct err err = {0};
+    bool ok = cli_parse(&option_table, argc, argv, option_take, &s, &err);
+    if (ok && s.version)
+        puts(SLURM_VERSION_TEXT);
+    else if (ok && s.help)
+        cli_help_print(&option_table, "sdiag [OPTIONS]");
+    else if (ok)
+        ok = sdiag_run(&s, &err);
+    if (!ok && err.code)
+        program_error("sdiag", "%s", err.text);
+    arena_free(s.a);
+    return ok ? 0 : 1;
+}
