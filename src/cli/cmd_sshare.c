@@ -87,8 +87,7 @@ CELL(raw_shares)
 CELL(norm_shares)
 {
     const struct share_line *l = record;
-    if (l->shares)
-        part_add(l->norm, out);
+    part_add(l->norm, out);
 }
 
 CELL(raw_usage)
