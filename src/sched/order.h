@@ -42,7 +42,6 @@ struct order_hook {
     bool passing;     /* the order of those that pass a blocked job is another one */
     bool strict;      /* nothing passes a blocked job */
     bool no_forecast; /* only who starts now is of interest */
-    uint32_t depth;   /* only so many waiting jobs are considered; 0 = all */
 };
 
 #endif

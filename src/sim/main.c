@@ -14,6 +14,8 @@ int main(int argc, char **argv)
         return sim_run(argc - 1, argv + 1);
     if (argc > 1 && text_is(argv[1], "check"))
         return sim_check(argc - 1, argv + 1);
+    if (argc > 1 && text_is(argv[1], "score"))
+        return sim_score(argc - 1, argv + 1);
     FILE *to = argc > 1 && text_is(argv[1], "--help") ? stdout : stderr;
     fputs("Usage: remuda-sim worlds [--seed N] [--count N] [--trace]\n"
           "         seeded worlds with crashes, losses and repeats; each is played twice; prints TAP and the "
@@ -22,6 +24,8 @@ int main(int argc, char **argv)
           "         a workload through the daemon's planner; remuda-sim run --help\n"
           "       remuda-sim check TRACE EXPECTED.csv…\n"
           "         schedules against those of other simulators, to the second; prints TAP\n"
+          "       remuda-sim score [OPTION]…\n"
+          "         the scoreboard of scheduling quality on the open traces\n"
           "       remuda-sim story [--bless] FILE…\n"
           "         plays a story (tests/story/*.story) and compares its trace; --bless writes the trace "
           "into the file\n",

@@ -195,8 +195,6 @@ static const char *estimates_name(const struct replay_setup *s, char text[40])
         return "user";
     case ESTIMATES_PERFECT:
         return "perfect";
-    case ESTIMATES_PREDICT:
-        return "predict";
     case ESTIMATES_FACTOR:
         break;
     }

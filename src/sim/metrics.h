@@ -31,8 +31,4 @@ void metrics_json(FILE *to, const struct trace *t, const struct replay_setup *s,
 /* "job,submit,start,end,procs,nodes,why", one line a job by id. */
 void starts_csv(FILE *to, const struct trace *t, const struct replay_result *r);
 
-/* Processors in use over time as a picture, with what waits below; of one or two schedules. */
-void use_svg(FILE *to, const struct trace *t, const struct replay_machine *m,
-             const struct replay_result *const r[], const char *const title[], size_t n);
-
 #endif

@@ -434,8 +434,7 @@ static void replay_open(struct replay *p)
                                   .started = started,
                                   .passing = p->s->policy.passing != p->s->policy.order,
                                   .strict = p->s->policy.backfill == REF_NONE,
-                                  .no_forecast = true,
-                                  .depth = p->s->depth};
+                                  .no_forecast = true};
     profile_init(&p->plan, p->t->job.n > 0 ? p->t->job.v[0].submit : 0, p->s->machine.procs);
 }
 

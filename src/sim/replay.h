@@ -8,12 +8,11 @@
 
 /* Every arrival and every end is a pass of its own, arrivals first; or: all ends of a second, then all arrivals, then one pass. */
 enum replay_rule { RULE_EVENT, RULE_BATCH };
-enum estimates { ESTIMATES_USER, ESTIMATES_PERFECT, ESTIMATES_FACTOR, ESTIMATES_PREDICT };
+enum estimates { ESTIMATES_USER, ESTIMATES_PERFECT, ESTIMATES_FACTOR };
 
 struct replay_machine {
     int64_t nodes, node_procs; /* nodes 0: one flat pool */
     int64_t procs;             /* in all */
-    const char *config; /* remuda.conf instead; nodes, partitions and settings are its own; NULL = none */
 };
 
 struct replay_setup {
@@ -22,7 +21,6 @@ struct replay_setup {
     enum replay_rule rule;
     enum estimates estimates;
     int64_t factor;       /* of the run, in thousandths */
-    uint32_t depth;       /* 0 = all */
     const char *settings; /* more lines of remuda.conf; NULL = none */
     bool untimed;         /* passes are not timed */
 };
@@ -31,14 +29,12 @@ struct replayed {
     int64_t start, end; /* seconds */
     int32_t nodes;
     enum start_why why;
-    bool passed_over; /* scratch */
 };
 
 struct replay_result {
     struct replayed *job; /* by index in the trace */
     uint64_t passes, max_queue;
     VEC(uint32_t) pass_ns;   /* of each pass, unless untimed */
-    uint64_t promises_moved; /* promises shown that moved later although nothing ended late */
 };
 
 bool replay_run(const struct trace *t, const struct replay_setup *setup, struct replay_result *ret,

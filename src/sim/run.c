@@ -1,4 +1,4 @@
-/* remuda-sim run TRACE…: a workload under one policy, or two beside each other. */
+/* remuda-sim run TRACE…: a workload under one policy, or several in turn. */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "sim/metrics.h"
@@ -13,7 +13,7 @@ struct run_options {
     size_t first, last; /* --jobs */
     uint64_t shake_seed;
     int64_t shake_s;
-    const char *starts, *svg;
+    const char *starts, *policies; /* policies: names, comma-separated */
     bool json;
 };
 
@@ -23,7 +23,7 @@ static void help(FILE *to)
           "Replays a workload in the Standard Workload Format through the controller's own planner.\n"
           "  --machine N | NxM          N processors in one pool, or N nodes of M; default: the trace's "
           "MaxProcs\n"
-          "  --policy NAME[,NAME]       default default; two are compared side by side:\n",
+          "  --policy NAME[,NAME…]      default default; several, one after the other:\n",
           to);
     for (size_t i = 0; i < ref_policy_count; i++)
         fprintf(to, "                               %-9s %s\n", ref_policies[i].name, ref_policies[i].doc);
@@ -36,9 +36,7 @@ static void help(FILE *to)
           "  --set KEY=VALUE            a setting as in remuda.conf\n"
           "  --jobs FIRST..LAST         only these, counted in order of submission\n"
           "  --shake SEED,SECONDS       move each arrival by up to so much\n"
-          "  --depth N                  consider only so many waiting jobs in a pass\n"
           "  --starts FILE              job,submit,start,end,procs,nodes,why\n"
-          "  --svg FILE                 a picture of use over time\n"
           "  --json                     the result as one JSON object a line\n"
           "  --untimed                  leave out how long passes took, the one thing that differs between "
           "runs\n",
@@ -103,6 +101,16 @@ static bool order_parse(const char *text, struct ref_policy *p)
     free(names);
     return ok || complain("order", text,
                           "arrival, sjf, saf, wfp3 or f1, and after a comma the order of those that pass");
+}
+
+static bool policies_known(const char *names)
+{
+    char *copy = xstrdup(names), *rest = copy, *name;
+    bool ok = true;
+    while (ok && (name = strsep(&rest, ",")))
+        ok = ref_policy_named(name) || complain("policy", name, "see remuda-sim run --help for the names");
+    free(copy);
+    return ok;
 }
 
 static bool range_parse(const char *text, struct run_options *o)
@@ -203,15 +211,30 @@ static bool trace_prepare(const char *path, struct run_options *o, struct trace 
     return true;
 }
 
+static bool run_policy(const struct trace *t, const struct run_options *o)
+{
+    struct replay_result r;
+    bool ok = replay_one(t, o, &r);
+    if (ok)
+        replay_done(&r);
+    return ok;
+}
+
+/* Several policies one after the other, on the same jobs. */
 static bool run_trace(const char *path, struct run_options o)
 {
     struct trace t;
-    struct replay_result r;
     if (!trace_prepare(path, &o, &t))
         return false;
-    bool ok = replay_one(&t, &o, &r);
-    if (ok)
-        replay_done(&r);
+    bool ok = true, several = o.policies && strchr(o.policies, ',');
+    char *names = xstrdup(several ? o.policies : ""), *rest = names, *name;
+    if (!several)
+        ok = run_policy(&t, &o);
+    while (several && ok && (name = strsep(&rest, ","))) {
+        o.setup.policy = *ref_policy_named(name);
+        ok = run_policy(&t, &o);
+    }
+    free(names);
     trace_done(&t);
     return ok;
 }
@@ -221,8 +244,7 @@ int sim_run(int argc, char **argv)
     static const struct option longs[] = {
         {"machine", 1, 0, 'm'}, {"policy", 1, 0, 'p'},    {"order", 1, 0, 'o'},  {"backfill", 1, 0, 'b'},
         {"rule", 1, 0, 'r'},    {"estimates", 1, 0, 'e'}, {"set", 1, 0, 's'},    {"jobs", 1, 0, 'j'},
-        {"shake", 1, 0, 'k'},   {"depth", 1, 0, 'd'},     {"starts", 1, 0, 'S'}, {"svg", 1, 0, 'g'},
-        {"json", 0, 0, 'J'},    {"untimed", 0, 0, 'u'},   {"help", 0, 0, 'h'},   {0},
+        {"shake", 1, 0, 'k'},   {"starts", 1, 0, 'S'}, {"json", 0, 0, 'J'},    {"untimed", 0, 0, 'u'},   {"help", 0, 0, 'h'},   {0},
     };
     struct run_options o = {.setup = {.policy = *ref_policy_named("default"), .rule = RULE_BATCH}};
     struct str settings = STR_INIT;
@@ -234,10 +256,10 @@ int sim_run(int argc, char **argv)
             ok = machine_parse(optarg, &o.setup.machine);
             break;
         case 'p':
-            ok = ref_policy_named(optarg) ||
-                 complain("policy", optarg, "see remuda-sim run --help for the names");
+            o.policies = optarg;
+            ok = policies_known(optarg);
             if (ok)
-                o.setup.policy = *ref_policy_named(optarg);
+                o.setup.policy = *ref_policy_named(strchr(optarg, ',') ? "default" : optarg);
             break;
         case 'o':
             ok = order_parse(optarg, &o.setup.policy);
@@ -261,15 +283,8 @@ int sim_run(int argc, char **argv)
         case 'k':
             ok = shake_parse(optarg, &o);
             break;
-        case 'd':
-            o.setup.depth = (uint32_t)strtoul(optarg, NULL, 10);
-            ok = o.setup.depth > 0 || complain("depth", optarg, "a number of jobs");
-            break;
         case 'S':
             o.starts = optarg;
-            break;
-        case 'g':
-            o.svg = optarg;
             break;
         case 'J':
             o.json = true;
