@@ -158,14 +158,8 @@ static bool port_taken(const struct core *c, uint32_t node, int32_t port)
 /* Ports go round with jobs and steps, so that one that was just used rests. */
 int32_t step_port(const struct core *c, uint32_t node, uint64_t salt)
 {
-    int64_t first, last;
-    const char *dash = c->settings.rendezvous_ports ? strchr(c->settings.rendezvous_ports, '-') : NULL;
-    char low[8] = "";
-    size_t len = dash ? (size_t) (dash - c->settings.rendezvous_ports) : sizeof low;
-    if (len >= sizeof low)
-        return 0;
-    memcpy(low, c->settings.rendezvous_ports, len);
-    if (!text_to_i64(low, 1, 65535, &first) || !text_to_i64(dash + 1, first, 65535, &last))
+    int32_t first, last;
+    if (text_empty(c->settings.rendezvous_ports) || !ports_parse(c->settings.rendezvous_ports, &first, &last, NULL))
         return 0;
     uint64_t count = (uint64_t) (last - first + 1);
     for (uint64_t k = 0; k < count; k++) {

@@ -66,6 +66,21 @@ bool setting_parse_span(const char *text, const char *unit, int64_t *ret_us, str
     return duration_parse(text, ret_us, ret_err);
 }
 
+bool ports_parse(const char *text, int32_t *ret_first, int32_t *ret_last, struct err *ret_err)
+{
+    const char *dash = strchr(text, '-');
+    char low[8] = "";
+    int64_t first, last;
+    size_t len = dash ? (size_t)(dash - text) : sizeof low;
+    if (len < sizeof low)
+        memcpy(low, text, len);
+    if (len >= sizeof low || !text_to_i64(low, 1, 65535, &first) || !text_to_i64(dash + 1, first, 65535, &last))
+        return err_set(ret_err, ERR_INVALID, "a range of ports as 20000-29999 is expected, not \"%.60s\"", text);
+    *ret_first = (int32_t)first;
+    *ret_last = (int32_t)last;
+    return true;
+}
+
 /* ---- what a key accepts beyond its type ---- */
 
 /* Numbers have no sign unless a row here says otherwise. */
@@ -188,6 +203,7 @@ static const char *spelling(const char *key, const char *text)
 bool setting_set(const struct setting *k, struct settings *s, const char *text, struct err *ret_err)
 {
     int64_t number;
+    int32_t first, last;
     void *to = (char *)s + k->offset;
     text = spelling(k->key, text);
     switch (k->type) {
@@ -195,6 +211,8 @@ bool setting_set(const struct setting *k, struct settings *s, const char *text, 
         if (!words_check(k->key, text, ret_err))
             return false;
         if (text_is(k->key, "PriorityWeightTRES") && !weights_check(text, ret_err))
+            return false;
+        if (!text_empty(text) && (text_is(k->key, "RendezvousPorts") || text_is(k->key, "SrunPortRange")) && !ports_parse(text, &first, &last, ret_err))
             return false;
         *(const char **)to = text;
         return true;

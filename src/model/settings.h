@@ -21,7 +21,7 @@
     X(SPAN, kill_wait_us, KillWait, "30", "sec", "between SIGTERM and SIGKILL at the time limit and at scancel")           \
     X(SPAN, over_time_limit_us, OverTimeLimit, "0", "min", "minutes a job may run past its limit")                         \
     X(SPAN, resv_over_run_us, ResvOverRun, "0", "min", "minutes a job may run past the end of its reservation; UNLIMITED = until its own limit")   \
-    X(SPAN, inactive_limit_us, InactiveLimit, "0", "sec", "kept for compatibility until salloc comes: idle interactive allocations end after this; 0 = never")        \
+    X(SPAN, inactive_limit_us, InactiveLimit, "0", "sec", "kept for compatibility: an allocation ends with its command, see AttachGrace")        \
     X(SPAN, attach_grace_us, AttachGrace, "60", "sec", "how long an allocation or step outlives the connection of its salloc or srun, which may come back")  \
     X(TEXT, rendezvous_ports, RendezvousPorts, "20000-29999", "", "ports for MASTER_PORT of steps: FIRST-LAST; no two live steps whose first node is the same have the same") \
     X(SPAN, node_timeout_us, SlurmdTimeout, "60", "sec", "a node whose daemon is silent this long is DOWN")                \
@@ -122,6 +122,9 @@ void settings_default(struct settings *s);
 /* The value as `scontrol show config` prints it ("300 sec", "(null)" for empty texts), appended. */
 struct str;
 void setting_format(const struct setting *k, const struct settings *s, struct str *out);
+
+/* A range of ports, "20000-29999". */
+bool ports_parse(const char *text, int32_t *ret_first, int32_t *ret_last, struct err *ret_err);
 
 /* A whole configuration: settings, nodes, partitions, and what the reader should know. Owns its arena. */
 struct config {

@@ -84,6 +84,18 @@ static void test_numbers_have_a_range(void **state)
     assert_refused("MaxArraySize", "2147483649", "2147483648");
 }
 
+static void test_ranges_of_ports(void **state)
+{
+    (void)state;
+    int32_t first = 0, last = 0;
+    assert_true(ports_parse("30000-30001", &first, &last, NULL));
+    assert_int_equal(first, 30000);
+    assert_int_equal(last, 30001);
+    assert_refused("RendezvousPorts", "20000", "range of ports");
+    assert_refused("RendezvousPorts", "2000-1000", "range of ports");
+    assert_refused("SrunPortRange", "1-70000", "range of ports");
+}
+
 static void test_yes_and_no(void **state)
 {
     static const char *const yes[] = {"YES", "yes", "1", "TRUE", "on"}, *const no[] = {"NO", "0", "False",
@@ -147,6 +159,7 @@ int main(void)
         cmocka_unit_test(test_every_key_has_a_default_that_it_accepts_itself),
         cmocka_unit_test(test_spans_are_seconds_unless_the_key_says_minutes),
         cmocka_unit_test(test_numbers_have_a_range),
+        cmocka_unit_test(test_ranges_of_ports),
         cmocka_unit_test(test_yes_and_no),
         cmocka_unit_test(test_memory_has_units_and_may_be_unlimited),
         cmocka_unit_test(test_slurms_own_spellings),
