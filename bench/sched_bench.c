@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/vec.h"
+#include "sched/advice.h"
+#include "sched/blockers.h"
 #include "sched/plan.h"
 
 #include <stdio.h>
@@ -195,6 +197,49 @@ static void sched_100k(void)
     bench_close(&b);
 }
 
+/* All that `remuda why JOB` asks of the planner. */
+static double why_one(struct bench *b, uint64_t id, int64_t now, double *ret_advice)
+{
+    struct arena *a = arena_new();
+    struct advices v;
+    struct plan_wait w;
+    blocker_vec blockers = {0};
+    uint64_t ahead[5];
+    double start = now_ms();
+    plan_wait_of(b->plan, b->cl, id, &w);
+    sched_ahead(b->cl, b->plan, id, ahead, 5);
+    sched_blockers(b->cl, b->plan, id, now, a, &blockers);
+    double middle = now_ms();
+    sched_advise(b->cl, b->plan, id, NULL, now, ADVICE_COST, a, &v);
+    double took = now_ms() - start;
+    *ret_advice = now_ms() - middle;
+    advices_done(&v);
+    vec_done(&blockers);
+    arena_free(a);
+    return took;
+}
+
+static void why(const char *name, size_t nodes, size_t jobs, size_t shapes, const char *goal)
+{
+    struct bench b;
+    double took[41], advice[41];
+    char text[64];
+    full_pass(nodes, jobs, shapes, 16, &b, NULL);
+    starts_apply(&b, NOW, false);
+    sched_plan(b.cl, NOW, NULL, b.plan);
+    for (size_t i = 0; i < ARRAY_LEN(took); i++)
+        took[i] = why_one(&b, b.next_id - 1 - rng_below(&b.rng, jobs), NOW, &advice[i]);
+    qsort(took, ARRAY_LEN(took), sizeof took[0], double_order);
+    qsort(advice, ARRAY_LEN(advice), sizeof advice[0], double_order);
+    snprintf(text, sizeof text, "%s, median", name);
+    row(text, took[ARRAY_LEN(took) / 2], "ms", "");
+    snprintf(text, sizeof text, "%s, longest", name);
+    row(text, took[ARRAY_LEN(took) - 1], "ms", goal);
+    snprintf(text, sizeof text, "%s, of it advice, longest", name);
+    row(text, advice[ARRAY_LEN(took) - 1], "ms", "");
+    bench_close(&b);
+}
+
 static void growth(void)
 {
     struct bench b;
@@ -219,6 +264,10 @@ int main(int argc, char **argv)
         sched_5k();
     if (!*only || strcmp(only, "sched-100k") == 0)
         sched_100k();
+    if (!*only || strcmp(only, "sched-why") == 0) {
+        why("why, 1,000 nodes, 5,000 shapes", 1000, 5000, 5000, "<= 100");
+        why("why, 10,000 nodes, 100,000 jobs", 10000, 100000, 40, "<= 100");
+    }
     if (!*only || strcmp(only, "growth") == 0)
         growth();
     return 0;

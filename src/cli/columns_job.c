@@ -101,7 +101,14 @@ NUMBER_CELL(user_id, j->user_id)
 TEXT_CELL(user, j->user_name, "nobody")
 TEXT_CELL(wckey, j->spec.wckey, "(null)")
 TEXT_CELL(work_dir, j->spec.work_dir, "(null)")
-TEXT_CELL(reason, enum_name(&job_reason_names, j->reason), "None")
+/* Slurm's word, and after this one the nodes. */
+CELL(reason)
+{
+    (void)env;
+    str_add(out, enum_name(&job_reason_names, j->reason));
+    if (!text_empty(j->away_nodes))
+        str_addf(out, ", UnavailableNodes:%s", j->away_nodes);
+}
 TEXT_CELL(dependency, j->spec.dependency, "(null)")
 TEXT_CELL(container, j->spec.container, "")
 TEXT_CELL(profile, j->spec.profile, "(null)")
@@ -207,7 +214,7 @@ CELL(reason_list)
     (void)env;
     if (j->state == JOB_PENDING || text_empty(j->nodes)) {
         str_addc(out, '(');
-        str_add(out, enum_name(&job_reason_names, j->reason));
+        cell_reason(env, j, out);
         str_addc(out, ')');
     } else {
         str_add(out, j->nodes);
@@ -396,8 +403,8 @@ CELL(empty)
     X("PriorityLong", 'Q', "PRIORITY", priority_long, "priority")                                            \
     X("Profile", 0, "PROFILE", profile, "profile")                                                           \
     X("QOS", 'q', "QOS", qos, "qos")                                                                         \
-    X("Reason", 'r', "REASON", reason, "reason")                                                             \
-    X("ReasonList", 'R', "NODELIST(REASON)", reason_list, "state,nodes,reason")                              \
+    X("Reason", 'r', "REASON", reason, "reason,away_nodes")                                                  \
+    X("ReasonList", 'R', "NODELIST(REASON)", reason_list, "state,nodes,reason,away_nodes")                   \
     X("Reboot", 0, "REBOOT", reboot, "reboot")                                                               \
     X("ReqNodes", 'n', "REQ_NODES", req_nodes, "nodelist")                                                   \
     X("ReqSwitch", 0, "REQ_SWITCH", req_switch, "switches")                                                  \

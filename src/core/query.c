@@ -157,6 +157,7 @@ static void job_show(const struct core *c, const struct jobrec *r, int64_t now_u
         /* A sentence kept in the record tells of what holds the job; of a former run's end it says nothing that still matters. */
         if (wait.detail || !j.spec.hold)
             j.reason_detail = wait.detail;
+        j.away_nodes = wait.away_nodes;
         j.planned_us = wait.planned_us;
         j.planned_nodes = wait.planned_nodes;
         j.priority = r->j.spec.hold ? 0 : wait.priority ? wait.priority : 1;

@@ -142,6 +142,7 @@ enum mail_type {
     X(ENUM, end_state, &job_state_names, "while COMPLETING or REQUEUED: how the run ended")                              \
     X(ENUM, reason, &job_reason_names, "why it waits, or why it ended so")                                               \
     X(TEXT, reason_detail, 0, "the reason in a sentence, with names and counts")                                         \
+    X(TEXT, away_nodes, 0, "ReqNodeNotAvail: nodes of its partition that are down or drained, folded (computed)")        \
     X(TIME, submit_us, 0, "submitted")                                                                                   \
     X(TIME, eligible_us, 0, "may run from (begin time, dependencies, release)")                                          \
     X(TIME, start_us, 0, "started (the last time)")                                                                      \

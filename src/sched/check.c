@@ -225,6 +225,31 @@ static int64_t nodes_that_hold(const struct compiled *c, const struct option *o)
     return most;
 }
 
+/* Another partition that this user's job would fit. */
+static void word_elsewhere(struct checking *k, const struct option *o)
+{
+    for (size_t i = 0; i < k->cl->part.n; i++) {
+        const struct spart *part = k->cl->part.v[i];
+        struct job_request req = *k->req;
+        struct str unused = STR_INIT;
+        req.partition = part->p.name;
+        bool fits = false;
+        if (part != o->part && !part->gone && !part->p.hidden &&
+            may_use_partition(&part->p, &req, &(struct applicant){.uid = k->uid, .groups = k->groups},
+                              &unused) == REFUSE_NONE) {
+            struct compiled *c = demand_compile(k->cl, &req, NULL);
+            fits = c->n > 0 && c->option[0].never == REASON_NONE &&
+                   demand_possible(k->cl, c, &c->option[0], false);
+            demand_free(c);
+        }
+        str_done(&unused);
+        if (fits) {
+            str_addf(k->detail, "; partition %s could hold it", part->p.name);
+            return;
+        }
+    }
+}
+
 static enum refusal never_fits(struct checking *k, const struct compiled *c, const struct option *o)
 {
     int64_t nodes = nodes_that_hold(c, o);
@@ -236,10 +261,12 @@ static enum refusal never_fits(struct checking *k, const struct compiled *c, con
                  nodes == 1 ? "" : "s");
         if (c->nmust > 0)
             str_addf(k->detail, " and the node list %.100s must be among them", k->req->nodelist);
+        word_elsewhere(k, o);
         return REFUSE_NODE_CONFIG;
     }
     str_addf(k->detail, "; partition %s has no such node: ", o->part->p.name);
     word_nearest(k->cl, c, o, k->detail);
+    word_elsewhere(k, o);
     return REFUSE_NODE_CONFIG;
 }
 

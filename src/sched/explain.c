@@ -130,8 +130,9 @@ static void must_text(const struct cluster *cl, const struct compiled *c, struct
 }
 
 const char *explain_class(const struct cluster *cl, const struct compiled *c, struct option *o,
-                          enum job_reason reason, int64_t now_us, struct arena *a)
+                          enum job_reason reason, int64_t now_us, struct arena *a, const char **ret_away)
 {
+    struct str away = STR_INIT;
     struct str s = STR_INIT;
     struct tally t = {0};
     if (reason == o->never && o->never_text) {
@@ -145,6 +146,9 @@ const char *explain_class(const struct cluster *cl, const struct compiled *c, st
         must_text(cl, c, &s);
     }
     char *text = arena_strdup(a, str_text(&s));
+    hostlist_fold(&t.away_names, &away);
+    *ret_away = away.len ? arena_strdup(a, str_text(&away)) : NULL;
+    str_done(&away);
     hostlist_done(&t.away_names);
     str_done(&s);
     return text;
@@ -191,10 +195,11 @@ static void reason_of(struct plan_private *v, const struct cluster *cl, const st
     if (ret->reason == REASON_RESOURCES && !head)
         ret->reason = REASON_PRIORITY;
     if (n && !n->detailed && c->n > 0) {
-        n->detail = explain_class(cl, c, &c->option[0], n->reason, v->now_us, v->arena);
+        n->detail = explain_class(cl, c, &c->option[0], n->reason, v->now_us, v->arena, &n->away);
         n->detailed = true;
     }
     ret->detail = n ? n->detail : NULL;
+    ret->away_nodes = n && ret->reason == REASON_REQ_NODE_NOT_AVAIL ? n->away : NULL;
 }
 
 bool plan_wait_of(const struct plan *p, const struct cluster *constant, uint64_t job_id,

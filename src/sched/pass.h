@@ -33,7 +33,7 @@ struct quick {
 struct class_note {
     uint64_t serial; /* of the class; 0 = nothing */
     enum job_reason reason;
-    const char *detail;
+    const char *detail, *away;
     bool detailed;
 };
 
@@ -141,8 +141,8 @@ void waited_pass_begins(struct plan_private *v, const struct cluster *cl, int64_
 void waited_pass_found(struct plan_private *v, const struct cluster *cl);
 struct het *pass_het_of(struct pass *p, uint64_t id);
 
-/* explain.c: the sentence for a blocked class. */
+/* explain.c: the sentence for a blocked class, and its nodes that are down or drained. */
 const char *explain_class(const struct cluster *cl, const struct compiled *c, struct option *o,
-                          enum job_reason reason, int64_t now_us, struct arena *a);
+                          enum job_reason reason, int64_t now_us, struct arena *a, const char **ret_away);
 
 #endif

@@ -27,6 +27,7 @@ struct plan_wait {
     const char *detail;        /* sentence with every blocker and its count; may be NULL */
     uint64_t priority;         /* multifactor priority */
     uint32_t rank;             /* 1 = next */
+    const char *away_nodes;    /* REQ_NODE_NOT_AVAIL: those of its partition that are down or drained, folded */
     int64_t planned_us;        /* 0 = none */
     const char *planned_nodes; /* folded; NULL = none */
 };

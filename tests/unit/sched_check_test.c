@@ -215,6 +215,20 @@ static void memory_costs_cpus(void **state)
     plan_free(plan);
 }
 
+static void another_partition_is_named_that_could_hold_it(void **state)
+{
+    refuses((struct job_request){.partition = "gpu", .mem_per_node_mib = 32000}, REFUSE_NODE_CONFIG,
+            "; partition cpu could hold it");
+    refuses((struct job_request){.partition = "cpu", .gres = "gpu:v100:2", .time_limit_us = HOUR},
+            REFUSE_NODE_CONFIG, "; partition gpu could hold it");
+    struct job_request both = {
+        .partition = "cpu", .gres = "gpu:v100:2", .min_nodes = 3, .time_limit_us = HOUR};
+    struct str detail = STR_INIT;
+    sched_check(cl, &both, 1000, "users", NULL, &detail); /* gpu allows a job 2 nodes */
+    assert_null(strstr(str_text(&detail), "could hold it"));
+    str_done(&detail);
+}
+
 static void contradictions(void **state)
 {
     refuses((struct job_request){.gres = "gpu:4", .gpus_per_node = "2"}, REFUSE_GRES,
@@ -234,6 +248,7 @@ int main(void)
         T(limits_of_the_partition),
         T(limits_may_pend_or_clamp),
         T(who_may),
+        T(another_partition_is_named_that_could_hold_it),
         T(contradictions),
         T(accounts_and_qos),
         T(memory_limits),
