@@ -59,6 +59,8 @@ bool cluster_conf_read(const char *state_dir, struct config *ret, struct err *re
     struct arena *a = arena_new();
     const char *path = cluster_conf_path(state_dir, a);
     const char *text = file_read((void *)(uintptr_t)state_dir, path, a, ret_err);
+    if (text && file_read((void *)(uintptr_t)state_dir, "joined.conf", a, NULL))
+        text = arena_printf(a, "%s\nInclude joined.conf\n", text);
     bool ok = text && config_parse(text, path, file_read, (void *)(uintptr_t)state_dir, ret, ret_err);
     arena_free(a);
     return ok;

@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "cli/cluster_dir.h"
 #include "cli/commands.h"
+#include "cli/host_dir.h"
 #include "cli/program.h"
 
 #include <errno.h>
@@ -54,6 +55,17 @@ static bool daemon_stop(const char *pid_file)
     return pid > 0 && kill((pid_t)pid, SIGTERM) == 0;
 }
 
+static int host_down(const char *state_dir, const struct host_dir *h, struct arena *a)
+{
+    int count = 0;
+    if (!host_stop(state_dir, h, a, &count)) {
+        program_error("remuda down", "some daemons of this host do not end; see %s/log", state_dir);
+        return 1;
+    }
+    printf(count ? "Host %s is down; its jobs go on. `remuda up` continues.\n" : "Host %s was not running.\n", h->id);
+    return 0;
+}
+
 static int down(const char *state_dir, struct arena *a)
 {
     struct config config;
@@ -62,6 +74,9 @@ static int down(const char *state_dir, struct arena *a)
     int budget = STOP_TIMEOUT_MS;
     size_t stopped = 0;
     bool late = false;
+    struct host_dir host;
+    if (host_dir_read(state_dir, a, &host))
+        return host_down(state_dir, &host, a);
     if (!cluster_conf_read(state_dir, &config, &err)) {
         program_error("remuda down", "no cluster in %s: %s", state_dir, err.text);
         return 1;

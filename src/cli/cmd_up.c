@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "cli/cluster_dir.h"
 #include "cli/commands.h"
+#include "cli/host_dir.h"
 #include "cli/program.h"
 #include "model/gres.h"
 #include "model/limits.h"
@@ -151,14 +152,13 @@ static const char *line_value(const char *line, const char *key, struct arena *a
 }
 
 static bool node_lines(const struct up_options *o, struct arena *a, const char **ret_line,
-                       const char **ret_names, struct err *ret_err)
+                       struct err *ret_err)
 {
     const char *machine;
     if (!machine_line(a, &machine, ret_err))
         return false;
     if (!o->shape_given) {
         *ret_line = machine;
-        *ret_names = line_value(machine, "NodeName=", a);
         return true;
     }
     const char *cpus = line_value(machine, " CPUs=", a);
@@ -167,9 +167,9 @@ static bool node_lines(const struct up_options *o, struct arena *a, const char *
     int64_t memory = o->mem_mib;
     if (!memory && mem && text_to_i64(mem, 1, INT64_MAX, &memory))
         memory = memory / count > 0 ? memory / count : 1;
-    *ret_names = count == 1 ? "node1" : arena_printf(a, "node[1-%lld]", (long long)count);
+    const char *names = count == 1 ? "node1" : arena_printf(a, "node[1-%lld]", (long long)count);
     *ret_line =
-        arena_printf(a, "NodeName=%s CPUs=%s RealMemory=%lld%s%s Virtual=YES State=UNKNOWN", *ret_names,
+        arena_printf(a, "NodeName=%s CPUs=%s RealMemory=%lld%s%s Virtual=YES State=UNKNOWN", names,
                      o->cpus ? arena_printf(a, "%lld", (long long)o->cpus) : (cpus ? cpus : "1"),
                      (long long)memory, o->gres ? " Gres=" : "", o->gres ? o->gres : "");
     return true;
@@ -188,13 +188,13 @@ static bool file_write(const char *path, const char *text, struct err *ret_err)
 
 static bool conf_write(const struct up_options *o, const char *path, struct arena *a, struct err *ret_err)
 {
-    const char *line, *names;
-    if (!node_lines(o, a, &line, &names, ret_err))
+    const char *line;
+    if (!node_lines(o, a, &line, ret_err))
         return false;
     struct str text = STR_INIT;
     str_add(&text, conf_mark);
     str_addf(&text, "ClusterName=%s\n\n%s\n\n", o->cluster_name ? o->cluster_name : "remuda", line);
-    str_addf(&text, "PartitionName=main Nodes=%s Default=YES MaxTime=UNLIMITED State=UP\n", names);
+    str_addf(&text, "PartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED State=UP\n");
     bool ok = file_write(path, str_text(&text), ret_err);
     str_done(&text);
     return ok;
@@ -377,13 +377,28 @@ static void summary_print(const struct up_options *o, const struct config *confi
            chosen ? o->state_dir : "");
 }
 
+/* A machine that joined a cluster elsewhere: its relay and its node daemon. */
+static bool host_up(const struct up_options *o, const struct host_dir *h, struct arena *a, struct err *ret_err)
+{
+    if (o->shape_given || o->cluster_name)
+        return err_set(ret_err, ERR_EXISTS, "this machine is a host of cluster \"%s\", whose configuration is on %s: --nodes, --cpus, --mem, --gres and --name shape a new cluster; choose another directory with --state", h->cluster ? h->cluster : "", h->controller);
+    if (!host_start(o->state_dir, h, a, ret_err))
+        return false;
+    if (!o->quiet)
+        printf("Host %s of cluster \"%s\" (controller %s) is up. State in %s\n", h->id, h->cluster ? h->cluster : "", h->controller, o->state_dir);
+    return true;
+}
+
 static bool up(struct up_options *o, struct arena *a, struct err *ret_err)
 {
     struct config config;
     bool started = false;
     size_t here = 0;
     bool chosen = o->state_dir != NULL;
+    struct host_dir host;
     o->state_dir = state_dir_own(o->state_dir, a);
+    if (host_dir_read(o->state_dir, a, &host))
+        return host_up(o, &host, a, ret_err);
     mode_t mode = geteuid() == 0 ? 0755 : 0700;
     if (!dir_make(o->state_dir, mode, ret_err) ||
         !dir_make(arena_printf(a, "%s/log", o->state_dir), mode, ret_err) ||

@@ -11,6 +11,10 @@
     X("down", cmd_down, false, "stop its daemons; running jobs go on")                                       \
     X("status", cmd_status, false, "what runs, since when, with what")                                       \
     X("why", cmd_why, false, "why jobs wait, when they will start, what would let them start sooner")        \
+    X("token", cmd_token, false, "print a token with which another machine joins; list and revoke them")     \
+    X("join", cmd_join, false, "make this machine a host of a cluster that runs elsewhere")                  \
+    X("leave", cmd_leave, false, "take this machine out of the cluster it joined")                           \
+    X("hosts", cmd_hosts, false, "list the machines that joined; shut some out")                             \
     X("env", cmd_env, false, "shell lines that put the commands on PATH: eval \"$(remuda env)\"")            \
     X("logs", cmd_logs, false, "show or follow (-f) the output of a job")                                    \
     X("version", cmd_version, false, "versions of this release")                                             \

@@ -21,6 +21,9 @@ bool config_file_read(const char *path, struct config *ret, struct err *ret_err)
     struct arena *a = arena_new();
     char *file = arena_strdup(a, path);
     const char *text = file_read_text(file, LIMIT_CONFIG_BYTES, a, ret_err);
+    const char *joined = include_read(file, "joined.conf", a, NULL);
+    if (text && joined) /* nodes of hosts that joined */
+        text = arena_printf(a, "%s\nInclude joined.conf\n", text);
     bool ok = text && config_parse(text, file, include_read, file, ret, ret_err);
     if (ok)
         ret->zone = local_zone(ret->arena);

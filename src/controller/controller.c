@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "controller/config_file.h"
+#include "controller/hosts.h"
 #include "controller/payload.h"
 #include "controller/query.h"
 #include "controller/session.h"
@@ -125,6 +126,7 @@ static bool everything_load(struct controller *c, struct store *s, struct err *r
     bool ok = table_load(&l, s, TABLE_META, ret_err) && table_load(&l, s, TABLE_USAGE, ret_err) &&
                table_load(&l, s, TABLE_PARTITION, ret_err) &&
               table_load(&l, s, TABLE_NODE, ret_err) &&
+              table_load(&l, s, TABLE_TOKEN, ret_err) && table_load(&l, s, TABLE_HOST, ret_err) &&
               table_load(&l, s, TABLE_RESERVATION, ret_err) && table_load(&l, s, TABLE_JOB, ret_err);
     l.table = TABLE_STEP;
     for (size_t i = 0; ok && i < l.n; i++)
@@ -157,6 +159,7 @@ void controller_stop(struct controller *c)
     log_info(c->log, "stopping");
     listener_free(c->listener);
     c->listener = NULL;
+    hosts_close(c->hosts);
     c->stop_timer = timer_new(c->loop, stop_at_once, c);
     timer_set(c->stop_timer, STOP_MAX_US);
 }
@@ -186,6 +189,7 @@ static void controller_end(struct controller *c)
         while (sessions_count(c->sessions) > 0)
             loop_run(c->loop);
     }
+    hosts_free(c->hosts);
     turns_free(c->turns);
     sessions_free(c->sessions);
     mailer_free(c->mailer);
@@ -247,6 +251,14 @@ static bool listen_start(struct controller *c, struct err *ret_err)
     return c->listener != NULL;
 }
 
+/* A port that is taken must not keep the cluster down: its own host works on. */
+static void hosts_start(struct controller *c)
+{
+    struct err err = {0};
+    if (core_hosts_count(c->core) > 0 && !hosts_listen(c->hosts, &err))
+        log_error(c->log, "other hosts cannot connect: %s", err.text);
+}
+
 static bool controller_start(struct controller *c, struct err *ret_err)
 {
     c->start_us = clock_now_us();
@@ -256,7 +268,11 @@ static bool controller_start(struct controller *c, struct err *ret_err)
         return false;
     c->users = users_new(c->loop, USER_MAX_AGE_US);
     c->mailer = mailer_new(c->loop, c->log);
-    return signals_start(c, ret_err) && store_start(c, ret_err) && listen_start(c, ret_err);
+    c->hosts = hosts_new(c);
+    if (!signals_start(c, ret_err) || !store_start(c, ret_err) || !listen_start(c, ret_err))
+        return false;
+    hosts_start(c);
+    return true;
 }
 
 static void descriptors_raise(void)

@@ -31,6 +31,7 @@ struct controller {
     struct users *users;
     struct mailer *mailer;
     struct listener *listener;
+    struct hosts *hosts;
     struct sessions *sessions;
     struct turns *turns;
     struct payloads *payloads;

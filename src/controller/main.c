@@ -7,6 +7,7 @@
 
 static const char usage[] = "Usage: remudad controller --state DIR [--foreground] [--verbose]\n"
                             "       remudad node --state DIR --name NAME [--foreground] [--verbose]\n"
+                            "       remudad relay --state DIR [--foreground]\n"
                             "`remuda up` starts both; see remuda help.\n";
 
 int main(int argc, char **argv)
@@ -16,6 +17,12 @@ int main(int argc, char **argv)
         return controller_main(argc - 1, argv + 1);
     if (text_is(role, "node"))
         return node_main(argc - 1, argv + 1);
+    if (text_is(role, "relay"))
+        return relay_main(argc - 1, argv + 1);
+    if (text_is(role, "join"))
+        return join_main(argc - 1, argv + 1);
+    if (text_is(role, "leave"))
+        return leave_main(argc - 1, argv + 1);
     if (text_is(role, "--version") || text_is(role, "-V")) {
         puts("remudad " REMUDA_VERSION);
         return 0;

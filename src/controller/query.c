@@ -34,6 +34,10 @@ static const struct fields *record_fields(enum query_what what)
         return &usage_fields;
     case QUERY_DIAG:
         return &diag_fields;
+    case QUERY_TOKENS:
+        return &token_fields;
+    case QUERY_HOSTS:
+        return &host_fields;
     }
     return NULL;
 }

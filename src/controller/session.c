@@ -60,7 +60,7 @@ void session_gate(struct session *s)
         conn_resume(s->conn);
 }
 
-static void refuse(struct session *s, uint64_t seq, enum refusal refusal, const char *detail)
+void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const char *detail)
 {
     struct msg_done done = {.refusal = (int32_t)refusal, .detail = detail};
     struct message m = {.kind = MSG_DONE, .seq = seq, .body = &done};
@@ -107,6 +107,9 @@ struct peer session_peer(const struct session *s)
         p.group = u->group;
         p.groups = u->groups;
     }
+    const struct host *from = s->remote ? remote_host(s) : NULL;
+    if (from)
+        p.host = from->name;
     p.is_admin = s->trusted || (p.user && !text_empty(slurm_user) && text_is(p.user, slurm_user));
     return p;
 }
@@ -161,7 +164,7 @@ static bool config_is_good(struct session *s, uint64_t seq, const struct peer *p
         config_done(&config);
         return true;
     }
-    refuse(s, seq, REFUSE_UPDATE, err.text);
+    session_refuse(s, seq, REFUSE_UPDATE, err.text);
     return false;
 }
 
@@ -182,7 +185,7 @@ static void store_refuse(struct session *s, uint64_t seq)
 {
     const char *why;
     turns_store_away(s->owner->c->turns, &why);
-    refuse(s, seq, REFUSE_STORE,
+    session_refuse(s, seq, REFUSE_STORE,
            arena_printf(s->owner->arena,
                         "the store is away: %s. Nothing was changed; running jobs go on; try again later",
                         why));
@@ -194,7 +197,7 @@ static void message_take(struct session *s, const struct message *m)
     struct peer peer = session_peer(s);
     enum who who = message_table[m->kind].who;
     if (who == WHO_CONTROLLER || who == WHO_STREAM || (who == WHO_NODE && !s->trusted)) {
-        refuse(s, m->seq, who == WHO_NODE ? REFUSE_ACCESS_DENIED : REFUSE_BAD_MESSAGE,
+        session_refuse(s, m->seq, who == WHO_NODE ? REFUSE_ACCESS_DENIED : REFUSE_BAD_MESSAGE,
                "only node daemons, started by root or by the user of the controller, and the controller send "
                "this");
         conn_close(s->conn);
@@ -205,6 +208,13 @@ static void message_take(struct session *s, const struct message *m)
     } else if (!is_reading(m) && !turns_admit(c->turns, who == WHO_NODE)) {
         if (who != WHO_NODE) /* nodes repeat their reports */
             store_refuse(s, m->seq);
+    } else if (m->kind == MSG_MAKE_TOKEN && peer.is_admin) {
+        struct msg_make_token make;
+        struct token token;
+        if (token_prepare(s, m, &make, &token))
+            session_step(s, &(struct message){.kind = m->kind, .seq = m->seq, .body = &make}, &peer);
+    } else if (m->kind == MSG_JOIN || m->kind == MSG_VOUCH || m->kind == MSG_RENEW) {
+        session_refuse(s, m->seq, REFUSE_BAD_MESSAGE, "this is for other hosts, over TLS");
     } else if (config_is_good(s, m->seq, &peer, m)) {
         session_step(s, m, &peer);
     }
@@ -233,23 +243,25 @@ static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
         return;
     arena_reset(s->owner->arena);
     if (!wire_decode(f, s->owner->arena, &m, &err)) {
-        refuse(s, 0, REFUSE_BAD_MESSAGE, err.text);
+        session_refuse(s, 0, REFUSE_BAD_MESSAGE, err.text);
         conn_close(conn);
         return;
     }
-    message_take(s, &m);
+    if (!s->remote || remote_take(s, &m))
+        message_take(s, &m);
     asked_count(s);
 }
 
 static void session_garbage(void *ctx, struct conn *conn, const struct err *why)
 {
     (void)conn;
-    refuse(ctx, 0, REFUSE_BAD_MESSAGE, why->text);
+    session_refuse(ctx, 0, REFUSE_BAD_MESSAGE, why->text);
 }
 
 void sessions_released(struct sessions *s)
 {
     struct session *one = s->held;
+    remote_sweep(s);
     s->held = NULL;
     while (one) {
         struct session *next = one->next_held;
@@ -297,6 +309,7 @@ static void session_closed(void *ctx, struct conn *conn, const struct err *why)
             &(struct event){.kind = EV_CLOSED, .now_us = clock_now_us(), .conn = s->id, .text = why->text});
     if (!s->user_known)
         users_cancel(all->c->users, s->who.uid, s->who.gid, s);
+    remote_end(s);
     free(s);
     if (all->draining && sessions_count(all) == 0)
         loop_stop(all->c->loop);
@@ -309,20 +322,14 @@ static const struct conn_ops session_ops = {
     .garbage = session_garbage,
 };
 
-/* Says no, or finds out who it is. */
-static void session_welcome(struct session *s)
+void session_admit(struct session *s)
 {
     struct sessions *all = s->owner;
     enum refusal refusal;
-    s->who = conn_peer(s->conn);
-    s->trusted = s->who.known && (s->who.uid == 0 || s->who.uid == geteuid());
-    conn_set_unsent_max(s->conn, UNSENT_MAX);
-    conn_set_frame_max(s->conn, FRAME_MAX_BYTES);
-    arena_reset(all->arena);
     const char *why = unwelcome(s, all->arena, &refusal);
     if (why) {
         s->user_known = true;
-        refuse(s, 0, refusal, why);
+        session_refuse(s, 0, refusal, why);
         conn_close(s->conn);
         return;
     }
@@ -334,22 +341,48 @@ static void session_welcome(struct session *s)
         users_ask(all->c->users, s->who.uid, s->who.gid, user_found, s);
 }
 
-void session_accept(void *ctx, int fd)
+static struct session *session_new(struct sessions *all, int fd, struct tls_context *tls)
 {
-    struct sessions *all = ctx;
     struct session *s = xcalloc(1, sizeof *s);
     struct err err = {0};
     s->owner = all;
     s->id = ++all->last_id;
     s->last = &s->first;
-    s->conn = conn_new(all->c->loop, fd, &session_ops, s, &err);
+    if (tls)
+        s->conn = conn_new_tls(all->c->loop, fd, tls, &session_ops, s, &err);
+    else
+        s->conn = conn_new(all->c->loop, fd, &session_ops, s, &err);
     if (!s->conn) {
         log_warning(all->c->log, "%s", err.text);
         free(s);
-        return;
+        return NULL;
     }
     map_u64_put(all->by_id, s->id, s);
-    session_welcome(s);
+    conn_set_unsent_max(s->conn, UNSENT_MAX);
+    conn_set_frame_max(s->conn, FRAME_MAX_BYTES);
+    arena_reset(all->arena);
+    return s;
+}
+
+void session_accept(void *ctx, int fd)
+{
+    struct session *s = session_new(ctx, fd, NULL);
+    if (!s)
+        return;
+    s->who = conn_peer(s->conn);
+    s->trusted = s->who.known && (s->who.uid == 0 || s->who.uid == geteuid());
+    session_admit(s);
+}
+
+void session_accept_remote(struct sessions *all, int fd, struct tls_context *tls)
+{
+    struct session *s = session_new(all, fd, tls);
+    if (!s)
+        return;
+    s->user_known = true; /* nobody speaks yet */
+    remote_begin(s, fd);
+    if (sessions_count(all) > LIMIT_CONNECTIONS)
+        conn_close(s->conn);
 }
 
 void session_close(struct sessions *all, uint64_t id)

@@ -14,6 +14,10 @@ void sessions_free(struct sessions *s);
 /* For the listener: a new connection's descriptor. */
 void session_accept(void *sessions, int fd);
 
+/* The same for one from another host. */
+struct tls_context;
+void session_accept_remote(struct sessions *s, int fd, struct tls_context *tls);
+
 /* Sends a message to that connection, if it is still there. payload_job ≠ 0: LAUNCH and SCRIPT get that job's script (and environment); what
  * is sent later waits until they are read, so the order stays. */
 void session_send(struct sessions *s, uint64_t id, const struct message *m, uint64_t payload_job);

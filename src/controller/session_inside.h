@@ -16,10 +16,21 @@ struct queued {
     struct queued *next;
 };
 
+/* Of a connection from another host. */
+struct remote {
+    struct arena *arena;
+    const char *address;
+    bool vouched;           /* it is known who speaks */
+    const char *cert;       /* made for a host that joins, until it is let in */
+    const char *config;     /* its node's line */
+    struct timer *patience; /* until it is known */
+};
+
 struct session {
     struct sessions *owner;
     uint64_t id;
     struct conn *conn;
+    struct remote *remote; /* NULL: of this host */
     struct conn_peer who;
     bool trusted; /* may speak as a node daemon */
     bool counted; /* in the limits per user */
@@ -39,6 +50,7 @@ struct sessions {
     struct map_u64 *per_user; /* uid → size_t *, its connections */
     uint64_t last_id;
     struct session *held;
+    size_t hosts_seen; /* hosts and tokens when connections of those shut out were last looked for */
     struct arena *arena; /* of the frame being decoded */
     bool draining;       /* the daemon ends: nothing more is taken in */
 };
@@ -48,6 +60,24 @@ void session_gate(struct session *s);
 struct peer session_peer(const struct session *s);
 /* Steps a message of this session, or one in its name, into the open turn. */
 void session_step(struct session *s, const struct message *m, const struct peer *peer);
+
+void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const char *detail);
+/* It is known who speaks: looks whether they are welcome, and their names up. */
+void session_admit(struct session *s);
+
+/* ---- session_remote.c ---- */
+void remote_begin(struct session *s, int fd);
+void remote_end(struct session *s);
+const struct host *remote_host(const struct session *s); /* NULL: shut out, or none yet */
+/* True when the message is to be taken as from a local connection; else it was dealt with. */
+bool remote_take(struct session *s, const struct message *m);
+bool remote_speaks_for(struct session *s, const struct msg_node_hello *hello, const struct host *h);
+/* Puts the certificate into the answer to a join. */
+void remote_joined(struct session *s, const struct message *m, struct msg_joined *ret);
+/* Makes the secret of a token asked for, and opens the port. False: it was refused. */
+bool token_prepare(struct session *s, const struct message *m, struct msg_make_token *ret, struct token *token);
+/* After a turn: connections of hosts that were shut out are ended. */
+void remote_sweep(struct sessions *all);
 
 /* Goes on with the answer that is being sent. */
 void session_pump(struct session *s);

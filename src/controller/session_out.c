@@ -117,6 +117,13 @@ void session_send(struct sessions *all, uint64_t id, const struct message *m, ui
     struct session *s = map_u64_get(all->by_id, id);
     if (!s)
         return;
+    struct msg_joined joined;
+    struct message with = *m;
+    if (m->kind == MSG_JOINED) {
+        remote_joined(s, m, &joined);
+        with.body = &joined;
+        m = &with;
+    }
     if (m->kind == MSG_SCRIPT && payload_job == 0)
         payload_job = ((const struct msg_script *)m->body)->job_id;
     const struct payload *p = payload_job ? payloads_get(all->c->payloads, payload_job) : NULL;

@@ -23,6 +23,8 @@ struct core *core_new(uint64_t seed, const char *host)
     c->usage = map_str_new();
     c->node_by_name = map_str_new();
     c->node_by_conn = map_u64_new();
+    c->token = map_str_new();
+    c->host_by_id = map_str_new();
     c->next_job_id = 1;
     c->top_order = UINT32_MAX - 1;
     return c;
@@ -93,6 +95,7 @@ void core_free(struct core *c)
     usage_free(c);
     map_str_free(c->node_by_name);
     map_u64_free(c->node_by_conn);
+    host_records_free(c);
     plan_free(c->plan);
     cluster_free(c->cluster);
     arena_free(c->settings_arena);
@@ -161,6 +164,13 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_NODE_HELLO: req_node_hello(c, m->body); return;
     case MSG_HEARTBEAT: req_heartbeat(c, m->body); return;
     case MSG_REPORT: req_report(c, m->body); return;
+    case MSG_MAKE_TOKEN: req_make_token(c, m->body); return;
+    case MSG_JOIN: req_join(c, m->body); return;
+    case MSG_EXPEL: req_expel(c, m->body); return;
+    case MSG_RENEW: /* the shell's */
+    case MSG_VOUCH:
+    case MSG_TOKEN_MADE:
+    case MSG_JOINED:
     case MSG_QUERY: /* the shell asks core_query */
     case MSG_SUBMITTED:
     case MSG_SCRIPT:
@@ -332,6 +342,8 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_RESERVATION: resv_load(c, record); break;
     case TABLE_META: meta_load(c, record); break;
     case TABLE_USAGE: usage_load(c, record); break;
+    case TABLE_TOKEN: token_load(c, record); break;
+    case TABLE_HOST: host_load(c, record); break;
     case TABLE_JOB_RUN:
     case TABLE_PAYLOAD:
     case STORE_TABLE_COUNT: break;

@@ -107,6 +107,10 @@ struct view {
  * (clients.md edge 7). QUERY_SETTINGS and QUERY_HISTORY are the shell's. */
 enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer, int64_t now_us, const struct view *v, struct str *detail);
 
+/* The host of that certificate name; NULL = shut out, or never there. Valid until the next step. */
+const struct host *core_host(const struct core *c, const char *id);
+size_t core_hosts_count(const struct core *c); /* hosts and tokens */
+
 void core_check(const struct core *c);          /* asserts every invariant */
 uint64_t core_hash(const struct core *c);       /* of the whole state; equal states, equal hashes */
 const struct settings *core_settings(const struct core *c);

@@ -155,6 +155,8 @@ struct core {
     VEC(struct noderec *) node;
     struct map_str *node_by_name; /* → struct noderec */
     struct map_u64 *node_by_conn;
+    struct map_str *token;       /* id → struct token, owned, texts interned */
+    struct map_str *host_by_id;  /* → struct host, the same */
     VEC(struct partrec *) part;
     VEC(struct resvrec *) resv;
     VEC(struct waiter) waiter;
@@ -353,6 +355,16 @@ void req_wait_job(struct core *c, const struct msg_wait_job *m);
 void req_get_script(struct core *c, const struct msg_get_script *m);
 void req_why(struct core *c, const struct msg_why *m);
 void req_daemon(struct core *c, const struct msg_daemon *m);
+
+/* ---- req_host.c ---- */
+void req_make_token(struct core *c, const struct msg_make_token *m);
+void req_join(struct core *c, const struct msg_join *m);
+void req_expel(struct core *c, const struct msg_expel *m);
+void token_load(struct core *c, const struct token *row);
+void host_load(struct core *c, const struct host *row);
+void tokens_show(const struct core *c, const struct view *v);
+void hosts_show(const struct core *c, const struct view *v);
+void host_records_free(struct core *c);
 
 /* ---- waiters.c ---- */
 void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t step_id); /* the request at hand is answered later */

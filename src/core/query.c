@@ -438,7 +438,7 @@ static void status_show(const struct core *c, const struct view *v)
 enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer,
                         int64_t now_us, const struct view *v, struct str *detail)
 {
-    (void)peer; /* everyone sees all jobs, as in Slurm without PrivateData */
+    /* Everyone sees all jobs, as in Slurm without PrivateData. */
     switch ((enum query_what)q->what) {
     case QUERY_JOBS:
         return jobs_show(c, q, now_us, v, false, detail);
@@ -459,6 +459,16 @@ enum refusal core_query(const struct core *c, const struct msg_query *q, const s
         return query_shares(c, q, v);
     case QUERY_DIAG:
         return query_diag(c, now_us, v);
+    case QUERY_TOKENS:
+        if (!peer || !peer->is_admin) {
+            str_add(detail, "only administrators may see the tokens");
+            return REFUSE_ACCESS_DENIED;
+        }
+        tokens_show(c, v);
+        return REFUSE_NONE;
+    case QUERY_HOSTS:
+        hosts_show(c, v);
+        return REFUSE_NONE;
     case QUERY_SETTINGS:
     case QUERY_HISTORY:
         break;

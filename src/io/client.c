@@ -25,6 +25,7 @@ struct client {
     struct str in;
     size_t used; /* bytes of `in` that were delivered */
     char *state_dir;
+    char *parting; /* what the other side said of the connection as a whole before it closed it */
 };
 
 struct client *client_open(const char *state_dir, struct err *ret_err)
@@ -54,6 +55,7 @@ void client_close(struct client *c)
     close(c->fd);
     str_done(&c->in);
     free(c->state_dir);
+    free(c->parting);
     free(c);
 }
 
@@ -95,7 +97,18 @@ static bool wait_for(const struct client *c, short events, int64_t deadline, str
 
 static bool lost(const struct client *c, struct err *ret_err)
 {
+    if (c->parting)
+        return err_set(ret_err, ERR_UNAVAILABLE, "%s", c->parting);
     return err_set(ret_err, ERR_UNAVAILABLE, "the controller in %s closed the connection", c->state_dir);
+}
+
+static void parting_keep(struct client *c, const struct message *m)
+{
+    const struct msg_done *done = m->body;
+    if (m->kind != MSG_DONE || m->seq != 0 || !done->detail)
+        return;
+    free(c->parting);
+    c->parting = xstrdup(done->detail);
 }
 
 static bool bytes_send(struct client *c, const char *data, size_t len, struct err *ret_err)
@@ -184,7 +197,10 @@ static bool message_receive(struct client *c, int64_t deadline, struct arena *a,
     kept = f;
     if (f.raw_len > 0)
         kept.raw = arena_dup(a, f.raw, f.raw_len);
-    return wire_decode(&kept, a, ret, ret_err);
+    if (!wire_decode(&kept, a, ret, ret_err))
+        return false;
+    parting_keep(c, ret);
+    return true;
 }
 
 bool client_receive(struct client *c, int timeout_ms, struct arena *a, struct message *ret,
@@ -261,6 +277,7 @@ bool client_query(struct client *c, const struct msg_query *q, const struct fiel
         }
         if (!wire_decode(&f, a, &m, ret_err))
             return false;
+        parting_keep(c, &m);
         if (m.kind != MSG_DONE)
             return err_set(ret_err, ERR_INTERNAL, "the controller answered a query with \"%s\"",
                            message_table[m.kind].name);

@@ -5,6 +5,9 @@
  * and written at the end of the round, so the thousand answers of one turn are a few writes; what the socket
  * does not take waits for it to become writable.
  *
+ * With TLS the same, with tls.h between: what the socket gave is fed to it before frames are cut, and `out` is
+ * sealed before it is sent, a little at a time, so that what waits for a slow reader waits plain.
+ *
  * Life: OPEN → CLOSING (conn_close: only writes go on) → GONE (descriptor closed; the callback `closed` is on
  * its way) → freed. The memory lives until `closed` was called, so any callback may end the connection it is
  * called for. */
@@ -22,6 +25,7 @@
 #include <unistd.h>
 
 #define LINGER_US      (5 * USEC_PER_SEC)
+#define SEAL_BYTES     (64u << 10)  /* sealed ahead of the socket */
 #define WRITE_AT_ONCE  (256u << 10) /* gathered bytes that are not kept until the end of the round */
 #define OUT_KEEP_BYTES (64u << 10)  /* an empty buffer larger than this is given back */
 
@@ -44,9 +48,11 @@ struct conn {
     struct err why;
     struct later flush, gone, more;
     struct timer *linger;
+    struct tls *tls; /* NULL: plain */
 };
 
 static void conn_polled(uv_poll_t *handle, int status, int events);
+static void conn_flush(void *ctx);
 
 /* ---- life
  * -----------------------------------------------------------------------------------------------------------
@@ -87,6 +93,17 @@ struct conn *conn_new(struct loop *l, int fd, const struct conn_ops *ops, void *
     return c;
 }
 
+struct conn *conn_new_tls(struct loop *l, int fd, struct tls_context *tls, const struct conn_ops *ops,
+                          void *ctx, struct err *ret_err)
+{
+    struct conn *c = conn_new(l, fd, ops, ctx, ret_err);
+    if (!c)
+        return NULL;
+    c->tls = tls_new(tls);
+    loop_flush(l, &c->flush, conn_flush, c);
+    return c;
+}
+
 static void conn_poll_closed(uv_handle_t *handle)
 {
     free(handle->data);
@@ -98,6 +115,7 @@ static void conn_gone(void *ctx)
     c->ops->closed(c->ctx, c, &c->why);
     str_done(&c->in);
     str_done(&c->out);
+    tls_free(c->tls);
     uv_close((uv_handle_t *)&c->poll, conn_poll_closed);
 }
 
@@ -180,11 +198,34 @@ static void out_written(struct conn *c)
         c->ops->drained(c->ctx, c);
 }
 
+static size_t sealed_unsent(const struct conn *c)
+{
+    size_t len = 0;
+    if (c->tls)
+        tls_unsent(c->tls, &len);
+    return len;
+}
+
+/* What the socket is to be given next. */
+static const char *out_next(struct conn *c, size_t *ret_len)
+{
+    size_t plain = c->out.len - c->out_sent;
+    if (!c->tls) {
+        *ret_len = plain;
+        return c->out.data + c->out_sent;
+    }
+    if (sealed_unsent(c) == 0 && plain > 0)
+        out_taken(c, tls_write(c->tls, c->out.data + c->out_sent, plain < SEAL_BYTES ? plain : SEAL_BYTES));
+    return tls_unsent(c->tls, ret_len);
+}
+
 /* False when the socket takes no more now or has failed. */
 static bool out_write(struct conn *c)
 {
-    while (conn_unsent(c) > 0) {
-        ssize_t n = send(c->fd, c->out.data + c->out_sent, conn_unsent(c), MSG_NOSIGNAL);
+    const char *data;
+    size_t len;
+    while ((data = out_next(c, &len)), len > 0) {
+        ssize_t n = send(c->fd, data, len, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == ENOBUFS)) {
@@ -196,7 +237,10 @@ static bool out_write(struct conn *c)
             conn_fail(c, ERR_UNAVAILABLE, strerror(errno));
             return false;
         }
-        out_taken(c, (size_t)n);
+        if (c->tls)
+            tls_sent(c->tls, (size_t)n);
+        else
+            out_taken(c, (size_t)n);
     }
     c->writable_wanted = false;
     poll_update(c);
@@ -217,7 +261,7 @@ static void conn_flush(void *ctx)
  * not grow. */
 static void out_compact(struct conn *c)
 {
-    size_t unsent = conn_unsent(c);
+    size_t unsent = c->out.len - c->out_sent;
     if (c->out_sent <= unsent || c->out_sent < OUT_KEEP_BYTES)
         return;
     memmove(c->out.data, c->out.data + c->out_sent, unsent);
@@ -253,7 +297,7 @@ void conn_send_message(struct conn *c, const struct message *m)
 
 size_t conn_unsent(const struct conn *c)
 {
-    return c->out.len - c->out_sent;
+    return c->out.len - c->out_sent + sealed_unsent(c);
 }
 
 void conn_set_unsent_max(struct conn *c, size_t bytes)
@@ -345,11 +389,32 @@ static void in_came(struct conn *c, const char *data, size_t len)
         str_addn(&c->in, data + at, len - at);
 }
 
+/* Bytes of the wire: opened, then as if they had come plain. What the handshake wants to say is said. */
+static void in_sealed(struct conn *c, const char *data, size_t len)
+{
+    struct err why = {0};
+    char plain[16384]; /* a record; the room of the loop holds what came */
+    ssize_t n = 0;
+    tls_feed(c->tls, data, len);
+    while (c->state == CONN_OPEN && (n = tls_read(c->tls, plain, sizeof plain, &why)) > 0)
+        in_came(c, plain, (size_t)n);
+    if (c->state == CONN_GONE)
+        return;
+    if (!c->writable_wanted)
+        out_write(c); /* answers of the handshake, what waited for it, and the reason of a refusal */
+    if (n < 0)
+        conn_fail(c, ERR_DENIED, why.text);
+    else if (c->state != CONN_GONE)
+        out_written(c);
+}
+
 static void in_read(struct conn *c)
 {
     char *room = loop_scratch(c->loop);
     ssize_t n = recv(c->fd, room, LOOP_SCRATCH_BYTES, 0);
-    if (n > 0)
+    if (n > 0 && c->tls)
+        in_sealed(c, room, (size_t)n);
+    else if (n > 0)
         in_came(c, room, (size_t)n);
     else if (n == 0 && c->in.len > 0)
         conn_fail(c, ERR_UNAVAILABLE, "the connection ended within a message");
@@ -442,4 +507,9 @@ void *conn_ctx(const struct conn *c)
 void conn_set_ctx(struct conn *c, void *ctx)
 {
     c->ctx = ctx;
+}
+
+const char *conn_tls_peer(const struct conn *c)
+{
+    return c->tls ? tls_peer(c->tls) : NULL;
 }

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "io/loop.h"
+#include "io/tls.h"
 #include "wire/frame.h"
 
 #include <stdbool.h>
@@ -45,6 +46,11 @@ struct conn_peer {
 /* Takes over a connected stream socket (accepted, connected or from socketpair); closes it in the end. ops must outlive the connection. NULL with
  * ret_err if the descriptor is unusable (it is closed then). */
 struct conn *conn_new(struct loop *l, int fd, const struct conn_ops *ops, void *ctx, struct err *ret_err);
+
+/* The same through TLS, of a TCP socket that may still be connecting. What is sent before the handshake is done waits for it. */
+struct conn *conn_new_tls(struct loop *l, int fd, struct tls_context *tls, const struct conn_ops *ops, void *ctx, struct err *ret_err);
+/* The name in the other side's certificate, once a frame came; NULL = it showed none, or there is no TLS. */
+const char *conn_tls_peer(const struct conn *c);
 
 /* Queues the bytes (whole frames; copied); they are written together at the end of this round. Nothing happens on a connection that is closing. */
 void conn_send(struct conn *c, const void *data, size_t len);

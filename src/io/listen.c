@@ -76,15 +76,11 @@ static int socket_open(const char *path, mode_t mode, struct err *ret_err)
     return ok ? fd : -1;
 }
 
-struct listener *listener_new(struct loop *l, const char *path, mode_t mode,
-                              void (*accepted)(void *ctx, int fd), void *ctx, struct err *ret_err)
+struct listener *listener_new_of(struct loop *l, int fd, void (*accepted)(void *ctx, int fd), void *ctx,
+                                 struct err *ret_err)
 {
-    int fd = socket_open(path, mode, ret_err);
-    if (fd < 0)
-        return NULL;
     struct listener *li = xcalloc(1, sizeof *li);
     *li = (struct listener){.loop = l, .fd = fd, .accepted = accepted, .ctx = ctx};
-    li->path = xstrdup(path);
     li->rest = timer_new(l, listener_rested, li);
     li->watch = fd_watch_new(l, fd, listener_ready, li, ret_err);
     if (li->watch)
@@ -93,13 +89,28 @@ struct listener *listener_new(struct loop *l, const char *path, mode_t mode,
     return NULL;
 }
 
+struct listener *listener_new(struct loop *l, const char *path, mode_t mode,
+                              void (*accepted)(void *ctx, int fd), void *ctx, struct err *ret_err)
+{
+    int fd = socket_open(path, mode, ret_err);
+    if (fd < 0)
+        return NULL;
+    struct listener *li = listener_new_of(l, fd, accepted, ctx, ret_err);
+    if (li)
+        li->path = xstrdup(path);
+    else
+        unlink(path);
+    return li;
+}
+
 void listener_free(struct listener *li)
 {
     if (!li)
         return;
     fd_watch_free(li->watch);
     timer_free(li->rest);
-    unlink(li->path);
+    if (li->path)
+        unlink(li->path);
     close(li->fd);
     free(li->path);
     free(li);

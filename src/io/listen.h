@@ -1,4 +1,4 @@
-/* A listening Unix socket. */
+/* A listening socket. */
 #ifndef REMUDA_IO_LISTEN_H
 #define REMUDA_IO_LISTEN_H
 
@@ -14,6 +14,8 @@ struct listener; /* opaque */
  * conn_new or close it. */
 struct listener *listener_new(struct loop *l, const char *path, mode_t mode, void (*accepted)(void *ctx, int fd), void *ctx,
                               struct err *ret_err);
+/* The same on a socket that listens already (tcp_socket.h); it is the listener's from now on. */
+struct listener *listener_new_of(struct loop *l, int fd, void (*accepted)(void *ctx, int fd), void *ctx, struct err *ret_err);
 /* Stops listening and removes the socket file. NULL is fine. */
 void listener_free(struct listener *li);
 

@@ -11,7 +11,8 @@ NAMES(query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes", [QUERY_P
       [QUERY_STEPS] = "steps", [QUERY_SETTINGS] = "settings", [QUERY_STATUS] = "status",
       [QUERY_HISTORY] = "history",
       [QUERY_RESERVATIONS] = "reservations", [QUERY_PRIORITY] = "priority", [QUERY_SHARES] = "shares",
-      [QUERY_DIAG] = "diag")
+      [QUERY_DIAG] = "diag",
+      [QUERY_TOKENS] = "tokens", [QUERY_HOSTS] = "hosts")
 NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold", [ACTION_RELEASE] = "release",
       [ACTION_REQUEUE] = "requeue", [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",
       [ACTION_RESUME] = "resume", [ACTION_TOP] = "top")
@@ -21,6 +22,7 @@ NAMES(daemon_action_names, [DAEMON_PING] = "ping", [DAEMON_RECONFIGURE] = "recon
 NAMES(report_kind_names, [REPORT_STARTED] = "started", [REPORT_USAGE] = "usage", [REPORT_EXITED] = "exited",
       [REPORT_RELEASED] = "released", [REPORT_FAILED] = "failed", [REPORT_LOST] = "lost")
 
+NAMES(host_role_names, [ROLE_NODE] = "node", [ROLE_LOGIN] = "login")
 NAMES(stream_names, [STREAM_IN] = "in", [STREAM_OUT] = "out", [STREAM_ERR] = "err")
 
 /* A record and its table from its X-macro. */
@@ -40,6 +42,12 @@ TABLE(held, struct held, HELD_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct payload
 TABLE(payload, struct payload, PAYLOAD_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct token
+TABLE(token, struct token, TOKEN_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct host
+TABLE(host, struct host, HOST_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct meta
 TABLE(meta, struct meta, META_FIELDS)
@@ -183,6 +191,27 @@ MESSAGE_ROWS(stream_notice, MSG_STREAM_NOTICE_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_stream_done
 MESSAGE_ROWS(stream_done, MSG_STREAM_DONE_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_make_token
+MESSAGE_ROWS(make_token, MSG_MAKE_TOKEN_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_token_made
+MESSAGE_ROWS(token_made, MSG_TOKEN_MADE_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_join
+MESSAGE_ROWS(join, MSG_JOIN_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_joined
+MESSAGE_ROWS(joined, MSG_JOINED_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_renew
+MESSAGE_ROWS(renew, MSG_RENEW_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_vouch
+MESSAGE_ROWS(vouch, MSG_VOUCH_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_expel
+MESSAGE_ROWS(expel, MSG_EXPEL_FIELDS)
 #undef STRUCTURE
 #undef ROW
 #undef MESSAGE_ROWS

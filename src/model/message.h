@@ -4,6 +4,7 @@
 #define REMUDA_MODEL_MESSAGE_H
 
 #include "model/fields.h"
+#include "model/host.h"
 #include "model/job.h"
 #include "model/node.h"
 #include "model/diag.h"
@@ -30,7 +31,7 @@
     X(I32, cpus, 0, "test_only: CPUs it would get")                                                        \
     X(TEXT, partition, 0, "test_only: in which partition")
 
-enum query_what { QUERY_JOBS, QUERY_NODES, QUERY_PARTITIONS, QUERY_STEPS, QUERY_SETTINGS, QUERY_STATUS, QUERY_HISTORY, QUERY_RESERVATIONS, QUERY_PRIORITY, QUERY_SHARES, QUERY_DIAG };
+enum query_what { QUERY_JOBS, QUERY_NODES, QUERY_PARTITIONS, QUERY_STEPS, QUERY_SETTINGS, QUERY_STATUS, QUERY_HISTORY, QUERY_RESERVATIONS, QUERY_PRIORITY, QUERY_SHARES, QUERY_DIAG, QUERY_TOKENS, QUERY_HOSTS };
 extern const struct enum_names query_what_names;
 /* Filters are "and"ed; NULL = all. Answer: ROWS frames (wire.h) of the records asked for, then DONE. */
 #define MSG_QUERY_FIELDS(X)                                                                                \
@@ -173,6 +174,31 @@ extern const struct enum_names daemon_action_names;
 #define MSG_DAEMON_FIELDS(X)                                                                               \
     X(ENUM, action, &daemon_action_names, "ping, read the configuration again, stop, count anew")                    \
     X(BOOL, nodes_too, 0, "SHUTDOWN: node daemons stop as well (running jobs go on under their shepherds)")
+
+/* Hosts. The shell puts the hash of the secret, the address and the certificate in; the machine decides and remembers. */
+#define MSG_MAKE_TOKEN_FIELDS(X)                                                                           \
+    X(LIST, token, &token_fields, "one token: role, trusted, uses_left and, as its age, expires_us are asked for") \
+    X(TEXT, text, 0, "the token as people carry it; made by the controller")
+#define MSG_TOKEN_MADE_FIELDS(X)                                                                           \
+    X(LIST, token, &token_fields, "one token")                                                             \
+    X(TEXT, text, 0, "the token as people carry it")
+#define MSG_JOIN_FIELDS(X)                                                                                 \
+    X(TEXT, text, 0, "the token")                                                                          \
+    X(TEXT, public_key, 0, "to be certified, PEM")                                                         \
+    X(TEXT, config, 0, "NodeName= lines of its nodes, as it finds itself; NULL = none")                    \
+    X(LIST, host, &host_fields, "one host: name, uid, nodes")
+#define MSG_JOINED_FIELDS(X)                                                                               \
+    X(LIST, host, &host_fields, "one host, as it was let in")                                              \
+    X(TEXT, cert, 0, "its certificate, PEM")                                                               \
+    X(TEXT, authority, 0, "the cluster's, PEM")                                                            \
+    X(TEXT, cluster_name, 0, "name of the cluster")
+#define MSG_RENEW_FIELDS(X)                                                                                \
+    X(TEXT, public_key, 0, "to be certified for the host that asks, PEM")
+#define MSG_VOUCH_FIELDS(X)                                                                                \
+    X(U32, uid, 0, "who is at the host's end of this connection, by the word of the host's kernel")        \
+    X(U32, gid, 0, "their group")
+#define MSG_EXPEL_FIELDS(X)                                                                                \
+    X(TEXT, names, 0, "tokens and hosts, by id or host name, comma-separated; NULL = the host that asks")
 
 /* ---- answers ------------------------------------------------------------------------------------------------------ */
 
@@ -401,6 +427,13 @@ enum who { WHO_ANYONE, WHO_OWNER /* or operator; the handler checks each job */,
     X(ATTACH_STEP, "attach_step", attach_step, OWNER, "connect to the streams of a step")                  \
     X(GET_SCRIPT, "get_script", get_script, OWNER, "read a batch script back")                             \
     X(DAEMON, "daemon", daemon, ANYONE, "ping; administrators: reconfigure, shut down")                    \
+    X(MAKE_TOKEN, "make_token", make_token, ADMIN, "make a token with which hosts join")                   \
+    X(EXPEL, "expel", expel, ADMIN, "withdraw tokens, shut hosts out")                                     \
+    X(JOIN, "join", join, ANYONE, "join the cluster as a host")                                            \
+    X(RENEW, "renew", renew, ANYONE, "have a host's certificate renewed")                                  \
+    X(VOUCH, "vouch", vouch, ANYONE, "say who is at a host's end of a connection")                         \
+    X(TOKEN_MADE, "token_made", token_made, CONTROLLER, "answer to make_token")                            \
+    X(JOINED, "joined", joined, CONTROLLER, "answer to join and renew")                                    \
     X(SUBMITTED, "submitted", submitted, CONTROLLER, "answer to submit")                                   \
     X(EXPLAINED, "explained", explained, CONTROLLER, "answer to why")                                      \
     X(SCRIPT, "script", script, CONTROLLER, "answer to get_script")                                        \
@@ -462,6 +495,14 @@ struct msg_terminate { MSG_TERMINATE_FIELDS(FIELD_MEMBER) };
 struct msg_signal { MSG_SIGNAL_FIELDS(FIELD_MEMBER) };
 struct msg_report_ack { MSG_REPORT_ACK_FIELDS(FIELD_MEMBER) };
 struct msg_report { MSG_REPORT_FIELDS(FIELD_MEMBER) };
+
+struct msg_make_token { MSG_MAKE_TOKEN_FIELDS(FIELD_MEMBER) };
+struct msg_token_made { MSG_TOKEN_MADE_FIELDS(FIELD_MEMBER) };
+struct msg_join { MSG_JOIN_FIELDS(FIELD_MEMBER) };
+struct msg_joined { MSG_JOINED_FIELDS(FIELD_MEMBER) };
+struct msg_renew { MSG_RENEW_FIELDS(FIELD_MEMBER) };
+struct msg_vouch { MSG_VOUCH_FIELDS(FIELD_MEMBER) };
+struct msg_expel { MSG_EXPEL_FIELDS(FIELD_MEMBER) };
 
 struct msg_attach { MSG_ATTACH_FIELDS(FIELD_MEMBER) };
 struct msg_finish_job { MSG_FINISH_JOB_FIELDS(FIELD_MEMBER) };
@@ -530,7 +571,9 @@ extern const struct fields meta_fields;
     X(PARTITION, "partition", partition_fields, "name", "partitions changed by scontrol")                   \
     X(RESERVATION, "reservation", reservation_fields, "name", "reservations")                               \
     X(META, "meta", meta_fields, "key", "small facts")                                                      \
-    X(USAGE, "usage", usage_fields, "who", "what users used, for fair share")
+    X(USAGE, "usage", usage_fields, "who", "what users used, for fair share")  \
+    X(TOKEN, "token", token_fields, "id", "tokens with which hosts may join")                               \
+    X(HOST, "host", host_fields, "id", "hosts that joined")
 
 enum store_table {
 #define X(table, name, fields, key, doc) TABLE_##table,

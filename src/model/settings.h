@@ -61,6 +61,9 @@
     X(MIB, max_mem_per_cpu_mib, MaxMemPerCPU, "0", "", "memory a CPU at most, unless the partition says otherwise: who wants more gets more CPUs; 0 = no limit")                               \
     X(MIB, max_mem_per_node_mib, MaxMemPerNode, "0", "", "memory a job may have on a node, unless the partition says otherwise; 0 = no limit")                            \
     X(TEXT, slurmctld_host, SlurmctldHost, "", "", "host of the controller; default this host")                            \
+    X(TEXT, slurmctld_addr, SlurmctldAddr, "", "", "address at which the controller takes connections of other hosts; default all of this host") \
+    X(I32, slurmctld_port, SlurmctldPort, "6817", "", "port for them; it is opened with the first `remuda token`")         \
+    X(SPAN, host_cert_life_us, HostCertificateLife, "2592000", "sec", "how long certificates of hosts hold; they are renewed when a third is left") \
     X(TEXT, slurm_user, SlurmUser, "", "", "user the controller runs as; default whoever started it")                      \
     X(TEXT, operators, Operators, "", "", "users who may operate on everybody's jobs and on nodes")                        \
     X(TEXT, state_save_location, StateSaveLocation, "", "", "state directory; default as `remuda up` chose it")            \

@@ -7,4 +7,10 @@
  * CPUs), --foreground, --verbose; or --print-config: prints this machine as a NodeName= line and ends. Returns the exit status. */
 int node_main(int argc, char **argv);
 
+/* The relay of a host that joined the cluster (relay.c): `remudad relay --state DIR`. */
+int relay_main(int argc, char **argv);
+/* `remudad join --state DIR [--name NODE] HOST[:PORT] TOKEN` and `remudad leave --state DIR`: the network's part of the commands of these names. */
+int join_main(int argc, char **argv);
+int leave_main(int argc, char **argv);
+
 #endif

@@ -181,6 +181,8 @@ static void add_where(struct str *sql, const struct scan *scan)
     case TABLE_RESERVATION:
     case TABLE_META:
     case TABLE_USAGE:
+    case TABLE_TOKEN:
+    case TABLE_HOST:
     case STORE_TABLE_COUNT:
         break;
     }

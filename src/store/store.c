@@ -46,6 +46,8 @@ bool scan_wants(const struct scan *scan, const void *record)
     case TABLE_RESERVATION:
     case TABLE_META:
     case TABLE_USAGE:
+    case TABLE_TOKEN:
+    case TABLE_HOST:
     case STORE_TABLE_COUNT:
         break;
     }

@@ -40,7 +40,7 @@ const char *const fuzz_words[] = {
     "KillWait=30",
     "ClusterName=",
     "PreemptType=preempt/none",
-    "SlurmctldPort=1",
+    "SlurmdPort=1",
     "Nonsense=1",
     NULL,
 };

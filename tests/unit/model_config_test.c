@@ -161,11 +161,11 @@ static void test_an_unknown_key_names_its_place_and_the_nearest(void **state)
 
 static void test_a_key_of_slurms_without_effect_says_so(void **state)
 {
-    const struct config *c = read("slurmctldport=6817\nNodeName=n1 Port=7\nPartitionName=p "
+    const struct config *c = read("slurmdport=6817\nNodeName=n1 Port=7\nPartitionName=p "
                                   "SuspendTime=3\nSchedulerType=sched/builtin\n");
     assert_int_equal(c->nwarnings, 4);
     assert_string_equal(c->warning[0],
-                        "remuda.conf:1: SlurmctldPort is known to Slurm but has no effect in Remuda");
+                        "remuda.conf:1: SlurmdPort is known to Slurm but has no effect in Remuda");
     assert_string_equal(
         c->warning[1],
         "remuda.conf:2: Port on a NodeName line is known to Slurm but has no effect in Remuda");

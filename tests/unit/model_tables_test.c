@@ -76,6 +76,7 @@ static void test_every_record(void **state)
         &job_request_fields, &job_spec_fields, &job_fields,  &step_fields,    &node_fields, &partition_fields, &reservation_fields,
         &result_fields,      &status_fields,   &held_fields, &payload_fields, &meta_fields,
         &priority_fields,    &usage_fields,    &diag_fields,
+        &token_fields,       &host_fields,
     };
     for (size_t i = 0; i < ARRAY_LEN(tables); i++)
         fields_check(tables[i]);
@@ -146,10 +147,11 @@ static void test_every_value_of_every_enum_has_a_name(void **state)
         {&preempt_mode_names, PREEMPT_GANG + 1},
         {&suspender_names, SUSPENDER_GANG + 1},
         {&limit_policy_names, LIMITS_ALL + 1},
-        {&query_what_names, QUERY_DIAG + 1},
+        {&query_what_names, QUERY_HOSTS + 1},
         {&job_action_names, ACTION_TOP + 1},
         {&daemon_action_names, DAEMON_RESET_DIAG + 1},
         {&report_kind_names, REPORT_LOST + 1},
+        {&host_role_names, ROLE_LOGIN + 1},
     };
     for (size_t i = 0; i < ARRAY_LEN(enums); i++) {
         assert_int_equal(enums[i].names->n, enums[i].n);

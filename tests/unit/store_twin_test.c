@@ -64,6 +64,10 @@ static void add_random(struct batch *batches[2], struct rng *r, struct arena *a)
         ((struct node *)record)->name = names[rng_below(r, 4)];
     if (table == TABLE_RESERVATION)
         ((struct reservation *)record)->name = names[rng_below(r, 4)];
+    if (table == TABLE_TOKEN)
+        ((struct token *)record)->id = names[rng_below(r, 4)];
+    if (table == TABLE_HOST)
+        ((struct host *)record)->id = names[rng_below(r, 4)];
     if (table == TABLE_USAGE)
         ((struct usage *)record)->who = names[rng_below(r, 4)];
     if (table == TABLE_PARTITION)

@@ -1,0 +1,162 @@
+/* remuda join and leave: this machine becomes a host of a cluster that runs elsewhere, and stops being one. */
+#include "base/alloc.h"
+#include "base/str.h"
+#include "cli/commands.h"
+#include "cli/host_dir.h"
+#include "cli/program.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char join_usage[] = "Usage: remuda join [--state DIR] [--name NODE] HOST[:PORT] TOKEN\n"
+                                 "  Makes this machine a host of the cluster whose controller runs on HOST, "
+                                 "and starts its daemons. `remuda token` there prints the TOKEN.\n"
+                                 "  --name NODE  the node's name; else this host's\n";
+static const char leave_usage[] =
+    "Usage: remuda leave [--state DIR]\n"
+    "  Takes this machine out of the cluster it joined and stops its daemons.\n";
+
+struct join_options {
+    const char *state_dir, *name, *controller, *token;
+};
+
+static bool join_options_read(int argc, char **argv, struct join_options *o, struct err *ret_err)
+{
+    for (int i = 1; i < argc;) {
+        if (program_state_option(argc, argv, &i, &o->state_dir, ret_err)) {
+            if (ret_err->code)
+                return false;
+        } else if (text_starts(argv[i], "--name=")) {
+            o->name = argv[i++] + strlen("--name=");
+        } else if (text_is(argv[i], "--name") && i + 1 < argc) {
+            o->name = argv[i + 1];
+            i += 2;
+        } else if (argv[i][0] == '-' || o->token) {
+            return err_set(ret_err, ERR_INVALID,
+                           "unknown word \"%s\"; `remuda join --help` lists the options", argv[i]);
+        } else if (!o->controller) {
+            o->controller = argv[i++];
+        } else {
+            o->token = argv[i++];
+        }
+    }
+    return o->token
+               ? true
+               : err_set(
+                     ret_err, ERR_INVALID,
+                     "HOST[:PORT] and TOKEN are needed; `remuda token` on the controller's host prints one");
+}
+
+static bool dirs_make(const char *state_dir, struct arena *a, struct err *ret_err)
+{
+    char *copy = arena_strdup(a, state_dir);
+    for (char *at = copy + 1; *at; at++)
+        if (*at == '/') {
+            *at = '\0';
+            mkdir(copy, 0755);
+            *at = '/';
+        }
+    if (mkdir(copy, geteuid() == 0 ? 0755 : 0700) == 0 || errno == EEXIST)
+        return true;
+    return err_set(ret_err, ERR_UNAVAILABLE, "cannot make the directory %s: %s", state_dir, strerror(errno));
+}
+
+static bool join(struct join_options *o, struct arena *a, struct err *ret_err)
+{
+    struct host_dir h;
+    const char *dir = state_dir_own(o->state_dir, a);
+    if (access(arena_printf(a, "%s/remuda.conf", dir), F_OK) == 0)
+        return err_set(ret_err, ERR_EXISTS,
+                       "%s holds a cluster of its own; choose another directory with --state", dir);
+    if (host_dir_read(dir, a, &h))
+        return err_set(ret_err, ERR_EXISTS,
+                       "this machine is a host of cluster \"%s\" already (%s); `remuda leave` first, or "
+                       "choose another directory with --state",
+                       h.cluster ? h.cluster : "", dir);
+    if (!dirs_make(dir, a, ret_err))
+        return false;
+    char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a),
+                    "join",
+                    "--state",
+                    (char *)(uintptr_t)dir,
+                    (char *)(uintptr_t)o->controller,
+                    (char *)(uintptr_t)o->token,
+                    o->name ? "--name" : NULL,
+                    (char *)(uintptr_t)o->name,
+                    NULL};
+    if (program_run(argv, ret_err) != 0)
+        return false; /* it has said why */
+    if (!host_dir_read(dir, a, &h) || !host_start(dir, &h, a, ret_err))
+        return ret_err->code ? false : err_set(ret_err, ERR_INTERNAL, "%s/host.conf was not written", dir);
+    printf("To use it here:  eval \"$(%s/remuda env%s%s)\"\n", program_dir(a),
+           o->state_dir ? " --state " : "", o->state_dir ? dir : "");
+    return true;
+}
+
+static bool help_asked(int argc, char **argv, const char *usage)
+{
+    for (int i = 1; i < argc; i++)
+        if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
+            fputs(usage, stdout);
+            return true;
+        }
+    return false;
+}
+
+int cmd_join(int argc, char **argv)
+{
+    struct join_options o = {0};
+    struct err err = {0};
+    if (help_asked(argc, argv, join_usage))
+        return 0;
+    struct arena *a = arena_new();
+    bool ok = join_options_read(argc, argv, &o, &err) && join(&o, a, &err);
+    if (err.code)
+        program_error("remuda join", "%s", err.text);
+    arena_free(a);
+    return ok ? 0 : 1;
+}
+
+static bool leave(const char *dir, struct arena *a, struct err *ret_err)
+{
+    static const char *const files[] = {"host.conf", "tls/host.key", "tls/host.crt", "tls/authority.crt",
+                                        "tls"};
+    struct host_dir h;
+    int count = 0;
+    if (!host_dir_read(dir, a, &h))
+        return err_set(ret_err, ERR_NOT_FOUND,
+                       "%s is not the state directory of a host that joined a cluster", dir);
+    char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a), "leave", "--state",
+                    (char *)(uintptr_t)dir, NULL};
+    if (program_run(argv, ret_err) != 0)
+        fprintf(stderr,
+                "remuda leave: warning: the controller was not told; there, `remuda hosts remove %s` shuts "
+                "this host out\n",
+                h.id);
+    if (!host_stop(dir, &h, a, &count))
+        return err_set(ret_err, ERR_UNAVAILABLE, "some daemons do not end; see %s/log", dir);
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        remove(arena_printf(a, "%s/%s", dir, files[i]));
+    printf("This machine left cluster \"%s\".\n", h.cluster ? h.cluster : "");
+    return true;
+}
+
+int cmd_leave(int argc, char **argv)
+{
+    const char *state_dir = NULL;
+    struct err err = {0};
+    if (help_asked(argc, argv, leave_usage))
+        return 0;
+    for (int i = 1; i < argc && !err.code;)
+        if (!program_state_option(argc, argv, &i, &state_dir, &err))
+            err_set(&err, ERR_INVALID, "unknown word \"%s\"", argv[i]);
+    struct arena *a = arena_new();
+    bool ok = !err.code && leave(state_dir_own(state_dir, a), a, &err);
+    if (err.code)
+        program_error("remuda leave", "%s", err.text);
+    arena_free(a);
+    return ok ? 0 : 1;
+}

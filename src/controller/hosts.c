@@ -1,0 +1,166 @@
+/* The authority and the port.
+ *
+ * The controller's own certificate is made anew at every start and every day, and never leaves the process: nothing has to be renewed on disk, and what could be stolen is
+ * the authority's key alone. */
+#include "controller/hosts.h"
+
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "controller/session.h"
+#include "io/cert.h"
+#include "io/files.h"
+#include "io/tcp_socket.h"
+#include "io/tls.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SERVER_LIFE_US  (3 * USEC_PER_DAY)
+#define SERVER_AGAIN_US USEC_PER_DAY
+#define PEM_MAX_BYTES   (64u << 10)
+
+struct hosts {
+    struct controller *c;
+    struct arena *arena;
+    struct cert_pair authority;
+    struct tls_context *tls;
+    struct listener *listener;
+    struct timer *again;
+};
+
+static void server_renew(void *ctx);
+
+struct hosts *hosts_new(struct controller *c)
+{
+    struct hosts *h = xcalloc(1, sizeof *h);
+    h->c = c;
+    h->arena = arena_new();
+    h->again = timer_new(c->loop, server_renew, h);
+    return h;
+}
+
+void hosts_close(struct hosts *h)
+{
+    if (!h)
+        return;
+    listener_free(h->listener);
+    h->listener = NULL;
+}
+
+void hosts_free(struct hosts *h)
+{
+    if (!h)
+        return;
+    hosts_close(h);
+    timer_free(h->again);
+    tls_context_free(h->tls);
+    arena_free(h->arena);
+    free(h);
+}
+
+/* ---- the authority ---- */
+
+static bool authority_read(struct hosts *h, const char *key, const char *cert, struct err *ret_err)
+{
+    h->authority.key = file_read_text(key, PEM_MAX_BYTES, h->arena, ret_err);
+    h->authority.cert = h->authority.key ? file_read_text(cert, PEM_MAX_BYTES, h->arena, ret_err) : NULL;
+    return h->authority.cert != NULL;
+}
+
+static bool authority_make(struct hosts *h, const char *key, const char *cert, struct err *ret_err)
+{
+    struct cert_pair *p = &h->authority;
+    return dir_make(controller_path(h->c, "tls"), 0700, ret_err) &&
+           cert_authority_new(core_settings(h->c->core)->cluster_name, h->arena, p, ret_err) &&
+           file_write_atomic(cert, p->cert, strlen(p->cert), 0644, ret_err) &&
+           file_write_atomic(key, p->key, strlen(p->key), 0600, ret_err);
+}
+
+static bool authority_ensure(struct hosts *h, struct err *ret_err)
+{
+    const char *key = controller_path(h->c, "tls/authority.key");
+    const char *cert = controller_path(h->c, "tls/authority.crt");
+    if (h->authority.cert)
+        return true;
+    if (access(key, F_OK) == 0)
+        return authority_read(h, key, cert, ret_err);
+    if (!authority_make(h, key, cert, ret_err))
+        return false;
+    log_info(h->c->log, "made the cluster's certificate authority, %s", cert);
+    return true;
+}
+
+const char *hosts_authority(const struct hosts *h)
+{
+    return h->authority.cert;
+}
+
+const char *hosts_certify(struct hosts *h, const char *public_key, const char *id, struct arena *a,
+                          struct err *ret_err)
+{
+    return cert_sign(&h->authority, public_key, id, false, core_settings(h->c->core)->host_cert_life_us, a,
+                     ret_err);
+}
+
+const char *hosts_token_text(struct hosts *h, const char *id, const char *secret, struct arena *a)
+{
+    char hash[CERT_HASH_TEXT] = "";
+    cert_hash(h->authority.cert, hash, NULL);
+    return arena_printf(a, "remuda1.%s.%s.%s", id, secret, hash);
+}
+
+/* ---- the port ---- */
+
+/* Connections that are there keep the context they began with. */
+static bool server_certify(struct hosts *h, struct err *ret_err)
+{
+    struct arena *a = arena_new();
+    const char *key = cert_key_new(a, ret_err);
+    const char *public_key = key ? cert_key_public(key, a, ret_err) : NULL;
+    const char *cert =
+        public_key ? cert_sign(&h->authority, public_key, "controller", true, SERVER_LIFE_US, a, ret_err)
+                   : NULL;
+    struct tls_context *fresh = cert ? tls_context_server(h->authority.cert, cert, key, ret_err) : NULL;
+    arena_free(a);
+    if (!fresh)
+        return false;
+    tls_context_free(h->tls);
+    h->tls = fresh;
+    timer_set(h->again, SERVER_AGAIN_US);
+    return true;
+}
+
+static void server_renew(void *ctx)
+{
+    struct hosts *h = ctx;
+    struct err err = {0};
+    if (server_certify(h, &err))
+        return;
+    log_error(h->c->log, "cannot renew the controller's certificate: %s", err.text);
+    timer_set(h->again, USEC_PER_HOUR);
+}
+
+static void host_came(void *ctx, int fd)
+{
+    struct hosts *h = ctx;
+    tcp_socket_tune(fd);
+    session_accept_remote(h->c->sessions, fd, h->tls);
+}
+
+bool hosts_listen(struct hosts *h, struct err *ret_err)
+{
+    const struct settings *s = core_settings(h->c->core);
+    if (h->listener)
+        return true;
+    if (!authority_ensure(h, ret_err) || !server_certify(h, ret_err))
+        return false;
+    int fd = tcp_socket_listen(text_empty(s->slurmctld_addr) ? NULL : s->slurmctld_addr, s->slurmctld_port,
+                               ret_err);
+    if (fd < 0)
+        return err_prefix(ret_err, "SlurmctldPort=%d", (int)s->slurmctld_port);
+    h->listener = listener_new_of(h->c->loop, fd, host_came, h, ret_err);
+    if (h->listener)
+        log_info(h->c->log, "other hosts may connect to port %d", (int)s->slurmctld_port);
+    return h->listener != NULL;
+}

@@ -1,0 +1,250 @@
+/* Other machines: tokens let them in, certificates (the shell's business) keep them in, expelling shuts them out.
+ *
+ * A token is used up by the join that is committed with it, so a controller that dies in between has neither. A host that is let in speaks for the nodes it named and no
+ * others; it vouches for all its users only if its root joined with a token for trusted hosts. The secret never comes here, only its hash. */
+#include "core/inside.h"
+
+#include <string.h>
+
+#define TOKEN_AGE_US (USEC_PER_DAY) /* unless asked otherwise */
+
+/* ---- records ---- */
+
+void token_load(struct core *c, const struct token *row)
+{
+    struct token *t = xcalloc(1, sizeof *t);
+    record_take(c, &token_fields, t, row);
+    map_str_put(c->token, t->id, t);
+}
+
+void host_load(struct core *c, const struct host *row)
+{
+    struct host *h = xcalloc(1, sizeof *h);
+    record_take(c, &host_fields, h, row);
+    map_str_put(c->host_by_id, h->id, h);
+}
+
+static void token_remove(struct core *c, struct token *t)
+{
+    fx_remove(c, TABLE_TOKEN, t);
+    map_str_del(c->token, t->id);
+    record_drop(c, &token_fields, t);
+    free(t);
+}
+
+static void host_remove(struct core *c, struct host *h)
+{
+    fx_remove(c, TABLE_HOST, h);
+    map_str_del(c->host_by_id, h->id);
+    record_drop(c, &host_fields, h);
+    free(h);
+}
+
+void host_records_free(struct core *c)
+{
+    struct map_walk w = {0};
+    while (map_str_next(c->token, &w))
+        free(w.value);
+    w = (struct map_walk){0};
+    while (map_str_next(c->host_by_id, &w))
+        free(w.value);
+    map_str_free(c->token);
+    map_str_free(c->host_by_id);
+}
+
+const struct host *core_host(const struct core *c, const char *id)
+{
+    return id ? map_str_get(c->host_by_id, id) : NULL;
+}
+
+size_t core_hosts_count(const struct core *c)
+{
+    return map_str_count(c->host_by_id) + map_str_count(c->token);
+}
+
+void tokens_show(const struct core *c, const struct view *v)
+{
+    struct map_walk w = {0};
+    while (map_str_next(c->token, &w))
+        v->row(v->ctx, w.value);
+}
+
+void hosts_show(const struct core *c, const struct view *v)
+{
+    struct map_walk w = {0};
+    while (map_str_next(c->host_by_id, &w))
+        v->row(v->ctx, w.value);
+}
+
+/* ---- tokens ---- */
+
+static struct token *token_expired(const struct core *c)
+{
+    struct map_walk w = {0};
+    while (map_str_next(c->token, &w)) {
+        struct token *t = w.value;
+        if (t->expires_us <= c->now_us)
+            return t;
+    }
+    return NULL;
+}
+
+void req_make_token(struct core *c, const struct msg_make_token *m)
+{
+    struct token *gone;
+    const struct token *asked = m->token.n == 1 ? m->token.v : NULL;
+    while ((gone = token_expired(c)))
+        token_remove(c, gone);
+    if (!asked || text_empty(asked->id) || text_empty(asked->secret_hash) ||
+        map_str_get(c->token, asked->id)) {
+        reply_done(c, REFUSE_BAD_MESSAGE,
+                   "a token needs an id of its own and a secret; the controller's shell makes both");
+        return;
+    }
+    if (asked->uses_left < 0 || asked->expires_us < 0 || core_hosts_count(c) >= LIMIT_NODES) {
+        reply_done(c, REFUSE_UPDATE, "a token is for one or more hosts and for some time to come");
+        return;
+    }
+    struct token t = *asked;
+    t.uses_left = asked->uses_left ? asked->uses_left : 1;
+    t.created_us = c->now_us;
+    t.expires_us = c->now_us + (asked->expires_us ? asked->expires_us : TOKEN_AGE_US);
+    t.created_by = c->peer->user;
+    token_load(c, &t);
+    fx_store(c, TABLE_TOKEN, &t);
+    struct msg_token_made answer = {.token = {.v = &t, .n = 1}, .text = m->text};
+    fx_reply(c, c->conn, c->seq, MSG_TOKEN_MADE, &answer);
+    fx_log(c, LEVEL_INFO, "token %s for %d %s host%s was made by %s", t.id, (int)t.uses_left,
+           host_role_names.name[t.role], t.uses_left == 1 ? "" : "s", t.created_by ? t.created_by : "?");
+}
+
+/* Takes the same time whatever the first difference is. */
+static bool hash_is(const char *a, const char *b)
+{
+    size_t len = strlen(a);
+    unsigned char differs = 0;
+    if (strlen(b) != len)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        differs |= (unsigned char)(a[i] ^ b[i]);
+    return differs == 0;
+}
+
+/* ---- joining ---- */
+
+static const struct host *speaker_of(const struct core *c, const char *node)
+{
+    struct map_walk w = {0};
+    while (map_str_next(c->host_by_id, &w)) {
+        const struct host *h = w.value;
+        if (list_has(h->nodes, node))
+            return h;
+    }
+    return NULL;
+}
+
+/* NULL: the node is the host's to speak for. */
+static const char *node_taken(struct core *c, const char *node)
+{
+    const struct host *other = speaker_of(c, node);
+    const struct noderec *n = node_find(c, node);
+    if (other)
+        return arena_printf(c->fx->arena,
+                            "node %s belongs to host %s (%s); shut that out first with `remuda hosts remove "
+                            "%s`, or join with --name",
+                            node, other->name, other->id, other->id);
+    if (n && (n->conn || n->conf.is_virtual))
+        return arena_printf(c->fx->arena, "node %s is there already; join with --name and another one", node);
+    return NULL;
+}
+
+static const char *join_fault(struct core *c, const struct token *t, const struct host *h)
+{
+    if (!t || t->expires_us <= c->now_us || t->uses_left < 1)
+        return "the token is not known, has expired or is used up; make a new one with `remuda token` on the "
+               "controller's host";
+    if (t->role == ROLE_LOGIN)
+        return NULL;
+    if (text_empty(h->nodes) || strpbrk(h->nodes, ",[] \t"))
+        return "a host that runs jobs joins as one node and names it";
+    return node_taken(c, h->nodes);
+}
+
+void req_join(struct core *c, const struct msg_join *m)
+{
+    const struct host *asked = m->host.n == 1 ? m->host.v : NULL;
+    struct token *t = asked && asked->token ? map_str_get(c->token, asked->token) : NULL;
+    if (t && !hash_is(t->secret_hash, m->text ? m->text : ""))
+        t = NULL;
+    const char *why = asked && !text_empty(asked->id) && !text_empty(asked->name)
+                          ? join_fault(c, t, asked)
+                          : "a host that joins has an id and a name";
+    if (why) {
+        reply_done(c, REFUSE_ACCESS_DENIED, why);
+        return;
+    }
+    struct host h = *asked;
+    h.role = t->role;
+    h.trusted = t->trusted && h.uid == 0;
+    h.joined_us = c->now_us;
+    if (h.role == ROLE_LOGIN)
+        h.nodes = NULL;
+    host_load(c, &h);
+    fx_store(c, TABLE_HOST, &h);
+    if (--t->uses_left == 0)
+        token_remove(c, t);
+    else
+        fx_store(c, TABLE_TOKEN, t);
+    struct msg_joined answer = {.host = {.v = &h, .n = 1}, .cluster_name = c->settings.cluster_name};
+    fx_reply(c, c->conn, c->seq, MSG_JOINED, &answer);
+    if (h.nodes && !node_find(c, h.nodes))
+        effect_add(c->fx, FX_RECONFIGURE);
+    fx_log(c, LEVEL_INFO, "host %s joined as %s from %s%s", h.name, h.id, h.address ? h.address : "?",
+           h.trusted ? ", trusted with its users" : "");
+}
+
+/* ---- shutting out ---- */
+
+static struct host *host_named(const struct core *c, const char *name)
+{
+    struct map_walk w = {0};
+    struct host *h = map_str_get(c->host_by_id, name);
+    while (!h && map_str_next(c->host_by_id, &w)) {
+        struct host *one = w.value;
+        if (text_is(one->name, name) || text_is(one->nodes, name))
+            h = one;
+    }
+    return h;
+}
+
+static bool expel(struct core *c, const char *name)
+{
+    struct token *t = map_str_get(c->token, name);
+    struct host *h = t ? NULL : host_named(c, name);
+    if (t) {
+        fx_log(c, LEVEL_INFO, "token %s was withdrawn by %s", t->id, c->peer->user ? c->peer->user : "?");
+        token_remove(c, t);
+    } else if (h) {
+        fx_log(c, LEVEL_INFO, "host %s (%s) was shut out by %s", h->name, h->id,
+               c->peer->user ? c->peer->user : "?");
+        host_remove(c, h);
+    }
+    return t || h;
+}
+
+void req_expel(struct core *c, const struct msg_expel *m)
+{
+    struct span rest = span_of(m->names ? m->names : ""), word;
+    struct msg_done done = {0};
+    while (span_next(&rest, ',', &word)) {
+        const char *name = arena_strndup(c->fx->arena, word.data, word.len);
+        if (expel(c, name)) {
+            done.count++;
+            continue;
+        }
+        done.refusal = REFUSE_INVALID_NODE;
+        done.detail = arena_printf(c->fx->arena,
+                                   "there is no token and no host \"%s\"; `remuda hosts` lists them", name);
+    }
+    fx_reply(c, c->conn, c->seq, MSG_DONE, &done);
+}

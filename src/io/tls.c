@@ -1,0 +1,255 @@
+/* OpenSSL over two memory BIOs.
+ *
+ * A wrong certificate ends the handshake on either side: the reason is taken from the verification, because OpenSSL's own says only that it failed. Session tickets are
+ * off: a host that was revoked must not come back on a ticket. */
+#include "io/tls.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "io/cert.h"
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct tls_context {
+    SSL_CTX *ctx;
+    bool server;
+    char authority_hash[CERT_HASH_TEXT]; /* joining */
+};
+
+struct tls {
+    SSL *ssl;
+    BIO *in, *out; /* the SSL's */
+    char *peer;
+    size_t sent; /* bytes of `out` that the socket took */
+};
+
+static bool failed(struct err *ret_err, const char *what)
+{
+    char text[256] = "no reason given";
+    unsigned long code = ERR_get_error();
+    if (code)
+        ERR_error_string_n(code, text, sizeof text);
+    ERR_clear_error();
+    return err_set(ret_err, ERR_INVALID, "cannot %s: %s", what, text);
+}
+
+/* ---- contexts ---- */
+
+static X509 *cert_read(const char *pem)
+{
+    BIO *b = BIO_new_mem_buf(pem, (int)strlen(pem));
+    X509 *x = PEM_read_bio_X509(b, NULL, NULL, NULL);
+    BIO_free(b);
+    return x;
+}
+
+static bool identity_use(SSL_CTX *ctx, const char *cert, const char *key)
+{
+    X509 *x = cert_read(cert);
+    BIO *b = BIO_new_mem_buf(key, (int)strlen(key));
+    EVP_PKEY *k = PEM_read_bio_PrivateKey(b, NULL, NULL, NULL);
+    bool ok = x && k && SSL_CTX_use_certificate(ctx, x) == 1 && SSL_CTX_use_PrivateKey(ctx, k) == 1;
+    BIO_free(b);
+    EVP_PKEY_free(k);
+    X509_free(x);
+    return ok;
+}
+
+static bool authority_trust(SSL_CTX *ctx, const char *authority, bool show)
+{
+    X509 *x = cert_read(authority);
+    bool ok = x && X509_STORE_add_cert(SSL_CTX_get_cert_store(ctx), x) == 1 &&
+              (!show || SSL_CTX_add1_chain_cert(ctx, x) == 1);
+    X509_free(x);
+    return ok;
+}
+
+static struct tls_context *context_new(bool server, struct err *ret_err)
+{
+    struct tls_context *c = xcalloc(1, sizeof *c);
+    c->server = server;
+    c->ctx = SSL_CTX_new(server ? TLS_server_method() : TLS_client_method());
+    if (c->ctx && SSL_CTX_set_min_proto_version(c->ctx, TLS1_3_VERSION) == 1) {
+        SSL_CTX_set_num_tickets(c->ctx, 0);
+        SSL_CTX_set_session_cache_mode(c->ctx, SSL_SESS_CACHE_OFF);
+        SSL_CTX_set_mode(c->ctx, SSL_MODE_RELEASE_BUFFERS); /* idle connections are many */
+        SSL_CTX_set_verify(c->ctx, SSL_VERIFY_PEER, NULL);
+        return c;
+    }
+    failed(ret_err, "begin with TLS");
+    tls_context_free(c);
+    return NULL;
+}
+
+static struct tls_context *context_with(bool server, const char *authority, const char *cert, const char *key,
+                                        struct err *ret_err)
+{
+    struct tls_context *c = context_new(server, ret_err);
+    if (!c)
+        return NULL;
+    if (authority_trust(c->ctx, authority, server) && identity_use(c->ctx, cert, key))
+        return c;
+    failed(ret_err, "use the certificate");
+    tls_context_free(c);
+    return NULL;
+}
+
+struct tls_context *tls_context_server(const char *authority, const char *cert, const char *key,
+                                       struct err *ret_err)
+{
+    return context_with(true, authority, cert, key, ret_err);
+}
+
+struct tls_context *tls_context_client(const char *authority, const char *cert, const char *key,
+                                       struct err *ret_err)
+{
+    return context_with(false, authority, cert, key, ret_err);
+}
+
+/* Trusts the one certificate that has the hash of the token, if it is among those the other side showed. */
+static int authority_find(X509_STORE_CTX *chain, void *context)
+{
+    const struct tls_context *c = context;
+    STACK_OF(X509) *shown = X509_STORE_CTX_get0_untrusted(chain);
+    STACK_OF(X509) *trusted = sk_X509_new_null();
+    for (int i = 0; i < sk_X509_num(shown); i++) {
+        unsigned char *der = NULL;
+        char hash[CERT_HASH_TEXT];
+        int len = i2d_X509(sk_X509_value(shown, i), &der);
+        if (len > 0) {
+            bytes_hash(der, (size_t)len, hash);
+            if (CRYPTO_memcmp(hash, c->authority_hash, CERT_HASH_TEXT) == 0)
+                sk_X509_push(trusted, sk_X509_value(shown, i));
+        }
+        OPENSSL_free(der);
+    }
+    X509_STORE_CTX_set0_trusted_stack(chain, trusted);
+    int ok = X509_verify_cert(chain);
+    sk_X509_free(trusted);
+    return ok;
+}
+
+struct tls_context *tls_context_joining(const char *authority_hash, struct err *ret_err)
+{
+    struct tls_context *c = context_new(false, ret_err);
+    if (!c)
+        return NULL;
+    strncpy(c->authority_hash, authority_hash, CERT_HASH_TEXT - 1);
+    SSL_CTX_set_cert_verify_callback(c->ctx, authority_find, c);
+    return c;
+}
+
+void tls_context_free(struct tls_context *c)
+{
+    if (!c)
+        return;
+    SSL_CTX_free(c->ctx);
+    free(c);
+}
+
+/* ---- one connection ---- */
+
+struct tls *tls_new(struct tls_context *c)
+{
+    struct tls *t = xcalloc(1, sizeof *t);
+    t->ssl = SSL_new(c->ctx);
+    t->in = BIO_new(BIO_s_mem());
+    t->out = BIO_new(BIO_s_mem());
+    CHECK(t->ssl && t->in && t->out);
+    SSL_set_bio(t->ssl, t->in, t->out);
+    if (c->server)
+        SSL_set_accept_state(t->ssl);
+    else
+        SSL_set_connect_state(t->ssl);
+    SSL_do_handshake(t->ssl); /* of a client: its first bytes */
+    ERR_clear_error();
+    return t;
+}
+
+void tls_free(struct tls *t)
+{
+    if (!t)
+        return;
+    SSL_free(t->ssl);
+    free(t->peer);
+    free(t);
+}
+
+void tls_feed(struct tls *t, const void *data, size_t len)
+{
+    while (len > 0) {
+        int n = BIO_write(t->in, data, len > INT32_MAX ? INT32_MAX : (int)len);
+        CHECK(n > 0);
+        data = (const char *)data + n;
+        len -= (size_t)n;
+    }
+}
+
+static ssize_t broken(struct tls *t, struct err *ret_err)
+{
+    long verified = SSL_get_verify_result(t->ssl);
+    if (verified != X509_V_OK) {
+        ERR_clear_error();
+        err_set(ret_err, ERR_INVALID, "the certificate of the other side is not accepted: %s",
+                X509_verify_cert_error_string(verified));
+        return -1;
+    }
+    failed(ret_err, "speak TLS with the other side");
+    return -1;
+}
+
+ssize_t tls_read(struct tls *t, void *room, size_t len, struct err *ret_err)
+{
+    ERR_clear_error();
+    int n = SSL_read(t->ssl, room, len > INT32_MAX ? INT32_MAX : (int)len);
+    if (n > 0)
+        return n;
+    int why = SSL_get_error(t->ssl, n);
+    if (why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE || why == SSL_ERROR_ZERO_RETURN)
+        return 0;
+    return broken(t, ret_err);
+}
+
+size_t tls_write(struct tls *t, const void *data, size_t len)
+{
+    if (len == 0 || !SSL_is_init_finished(t->ssl))
+        return 0;
+    ERR_clear_error();
+    int n = SSL_write(t->ssl, data, len > INT32_MAX ? INT32_MAX : (int)len);
+    return n > 0 ? (size_t)n : 0;
+}
+
+const char *tls_unsent(const struct tls *t, size_t *ret_len)
+{
+    char *data = NULL;
+    long len = BIO_get_mem_data(t->out, &data);
+    *ret_len = (size_t)len - t->sent;
+    return data + t->sent;
+}
+
+void tls_sent(struct tls *t, size_t len)
+{
+    size_t left;
+    t->sent += len;
+    tls_unsent(t, &left);
+    if (left > 0)
+        return;
+    t->sent = 0;
+    (void)BIO_reset(t->out);
+}
+
+const char *tls_peer(const struct tls *t)
+{
+    struct tls *own = (struct tls *)(uintptr_t)t;
+    char name[256];
+    if (t->peer || !SSL_is_init_finished(t->ssl))
+        return t->peer;
+    X509 *x = SSL_get0_peer_certificate(t->ssl);
+    if (x && X509_NAME_get_text_by_NID(X509_get_subject_name(x), NID_commonName, name, sizeof name) > 0)
+        own->peer = xstrdup(name);
+    return t->peer;
+}

@@ -1,0 +1,184 @@
+#!/usr/bin/env bats
+# Other machines: network namespaces with a veth between them and host names of their own. What is made here is removed here; nothing leaves this machine.
+bats_require_minimum_version 1.5.0
+
+NS1="rm$$a"
+NS2="rm$$b"
+
+# in NAMESPACE HOSTNAME COMMAND…: on that machine. Each has its own abstract sockets, network and host name.
+on() {
+    local ns=$1 name=$2
+    shift 2
+    ip netns exec "$ns" unshare --uts sh -c 'hostname "$0"; exec "$@"' "$name" "$@" 3>&-
+}
+head1() { on "$HEAD_NS" head env REMUDA_STATE="$SHARED/head" "$@"; }
+far1() { on "$FAR_NS" far env REMUDA_STATE="$SHARED/far" "$@"; }
+
+can_namespaces() {
+    [ "$(id -u)" = 0 ] || { echo "needs root to make network namespaces"; return 1; }
+    command -v ip >/dev/null || { echo "needs iproute2"; return 1; }
+    ip netns add "$1" 2>/dev/null || { echo "network namespaces cannot be made here"; return 1; }
+    ip netns del "$1"
+}
+
+setup_file() {
+    export HEAD_NS="$NS1" FAR_NS="$NS2" WHY_NOT=
+    WHY_NOT=$(can_namespaces "$NS1") || { export WHY_NOT; return 0; }
+    SHARED=$(mktemp -d /tmp/remuda-hosts-XXXXXX)
+    export SHARED
+    chmod 755 "$SHARED"
+    mkdir -m 777 "$SHARED/home"
+    ip netns add "$HEAD_NS"
+    ip netns add "$FAR_NS"
+    ip link add "$HEAD_NS" netns "$HEAD_NS" type veth peer name "$FAR_NS" netns "$FAR_NS"
+    ip -n "$HEAD_NS" addr add 10.99.0.1/24 dev "$HEAD_NS"
+    ip -n "$FAR_NS" addr add 10.99.0.2/24 dev "$FAR_NS"
+    for ns in "$HEAD_NS" "$FAR_NS"; do
+        ip -n "$ns" link set lo up
+        ip -n "$ns" link set "$ns" up
+    done
+    head1 remuda up -q --nodes 1 --cpus 1 --mem 500
+    printf 'SlurmdTimeout=8\nHeartbeatInterval=2\nHostCertificateLife=6\n' >>"$SHARED/head/remuda.conf"
+    head1 scontrol reconfigure
+}
+
+teardown_file() {
+    [ -z "$WHY_NOT" ] || return 0
+    head1 scancel -u root,nobody || true
+    far1 remuda down || true
+    head1 remuda down || true
+    ip netns del "$FAR_NS"
+    ip netns del "$HEAD_NS"
+    rm -rf "$SHARED"
+}
+
+setup() {
+    [ -z "$WHY_NOT" ] || skip "$WHY_NOT"
+    cd "$SHARED/home" || exit 1
+}
+
+until_is() { # until_is SECONDS WANTED COMMAND…
+    local left=$(($1 * 5)) wanted=$2
+    shift 2
+    while [ "$("$@" 2>&1)" != "$wanted" ]; do
+        [ $((left--)) -gt 0 ] || { echo "still: $("$@" 2>&1)"; return 1; }
+        sleep 0.2
+    done
+}
+
+@test "no port is open before the first token" {
+    run ! on "$FAR_NS" far timeout 2 bash -c 'exec 9<>/dev/tcp/10.99.0.1/6817'
+    run ! far1 remuda join 10.99.0.1 remuda1.t0.0.0000000000000000000000000000000000000000000000000000000000000000
+    [[ "$output" =~ "refused" ]]
+}
+
+@test "a machine joins with a token, and its node is there" {
+    token=$(head1 remuda token)
+    [[ "$token" =~ ^remuda1\.t[0-9a-f]{8}\.[0-9a-f]{32}\.[0-9a-f]{64}$ ]]
+    run -0 far1 remuda join 10.99.0.1 "$token"
+    [[ "$output" =~ "node far" ]]
+    until_is 10 "idle" head1 sinfo -h -n far -o %t
+    run -0 head1 remuda hosts
+    [[ "$output" =~ far.*node.*far.*"all users".*10.99.0.2 ]]
+    # Used up; the key stays with the host.
+    [ "$(head1 remuda token list | wc -l)" = 1 ]
+    [ "$(stat -c %a "$SHARED/far/tls/host.key" "$SHARED/head/tls/authority.key" | sort -u)" = 600 ]
+    run ! on "$FAR_NS" third env REMUDA_STATE="$SHARED/third" remuda join 10.99.0.1 "$token"
+    [[ "$output" =~ "used up" ]]
+}
+
+@test "commands there reach the controller, as whoever runs them" {
+    id=$(far1 sbatch --parsable -w far -o far.out --wrap 'hostname; id -un; squeue -h -j $SLURM_JOB_ID -o %T')
+    until_is 15 "" head1 squeue -h -j "$id"
+    [ "$(cat far.out)" = $'far\nroot\nRUNNING' ]
+    [ "$(head1 sacct -n -P -X -j "$id" -o State,NodeList)" = "COMPLETED|far" ]
+    chmod 777 "$SHARED"
+    run -0 far1 setpriv --reuid=nobody --regid=nogroup --clear-groups sbatch --parsable -w far -o nobody.out --wrap 'id -un'
+    id=$output
+    [ "$(head1 squeue -h -a -j "$id" -o %u)" = nobody ] || [ "$(head1 sacct -n -P -X -j "$id" -o User)" = nobody ]
+    run ! far1 setpriv --reuid=nobody --regid=nogroup --clear-groups scontrol update NodeName=far State=DRAIN Reason=x
+    until_is 15 "" head1 squeue -h -j "$id"
+    [ "$(cat nobody.out)" = nobody ]
+}
+
+@test "a step runs over both machines, its streams between them" {
+    run -0 head1 timeout 30 srun -N2 -w node1,far --mem=50 hostname
+    [ "$(sort <<<"$output")" = $'far\nhead' ]
+    run -0 far1 timeout 30 srun -n1 -w node1 --mem=50 hostname
+    [ "$output" = head ]
+}
+
+@test "a wrong token, a wrong authority and a stranger are turned away" {
+    token=$(head1 remuda token)
+    run ! on "$FAR_NS" third env REMUDA_STATE="$SHARED/third" remuda join 10.99.0.1 "${token%.*.*}.00000000000000000000000000000000.${token##*.}"
+    [[ "$output" =~ "not known" ]]
+    run ! on "$FAR_NS" third env REMUDA_STATE="$SHARED/third" remuda join 10.99.0.1 "${token%.*}.0000000000000000000000000000000000000000000000000000000000000000"
+    [[ "$output" =~ "certificate" ]]
+    # The node of another host cannot be had.
+    run ! on "$FAR_NS" third env REMUDA_STATE="$SHARED/third" remuda join --name far 10.99.0.1 "$token"
+    [[ "$output" =~ "belongs to host" ]]
+    run ! on "$FAR_NS" third env REMUDA_STATE="$SHARED/third" remuda join --name node1 10.99.0.1 "$token"
+    [[ "$output" =~ "is there already" ]]
+    id=$(head1 remuda token list | awk 'NR==2 {print $1}')
+    head1 remuda token revoke "$id"
+    run ! on "$FAR_NS" third env REMUDA_STATE="$SHARED/third" remuda join 10.99.0.1 "$token"
+    [[ "$output" =~ "not known" ]]
+    # What is no TLS at all does no harm.
+    on "$FAR_NS" third bash -c 'exec 9<>/dev/tcp/10.99.0.1/6817; head -c 4096 /dev/urandom >&9' || true
+    head1 scontrol ping
+}
+
+@test "the certificate renews itself" {
+    before=$(sha256sum <"$SHARED/far/tls/host.crt")
+    for _ in $(seq 60); do [ "$(sha256sum <"$SHARED/far/tls/host.crt")" != "$before" ] && break; sleep 0.2; done
+    [ "$(sha256sum <"$SHARED/far/tls/host.crt")" != "$before" ]
+    far1 scontrol ping
+    # From here on they hold: a host that is cut off longer than its certificate holds has to join again.
+    sed -i 's/^HostCertificateLife=.*/HostCertificateLife=3600/' "$SHARED/head/remuda.conf"
+    head1 scontrol reconfigure
+    for _ in $(seq 60); do openssl x509 -in "$SHARED/far/tls/host.crt" -noout -checkend 600 && break; sleep 0.2; done
+    openssl x509 -in "$SHARED/far/tls/host.crt" -noout -checkend 600
+}
+
+@test "a cut shorter than the timeout loses nothing" {
+    id=$(head1 sbatch --parsable -w far -o cut.out --wrap 'sleep 3; echo over')
+    until_is 10 "RUNNING" head1 squeue -h -j "$id" -o %T
+    ip -n "$FAR_NS" link set "$FAR_NS" down
+    sleep 4
+    ip -n "$FAR_NS" link set "$FAR_NS" up
+    until_is 30 "" head1 squeue -h -j "$id"
+    [ "$(head1 sacct -n -P -X -j "$id" -o State)" = COMPLETED ]
+    [ "$(cat cut.out)" = over ]
+}
+
+@test "a longer cut: the job is lost, the node comes back and the books agree" {
+    id=$(head1 sbatch --parsable --no-requeue -w far -o lost.out --wrap 'sleep 60')
+    until_is 10 "RUNNING" head1 squeue -h -j "$id" -o %T
+    ip -n "$FAR_NS" link set "$FAR_NS" down
+    until_is 25 "NODE_FAIL" head1 sacct -n -P -X -j "$id" -o State
+    [[ "$(head1 sinfo -h -n far -o %t)" =~ down ]]
+    ip -n "$FAR_NS" link set "$FAR_NS" up
+    for _ in $(seq 200); do [[ "$(head1 sinfo -h -n far -o %t)" =~ ^(idle|mix|alloc)$ ]] && break; sleep 0.2; done
+    until_is 20 "idle" head1 sinfo -h -n far -o %t
+    until_is 10 "0" sh -c 'ip netns pids "$FAR_NS" | xargs ps -o args= -p | grep -c "^sleep 60" || true'
+}
+
+@test "a login host: commands, but no jobs" {
+    token=$(head1 remuda token --role login --uses 2 --for 10)
+    run -0 on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" remuda join 10.99.0.1 "$token"
+    [[ "$output" =~ "login host" ]]
+    [ "$(on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" sinfo -h -n node1 -o %t)" = idle ]
+    run -0 on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" remuda leave
+    run ! on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" sinfo
+    run -0 head1 remuda hosts
+    [[ ! "$output" =~ door ]]
+}
+
+@test "a host that is shut out is out at once, and its certificate is worth nothing" {
+    far1 scontrol ping
+    head1 remuda hosts remove far
+    for _ in $(seq 75); do [[ "$(head1 sinfo -h -n far -o %t)" =~ \*$ ]] && break; sleep 0.2; done
+    [[ "$(head1 sinfo -h -n far -o %t)" =~ \*$ ]]
+    run ! far1 squeue
+    [[ "$output" =~ "shut out" ]]
+}
