@@ -130,6 +130,8 @@ void env_put_visible_devices(struct env_maker *m, const char *numbers, int64_t n
     struct str relative = STR_INIT;
     for (int64_t i = 0; i < n; i++)
         str_addf(&relative, "%s%lld", i ? "," : "", (long long)i);
+    if (m->e->gpus_hidden)
+        numbers = str_text(&relative);
     env_put(m, "CUDA_VISIBLE_DEVICES", numbers);
     env_put(m, "ROCR_VISIBLE_DEVICES", numbers);
     env_put(m, "HIP_VISIBLE_DEVICES", str_text(&relative));

@@ -20,6 +20,7 @@ struct job_env {
     const char *user, *group, *home, *shell; /* of the owner; NULL = not known */
     struct blob exported; /* what was submitted with the job: NAME=VALUE, each ended by NUL */
     bool has_gpus;        /* the node has GPUs, allocated or not */
+    bool gpus_hidden;     /* other jobs' GPUs cannot be seen: *_VISIBLE_DEVICES count from 0 */
 };
 
 /* Appends NAME=VALUE, each ended by NUL: what describes the job, then of the exported variables those it does not replace. */

@@ -272,6 +272,8 @@ static void gpus_find(struct binding *b)
     for (size_t i = 0; i < b->ask->here->ngres; i++)
         if (text_is(b->ask->here->gres[i].kind, "gpu"))
             numbers(b->ask->here->gres[i].devices, &b->gpu);
+    for (size_t i = 0; b->ask->gpus_hidden && i < b->gpu.n; i++)
+        b->gpu.v[i] = (uint32_t)i;
 }
 
 static int64_t last_number(const char *text)

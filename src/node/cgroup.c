@@ -1,6 +1,7 @@
 #include "node/cgroup.h"
 
 #include "base/alloc.h"
+#include "node/device_filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -207,6 +208,11 @@ void cgroup_bases_make(const char *key, struct str *bases, struct str *missing)
                 "devices of other jobs are not hidden: no devices control group can be written here\n");
 }
 
+bool cgroup_hides_devices(const char *bases)
+{
+    return bases && geteuid() == 0 && (strncmp(bases, "devices=", 8) == 0 || strstr(bases, "\ndevices=") || strstr(bases, "unified:"));
+}
+
 /* ---- a step's groups ---- */
 
 static bool base_next(struct span *rest, char *controller, size_t controller_size, char *dir, size_t dir_size)
@@ -242,6 +248,8 @@ static void group_keep(struct step_cgroup *c, const char *controller, const char
 static bool limits_put(const char *controller, const char *dir, int64_t mem_limit_bytes, const char *cpus)
 {
     char number[24];
+    if (strcmp(controller, "devices") == 0)
+        return true;
     snprintf(number, sizeof number, "%lld", (long long)mem_limit_bytes);
     if (strcmp(controller, "memory") == 0)
         return mem_limit_bytes == 0 || text_put(dir, "memory.limit_in_bytes", number);
@@ -256,23 +264,37 @@ static bool limits_put(const char *controller, const char *dir, int64_t mem_limi
     return true;
 }
 
-/* devices: used once steps hold devices by rule; a group without rules would only cost time. */
-static bool group_wanted(const char *controller, const char *cpus)
+/* A devices group without rules would only cost time. */
+static bool group_wanted(const char *controller, const char *cpus, const char *deny)
 {
-    return strcmp(controller, "memory") == 0 || (strcmp(controller, "cpuset") == 0 && cpus) ||
+    return strcmp(controller, "memory") == 0 || (strcmp(controller, "devices") == 0 && deny) || (strcmp(controller, "cpuset") == 0 && cpus) ||
            strncmp(controller, "unified", 7) == 0;
 }
 
+/* True when this group hides the devices from now on. */
+static bool devices_hide(const char *controller, const char *dir, const char *deny)
+{
+    struct device_number number[DEVICE_DENY_MAX];
+    size_t n = device_numbers_parse(deny, number);
+    if (n == SIZE_MAX)
+        return false;
+    if (strcmp(controller, "devices") == 0)
+        return device_filter_write(dir, number, n);
+    return strncmp(controller, "unified", 7) == 0 && device_filter_attach(dir, number, n);
+}
+
 void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name, int64_t mem_limit_bytes,
-                      const char *cpus)
+                      const char *cpus, const char *deny)
 {
     struct span rest = span_of(bases);
     char controller[300], base[PATH_MAX], dir[PATH_MAX + 300];
     memset(c, 0, sizeof *c);
     while (c->n < STEP_CGROUP_MAX && base_next(&rest, controller, sizeof controller, base, sizeof base)) {
         snprintf(dir, sizeof dir, "%s/%s", base, name);
-        if (!group_wanted(controller, cpus) || !group_make(dir))
+        if (!group_wanted(controller, cpus, deny) || !group_make(dir))
             continue;
+        if (deny && devices_hide(controller, dir, deny))
+            c->hides = true;
         if (limits_put(controller, dir, mem_limit_bytes, cpus))
             group_keep(c, controller, dir);
         else

@@ -18,6 +18,9 @@ void cgroup_bases_make(const char *key, struct str *bases, struct str *missing);
 /* At the end: removes those that hold no step. */
 void cgroup_bases_remove(const char *bases);
 
+/* Can device files be hidden from steps with these bases? */
+bool cgroup_hides_devices(const char *bases);
+
 #define STEP_CGROUP_MAX 4
 
 /* The groups of one step. */
@@ -26,12 +29,13 @@ struct step_cgroup {
     char *memory;               /* of these, the one that measures memory; NULL = none */
     size_t n;
     bool unified; /* memory is a version 2 group */
+    bool hides;   /* the devices that were to be hidden are */
 };
 
 /* Makes the step's groups below the bases (text as above; NULL = none), with its limits. What cannot be made
- * is left out. */
+ * is left out. `deny` lists device files to hide ("195:1 195:2"; NULL = none): see `hides`. */
 void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name, int64_t mem_limit_bytes,
-                      const char *cpus);
+                      const char *cpus, const char *deny);
 /* Puts the calling process into them. */
 void step_cgroup_enter(const struct step_cgroup *c);
 int64_t step_cgroup_rss(const struct step_cgroup *c); /* now, page cache not counted; -1 = not measured */

@@ -70,7 +70,11 @@ static void discover_devices(struct machine *m, struct arena *a, struct str *rem
 {
     struct str text = STR_INIT;
     struct device_list list;
-    discover_nvidia(&text, remarks);
+    struct str files = STR_INIT;
+    discover_nvidia(&text, &files, remarks);
+    if (files.len > 0)
+        m->device_files = arena_strndup(a, files.data, files.len - 1);
+    str_done(&files);
     if (text.len > 0) {
         str_cut(&text, text.len - 1);
         m->devices = arena_strdup(a, str_text(&text));

@@ -22,7 +22,10 @@ struct nvml {
     int (*uuid)(void *device, char *uuid, unsigned len);
     int (*memory)(void *device, struct nvml_memory *memory);
     int (*affinity)(void *device, unsigned words, unsigned long *set);
+    int (*minor)(void *device, unsigned *minor); /* NULL: an old library */
 };
+
+#define NVIDIA_MAJOR 195 /* of /dev/nvidia0, …: registered for it */
 
 static bool symbol(struct nvml *n, const char *name, void *to)
 {
@@ -40,7 +43,8 @@ static bool nvml_open(struct nvml *n)
            symbol(n, "nvmlDeviceGetHandleByIndex_v2", &n->by_index) &&
            symbol(n, "nvmlDeviceGetName", &n->name) && symbol(n, "nvmlDeviceGetUUID", &n->uuid) &&
            symbol(n, "nvmlDeviceGetMemoryInfo", &n->memory) &&
-           symbol(n, "nvmlDeviceGetCpuAffinity", &n->affinity);
+           symbol(n, "nvmlDeviceGetCpuAffinity", &n->affinity) &&
+           (symbol(n, "nvmlDeviceGetMinorNumber", &n->minor) || !n->minor);
 }
 
 /* "NVIDIA A100-SXM4-40GB" → "a100", "Tesla V100-SXM2-16GB" → "v100", "NVIDIA GeForce RTX 3090" → "rtx3090", "NVIDIA H200" → "h200": the first
@@ -79,8 +83,9 @@ static void cpus_of(const unsigned long *set, size_t words, struct str *out)
     }
 }
 
-static bool device_add(const struct nvml *n, unsigned index, struct str *devices)
+static bool device_add(const struct nvml *n, unsigned index, struct str *devices, struct str *files, bool *files_known)
 {
+    unsigned minor;
     void *device;
     char name[96] = "", uuid[96] = "", type[64];
     struct nvml_memory memory = {0};
@@ -94,6 +99,10 @@ static bool device_add(const struct nvml *n, unsigned index, struct str *devices
     if (n->affinity(device, 16, near) == 0)
         cpus_of(near, 16, devices);
     str_addf(devices, ":%s;", uuid);
+    if (n->minor && n->minor(device, &minor) == 0)
+        str_addf(files, "%u=%u:%u,", index, NVIDIA_MAJOR, minor);
+    else
+        *files_known = false;
     return true;
 }
 
@@ -104,8 +113,9 @@ static void remark(struct str *remarks, const char *text)
     str_add(remarks, text);
 }
 
-void discover_nvidia(struct str *devices, struct str *remarks)
+void discover_nvidia(struct str *devices, struct str *files, struct str *remarks)
 {
+    bool files_known = true;
     struct nvml n = {0};
     unsigned count = 0;
     if (!nvml_open(&n)) {
@@ -122,7 +132,11 @@ void discover_nvidia(struct str *devices, struct str *remarks)
     }
     n.count(&count);
     for (unsigned i = 0; i < count; i++)
-        if (!device_add(&n, i, devices))
+        if (!device_add(&n, i, devices, files, &files_known))
             remark(remarks, "an NVIDIA device does not answer and is not used");
     n.shutdown();
+    if (count > 0 && !files_known) {
+        str_clear(files);
+        remark(remarks, "NVIDIA's library does not tell the device files: devices of other jobs are not hidden");
+    }
 }

@@ -9,6 +9,7 @@
 #include "node/bind.h"
 #include "node/step_dir.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -103,6 +104,36 @@ static void owner_plan(const struct launch_site *site, const struct job *j, cons
     p->umask_plus1 = j->spec.umask_plus1;
 }
 
+/* Does a step see its own GPUs only? Then they are numbered from 0 for it. */
+static bool gpus_hidden(const struct launch_site *site)
+{
+    return site->device_files && site->welcome->constrain_devices;
+}
+
+static bool gpu_is_held(const struct alloc_node *here, uint32_t number)
+{
+    bool held = false;
+    for (size_t i = 0; here && i < here->ngres && !held; i++) {
+        struct idset set = IDSET_INIT;
+        if (text_is(here->gres[i].kind, "gpu") && here->gres[i].devices && idset_parse(&set, here->gres[i].devices, UINT32_MAX, NULL))
+            held = idset_has(&set, number);
+        idset_done(&set);
+    }
+    return held;
+}
+
+/* The files of all GPUs but its own. */
+static const char *deny_plan(const struct launch_site *site, const struct alloc_node *here, struct arena *a)
+{
+    struct str out = STR_INIT;
+    struct span rest = span_of(site->device_files ? site->device_files : ""), one, number;
+    while (gpus_hidden(site) && span_next(&rest, ',', &one) && span_next(&one, '=', &number))
+        if (!gpu_is_held(here, (uint32_t)strtoul(number.data, NULL, 10)))
+            str_addf(&out, "%s%.*s", out.len ? " " : "", (int)one.len, one.data);
+    const char *text = text_keep(a, &out);
+    return *text ? text : NULL;
+}
+
 static struct job_env env_of(const struct launch_site *site, const struct job *j, const struct alloc *al)
 {
     return (struct job_env){
@@ -114,6 +145,7 @@ static struct job_env env_of(const struct launch_site *site, const struct job *j
         .state_dir = site->state_dir,
         .bin_dir = site->bin_dir,
         .has_gpus = site->has_gpus,
+        .gpus_hidden = gpus_hidden(site),
         .user = j->user_name,
         .group = j->group_name,
     };
@@ -172,6 +204,7 @@ static bool common_plan(const struct launch_site *site, const struct msg_launch 
     ret->sample_us = site->welcome->accounting_freq_us;
     ret->kill_wait_us = site->welcome->kill_wait_us;
     ret->cgroups = site->cgroups;
+    ret->deny = deny_plan(site, here, a);
     ret->bin_dir = site->bin_dir;
     if (!text_empty(site->welcome->epilog))
         ret->keep = launch_program_env(site, j, "epilog_slurmd", a);
@@ -206,6 +239,7 @@ static void tasks_bind(const struct launch_site *site, const struct job_spec *sp
         .cpu_numbers = p->cpus ? site->cpu_numbers : NULL,
         .threads_per_core = site->threads_per_core,
         .cores_per_socket = site->cores_per_socket,
+        .gpus_hidden = gpus_hidden(site),
     };
     bind_tasks(&ask, a, ret);
     p->tasks = ret->tasks;

@@ -21,6 +21,7 @@ struct launch_site {
     int32_t threads_per_core, cores_per_socket;
     bool is_root;
     bool has_gpus;
+    const char *device_files; /* of GPUs, by their numbers: "0=195:0,1=195:1"; NULL = not known, or they cannot be hidden */
 };
 
 /* Everything in *ret lives in the arena or belongs to the message. */

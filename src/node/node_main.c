@@ -316,6 +316,8 @@ static void site_fill(struct node_daemon *d, const char *node_dir)
         .is_root = geteuid() == 0,
         .has_gpus = m->gres && strstr(m->gres, "gpu"),
     };
+    if (!d->options.is_virtual && cgroup_hides_devices(d->site.cgroups))
+        d->site.device_files = m->device_files;
 }
 
 static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *ret_err)

@@ -593,7 +593,9 @@ static void begin(struct shepherd *s)
     close(s->herd->lock_fd);
     if (made == STEP_DIR_FAILED)
         failed_exit(s, "cannot make the step's directory");
-    step_cgroup_make(&s->groups, p->cgroups, p->dir_name, p->mem_limit_bytes, p->cpus);
+    step_cgroup_make(&s->groups, p->cgroups, p->dir_name, p->mem_limit_bytes, p->cpus, p->deny);
+    if (p->deny && !s->groups.hides)
+        failed_exit(s, "cannot hide the devices of other jobs"); /* its own are numbered as if they were */
     if (p->address) {
         tasks_begin(s);
         return;
