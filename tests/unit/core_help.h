@@ -261,7 +261,7 @@ static const struct fields *const row_fields[] = {
     [QUERY_JOBS] = &job_fields,   [QUERY_NODES] = &node_fields,    [QUERY_PARTITIONS] = &partition_fields,
     [QUERY_STEPS] = &step_fields, [QUERY_STATUS] = &status_fields,
     [QUERY_RESERVATIONS] = &reservation_fields,
-    [QUERY_PRIORITY] = &priority_fields, [QUERY_SHARES] = &usage_fields, [QUERY_DIAG] = &diag_fields,
+    [QUERY_PRIORITY] = &priority_fields, [QUERY_SHARES] = &usage_fields, [QUERY_DIAG] = &diag_fields, [QUERY_TOKENS] = &token_fields, [QUERY_HOSTS] = &host_fields,
 };
 
 static inline void row_take(void *ctx, const void *record)
@@ -398,6 +398,8 @@ static inline void start_controller(const char *conf)
     load(TABLE_PARTITION);
     load(TABLE_NODE);
     load(TABLE_RESERVATION);
+    load(TABLE_TOKEN);
+    load(TABLE_HOST);
     load(TABLE_JOB);
     load(TABLE_STEP);
     core_loaded(w.c, w.now, &w.fx);

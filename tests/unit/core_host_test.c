@@ -1,0 +1,163 @@
+/* Who is let in as a host, and as what. */
+#include "core_help.h"
+
+static struct token a_token(const char *id)
+{
+    return (struct token){.id = id, .secret_hash = "5ecre7", .trusted = true};
+}
+
+static void make(struct token t)
+{
+    say(1, MSG_MAKE_TOKEN, &(struct msg_make_token){.token = {.v = &t, .n = 1}, .text = "the token"});
+}
+
+static struct host a_host(const char *id, const char *node)
+{
+    return (struct host){.id = id, .name = id, .nodes = node, .token = "t1"};
+}
+
+static void join_with(struct host h, const char *hash)
+{
+    struct peer before = w.peer;
+    w.peer = (struct peer){.uid = UINT32_MAX, .gid = UINT32_MAX, .host = "10.0.0.2"};
+    say(2, MSG_JOIN, &(struct msg_join){.text = hash, .host = {.v = &h, .n = 1}});
+    w.peer = before;
+}
+
+static void join(struct host h)
+{
+    join_with(h, "5ecre7");
+}
+
+static void refused(const char *words)
+{
+    assert_int_equal(refusal(), REFUSE_ACCESS_DENIED);
+    if (!strstr(answer()->detail, words))
+        fail_msg("\"%s\" does not say \"%s\"", answer()->detail, words);
+}
+
+static void test_only_administrators_make_tokens_and_see_them(void **state)
+{
+    make(a_token("t1"));
+    assert_int_equal(refusal(), REFUSE_ACCESS_DENIED);
+    am_root();
+    make(a_token("t1"));
+    assert_int_equal(sent(FX_REPLY, MSG_TOKEN_MADE), 1);
+    assert_int_equal(count((struct msg_query){.what = QUERY_TOKENS}), 1);
+    am_alice();
+    join(a_host("h1", "n9"));
+    assert_int_equal(sent(FX_REPLY, MSG_JOINED), 1);
+    say(1, MSG_EXPEL, &(struct msg_expel){.names = "h1"});
+    assert_int_equal(refusal(), REFUSE_ACCESS_DENIED);
+    assert_non_null(core_host(w.c, "h1"));
+}
+
+static void test_a_token_lets_in_once_and_a_restart_does_not_forget(void **state)
+{
+    am_root();
+    make(a_token("t1"));
+    restart(CONF);
+    join(a_host("h1", "n9"));
+    assert_int_equal(sent(FX_REPLY, MSG_JOINED), 1);
+    assert_int_equal(sent(FX_RECONFIGURE, MESSAGE_COUNT), 1); /* a node that is new */
+    restart(CONF);
+    assert_string_equal(core_host(w.c, "h1")->nodes, "n9");
+    assert_true(core_host(w.c, "h1")->trusted);
+    join(a_host("h2", "n8"));
+    refused("used up");
+    assert_null(core_host(w.c, "h2"));
+}
+
+static void test_a_token_for_several_ends_with_its_uses_or_its_time(void **state)
+{
+    struct token t = a_token("t1");
+    am_root();
+    t.uses_left = 3;
+    t.expires_us = 600 * SEC;
+    make(t);
+    join(a_host("h1", "n7"));
+    join(a_host("h2", "n8"));
+    assert_non_null(core_host(w.c, "h2"));
+    pass(600 * SEC);
+    join(a_host("h3", "n9"));
+    refused("expired");
+}
+
+static void test_a_wrong_secret_is_nothing(void **state)
+{
+    am_root();
+    make(a_token("t1"));
+    join_with(a_host("h1", "n9"), "5ecre8");
+    refused("not known");
+    join_with(a_host("h1", "n9"), NULL);
+    refused("not known");
+    say(1, MSG_EXPEL, &(struct msg_expel){.names = "t1"});
+    join(a_host("h1", "n9"));
+    refused("not known");
+}
+
+static void test_a_node_is_spoken_for_once(void **state)
+{
+    struct token t = a_token("t1");
+    am_root();
+    t.uses_left = 9;
+    make(t);
+    join(a_host("h1", "n1")); /* connected already */
+    refused("is there already");
+    join(a_host("h1", "n9"));
+    join(a_host("h2", "n9"));
+    refused("belongs to host h1");
+    join(a_host("h2", "n[7-8]"));
+    refused("one node");
+    say(1, MSG_EXPEL, &(struct msg_expel){.names = "n9"});
+    assert_int_equal(answer()->count, 1);
+    join(a_host("h2", "n9"));
+    assert_int_equal(sent(FX_REPLY, MSG_JOINED), 1);
+}
+
+static void test_trust_is_for_root_with_a_trusted_token(void **state)
+{
+    struct token t = a_token("t1");
+    struct host mine = a_host("h1", "n9");
+    am_root();
+    t.uses_left = 2;
+    make(t);
+    mine.uid = 1000;
+    join(mine);
+    assert_false(core_host(w.c, "h1")->trusted);
+    t = a_token("t2");
+    t.trusted = false;
+    make(t);
+    struct host other = a_host("h2", "n8");
+    other.token = "t2";
+    join(other);
+    assert_false(core_host(w.c, "h2")->trusted);
+}
+
+static void test_a_login_host_has_no_node(void **state)
+{
+    struct token t = a_token("t1");
+    am_root();
+    t.role = ROLE_LOGIN;
+    make(t);
+    join(a_host("h1", "n9"));
+    assert_int_equal(core_host(w.c, "h1")->role, ROLE_LOGIN);
+    assert_null(core_host(w.c, "h1")->nodes);
+    assert_int_equal(sent(FX_RECONFIGURE, MESSAGE_COUNT), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_only_administrators_make_tokens_and_see_them, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_token_lets_in_once_and_a_restart_does_not_forget, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_token_for_several_ends_with_its_uses_or_its_time, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_wrong_secret_is_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_node_is_spoken_for_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_trust_is_for_root_with_a_trusted_token, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_login_host_has_no_node, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,226 @@
+/* Connections through TLS: who is believed, and that bytes come as they went. */
+#include "io_help.h"
+
+#include "io/cert.h"
+#include "io/conn.h"
+#include "io/tls.h"
+
+#define LIFE_US (60 * USEC_PER_SEC)
+
+/* ---- an authority and two ends ---- */
+
+struct ends {
+    struct world *world;
+    struct cert_pair authority;
+    struct tls_context *server, *host;
+    struct conn *conn[2]; /* the server's, the host's */
+    int closed, frames[2], wanted;
+    uint64_t last_id;
+    char peer[64];
+    struct err why[2];
+};
+
+static const char *identity(struct ends *e, const struct cert_pair *authority, const char *name, bool server,
+                            const char **ret_key)
+{
+    struct err err = {0};
+    struct arena *a = e->world->arena;
+    *ret_key = cert_key_new(a, &err);
+    const char *cert =
+        cert_sign(authority, cert_key_public(*ret_key, a, &err), name, server, LIFE_US, a, &err);
+    if (!cert)
+        fail_msg("%s", err.text);
+    return cert;
+}
+
+static void authority_make(struct ends *e, struct cert_pair *ret)
+{
+    assert_true(cert_authority_new("test", e->world->arena, ret, NULL));
+}
+
+static void server_make(struct ends *e, const struct cert_pair *authority, bool is_server)
+{
+    const char *key, *cert = identity(e, authority, "controller", is_server, &key);
+    e->server = tls_context_server(authority->cert, cert, key, NULL);
+    assert_non_null(e->server);
+}
+
+static void host_make(struct ends *e, const struct cert_pair *authority, const char *trusts)
+{
+    const char *key, *cert = identity(e, authority, "h1234", false, &key);
+    e->host = tls_context_client(trusts, cert, key, NULL);
+    assert_non_null(e->host);
+}
+
+static void end_frame(void *ctx, struct conn *c, const struct frame *f)
+{
+    struct ends *e = ctx;
+    struct message m;
+    int i = c == e->conn[1];
+    e->frames[i]++;
+    assert_true(wire_decode(f, e->world->arena, &m, NULL));
+    if (i == 0) {
+        snprintf(e->peer, sizeof e->peer, "%s", conn_tls_peer(c) ? conn_tls_peer(c) : "nobody");
+        conn_send_message(c, &m);
+    } else if (e->frames[1] == e->wanted) {
+        loop_stop(e->world->loop);
+    } else {
+        assert_int_equal(((const struct msg_wait_job *)m.body)->job_id, ++e->last_id);
+    }
+}
+
+static void end_closed(void *ctx, struct conn *c, const struct err *why)
+{
+    struct ends *e = ctx;
+    int i = c == e->conn[1];
+    e->why[i] = *why;
+    e->conn[i] = NULL;
+    if (++e->closed == 2)
+        loop_stop(e->world->loop);
+    else if (e->conn[!i])
+        conn_close(e->conn[!i]);
+}
+
+static void ends_connect(struct ends *e)
+{
+    static const struct conn_ops ops = {.frame = end_frame, .closed = end_closed};
+    int fd[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
+    e->conn[0] = conn_new_tls(e->world->loop, fd[0], e->server, &ops, e, NULL);
+    e->conn[1] = conn_new_tls(e->world->loop, fd[1], e->host, &ops, e, NULL);
+}
+
+static void ids_send(struct ends *e, uint64_t n)
+{
+    for (uint64_t id = 1; id <= n; id++) {
+        struct msg_wait_job body = {.job_id = id};
+        conn_send_message(e->conn[1], &(struct message){.kind = MSG_WAIT_JOB, .seq = id, .body = &body});
+    }
+}
+
+static void ends_close(struct ends *e)
+{
+    for (int i = 0; i < 2; i++)
+        if (e->conn[i])
+            conn_abort(e->conn[i]);
+    if (e->closed < 2)
+        loop_run(e->world->loop);
+    tls_context_free(e->server);
+    tls_context_free(e->host);
+}
+
+/* ---- tests ---- */
+
+static void frames_go_both_ways_and_the_name_is_known(void **state)
+{
+    struct ends e = {.world = *state, .wanted = 20000};
+    authority_make(&e, &e.authority);
+    server_make(&e, &e.authority, true);
+    host_make(&e, &e.authority, e.authority.cert);
+    ends_connect(&e);
+    ids_send(&e, 20000); /* more than a socket holds, before the handshake is done */
+    loop_run(e.world->loop);
+    assert_int_equal(e.frames[0], 20000);
+    assert_int_equal(e.frames[1], 20000);
+    assert_string_equal(e.peer, "h1234");
+    ends_close(&e);
+}
+
+static void refused_with(struct ends *e, const char *words)
+{
+    ends_connect(e);
+    ids_send(e, 1);
+    loop_run(e->world->loop);
+    assert_int_equal(e->frames[0], 0);
+    if (!strstr(e->why[0].text, words) && !strstr(e->why[1].text, words))
+        fail_msg("neither \"%s\" nor \"%s\" speaks of \"%s\"", e->why[0].text, e->why[1].text, words);
+    ends_close(e);
+}
+
+static void a_host_of_another_authority_is_refused(void **state)
+{
+    struct ends e = {.world = *state};
+    struct cert_pair other;
+    authority_make(&e, &e.authority);
+    authority_make(&e, &other);
+    server_make(&e, &e.authority, true);
+    host_make(&e, &other, e.authority.cert);
+    refused_with(&e, "certificate");
+}
+
+static void a_controller_of_another_authority_is_refused(void **state)
+{
+    struct ends e = {.world = *state};
+    struct cert_pair other;
+    authority_make(&e, &e.authority);
+    authority_make(&e, &other);
+    server_make(&e, &other, true);
+    host_make(&e, &e.authority, e.authority.cert);
+    refused_with(&e, "certificate");
+}
+
+static void a_host_cannot_play_the_controller(void **state)
+{
+    struct ends e = {.world = *state};
+    authority_make(&e, &e.authority);
+    server_make(&e, &e.authority, false); /* shows a host's certificate */
+    host_make(&e, &e.authority, e.authority.cert);
+    refused_with(&e, "purpose");
+}
+
+static void who_joins_knows_the_authority_by_its_hash(void **state)
+{
+    struct ends e = {.world = *state, .wanted = 1};
+    char hash[CERT_HASH_TEXT];
+    authority_make(&e, &e.authority);
+    server_make(&e, &e.authority, true);
+    assert_true(cert_hash(e.authority.cert, hash, NULL));
+    e.host = tls_context_joining(hash, NULL);
+    ends_connect(&e);
+    ids_send(&e, 1);
+    loop_run(e.world->loop);
+    assert_int_equal(e.frames[1], 1);
+    assert_string_equal(e.peer, "nobody");
+    ends_close(&e);
+}
+
+static void who_joins_refuses_another_authority(void **state)
+{
+    struct ends e = {.world = *state};
+    struct cert_pair other;
+    char hash[CERT_HASH_TEXT];
+    authority_make(&e, &e.authority);
+    authority_make(&e, &other);
+    server_make(&e, &e.authority, true);
+    assert_true(cert_hash(other.cert, hash, NULL));
+    e.host = tls_context_joining(hash, NULL);
+    refused_with(&e, "certificate");
+}
+
+static void what_is_no_tls_ends_the_connection(void **state)
+{
+    struct ends e = {.world = *state};
+    static const struct conn_ops ops = {.frame = end_frame, .closed = end_closed};
+    int fd[2];
+    authority_make(&e, &e.authority);
+    server_make(&e, &e.authority, true);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
+    e.conn[0] = conn_new_tls(e.world->loop, fd[0], e.server, &ops, &e, NULL);
+    e.closed = 1; /* the other end is none of ours */
+    assert_int_equal(write(fd[1], "GET / HTTP/1.1\r\n\r\n", 18), 18);
+    loop_run(e.world->loop);
+    assert_int_equal(e.why[0].code, ERR_DENIED);
+    close(fd[1]);
+    tls_context_free(e.server);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(frames_go_both_ways_and_the_name_is_known),    TEST(a_host_of_another_authority_is_refused),
+        TEST(a_controller_of_another_authority_is_refused), TEST(a_host_cannot_play_the_controller),
+        TEST(who_joins_knows_the_authority_by_its_hash),    TEST(who_joins_refuses_another_authority),
+        TEST(what_is_no_tls_ends_the_connection),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
