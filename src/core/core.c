@@ -365,7 +365,12 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
         hostlist_parse(&released, r->j.released, NULL);
     for (size_t i = 0; i < al.n; i++) {
         struct noderec *n = node_find(c, al.node[i].node);
-        if (hostlist_has(&released, al.node[i].node))
+        bool given_back = hostlist_has(&released, al.node[i].node);
+        if (given_back && n) { /* kept, so that it is not forgotten when the next one is given back */
+            struct hold hold = {.node = node_index(c, n), .released = true};
+            vec_push(&r->hold, hold);
+        }
+        if (given_back)
             continue;
         if (!n) {
             fx_log(c, LEVEL_WARNING, "job %llu runs on %s, which is not configured any more", (unsigned long long) r->j.id, al.node[i].node);
