@@ -219,6 +219,7 @@ static void heal(struct play *p)
     world_fail_store(p->w, 0);
     world_run(p->w, world_now(p->w) + 200 * USEC_PER_SEC);
     world_request(p->w, MSG_UPDATE_NODE, &resume, NULL);
+    vec_push(&p->id, 1); /* any_id's choice before an answer came: its own may have been lost */
     for (size_t i = 0; i < p->id.n; i++) {
         char text[32];
         snprintf(text, sizeof text, "%llu", (unsigned long long)p->id.v[i]);
