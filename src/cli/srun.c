@@ -96,7 +96,9 @@ static bool program_take(struct launch *l, size_t i, struct step_ask *s, struct 
     int from, to;
     if (!program_words(l, i, &from, &to))
         return err_set(e, ERR_INVALID, "No command given to execute.");
-    if (!o->spec.name)
+    /* In a job, SLURM_JOB_NAME is the job's name, not the step's. */
+    bool of_job = o->launch.job_id && option_source_of(o, "job-name", CMD_SRUN) == FROM_ENVIRONMENT;
+    if (!o->spec.name || of_job)
         o->spec.name = base_name(l->line.argv[from]);
     o->spec.command = arena_strdup(l->line.a, l->line.argv[from]);
     if (o->launch.multi_prog)

@@ -156,6 +156,22 @@ static void warn_compat(struct parser *p, const struct setting *k)
         config_warn(p, "%s has no effect in Remuda; it is %s", k->key, k->doc);
 }
 
+void config_warn_value(struct parser *p, const char *key, const char *value)
+{
+    static const struct {
+        const char *key, *word, *why;
+    } idle[] = {
+        {"PreemptType", "preempt/qos", "there are no QOS yet, so nothing is preempted; preempt/partition_prio is"},
+        {"PreemptMode", "WITHIN", "it chooses among QOS, which do not exist yet"},
+        {"PreemptMode", "PRIORITY", "victims are chosen so that the least work is lost, whatever their priority"},
+    };
+    struct span rest = span_of(value), word;
+    while (span_next(&rest, ',', &word))
+        for (size_t i = 0; i < ARRAY_LEN(idle); i++)
+            if (text_is_nocase(idle[i].key, key) && span_is_nocase(span_trim(word), idle[i].word))
+                config_warn(p, "%s=%s has no effect in Remuda: %s", idle[i].key, idle[i].word, idle[i].why);
+}
+
 static bool setting_take(struct parser *p, const struct word *w, struct err *ret_err)
 {
     const struct setting *k = setting_find(w->key);
@@ -164,6 +180,7 @@ static bool setting_take(struct parser *p, const struct word *w, struct err *ret
         if (!setting_set(k, p->settings, w->value, ret_err))
             return config_error_at(&p->at, k->key, ret_err);
         warn_compat(p, k);
+        config_warn_value(p, k->key, w->value);
     } else if (idle) {
         config_warn(p, "%s is known to Slurm but has no effect in Remuda", idle);
     } else {

@@ -54,6 +54,8 @@ static bool keys_take(struct parser *p, const struct line *line, const struct li
         else if (keys == &partition_keys && key_later(k->key) && !text_is_nocase(w->value, "ALL") &&
                  !text_is_nocase(w->value, "OFF"))
             config_warn(p, "%s on a PartitionName line is kept and shown, but not enforced yet", k->key);
+        else if (keys == &partition_keys)
+            config_warn_value(p, k->key, w->value);
     }
     return true;
 }

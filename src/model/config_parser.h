@@ -60,6 +60,8 @@ void config_warn(struct parser *p, const char *format, ...) __attribute__((forma
  */
 void config_warn_unknown(struct parser *p, const char *key, const char *where, const char *const *names,
                          size_t n);
+/* A key that has an effect may have values that have none: says so. */
+void config_warn_value(struct parser *p, const char *key, const char *value);
 /* Puts "file:line: what: " before the error. Returns false. */
 bool config_error_at(const struct place *at, const char *what, struct err *ret_err);
 

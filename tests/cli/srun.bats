@@ -176,6 +176,7 @@ END
     [ "$(sort batch.out | grep '^[01]: ' | tr '\n' ' ')" = "0: 0 1: 1 " ]
     [ "$(sacct -n -P -j "$id" -o JobID,State,NNodes | tr '\n' ' ')" = "$id|COMPLETED|2 $id.batch|COMPLETED|1 $id.0|COMPLETED|2 $id.1|FAILED|1 $id.2|COMPLETED|2 " ]
     [ "$(sacct -n -X -P -j "$id" -o DerivedExitCode)" = 1:0 ]
+    [ "$(sacct -n -P -j "$id" -o JobName | tail -n 3 | tr '\n' ' ')" = "sh false true " ]
 }
 
 @test "--multi-prog, --distribution, --relative" {

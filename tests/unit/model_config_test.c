@@ -395,6 +395,15 @@ static void test_old_keys_still_work(void **state)
     assert_error("PartitionName=p PreemptMode=NICE\n", "remuda.conf:1: PreemptMode: ", "REQUEUE");
 }
 
+static void test_values_without_effect_are_said(void **state)
+{
+    (void)state;
+    const struct config *c = read("PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG,WITHIN\n");
+    assert_int_equal(c->nwarnings, 2);
+    assert_non_null(strstr(c->warning[0], "PreemptType=preempt/qos has no effect in Remuda"));
+    assert_non_null(strstr(c->warning[1], "PreemptMode=WITHIN has no effect in Remuda"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_a_bad_value_names_place_key_and_what_is_allowed),
         cmocka_unit_test(test_an_unknown_key_names_its_place_and_the_nearest),
         cmocka_unit_test(test_a_key_of_slurms_without_effect_says_so),
+        cmocka_unit_test(test_values_without_effect_are_said),
         cmocka_unit_test(test_include_reads_another_file_in_place),
         cmocka_unit_test(test_errors_say_in_which_file_they_are),
         cmocka_unit_test(test_a_node_with_every_key),
