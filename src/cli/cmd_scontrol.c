@@ -211,7 +211,7 @@ static void entity_show(struct scontrol *s, const struct entity_word *e, const c
         scontrol_show_licenses(s, list);
         return;
     case SHOW_TOPOLOGY:
-        puts("No topology information available");
+        scontrol_show_topology(s, list);
         return;
     case SHOW_BURSTBUFFER:
         puts("No burst buffers in the system");

@@ -217,6 +217,7 @@ void config_apply(struct core *c, const struct config *config)
 {
     settings_take(c, &config->settings);
     cluster_set_zone(c->cluster, config->zone);
+    cluster_set_topology(c->cluster, &config->topology);
     nodes_apply(c, config);
     parts_apply(c, config);
     if (c->next_job_id < (uint64_t) c->settings.first_job_id)

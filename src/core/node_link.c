@@ -1,6 +1,7 @@
 /* What node daemons say. A hello names what the node holds; the machine compares it with what it believes and mends the difference. Reports may come twice or late: a
  * report of a start that is no longer current changes nothing but is acknowledged, or the node would repeat it for ever. */
 #include "core/inside.h"
+#include "model/topology.h"
 
 #include <string.h>
 
@@ -36,7 +37,7 @@ static void into_service(struct core *c, struct noderec *n)
     }
 }
 
-static struct msg_node_welcome welcome(const struct core *c)
+static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
 {
     const struct settings *s = &c->settings;
     return (struct msg_node_welcome){
@@ -52,15 +53,18 @@ static struct msg_node_welcome welcome(const struct core *c)
         .constrain_ram = s->constrain_ram,
         .constrain_devices = s->constrain_devices,
         .cluster_name = s->cluster_name,
+        .topology_addr = topology_address(cluster_topology(c->cluster), n->n.name, c->fx->arena),
+        .topology_pattern = topology_pattern(cluster_topology(c->cluster), n->n.name, c->fx->arena),
     };
 }
 
 void nodes_welcome(struct core *c)
 {
-    struct msg_node_welcome m = welcome(c);
     for (size_t i = 0; i < c->node.n; i++)
-        if (c->node.v[i]->conn)
+        if (c->node.v[i]->conn) {
+            struct msg_node_welcome m = welcome(c, c->node.v[i]);
             fx_send(c, c->node.v[i]->conn, MSG_NODE_WELCOME, &m, 0);
+        }
 }
 
 static const struct held *held_find(const struct msg_node_hello *m, const struct jobrec *r, bool batch)
@@ -150,7 +154,7 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
     into_service(c, n);
     node_save(c, n);
     node_plan_update(c, n);
-    struct msg_node_welcome answer = welcome(c);
+    struct msg_node_welcome answer = welcome(c, n);
     fx_reply(c, c->conn, c->seq, MSG_NODE_WELCOME, &answer);
     node_watch(c, n);
     reconcile(c, n, m);

@@ -141,7 +141,8 @@ static void warn_unknown_setting(struct parser *p, const char *key)
     VEC(const char *) names = {0};
     for (size_t i = 0; i < setting_count; i++)
         vec_push(&names, setting_table[i].key);
-    static const char *const starts[] = {"NodeName", "PartitionName", "NodeSet", "DownNodes", "Include"};
+    static const char *const starts[] = {"NodeName",   "PartitionName", "NodeSet", "DownNodes",
+                                         "SwitchName", "BlockName",     "BlockSizes", "Include"};
     for (size_t i = 0; i < ARRAY_LEN(starts); i++)
         vec_push(&names, starts[i]);
     for (size_t i = 0; i < idle_key_count; i++)
@@ -287,6 +288,11 @@ static bool file_parse(struct parser *p, const char *text, const char *file, str
     return ok;
 }
 
+bool config_file_take(struct parser *p, const char *text, const char *file, struct err *ret_err)
+{
+    return file_parse(p, text, file, ret_err);
+}
+
 /* ---- the whole ---- */
 
 static void result_fill(struct parser *p, struct config *ret)
@@ -301,6 +307,7 @@ static void result_fill(struct parser *p, struct config *ret)
 
 static void parser_done(struct parser *p)
 {
+    vec_done(&p->topo);
     map_str_free(p->node_index);
     map_str_free(p->part_seen);
     vec_done(&p->node);
@@ -325,7 +332,7 @@ bool config_parse(const char *text, const char *file, config_reader reader, void
         .part_seen = map_str_new(),
     };
     settings_default(&config.settings);
-    bool ok = file_parse(&p, text, arena_strdup(p.a, file), ret_err) && config_lines_finish(&p, ret_err);
+    bool ok = file_parse(&p, text, arena_strdup(p.a, file), ret_err) && config_lines_finish(&p, ret_err) && config_topology_finish(&p, &config, ret_err);
     if (ok) {
         result_fill(&p, &config);
         *ret = config;

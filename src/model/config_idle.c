@@ -169,8 +169,6 @@ const char *const idle_keys[] = {
     "TLSParameters",
     "TLSType",
     "TmpFS",
-    "TopologyParam",
-    "TopologyPlugin",
     "TrackWCKey",
     "TreeWidth",
     "UnkillableStepProgram",

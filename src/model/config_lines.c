@@ -270,6 +270,9 @@ bool config_line_take(struct parser *p, const struct line *line, bool *ret_mine,
     } kinds[] = {
         {"NodeName", node_line},  {"PartitionName", part_line},    {"NodeSet", set_line},
         {"DownNodes", down_line}, {"FrontendName", frontend_line},
+        {"SwitchName", config_switch_line},
+        {"BlockName", config_block_line},
+        {"BlockSizes", config_block_sizes},
     };
     *ret_mine = true;
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)

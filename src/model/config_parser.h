@@ -51,6 +51,8 @@ struct parser {
     VEC(struct place) part_at; /* of part[i] */
     VEC(struct node_set) set;
     VEC(struct down_nodes) down;
+    VEC(struct topo_row) topo;
+    const char *block_sizes;
     VEC(const char *) warning;
 };
 
@@ -65,7 +67,15 @@ void config_warn_value(struct parser *p, const char *key, const char *value);
 /* Puts "file:line: what: " before the error. Returns false. */
 bool config_error_at(const struct place *at, const char *what, struct err *ret_err);
 
-/* A line that starts with one of NodeName, PartitionName, NodeSet, DownNodes and FrontendName. *ret_mine
+/* Reads topology.conf if it is there and no line has described switches, and checks the whole. */
+bool config_topology_finish(struct parser *p, struct config *ret, struct err *ret_err);
+/* Takes the lines of a file. */
+bool config_file_take(struct parser *p, const char *text, const char *file, struct err *ret_err);
+bool config_switch_line(struct parser *p, const struct line *line, struct err *ret_err);
+bool config_block_line(struct parser *p, const struct line *line, struct err *ret_err);
+bool config_block_sizes(struct parser *p, const struct line *line, struct err *ret_err);
+
+/* A line that starts with one of NodeName, PartitionName, NodeSet, DownNodes, FrontendName, SwitchName, BlockName and BlockSizes. *ret_mine
  * false: it starts with none of them and nothing was done. */
 bool config_line_take(struct parser *p, const struct line *line, bool *ret_mine, struct err *ret_err);
 /* After the last line: node sets, DownNodes, and the node lists of the partitions. */

@@ -287,8 +287,8 @@ void env_put_identity(struct env_maker *m)
 void env_put_place(struct env_maker *m)
 {
     env_put(m, "SLURMD_NODENAME", m->e->node);
-    env_put(m, "SLURM_TOPOLOGY_ADDR", m->e->node);
-    env_put(m, "SLURM_TOPOLOGY_ADDR_PATTERN", "node");
+    env_put(m, "SLURM_TOPOLOGY_ADDR", m->e->topology_addr ? m->e->topology_addr : m->e->node);
+    env_put(m, "SLURM_TOPOLOGY_ADDR_PATTERN", m->e->topology_pattern ? m->e->topology_pattern : "node");
 }
 
 void env_put_times(struct env_maker *m)

@@ -14,6 +14,7 @@ struct job_env {
     const char *node;          /* the node it is for */
     const char *hostname;
     const char *cluster_name, *state_dir;
+    const char *topology_addr, *topology_pattern; /* switches above the node; NULL = no topology */
     const char *bin_dir; /* directory of the commands */
     const char
         *step_dir; /* of the step (found again in its processes' environment when its shepherd was lost) */

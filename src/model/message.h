@@ -278,6 +278,8 @@ extern const struct fields held_fields;
     X(BOOL, constrain_cores, 0, "keep jobs on their CPUs")                                                 \
     X(BOOL, constrain_ram, 0, "hold jobs to their memory")                                                 \
     X(BOOL, constrain_devices, 0, "hide other jobs' devices")                                              \
+    X(TEXT, topology_addr, 0, "for SLURM_TOPOLOGY_ADDR: s3.s0.n1; NULL = the node's name")                \
+    X(TEXT, topology_pattern, 0, "for SLURM_TOPOLOGY_ADDR_PATTERN: switch.switch.node")                   \
     X(TEXT, cluster_name, 0, "for SLURM_CLUSTER_NAME")                                                     \
     X(TEXT, state_dir, 0, "state directory of the cluster")
 #define MSG_HEARTBEAT_FIELDS(X)                                                                            \

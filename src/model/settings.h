@@ -8,6 +8,7 @@
 #include "model/fields.h"
 #include "model/node.h"
 #include "model/partition.h"
+#include "model/topology.h"
 
 /* X(type, member, Key, default as text, unit shown by scontrol ("" none; "sec" for spans), doc)
  * A doc that starts with "kept for compatibility" marks a key without effect: giving it is a warning.
@@ -21,6 +22,8 @@
     X(SPAN, kill_wait_us, KillWait, "30", "sec", "between SIGTERM and SIGKILL at the time limit and at scancel")           \
     X(SPAN, over_time_limit_us, OverTimeLimit, "0", "min", "minutes a job may run past its limit")                         \
     X(SPAN, resv_over_run_us, ResvOverRun, "0", "min", "minutes a job may run past the end of its reservation; UNLIMITED = until its own limit")   \
+    X(TEXT, topology_plugin, TopologyPlugin, "", "", "topology/tree, topology/block: as topology.conf says, which is used if it is there; topology/flat (or default): it is not") \
+    X(TEXT, topology_param, TopologyParam, "", "", "TopoOptional: nodes are kept together only for jobs that ask with --switches")   \
     X(SPAN, inactive_limit_us, InactiveLimit, "0", "sec", "kept for compatibility: an allocation ends with its command, see AttachGrace")        \
     X(SPAN, attach_grace_us, AttachGrace, "60", "sec", "how long an allocation or step outlives the connection of its salloc or srun, which may come back")  \
     X(TEXT, rendezvous_ports, RendezvousPorts, "20000-29999", "", "ports for MASTER_PORT of steps: FIRST-LAST; no two live steps whose first node is the same have the same") \
@@ -137,6 +140,7 @@ struct config {
     size_t nnodes;
     struct partition *part;
     size_t nparts;
+    struct topology topology;  /* empty with TopologyPlugin=topology/flat */
     const char *zone;          /* local time as base/zone.h writes it; NULL = UTC. Not parsed: whoever reads the file fills it in */
     const char **warning;      /* "remuda.conf:12: unknown key \"NodeNam\"; did you mean NodeName?" */
     size_t nwarnings;

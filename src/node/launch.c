@@ -142,6 +142,8 @@ static struct job_env env_of(const struct launch_site *site, const struct job *j
         .node = site->node,
         .hostname = site->hostname,
         .cluster_name = site->welcome->cluster_name,
+        .topology_addr = site->welcome->topology_addr,
+        .topology_pattern = site->welcome->topology_pattern,
         .state_dir = site->state_dir,
         .bin_dir = site->bin_dir,
         .has_gpus = site->has_gpus,

@@ -7,6 +7,7 @@
 #include "sched/classes.h"
 #include "sched/demand.h"
 #include "sched/resv.h"
+#include "sched/topo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ struct cluster *cluster_new(void)
         vec_push(&cl->dim, d);
     }
     cl->zone_arena = arena_new();
+    cl->topology_arena = arena_new();
     cl->unsettled = true;
     cl->version = 1;
     struct settings s;
@@ -63,6 +65,8 @@ void cluster_free(struct cluster *cl)
         run_free(cl, w.value);
     classes_free(cl);
     resvs_free(cl);
+    topo_free(cl);
+    arena_free(cl->topology_arena);
     for (size_t i = 0; i < cl->node.n; i++)
         node_free_all(cl->node.v[i]);
     for (size_t i = 0; i < cl->group.n; i++)
@@ -411,6 +415,7 @@ struct cluster *cluster_settle(const struct cluster *constant)
     for (size_t i = 0; i < cl->node.n; i++)
         node_recount(cl, cl->node.v[i]);
     classes_regroup(cl);
+    topo_settle(cl);
     resv_settle(cl);
     return cluster_settle(cl); /* a resource that only a reservation names made a dimension */
 }

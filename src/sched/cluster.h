@@ -39,6 +39,11 @@ bool cluster_put_partition(struct cluster *cl, const struct partition *p,
                            struct err *ret_err); /* ERR_NOT_FOUND names unknown nodes */
 void cluster_remove_partition(struct cluster *cl, const char *name);
 
+/* How nodes are connected; copied. */
+struct topology;
+const struct topology *cluster_topology(const struct cluster *cl);
+void cluster_set_topology(struct cluster *cl, const struct topology *t);
+
 /* ---- reservations ---- */
 
 void cluster_set_zone(struct cluster *cl, const char *zone); /* local time for recurring ones and time windows, as zone.h writes it */

@@ -33,7 +33,7 @@ struct work {
     int64_t job_gpus, node_gpus, task_gpus;
     struct layout layout[LAYOUTS_MAX];
     size_t nlayouts;
-    struct feature_arms arms;
+    struct feature_arms arms, liked; /* liked: arms of --prefer */
     uint32_t numbered;
 };
 
@@ -409,6 +409,18 @@ static void layouts_narrow(const struct partition *p, struct option *o)
     }
 }
 
+/* What --prefer likes is tried before what --constraint allows without it. */
+static bool arm_join(struct feature_arm *to, const struct feature_arm *more)
+{
+    if (to->nall + more->nall > FEATURE_COUNTS_MAX || to->ncount + more->ncount > FEATURE_COUNTS_MAX)
+        return false;
+    for (size_t i = 0; i < more->nall; i++)
+        to->all[to->nall++] = more->all[i];
+    for (size_t i = 0; i < more->ncount; i++)
+        to->count[to->ncount++] = more->count[i];
+    return true;
+}
+
 static void option_make(struct work *w, struct spart *part, const struct sresv *resv)
 {
     struct option *o = &w->c->option[w->c->n++];
@@ -422,6 +434,12 @@ static void option_make(struct work *w, struct spart *part, const struct sresv *
                          .mode = request_mode(w->req, &part->p)};
     option_memory(w, o);
     option_limits(w, o);
+    for (size_t l = 0; l < w->liked.n; l++)
+        for (size_t i = 0; i < w->arms.n; i++) {
+            struct feature_arm both = w->arms.arm[i];
+            if (arm_join(&both, &w->liked.arm[l]))
+                variants_choose(w, o, &both, chosen, 0);
+        }
     for (size_t i = 0; i < w->arms.n; i++)
         variants_choose(w, o, &w->arms.arm[i], chosen, 0);
     layouts_narrow(&part->p, o);
@@ -592,6 +610,8 @@ static bool work_all(struct work *w)
     if (w->nlayouts == 0)
         return false;
     if (!feature_parse(w->req->constraint, w->scratch, &w->arms, &e))
+        return complain(w, REFUSE_FEATURE, REASON_BAD_CONSTRAINTS, e.text);
+    if (!text_empty(w->req->prefer) && !feature_parse(w->req->prefer, w->scratch, &w->liked, &e))
         return complain(w, REFUSE_FEATURE, REASON_BAD_CONSTRAINTS, e.text);
     if (!node_lists(w) || !licences_find(w))
         return false;

@@ -78,6 +78,7 @@ struct plan_private {
     struct map_u64 *planned;     /* by job id */
     struct map_u64 *rank;        /* by job id: place in the order; filled when first asked for */
     bool ranked;
+    int64_t insists_until_us; /* when the first job that insists on few switches gives in; 0 = none does */
     VEC(uint64_t) head; /* jobs that are next in their partition but blocked */
     VEC(uint64_t) late; /* jobs that can not end before their deadline */
     VEC(struct plan_start) start;

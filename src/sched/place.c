@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "sched/part_windows.h"
 #include "sched/resv_view.h"
+#include "sched/topo.h"
 #include "sched/world.h"
 
 #include <stdlib.h>
@@ -347,7 +348,7 @@ static void pick_largest(struct placing *p, bool weighted)
     }
 }
 
-static bool pick(struct placing *p)
+static bool pick_nodes(struct placing *p)
 {
     struct world *w = p->w;
     const struct layout *l = &p->v->lay;
@@ -374,6 +375,35 @@ static bool pick(struct placing *p)
         if (!picked(w, p->c->must[i]))
             return false;
     return true;
+}
+
+/* May the nodes lie below more leaf switches than the job wants? */
+static bool insists(const struct placing *p)
+{
+    return p->c->req->switches > 0 && p->start_us < p->w->insists_until_us;
+}
+
+/* Nodes close to each other first; if that cannot be, any. */
+static bool pick(struct placing *p)
+{
+    struct world *w = p->w;
+    const struct layout *l = &p->v->lay;
+    const struct job_request *r = p->c->req;
+    size_t n = w->key.n;
+    bool together = w->cl->topo && l->nmax > 1 && !r->contiguous && p->c->nmust == 0 && p->v->ncount == 0 &&
+                    (!w->cl->policy.topo_optional || r->switches > 0);
+    if (!together || n < (size_t)l->nmin)
+        return pick_nodes(p) && (!insists(p) || topo_leaves(w) <= (size_t)r->switches);
+    uint64_t *all = xmemdup(w->key.v, (n + 1) * sizeof all[0]);
+    size_t want = (size_t)(r->use_min_nodes ? l->nmin : l->nmax);
+    bool ok = topo_narrow(w, (size_t)l->nmin, want, l->units) > 0 && pick_nodes(p);
+    if (!ok) {
+        memcpy(w->key.v, all, n * sizeof all[0]);
+        w->key.n = n;
+        ok = pick_nodes(p);
+    }
+    free(all);
+    return ok && (!insists(p) || topo_leaves(w) <= (size_t)r->switches);
 }
 
 /* Nodes in order of their numbers, pieces handed out from the first on, one kept back for each node that follows. */
@@ -535,6 +565,8 @@ static void stairs_windows(struct placing *p)
     part_window_times(p->w, p->o->part, &at);
     for (size_t i = 0; i < at.n; i++)
         stair_push(p->w, at.v[i], 0, 0);
+    if (p->c->req->switches > 0 && p->w->insists_until_us > p->w->now_us)
+        stair_push(p->w, p->w->insists_until_us, 0, 0);
     vec_done(&at);
 }
 

@@ -15,6 +15,7 @@
 #include "sched/preempt.h"
 #include "sched/priority.h"
 #include "sched/resv_view.h"
+#include "sched/topo.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,10 @@ static bool try_start(struct pass *p, const struct entry *e)
     struct world *w = p->w;
     int64_t limit = view_limit(w, e->o, e->o->limit_us, w->now_us);
     w->uid_plus1 = p->future ? 0 : e->job->w.uid + 1;
+    w->insists_until_us = topo_insists_until(p->cl, &e->job->w);
+    if (!p->future && w->insists_until_us > w->now_us &&
+        (p->v->insists_until_us == 0 || w->insists_until_us < p->v->insists_until_us))
+        p->v->insists_until_us = w->insists_until_us;
     if (!world_place(w, e->c, e->o, w->now_us, time_add(w->now_us, limit), &p->at) &&
         !(e->o->limit_min_us < limit && place_shorter(p, e, &limit)))
         return false;
@@ -188,6 +193,7 @@ static void promise_make(struct pass *p, const struct entry *e, bool awaited)
     for (size_t i = 0; i < p->promise.n; i++)
         if (p->promise.v[i].job == e->job)
             return;
+    p->w->insists_until_us = topo_insists_until(p->cl, &e->job->w);
     if (!world_earliest(p->w, e->c, e->o, limit, p->w->now_us, &p->at, &at))
         return;
     limit = view_limit(p->w, e->o, limit, at);
@@ -424,6 +430,7 @@ static void private_reset(struct plan_private *v, const struct cluster *cl, int6
     v->serial = cl->serial;
     v->version = cl->version;
     v->now_us = now_us;
+    v->insists_until_us = 0;
     v->pass++;
 }
 
@@ -533,6 +540,8 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     ret_plan->npreempts = v->preempt.n;
     ret_plan->resume = v->resume.v;
     ret_plan->nresumes = v->resume.n;
+    if (v->insists_until_us && (!ret_plan->next_us || v->insists_until_us < ret_plan->next_us))
+        ret_plan->next_us = v->insists_until_us;
     if (v->exempt_until_us && (!ret_plan->next_us || v->exempt_until_us < ret_plan->next_us))
         ret_plan->next_us = v->exempt_until_us;
     ret_plan->considered = cl->nwaiting;

@@ -153,6 +153,7 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s)
     struct policy *p = &cl->policy;
     bool multifactor = !s->priority_type || !text_is(s->priority_type, "priority/basic");
     int64_t tests = parameter(s->sched_parameters, "bf_max_job_test");
+    int64_t switch_wait = parameter(s->sched_parameters, "max_switch_wait");
     *p = (struct policy){
         .weight_age = s->priority_weight_age,
         .weight_size = s->priority_weight_job_size,
@@ -173,6 +174,8 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s)
         .max_mem_per_node = s->max_mem_per_node_mib,
         .grace_us = s->kill_wait_us > 0 ? s->kill_wait_us : USEC_PER_SEC,
         .limits = (enum limit_policy)s->enforce_part_limits,
+        .max_switch_wait_us = (switch_wait >= 0 ? switch_wait : 300) * USEC_PER_SEC,
+        .topo_optional = listed(s->topology_param, "TopoOptional"),
         .promises = tests > 0 ? (uint32_t)tests : 0,
         .preempt_tier = text_is(s->preempt_type, "preempt/partition_prio"),
         .preempt_mode = preempt_mode_of(s->preempt_mode),

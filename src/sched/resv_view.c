@@ -25,11 +25,13 @@ static int time_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+#define TURNS_MAX 4 /* times of a recurring reservation at which a forecast stops */
+
 static void windows_make(struct world *w, const struct sresv *s)
 {
     struct windows *win = &w->win[s->number - 1];
     win->n = resv_windows(w->cl, &s->r, w->now_us, win->v);
-    for (size_t i = 0; i < win->n; i++) {
+    for (size_t i = 0; i < win->n && i < TURNS_MAX; i++) {
         if (win->v[i].start_us > w->now_us)
             vec_push(&w->turn, win->v[i].start_us);
         vec_push(&w->turn, win->v[i].end_us);
@@ -240,7 +242,8 @@ const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t 
     for (uint32_t i = w->kept_head ? w->kept_head[node] : NONE; i != NONE; i = w->kept_for.v[i].next) {
         const struct kept_for *k = &w->kept_for.v[i];
         const struct windows *win = &w->win[k->s->number - 1];
-        for (size_t n = 0; matters(p, k) && n < win->n && win->v[n].start_us < end_us; n++)
+        /* Once nothing is left it cannot get less. */
+        for (size_t n = 0; w->row[DIM_CPU] > 0 && matters(p, k) && n < win->n && win->v[n].start_us < end_us; n++)
             if (win->v[n].start_us > start_us)
                 row_least(w, p, node, win->v[n].start_us);
     }

@@ -10,6 +10,7 @@
 #include "base/zone.h"
 #include "model/priority.h"
 #include "model/time_windows.h"
+#include "model/topology.h"
 #include "sched/cluster.h"
 #include "sched/order.h"
 
@@ -227,6 +228,8 @@ struct policy {
     int64_t def_mem_per_cpu, def_mem_per_node, max_mem_per_cpu, max_mem_per_node;
     int64_t grace_us; /* how long past its end a job is expected to hold on */
     enum limit_policy limits;
+    int64_t max_switch_wait_us; /* --switches is insisted on so long at most */
+    bool topo_optional;         /* only for jobs with --switches */
     uint32_t promises; /* bf_max_job_test: planned starts a pass; 0 = all */
     bool preempt_tier;              /* PreemptType=preempt/partition_prio */
     enum preempt_mode preempt_mode; /* of partitions that say nothing */
@@ -258,6 +261,9 @@ struct cluster {
     uint64_t up_version; /* changes when a node becomes available or not */
 
     VEC(struct sresv *) resv; /* resv.h; holes are NULL */
+    struct topology topology;
+    struct arena *topology_arena;
+    struct topo *topo; /* topo.h; NULL = none */
     struct zone zone;
     struct arena *zone_arena;
 

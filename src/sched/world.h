@@ -91,6 +91,7 @@ struct world {
     VEC(uint32_t) pick;      /* scratch: nodes chosen */
     VEC(struct stair) stair; /* scratch of world_earliest */
 
+    int64_t insists_until_us; /* the job being placed wants few switches until then; 0 = it does not */
     /* resv_view.c */
     uint32_t *kept_head; /* by node and licence: first of kept_for, or NONE; NULL = there are no reservations */
     VEC(struct kept_for) kept_for;

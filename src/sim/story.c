@@ -119,7 +119,11 @@ static bool submit_word(struct story *s, const char *word, struct job_spec *spec
         spec->req.licenses = v;
     else if ((v = value_of(word, "mintime")))
         return duration_parse(v, &spec->req.time_min_us, NULL);
-    else if (text_is(word, "exclusive"))
+    else if ((v = value_of(word, "switches"))) {
+        const char *wait = strchr(v, '@');
+        spec->req.switches = (int32_t)strtol(v, NULL, 10);
+        spec->req.switches_wait_us = wait ? number_of(wait + 1) * USEC_PER_SEC : 0;
+    } else if (text_is(word, "exclusive"))
         spec->req.exclusive = EXCLUSIVE_NODE;
     else if (text_is(word, "hold"))
         spec->hold = true;

@@ -1,0 +1,167 @@
+/* What partitions, features and switches say about which nodes a job gets. */
+#include "sched_help.h"
+
+#include "model/topology.h"
+
+/* ---- partitions and constraints ---- */
+
+static struct cluster *cl;
+static struct plan *plan;
+
+static int setup(void **state)
+{
+    cl = cluster_new();
+    plan = plan_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    plan_free(plan);
+    cluster_free(cl);
+    return 0;
+}
+
+static const char *where(uint64_t id, struct job_request req)
+{
+    static char nodes[256];
+    struct budget b = {0};
+    if (!req.partition)
+        req.partition = "main";
+    if (!req.mem_per_node_mib)
+        req.mem_per_node_mib = 1;
+    queue_job(cl, id, &req);
+    sched_plan(cl, NOW, &b, plan);
+    const struct plan_start *s = start_of(plan, id);
+    nodes[0] = '\0';
+    for (size_t i = 0; s && i < s->alloc.n; i++)
+        snprintf(nodes + strlen(nodes), sizeof nodes - strlen(nodes), "%s%s", i ? "," : "", s->alloc.node[i].node);
+    if (s)
+        cluster_start(cl, id, &req, 1000, "main", &s->alloc, NOW, NOW + HOUR);
+    cluster_unwait(cl, id);
+    return nodes;
+}
+
+static void features(const char *names, const char *list)
+{
+    struct node n = a_node(NULL);
+    n.features = list;
+    put_nodes(cl, names, n);
+}
+
+static void what_is_preferred(void **state)
+{
+    features("n[1-2]", "slow");
+    features("n3", "slow,fast");
+    struct partition p = a_part("main", "ALL");
+    put_part(cl, &p);
+    assert_string_equal(where(1, (struct job_request){.ntasks = 8, .prefer = "fast"}), "n3");
+    assert_string_equal(where(2, (struct job_request){.ntasks = 8, .prefer = "fast"}), "n1"); /* liked, not needed */
+    assert_string_equal(where(3, (struct job_request){.ntasks = 8, .prefer = "fast", .constraint = "fast"}), "");
+    assert_string_equal(where(4, (struct job_request){.ntasks = 8, .prefer = "none"}), "n2");
+}
+
+static void constraints(void **state)
+{
+    features("a[1-2]", "x,rack1");
+    features("b[1-2]", "y,rack2");
+    features("c1", "x,y,rack2");
+    struct partition p = a_part("main", "ALL");
+    put_part(cl, &p);
+    assert_string_equal(where(1, (struct job_request){.min_nodes = 1, .ntasks = 8, .constraint = "x&y"}), "c1");
+    assert_string_equal(where(2, (struct job_request){.min_nodes = 2, .ntasks = 16, .constraint = "[rack1|rack2]"}),
+                        "a1,a2");
+    assert_string_equal(where(3, (struct job_request){.min_nodes = 2, .max_nodes = 2, .ntasks = 4, .constraint = "x&(rack1|rack2)"}), "");
+    cluster_release(cl, 1);
+    cluster_release(cl, 2);
+    assert_string_equal(where(4, (struct job_request){.min_nodes = 3, .max_nodes = 3, .constraint = "[x*2&y*1]"}), "a1,a2,b1");
+}
+
+static void memory_of_gpus_and_types(void **state)
+{
+    struct node n = a_node("small");
+    n.gres = "gpu:a40:2";
+    n.devices = "gpu:a40:0:24000::;gpu:a40:1:24000::";
+    put_node(cl, &n);
+    n.name = "large";
+    n.gres = "gpu:a100:2";
+    n.devices = "gpu:a100:0:80000::;gpu:a100:1:80000::";
+    put_node(cl, &n);
+    struct partition p = a_part("main", "ALL");
+    put_part(cl, &p);
+    assert_string_equal(where(1, (struct job_request){.gpus = "1", .gpu_mem_mib = 40960}), "large");
+    assert_string_equal(where(2, (struct job_request){.gpus = "1", .gpu_mem_mib = 20480}), "small");
+    assert_string_equal(where(3, (struct job_request){.gpus = "a100|a40:2"}), "");
+    cluster_release(cl, 2);
+    assert_string_equal(where(4, (struct job_request){.gpus = "a100|a40:2"}), "small");
+}
+
+static void a_partition_bounds_its_cpus_on_a_node(void **state)
+{
+    put_nodes(cl, "n[1-2]", a_node(NULL));
+    struct partition p = a_part("main", "ALL");
+    p.max_cpus_per_node = 3;
+    put_part(cl, &p);
+    p = a_part("other", "ALL");
+    put_part(cl, &p);
+    assert_string_equal(where(1, (struct job_request){.ntasks = 2}), "n1");
+    assert_string_equal(where(2, (struct job_request){.ntasks = 2}), "n2"); /* together they would have four on n1 */
+    assert_string_equal(where(3, (struct job_request){.ntasks = 1}), "n1");
+    assert_string_equal(where(4, (struct job_request){.ntasks = 2}), "");
+    assert_string_equal(where(5, (struct job_request){.ntasks = 5, .partition = "other"}), "n1");
+}
+
+static void least_loaded_first(void **state)
+{
+    put_nodes(cl, "n[1-3]", a_node(NULL));
+    struct partition p = a_part("main", "ALL");
+    p.lln = true;
+    put_part(cl, &p);
+    assert_string_equal(where(1, (struct job_request){.ntasks = 2}), "n1");
+    assert_string_equal(where(2, (struct job_request){.ntasks = 1}), "n2");
+    assert_string_equal(where(3, (struct job_request){.ntasks = 1}), "n3");
+    assert_string_equal(where(4, (struct job_request){.ntasks = 1}), "n2");
+}
+
+static void neighbours_spread_and_few(void **state)
+{
+    put_nodes(cl, "n[1-6]", a_node(NULL));
+    struct partition p = a_part("main", "ALL");
+    put_part(cl, &p);
+    assert_string_equal(where(1, (struct job_request){.ntasks = 8, .nodelist = "n2"}), "n2");
+    assert_string_equal(where(2, (struct job_request){.min_nodes = 3, .max_nodes = 3, .contiguous = true, .exclusive = EXCLUSIVE_NODE}), "n3,n4,n5");
+    cluster_release(cl, 2);
+    assert_string_equal(where(3, (struct job_request){.ntasks = 4, .spread_job = true}), "n1,n3,n4,n5");
+    cluster_release(cl, 3);
+    assert_string_equal(where(4, (struct job_request){.min_nodes = 2, .max_nodes = 4, .use_min_nodes = true, .exclusive = EXCLUSIVE_NODE}), "n1,n3");
+}
+
+static void blocks(void **state)
+{
+    put_nodes(cl, "n[1-8]", a_node(NULL));
+    struct topo_row rows[] = {{.name = "b1", .nodes = "n[1-2]", .block = true},
+                              {.name = "b2", .nodes = "n[3-4]", .block = true},
+                              {.name = "b3", .nodes = "n[5-6]", .block = true},
+                              {.name = "b4", .nodes = "n[7-8]", .block = true}};
+    cluster_set_topology(cl, &(struct topology){rows, 4, "2,4"});
+    struct partition p = a_part("main", "ALL");
+    put_part(cl, &p);
+    assert_string_equal(where(1, (struct job_request){.ntasks = 8, .nodelist = "n1"}), "n1");
+    assert_string_equal(where(2, (struct job_request){.min_nodes = 2, .max_nodes = 2, .exclusive = EXCLUSIVE_NODE}), "n3,n4");
+    assert_string_equal(where(3, (struct job_request){.min_nodes = 3, .max_nodes = 3, .exclusive = EXCLUSIVE_NODE}), "n5,n6,n7");
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(what_is_preferred),
+        T(constraints),
+        T(memory_of_gpus_and_types),
+        T(a_partition_bounds_its_cpus_on_a_node),
+        T(least_loaded_first),
+        T(neighbours_spread_and_few),
+        T(blocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
