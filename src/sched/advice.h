@@ -20,7 +20,7 @@ struct advices {
     uint64_t cost;        /* counted work, in units of about 5 ns */
 };
 
-#define ADVICE_COST UINT64_C(6000000) /* a good bound for a controller that serves others: some 30 ms */
+#define ADVICE_COST UINT64_C(8000000) /* a good bound for a controller that serves others: some 60 ms */
 
 /* Tries changes of the waiting job until counted work of cost_max is spent. user_groups: of its owner, NULL = not known. Texts live in the arena. Of a
  * job that does not wait, and of components of heterogeneous jobs, nothing is known. An advice keeps the job's place in the order when it can be
