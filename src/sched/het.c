@@ -47,7 +47,8 @@ static struct option *component_place(struct pass *p, const struct compiled *c, 
 {
     for (size_t i = 0; i < c->n; i++) {
         struct option *o = &c->option[i];
-        if (o->never == REASON_NONE && world_place(p->w, c, o, at_us, time_add(at_us, limit_at(p, o, at_us)), &p->at))
+        if (o->never == REASON_NONE &&
+            world_place(p->w, c, o, at_us, time_add(at_us, limit_at(p, o, at_us)), &p->at))
             return o;
     }
     return NULL;
@@ -163,21 +164,24 @@ static void promise_all(struct pass *p, struct het *h, uint32_t part)
                 break;
             struct promised pr = {
                 .lane = h->job[n]->lane, .job = h->job[n], .part = part, .start_us = at_us, .het = h->id};
-            pr.world_job =
-                world_promise(p->w, c, &p->at, h->job[n]->w.job_id, at_us, time_add(at_us, limit_at(p, o, at_us)));
+            pr.world_job = world_promise(p->w, c, &p->at, h->job[n]->w.job_id, at_us,
+                                         time_add(at_us, limit_at(p, o, at_us)));
             vec_push(&p->promise, pr);
             pass_foresee(p, h->job[n]->w.job_id, at_us, &p->at, true);
         }
-        if (n == h->n) {
+        bool in_vain = !p->future && at_us <= p->w->now_us; /* single CPUs or devices did not allow it */
+        if (n == h->n && !in_vain) {
             p->served[part] = true;
             return;
         }
+        if (n == h->n)
+            when = world_next_end(p->w);
         while (p->promise.n > first) {
             struct promised *pr = &p->promise.v[--p->promise.n];
             world_break(p->w, pr->world_job);
             foreseen_drop(p, pr->job);
         }
-        if (n > 0 && ++tries < h->n) {
+        if (n > 0 && n < h->n && ++tries < h->n) {
             to_front(h, n);
             continue;
         }

@@ -196,6 +196,11 @@ static void promise_make(struct pass *p, const struct entry *e, bool awaited)
     p->w->insists_until_us = topo_insists_until(p->cl, &e->job->w);
     if (!world_earliest(p->w, e->c, e->o, limit, p->w->now_us, &p->at, &at))
         return;
+    /* It did not start: counts say now, single CPUs or devices say no. A promise of now would be kept from others and never be met. */
+    bool in_vain = at <= p->w->now_us && !p->future && !awaited;
+    int64_t next = world_next_end(p->w);
+    if (in_vain && (next == INT64_MAX || !world_earliest(p->w, e->c, e->o, limit, next, &p->at, &at)))
+        return;
     limit = view_limit(p->w, e->o, limit, at);
     struct promised pr = {.world_job =
                               world_promise(p->w, e->c, &p->at, e->job->w.job_id, at, time_add(at, limit)),
