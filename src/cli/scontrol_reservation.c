@@ -432,17 +432,16 @@ static bool word_take(struct resv_change *c, const char *word, struct err *ret_e
 
 /* ---- the commands ---- */
 
-/* The name in "reservation NAME", "ReservationName=NAME", "reservation=NAME"; *ret_taken words say it. NULL: the words are not about a reservation; "": it has no name. */
+/* The name in "reservation NAME", "[reservation] ReservationName=NAME", "reservation=NAME"; *ret_taken words are done with. NULL: the words are not about a reservation; "": it has no name. */
 static const char *name_find(int n, char **word, int *ret_taken)
 {
+    bool said = n > 0 && strlen(word[0]) >= 3 && text_starts_nocase("reservations", word[0]);
+    *ret_taken = said ? 1 : 0;
     for (int i = 0; i < n; i++)
-        if (text_starts_nocase(word[i], "ReservationName=") || text_starts_nocase(word[i], "Reservation=")) {
-            *ret_taken = 0;
+        if (text_starts_nocase(word[i], "ReservationName=") || text_starts_nocase(word[i], "Reservation="))
             return strchr(word[i], '=') + 1;
-        }
-    if (n < 1 || strlen(word[0]) < 3 || !text_starts_nocase("reservations", word[0]))
+    if (!said)
         return NULL;
-    *ret_taken = 1;
     if (n < 2 || strchr(word[1], '='))
         return "";
     *ret_taken = 2;

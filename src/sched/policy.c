@@ -143,6 +143,19 @@ static void order_set(struct policy *p, const struct settings *s)
         backfill_named(backfill, &p->backfill);
 }
 
+void cluster_policy_check(const struct settings *s, struct str *warnings)
+{
+    char word[32];
+    enum sched_order order;
+    enum sched_backfill backfill;
+    const char *value = parameter_word(s->sched_parameters, "order", word);
+    if (value && !order_named(value, &order))
+        str_addf(warnings, "SchedulerParameters: order=%s has no effect; priority, arrival, sjf, saf, wfp and ageing are known", value);
+    value = parameter_word(s->sched_parameters, "backfill", word);
+    if (value && !backfill_named(value, &backfill))
+        str_addf(warnings, "%sSchedulerParameters: backfill=%s has no effect; easy and none are known", warnings->len ? "; " : "", value);
+}
+
 void cluster_set_hook(struct cluster *cl, const struct order_hook *hook)
 {
     cl->hook = *hook;

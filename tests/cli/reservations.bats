@@ -91,7 +91,7 @@ wait_state() { # JOB STATE
 
 @test "maintenance, licences, cores; it survives the controller" {
     me=$(id -un)
-    scontrol create ReservationName=work StartTime=now Duration=60 Users="$me" Nodes=ALL Flags=MAINT,IGNORE_JOBS
+    scontrol create reservation ReservationName=work StartTime=now Duration=60 Users="$me" Nodes=ALL Flags=MAINT,IGNORE_JOBS
     [ "$(sinfo -h -o %T | sort -u)" = maint ]
     kill -9 "$(remuda status --pid controller)"
     remuda up -q
