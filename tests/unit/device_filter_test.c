@@ -79,8 +79,7 @@ static void test_the_longest_list(void **state)
 static void test_what_is_no_list_is_refused(void **state)
 {
     static const char *const bad[] = {"195", "195:", "x", "195:1,195:2",
-                                      "195:1 "
-                                      "7"};
+                                      "195:1 7"};
     struct device_number number[DEVICE_DENY_MAX];
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         assert_int_equal(device_numbers_parse(bad[i], number), SIZE_MAX);
