@@ -2,7 +2,11 @@
  * CPU, memory, GPU model and shares of a GPU are hard limits; a task with several GPUs takes whole ones of one node.
  *
  * Least lost capacity: a node's lost capacity is the expected GPU capacity, over the kinds of task weighted by how often they occur, that cannot be
- * used because CPU, memory, model or the pieces left do not suit the kind. A task goes where that grows least. All in whole numbers. */
+ * used. A task goes where that grows least. Weng et al. call capacity lost to a kind if not even one more task of the kind fits; here it is also
+ * lost as far as the CPUs and the memory that are left would not go round: a node with four idle GPUs and CPUs for one has three to lose. That is
+ * worth more than any way to break ties: 95.4 instead of 94.4 % of openb's GPUs. All in whole numbers.
+ *
+ * What a node costs a kind of task changes only when something is placed there, so it is kept until then. */
 #include "sim/packing.h"
 
 #include "base/alloc.h"
@@ -17,7 +21,6 @@
 
 #define GPUS_MAX 8
 #define WHOLE    1000
-#define KINDS    256
 
 struct packnode {
     int64_t cpu, mem;
@@ -26,17 +29,26 @@ struct packnode {
     int64_t lost;           /* as it is now, weighted */
 };
 
+/* What placing a task of a kind on a node costs, and on which GPU. */
+struct offer {
+    int64_t cost; /* NO_OFFER: it does not fit */
+    int32_t gpu;
+    bool known;
+};
+#define NO_OFFER INT64_MAX
+
 struct task {
     int64_t cpu, mem, weight;
     int32_t gpus, share; /* share: of the one GPU */
     uint32_t models;     /* bits; 0 = any */
+    uint32_t kind;       /* index */
 };
 
 struct packing {
     VEC(struct packnode) node;
     VEC(struct task) task;
-    struct task kind[KINDS];
-    size_t kinds;
+    VEC(struct task) kind;
+    struct offer *offer; /* by node and kind */
     VEC(char *) model;
     int64_t total; /* GPUs × 1000 */
 };
@@ -77,16 +89,12 @@ static void task_line(struct packing *p, char *const cell[])
         t.models |= 1u << model_number(p, model);
     if (t.gpus != 1)
         t.share = WHOLE;
+    while (t.kind < p->kind.n && !task_same(&p->kind.v[t.kind], &t))
+        t.kind++;
+    if (t.kind == p->kind.n)
+        vec_push(&p->kind, t);
+    p->kind.v[t.kind].weight++;
     vec_push(&p->task, t);
-    for (size_t k = 0; k < p->kinds; k++)
-        if (task_same(&p->kind[k], &t)) {
-            p->kind[k].weight++;
-            return;
-        }
-    if (p->kinds < KINDS) {
-        p->kind[p->kinds] = t;
-        p->kind[p->kinds++].weight = 1;
-    }
 }
 
 static bool lines_read(struct packing *p, const char *folder, const char *file,
@@ -127,27 +135,31 @@ static int32_t whole_free(const struct packnode *n)
     return free;
 }
 
+/* At most so much of `usable` as the amount left of something else suffices for, if `per` GPU capacity needs `each` of it. */
+static int64_t bounded(int64_t usable, int64_t left, int64_t each, int64_t per)
+{
+    return each > 0 && left * per / each < usable ? left * per / each : usable;
+}
+
 /* GPU capacity of the node that tasks of the kind cannot use, in thousandths. */
 static int64_t kind_lost(const struct packnode *n, const struct task *t)
 {
-    int64_t left = 0, usable = 0;
-    bool fits = suits(n, t);
-    if (t->gpus == 0)
-        fits = false; /* what asks no GPU uses none: all that is left is lost to it */
+    int64_t left = 0, usable = 0, per = t->gpus > 1 ? (int64_t)t->gpus * WHOLE : t->share;
     for (int32_t i = 0; i < n->gpus; i++) {
         left += n->left[i];
         usable += n->left[i] >= t->share ? n->left[i] : 0;
     }
-    if (fits && t->gpus > 1)
-        fits = whole_free(n) >= t->gpus;
-    return fits && usable > 0 ? left - usable : left;
+    /* What asks no GPU uses none: all that is left is lost to it. */
+    if (t->gpus == 0 || !suits(n, t) || (t->gpus > 1 && whole_free(n) < t->gpus))
+        return left;
+    return left - bounded(bounded(usable, n->cpu, t->cpu, per), n->mem, t->mem, per);
 }
 
 static int64_t node_lost(const struct packing *p, const struct packnode *n)
 {
     int64_t sum = 0;
-    for (size_t k = 0; k < p->kinds; k++)
-        sum += p->kind[k].weight * kind_lost(n, &p->kind[k]);
+    for (size_t k = 0; k < p->kind.n; k++)
+        sum += p->kind.v[k].weight * kind_lost(n, &p->kind.v[k]);
     return sum;
 }
 
@@ -187,28 +199,46 @@ static int64_t cost_of(const struct packing *p, const struct packnode *n, const 
     return (after.cpu * 1000 / 128000 + after.mem * 1000 / 1048576 + left / GPUS_MAX) * 1024 + n->left[at];
 }
 
+/* GPUs of a node with the same left of them are worth the same. */
+static bool gpu_like_before(const struct packnode *n, int32_t at)
+{
+    for (int32_t i = 0; i < at; i++)
+        if (n->left[i] == n->left[at])
+            return true;
+    return false;
+}
+
+static struct offer offer_of(const struct packing *p, const struct packnode *n, const struct task *t,
+                             enum packing_rule rule)
+{
+    struct offer best = {.cost = NO_OFFER, .known = true};
+    for (int32_t at = 0; suits(n, t) && at < (t->gpus == 1 ? n->gpus : 1); at++) {
+        if (!gpu_fits(n, t, at) || gpu_like_before(n, at))
+            continue;
+        int64_t cost = cost_of(p, n, t, at, rule);
+        if (cost < best.cost)
+            best = (struct offer){.cost = cost, .gpu = at, .known = true};
+    }
+    return best;
+}
+
 static bool place(struct packing *p, const struct task *t, enum packing_rule rule)
 {
-    struct packnode *best = NULL;
-    int32_t best_at = 0;
-    int64_t best_cost = INT64_MAX;
+    struct offer best = {.cost = NO_OFFER};
+    size_t node = 0, kinds = p->kind.n;
     for (size_t i = 0; i < p->node.n; i++) {
-        struct packnode *n = &p->node.v[i];
-        if (!suits(n, t))
-            continue;
-        for (int32_t at = 0; at < (t->gpus == 1 ? n->gpus : 1); at++) {
-            if (!gpu_fits(n, t, at))
-                continue;
-            int64_t cost = cost_of(p, n, t, at, rule);
-            if (cost < best_cost)
-                best = n, best_at = at, best_cost = cost;
-        }
+        struct offer *o = &p->offer[i * kinds + t->kind];
+        if (!o->known)
+            *o = offer_of(p, &p->node.v[i], t, rule);
+        if (o->cost < best.cost)
+            best = *o, node = i;
     }
-    if (!best)
+    if (best.cost == NO_OFFER)
         return false;
-    node_take(best, t, best_at);
-    if (rule == PACK_FGD)
-        best->lost = node_lost(p, best);
+    node_take(&p->node.v[node], t, best.gpu);
+    p->node.v[node].lost = node_lost(p, &p->node.v[node]);
+    for (size_t k = 0; k < kinds; k++)
+        p->offer[node * kinds + k].known = false;
     return true;
 }
 
@@ -227,6 +257,8 @@ static double fill(struct packing *p, enum packing_rule rule, uint64_t seed)
     }
     for (size_t i = 0; i < p->node.n; i++)
         p->node.v[i].lost = node_lost(p, &p->node.v[i]);
+    for (size_t i = 0; i < p->node.n * p->kind.n; i++)
+        p->offer[i].known = false;
     for (size_t i = 0; asked < p->total; i++) {
         const struct task *t = &p->task.v[i < n ? order[i] : rng_below(&rng, n)];
         int64_t gpus = t->gpus == 1 ? t->share : (int64_t)t->gpus * WHOLE;
@@ -245,6 +277,8 @@ static void packing_done(struct packing *p)
     vec_done(&p->model);
     vec_done(&p->node);
     vec_done(&p->task);
+    vec_done(&p->kind);
+    free(p->offer);
 }
 
 bool packing_run(const char *folder, enum packing_rule rule, unsigned seeds, struct packing_result *ret,
@@ -255,6 +289,7 @@ bool packing_run(const char *folder, enum packing_rule rule, unsigned seeds, str
     bool ok = lines_read(&p, folder, "openb-nodes.csv.gz", node_line, ret_err) &&
               lines_read(&p, folder, "openb-pods-default.csv.gz", task_line, ret_err);
     struct packnode *empty = xcalloc(p.node.n + 1, sizeof empty[0]);
+    p.offer = xcalloc(p.node.n * p.kind.n + 1, sizeof p.offer[0]);
     if (p.node.n)
         memcpy(empty, p.node.v, p.node.n * sizeof empty[0]);
     for (unsigned seed = 1; ok && seed <= seeds; seed++) {

@@ -8,7 +8,7 @@
 
 enum packing_rule {
     PACK_BEST_FIT, /* the node with the least left over */
-    PACK_FGD       /* the node that loses least capacity for the mix of tasks (Weng et al., USENIX ATC 2023) */
+    PACK_FGD       /* the node that loses least capacity for the mix of tasks (after Weng et al., USENIX ATC 2023) */
 };
 
 struct packing_result {

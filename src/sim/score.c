@@ -182,7 +182,7 @@ static bool packing_score(struct scoring *s)
 {
     struct packing_result best, fgd;
     struct err err = {0};
-    unsigned seeds = s->seeds > 4 ? 4 : s->seeds ? s->seeds : 1; /* they differ by a tenth of a per cent */
+    unsigned seeds = s->seeds ? s->seeds : 1;
     if (!packing_run(s->folder, PACK_BEST_FIT, seeds, &best, &err) ||
         !packing_run(s->folder, PACK_FGD, seeds, &fgd, &err)) {
         fprintf(stderr, "remuda-sim score: %s\n", err.text);
