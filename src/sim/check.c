@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "sim/metrics.h"
 #include "sim/sim.h"
+#include "sim/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,16 +65,16 @@ static bool trace_load(const char *path, struct trace *t, struct err *ret_err)
 
 /* ---- tables of starts ---- */
 
-struct table {
+struct starts {
     char *text;
     VEC(const char *) column; /* names, from the second on */
     VEC(int64_t) value;       /* rows of id and starts */
 };
 
-static bool table_read(const char *path, struct table *ret, struct err *ret_err)
+static bool starts_read(const char *path, struct starts *ret, struct err *ret_err)
 {
     size_t len;
-    *ret = (struct table){.text = file_text(path, &len, ret_err)};
+    *ret = (struct starts){.text = file_text(path, &len, ret_err)};
     char *rest = ret->text, *line, *cell;
     if (!ret->text)
         return false;
@@ -96,14 +97,14 @@ static bool table_read(const char *path, struct table *ret, struct err *ret_err)
     return true;
 }
 
-static void table_done(struct table *b)
+static void starts_done(struct starts *b)
 {
     free(b->text);
     vec_done(&b->column);
     vec_done(&b->value);
 }
 
-static void column_check(struct count *c, const struct trace *t, const struct table *b, size_t column)
+static void column_check(struct count *c, const struct trace *t, const struct starts *b, size_t column)
 {
     struct replay_setup s;
     struct replay_result r;
@@ -142,45 +143,25 @@ static void column_check(struct count *c, const struct trace *t, const struct ta
 static void table_check(struct count *c, const char *trace, const char *table)
 {
     struct trace t;
-    struct table b;
+    struct starts b;
     struct err err = {0};
     if (!trace_load(trace, &t, &err)) {
         tap(c, false, trace, "is read", err.text);
         return;
     }
-    bool read = table_read(table, &b, &err);
+    bool read = starts_read(table, &b, &err);
     if (!read)
         tap(c, false, table, "is read", err.text);
     for (size_t i = 0; read && i < b.column.n; i++)
         if (wanted(c, b.column.v[i]))
             column_check(c, &t, &b, i);
-    table_done(&b);
+    starts_done(&b);
     trace_done(&t);
 }
 
 /* ---- reference.csv ---- */
 
 #define CELLS 32
-
-/* Cells of a line; quotes may hold commas. */
-static size_t cells_split(char *line, char *cell[CELLS])
-{
-    size_t n = 0;
-    while (line && n < CELLS) {
-        char *end;
-        if (*line == '"') {
-            cell[n++] = ++line;
-            end = strchr(line, '"');
-            line = end ? strchr(end, ',') : NULL;
-            if (end)
-                *end = '\0';
-            line = line ? line + 1 : NULL;
-        } else {
-            cell[n++] = strsep(&line, ",");
-        }
-    }
-    return n;
-}
 
 static void row_check(struct count *c, const struct trace *t, char *const cell[], size_t n)
 {
@@ -221,7 +202,7 @@ static void reference_check(struct count *c, const char *trace, const char *refe
         return;
     }
     while ((line = strsep(&rest, "\n"))) {
-        size_t n = cells_split(line, cell);
+        size_t n = cells_split(line, ',', cell, CELLS);
         if (n > 9 && text_is(cell[0], t.name) && !text_is(cell[6], "cross-check only"))
             row_check(c, &t, cell, n);
     }

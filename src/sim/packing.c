@@ -13,14 +13,16 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "sim/trace.h"
+#include "sim/machine.h"
+#include "sim/table.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define GPUS_MAX 8
-#define WHOLE    1000
+#define GPUS_MAX   8
+#define WHOLE      1000
+#define MODELS_MAX 32
 
 struct packnode {
     int64_t cpu, mem;
@@ -62,16 +64,23 @@ static int32_t model_number(struct packing *p, const char *name)
     return (int32_t)p->model.n - 1;
 }
 
-static void node_line(struct packing *p, char *const cell[])
+static bool nodes_take(struct packing *p, const struct machine_table *m, struct err *ret_err)
 {
-    struct packnode n = {.cpu = atoll(cell[1]), .mem = atoll(cell[2]), .gpus = atoi(cell[3])};
-    if (n.gpus <= 0 || n.gpus > GPUS_MAX)
-        return;
-    n.model = model_number(p, cell[4]);
-    for (int32_t i = 0; i < n.gpus; i++)
-        n.left[i] = WHOLE;
-    p->total += (int64_t)n.gpus * WHOLE;
-    vec_push(&p->node, n);
+    for (size_t i = 0; i < m->node.n; i++) {
+        const struct machine_node *from = &m->node.v[i];
+        struct packnode n = {.cpu = from->cpu_milli, .mem = from->memory_mib, .gpus = from->gpus};
+        if (n.gpus > GPUS_MAX)
+            return err_set(ret_err, ERR_LIMIT, "%s has %d GPUs; packing takes %d a node at most", from->name,
+                           n.gpus, GPUS_MAX);
+        if (n.gpus == 0)
+            continue;
+        n.model = model_number(p, from->model ? from->model : "");
+        for (int32_t k = 0; k < n.gpus; k++)
+            n.left[k] = WHOLE;
+        p->total += (int64_t)n.gpus * WHOLE;
+        vec_push(&p->node, n);
+    }
+    return p->node.n > 0 || err_set(ret_err, ERR_INVALID, "no node of the machine has GPUs");
 }
 
 static bool task_same(const struct task *a, const struct task *b)
@@ -80,15 +89,8 @@ static bool task_same(const struct task *a, const struct task *b)
            a->models == b->models;
 }
 
-static void task_line(struct packing *p, char *const cell[])
+static void task_add(struct packing *p, struct task t)
 {
-    struct task t = {
-        .cpu = atoll(cell[1]), .mem = atoll(cell[2]), .gpus = atoi(cell[3]), .share = atoi(cell[4])};
-    char *rest = cell[5], *model;
-    while (rest && *rest && (model = strsep(&rest, "|")))
-        t.models |= 1u << model_number(p, model);
-    if (t.gpus != 1)
-        t.share = WHOLE;
     while (t.kind < p->kind.n && !task_same(&p->kind.v[t.kind], &t))
         t.kind++;
     if (t.kind == p->kind.n)
@@ -97,27 +99,50 @@ static void task_line(struct packing *p, char *const cell[])
     vec_push(&p->task, t);
 }
 
-static bool lines_read(struct packing *p, const char *folder, const char *file,
-                       void (*take)(struct packing *, char *const[]), struct err *ret_err)
+static bool task_read(struct packing *p, const struct text_table *b, size_t row, const size_t column[5],
+                      struct err *ret_err)
 {
-    struct str path = STR_INIT;
-    size_t len;
-    str_addf(&path, "%s/%s", folder, file);
-    char *text = file_text(str_text(&path), &len, ret_err), *rest = text, *line;
-    str_done(&path);
-    if (!text)
-        return false;
-    (void)strsep(&rest, "\n");
-    while ((line = strsep(&rest, "\r\n"))) {
-        char *cell[16] = {0};
-        size_t n = 0;
-        while (line && *line && n < ARRAY_LEN(cell))
-            cell[n++] = strsep(&line, ",");
-        if (n >= 5)
-            take(p, cell);
+    int64_t v[4];
+    for (size_t i = 0; i < 4; i++)
+        if (!table_number(b, row, column[i], &v[i], ret_err))
+            return false;
+    if (v[2] > GPUS_MAX || (v[2] == 1 && (v[3] < 1 || v[3] > WHOLE)))
+        return err_set(ret_err, ERR_INVALID,
+                       "line %zu: a task asks for %d GPUs at most, or for 1 to %d gpu_milli of one",
+                       b->line.v[row], GPUS_MAX, WHOLE);
+    struct task t = {
+        .cpu = v[0], .mem = v[1], .gpus = (int32_t)v[2], .share = v[2] == 1 ? (int32_t)v[3] : WHOLE};
+    struct span rest = span_of(table_cell(b, row, column[4])), model;
+    while (rest.len > 0 && span_next(&rest, '|', &model)) {
+        char name[64] = "";
+        memcpy(name, model.data, model.len < sizeof name ? model.len : sizeof name - 1);
+        int32_t number = model_number(p, name);
+        if (number >= MODELS_MAX)
+            return err_set(ret_err, ERR_LIMIT, "more than %d models of GPUs", MODELS_MAX);
+        t.models |= 1u << number;
     }
-    free(text);
+    task_add(p, t);
     return true;
+}
+
+static bool tasks_read(struct packing *p, const char *path, struct err *ret_err)
+{
+    struct text_table b;
+    if (!table_read(path, ',', &b, ret_err))
+        return false;
+    const size_t column[] = {table_column(&b, "cpu_milli"), table_column(&b, "memory_mib"),
+                             table_column(&b, "num_gpu|gpu"), table_column(&b, "gpu_milli"),
+                             table_column(&b, "gpu_spec|model")};
+    bool ok = b.rows > 0 && column[0] != NO_COLUMN && column[1] != NO_COLUMN && column[2] != NO_COLUMN &&
+              column[3] != NO_COLUMN;
+    if (!ok)
+        err_set(ret_err, ERR_INVALID,
+                "a table of tasks has the columns cpu_milli, memory_mib, num_gpu, gpu_milli and, if you "
+                "like, gpu_spec, and a task at least");
+    for (size_t row = 0; ok && row < b.rows; row++)
+        ok = task_read(p, &b, row, column, ret_err);
+    table_done(&b);
+    return ok || err_prefix(ret_err, "%s: ", path);
 }
 
 /* ---- fitting ---- */
@@ -191,7 +216,7 @@ static int64_t cost_of(const struct packing *p, const struct packnode *n, const 
     struct packnode after = *n;
     int64_t left = 0;
     node_take(&after, t, at);
-    if (rule == PACK_FGD)
+    if (rule == PACK_LEAST_LOST)
         return node_lost(p, &after) - n->lost;
     for (int32_t i = 0; i < after.gpus; i++)
         left += after.left[i];
@@ -281,24 +306,35 @@ static void packing_done(struct packing *p)
     free(p->offer);
 }
 
-bool packing_run(const char *folder, enum packing_rule rule, unsigned seeds, struct packing_result *ret,
-                 struct err *ret_err)
+static bool packing_open(struct packing *p, const char *nodes, const char *tasks, struct err *ret_err)
+{
+    struct machine_table m;
+    if (!machine_read(nodes, &m, ret_err))
+        return false;
+    bool ok = nodes_take(p, &m, ret_err) && tasks_read(p, tasks, ret_err);
+    machine_done(&m);
+    p->offer = xcalloc(p->node.n * p->kind.n + 1, sizeof p->offer[0]);
+    return ok;
+}
+
+bool packing_run(const char *nodes, const char *tasks, enum packing_rule rule, unsigned seeds,
+                 struct packing_result *ret, struct err *ret_err)
 {
     struct packing p = {0};
     double sum = 0, square = 0;
-    bool ok = lines_read(&p, folder, "openb-nodes.csv.gz", node_line, ret_err) &&
-              lines_read(&p, folder, "openb-pods-default.csv.gz", task_line, ret_err);
-    struct packnode *empty = xcalloc(p.node.n + 1, sizeof empty[0]);
-    p.offer = xcalloc(p.node.n * p.kind.n + 1, sizeof p.offer[0]);
-    if (p.node.n)
-        memcpy(empty, p.node.v, p.node.n * sizeof empty[0]);
+    bool ok = packing_open(&p, nodes, tasks, ret_err);
+    struct packnode *empty = p.node.n ? xmemdup(p.node.v, p.node.n * sizeof empty[0]) : NULL;
     for (unsigned seed = 1; ok && seed <= seeds; seed++) {
         memcpy(p.node.v, empty, p.node.n * sizeof empty[0]);
         double percent = fill(&p, rule, seed);
         sum += percent;
         square += percent * percent;
     }
-    ret->percent = seeds ? sum / seeds : 0;
+    *ret = (struct packing_result){.percent = seeds ? sum / seeds : 0,
+                                   .nodes = p.node.n,
+                                   .tasks = p.task.n,
+                                   .kinds = p.kind.n,
+                                   .gpus = p.total / WHOLE};
     double variance = seeds > 1 ? (square - seeds * ret->percent * ret->percent) / (seeds - 1) : 0;
     ret->deviation = variance > 0 ? sqrt(variance) : 0;
     free(empty);

@@ -5,18 +5,23 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum packing_rule {
     PACK_BEST_FIT, /* the node with the least left over */
-    PACK_FGD       /* the node that loses least capacity for the mix of tasks (after Weng et al., USENIX ATC 2023) */
+    PACK_LEAST_LOST /* the node that loses least capacity for the mix of tasks (after Weng et al., USENIX ATC 2023) */
 };
 
 struct packing_result {
-    double percent, deviation; /* of GPUs allocated, over the seeds */
+    double percent, deviation;  /* of GPUs allocated, over the seeds */
+    size_t nodes, tasks, kinds; /* what was read: nodes with GPUs, tasks, kinds of them */
+    int64_t gpus;
 };
 
-/* Reads openb-nodes.csv.gz and openb-pods-default.csv.gz in the folder. */
-bool packing_run(const char *folder, enum packing_rule rule, unsigned seeds, struct packing_result *ret,
-                 struct err *ret_err);
+/* `nodes`: a table of nodes (machine.h). `tasks`: a table with the columns cpu_milli, memory_mib, num_gpu, gpu_milli (share of the one GPU),
+ * gpu_spec (models, A|B; "" = any). Orders of arrival 1 … seeds. */
+bool packing_run(const char *nodes, const char *tasks, enum packing_rule rule, unsigned seeds,
+                 struct packing_result *ret, struct err *ret_err);
 
 #endif

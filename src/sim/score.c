@@ -178,20 +178,28 @@ static bool tax_score(struct scoring *s, const char *name, bool first)
     return true;
 }
 
+/* S7 */
 static bool packing_score(struct scoring *s)
 {
-    struct packing_result best, fgd;
+    struct packing_result best, least;
     struct err err = {0};
+    struct str nodes = STR_INIT, tasks = STR_INIT;
     unsigned seeds = s->seeds ? s->seeds : 1;
-    if (!packing_run(s->folder, PACK_BEST_FIT, seeds, &best, &err) ||
-        !packing_run(s->folder, PACK_FGD, seeds, &fgd, &err)) {
+    str_addf(&nodes, "%s/openb-nodes.csv.gz", s->folder);
+    str_addf(&tasks, "%s/openb-pods-default.csv.gz", s->folder);
+    bool ok = packing_run(str_text(&nodes), str_text(&tasks), PACK_BEST_FIT, seeds, &best, &err) &&
+              packing_run(str_text(&nodes), str_text(&tasks), PACK_LEAST_LOST, seeds, &least, &err);
+    str_done(&nodes);
+    str_done(&tasks);
+    if (!ok) {
         fprintf(stderr, "remuda-sim score: %s\n", err.text);
         return false;
     }
     printf("S7 openb                GPUs allocated at full demand: %.2f %% +- %.2f by least lost capacity, "
            "%.2f %% by best fit\n",
-           fgd.percent, fgd.deviation, best.percent);
-    str_addf(&s->json, "], \"S7\": {\"fgd\": %.3f, \"best_fit\": %.3f}", fgd.percent, best.percent);
+           least.percent, least.deviation, best.percent);
+    str_addf(&s->json, "], \"S7\": {\"least_lost\": %.3f, \"deviation\": %.3f, \"best_fit\": %.3f}",
+             least.percent, least.deviation, best.percent);
     return true;
 }
 

@@ -7,13 +7,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #define FIELDS 20
 
 char *file_text(const char *path, size_t *ret_len, struct err *ret_err)
 {
-    gzFile f = gzopen(path, "rb");
+    gzFile f = text_is(path, "-") ? gzdopen(dup(STDIN_FILENO), "rb") : gzopen(path, "rb");
     size_t len = 0, cap = 1 << 16;
     char *text = NULL;
     int got;

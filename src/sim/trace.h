@@ -38,7 +38,7 @@ void trace_keep(struct trace *t, size_t first, size_t last);
 /* Moves each arrival by −seconds … +seconds, seeded, and sorts again. */
 void trace_shake(struct trace *t, uint64_t seed, int64_t seconds);
 
-/* A whole file, gunzipped if it is gzipped; owned by the caller, with a 0 behind it. NULL with ret_err set. */
+/* A whole file, gunzipped if it is gzipped ("-": standard input); owned by the caller, with a 0 behind it. NULL with ret_err set. */
 char *file_text(const char *path, size_t *ret_len, struct err *ret_err);
 
 #endif

@@ -15,5 +15,18 @@ is "an unknown policy is refused" "$($sim run --policy sjff "$t" 2>&1 >/dev/null
 is "an unknown estimate is refused" "$($sim run --estimates factor:0 "$t" 2>&1 >/dev/null | grep -c 'factor:N')" 1
 is "the order is a setting" "$($sim run --untimed --json --set SchedulerParameters=order=sjf "$t" | grep -o 'schedule": "[0-9a-f]*')" \
     "$($sim run --untimed --json --policy sjf "$t" | grep -o 'schedule": "[0-9a-f]*')"
+# ---- pack: 2 nodes of 4 GPUs; tasks of a whole GPU and 12 CPUs, of a quarter and 1 CPU. ----
+d=$(mktemp -d) && trap 'rm -rf "$d"' EXIT
+printf 'model,gpu,memory_mib,cpu_milli,sn\nA,4,65536,48000,n1\nB,4,65536,48000,n2\nB,0,65536,48000,n3\n' >"$d/nodes.csv"
+printf 'name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\na,12000,1024,1,1000,\nb,1000,1024,1,250,\nc,1000,1024,1,250,A|B\n' >"$d/tasks.csv"
+is "pack reads its tables by their columns" "$($sim pack --json --machine "$d/nodes.csv" "$d/tasks.csv" | cut -c1-54)" '{"nodes": 2, "gpus": 8, "tasks": 3, "kinds": 3, "seeds'
+is "all that fits is packed" "$($sim pack --json --seeds 3 --machine "$d/nodes.csv" "$d/tasks.csv" | grep -Eo 'least_lost": \{"percent": (9[0-9]|100)' | wc -l)" 1
+printf 'name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1x,1024,1,1000\n' >"$d/wrong.csv"
+is "a wrong cell is named" "$($sim pack --machine "$d/nodes.csv" "$d/wrong.csv" 2>&1 | grep -c "line 2: cpu_milli is '1x'")" 1
+printf 'name,cpu_milli\na,1000\n' >"$d/short.csv"
+is "a missing column is named" "$($sim pack --machine "$d/short.csv" "$d/tasks.csv" 2>&1 | grep -c "short.csv.*memory_mib")" 1
+printf 'name,cpu_milli,memory_mib,gpu\na,1000\n' >"$d/short.csv"
+is "a line that is too short is named" "$($sim pack --machine "$d/short.csv" "$d/tasks.csv" 2>&1 | grep -c "line 2 has 2 cells")" 1
+is "a command that is not there is refused with the nearest" "$($sim pakc 2>&1 | grep -c "did you mean pack?")" 1
 echo "1..$n"
 exit $bad
