@@ -1,0 +1,172 @@
+/* What comes to a world from outside: requests of clients, and faults. */
+#include "sim/world_inside.h"
+
+#include "wire/frame.h"
+
+/* ---- clients -------------------------------------------------------------------------------------------------------------------------- */
+
+static bool call(struct world *w, enum message_kind kind, const void *body, bool stays,
+                 enum refusal *ret_refusal)
+{
+    struct message m = {.kind = kind, .seq = ++w->answer_seq, .body = body};
+    struct happening carried = {0};
+    struct message read;
+    w->answered = false;
+    w->answered_id = 0;
+    if (!w->core)
+        return false;
+    w->client_conn = CLIENT + w->answer_seq;
+    if (stays)
+        callers_add(&w->callers, w->client_conn);
+    wire_encode(&m, &carried.bytes);
+    if (world_message_read(w, &carried, &read)) {
+        controller_event(
+            w,
+            (struct event){.kind = EV_MESSAGE, .conn = w->client_conn, .peer = &world_daemon, .msg = &read});
+        controller_turn_end(w);
+    }
+    str_done(&carried.bytes);
+    if (ret_refusal)
+        *ret_refusal = w->refusal;
+    return w->answered;
+}
+
+bool world_request(struct world *w, enum message_kind kind, const void *body, enum refusal *ret_refusal)
+{
+    return call(w, kind, body, false, ret_refusal);
+}
+
+static const char *comment_of(const struct behaviour *b, struct str *text)
+{
+    str_addf(text, "runs=%lld exit=%d%s%s", (long long)b->runs_us, b->exit_status,
+             b->stubborn ? " stubborn" : "", b->oom ? " oom" : "");
+    return str_text(text);
+}
+
+static uint64_t submitted(struct world *w, const struct msg_submit *m, bool stays, enum refusal *ret_refusal)
+{
+    bool answered = call(w, MSG_SUBMIT, m, stays, ret_refusal);
+    if (!answered || !w->answered_id)
+        return 0;
+    map_u64_put(w->acknowledged, w->answered_id, w);
+    return w->answered_id;
+}
+
+uint64_t world_submit(struct world *w, const struct job_spec *spec, const struct behaviour *b,
+                      enum refusal *ret_refusal)
+{
+    struct job_spec copy = *spec;
+    struct str comment = STR_INIT;
+    static const char script[] = "#!/bin/sh\n";
+    copy.comment = comment_of(b, &comment);
+    copy.batch = true;
+    if (!copy.work_dir)
+        copy.work_dir = "/tmp";
+    struct msg_submit m = {.specs = {&copy, 1}, .script = {script, sizeof script - 1}};
+    uint64_t id = submitted(w, &m, false, ret_refusal);
+    str_done(&comment);
+    return id;
+}
+
+uint64_t world_allocate(struct world *w, const struct job_spec *spec, enum refusal *ret_refusal)
+{
+    struct job_spec copy = *spec;
+    copy.batch = false;
+    copy.attached = true;
+    copy.work_dir = "/tmp";
+    struct msg_submit m = {.specs = {&copy, 1}, .attach = true};
+    return submitted(w, &m, true, ret_refusal);
+}
+
+bool world_step(struct world *w, const struct msg_create_step *m, const struct behaviour *b,
+                enum refusal *ret_refusal)
+{
+    struct msg_create_step copy = *m;
+    struct job_spec spec = *(const struct job_spec *)m->spec.v;
+    struct str comment = STR_INIT;
+    spec.comment = comment_of(b, &comment);
+    copy.spec.v = &spec;
+    bool answered = call(w, MSG_CREATE_STEP, &copy, true, ret_refusal);
+    str_done(&comment);
+    return answered;
+}
+
+void world_hang_up(struct world *w, size_t n)
+{
+    uint64_t conn = callers_hang_up(&w->callers, n);
+    if (!w->core || !conn)
+        return;
+    controller_event(w, (struct event){.kind = EV_CLOSED, .conn = conn});
+    controller_turn_end(w);
+}
+
+size_t world_callers(const struct world *w)
+{
+    return w->callers.v.n;
+}
+
+/* ---- faults ---------------------------------------------------------------------------------------------------------------------------- */
+
+void world_crash_controller(struct world *w, enum crash_point point, int64_t back_after_us)
+{
+    if (!w->core)
+        return;
+    w->crash_back_us = back_after_us;
+    w->crash = point;
+    w->crash_set = true;
+    if (point == CRASH_NOW)
+        controller_die(w);
+}
+
+static void agent_kill(struct world *w, size_t i)
+{
+    struct simnode *n = &w->node.v[i];
+    uint64_t conn = n->conn;
+    agent_free(n->agent);
+    n->agent = NULL;
+    n->conn = 0;
+    if (w->core && conn) {
+        controller_event(w, (struct event){.kind = EV_CLOSED, .conn = conn});
+        controller_turn_end(w);
+    }
+}
+
+void world_crash_agent(struct world *w, size_t node, int64_t back_after_us)
+{
+    if (!w->node.v[node].agent)
+        return;
+    agent_kill(w, node);
+    world_plan(w, back_after_us, (struct happening){.what = H_AGENT_BACK, .node = node});
+}
+
+void world_lose_machine(struct world *w, size_t node, int64_t back_after_us)
+{
+    struct simnode *n = &w->node.v[node];
+    for (size_t i = 0; i < n->step.n; i++)
+        n->step.v[i]->alive = false;
+    world_crash_agent(w, node, back_after_us);
+}
+
+void world_cut_link(struct world *w, size_t node, int64_t back_after_us)
+{
+    struct simnode *n = &w->node.v[node];
+    uint64_t conn = n->conn;
+    if (!conn)
+        return;
+    node_link_drop(w, node);
+    if (w->core) {
+        controller_event(w, (struct event){.kind = EV_CLOSED, .conn = conn});
+        controller_turn_end(w);
+    }
+    world_plan(w, back_after_us, (struct happening){.what = H_CONNECT, .node = node});
+}
+
+void world_fail_store(struct world *w, unsigned commits)
+{
+    store_memory_fail(w->store, commits);
+}
+
+size_t world_nodes(const struct world *w)
+{
+    return w->node.n;
+}

@@ -1,0 +1,126 @@
+/* What the files of a simulated world share: its insides. The rest sees sim/world.h. */
+#ifndef REMUDA_SIM_WORLD_INSIDE_H
+#define REMUDA_SIM_WORLD_INSIDE_H
+
+#include "agent/agent.h"
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "core/core.h"
+#include "sim/callers.h"
+#include "sim/world.h"
+#include "store/store.h"
+
+#define EPOCH_US (INT64_C(1790000000) * USEC_PER_SEC) /* when worlds begin */
+#define CLIENT   (UINT64_C(1) << 40)                  /* connections of clients are numbered from here */
+
+/* A step and its shepherd, as the node's disk and process table know it. */
+struct simstep {
+    struct note ids;
+    struct behaviour b;
+    VEC(struct note) said; /* the state file */
+    char *cpus;            /* of a step that has them to itself; owned */
+    bool alive;
+    int64_t ends_us; /* when it ends by itself, unless it is stopped */
+    int64_t left_us; /* stopped: how long it would run yet */
+    bool stopped;
+    uint64_t turn; /* number of its current end event; older ones are void */
+};
+
+struct simnode {
+    struct node n;
+    struct agent *agent; /* NULL: its daemon is down */
+    uint64_t conn;       /* 0: not connected */
+    VEC(struct simstep *) step;
+    int64_t wake_us;
+};
+
+enum happen {
+    H_TO_CORE,
+    H_TO_NODE,
+    H_NOTE,
+    H_STEP_END,
+    H_STEP_START,
+    H_CONNECT,
+    H_AGENT_BACK,
+    H_CORE_BACK,
+    H_AGENT_WAKE,
+    H_CORE_WAKE,
+    H_STORE_RETRY,
+    H_PROGRAM
+};
+
+struct happening {
+    int64_t at_us;
+    uint64_t order; /* among equal times: first come, first served */
+    enum happen what;
+    size_t node;
+    uint64_t conn, turn;
+    struct str bytes; /* H_TO_CORE, H_TO_NODE */
+    struct note note;
+    bool is_epilog;
+};
+
+struct world {
+    struct rng rng;
+    int64_t now_us;
+    struct config config;
+    struct core *core; /* NULL: the controller is down */
+    struct store *store;
+    uint64_t epoch, batch_seq, next_conn, next_order, answer_seq;
+    struct effects fx;   /* of the open turn */
+    struct batch *stuck; /* a batch that could not be committed, with its effects in fx */
+    bool away;
+    enum crash_point crash;
+    bool crash_set;
+    int64_t crash_back_us;
+    VEC(struct simnode) node;
+    VEC(struct happening) heap;
+    struct map_u64 *acknowledged; /* ids whose submission was answered */
+    struct map_u64 *state;        /* id → committed state + 1 */
+    struct map_u64 *starts;       /* hash of what may start once: a batch script, a step on a node */
+    struct map_u64 *step_ended;   /* hash of job, attempt and step → its end was stored */
+    struct callers callers;
+    enum refusal refusal; /* of the answer to the client at hand */
+    uint64_t answered_id;
+    bool answered;
+    uint64_t client_conn;
+    struct arena *arena; /* of a message at hand */
+    struct str trace;
+    char *broken;
+    uint64_t hash;
+};
+
+extern const struct peer world_daemon; /* who node daemons and clients of the world are: root */
+
+/* ---- world.c: time and what happens ---- */
+/* What must hold does not: keeps the first sentence. */
+void world_broke(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int64_t world_wall(const struct world *w); /* the clock, as daemons read it */
+void world_plan(struct world *w, int64_t after_us, struct happening h);
+int64_t world_delay(struct world *w); /* of a message on its way */
+/* The frame that arrives, read back into the world's arena; false: broken. */
+bool world_message_read(struct world *w, struct happening *h, struct message *ret);
+
+/* ---- world_trace.c: what was committed, as text ---- */
+void world_trace_job(struct world *w, const struct job *j);
+void world_trace_step(struct world *w, const struct step *s);
+uint64_t world_step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint64_t node);
+
+/* ---- world_controller.c: the controller's shell ---- */
+void controller_start(struct world *w);
+void controller_die(struct world *w);
+void controller_event(struct world *w, struct event ev);
+void controller_turn_end(struct world *w); /* plans if that is due, commits, lets effects out */
+void controller_store_retry(struct world *w);
+void node_link_drop(struct world *w, size_t i);
+
+/* ---- world_nodes.c: the nodes' shells ---- */
+void simnode_start(struct world *w, size_t i);
+void simnode_connect(struct world *w, size_t i);
+void simnode_event(struct world *w, size_t i, struct agent_event ev);
+void simstep_ends(struct world *w, const struct happening *h);
+void simstep_forget(struct simnode *n, const struct note *ids);
+
+#endif

@@ -1,0 +1,282 @@
+#include "sim/world_inside.h"
+
+#include "base/idset.h"
+#include "model/alloc.h"
+#include "wire/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct simstep *step_of(struct simnode *n, const struct note *ids)
+{
+    for (size_t i = 0; i < n->step.n; i++)
+        if (n->step.v[i]->ids.job_id == ids->job_id && n->step.v[i]->ids.attempt == ids->attempt &&
+            n->step.v[i]->ids.step_id == ids->step_id)
+            return n->step.v[i];
+    return NULL;
+}
+
+static struct behaviour behaviour_of(const char *comment)
+{
+    struct behaviour b = {.runs_us = USEC_PER_SEC};
+    struct span rest = span_of(comment), word;
+    while (comment && span_next(&rest, ' ', &word)) {
+        char text[32] = "";
+        memcpy(text, word.data, word.len < 31 ? word.len : 31);
+        int64_t n;
+        if (text_starts(text, "runs=") && text_to_i64(text + 5, 0, INT64_MAX, &n))
+            b.runs_us = n;
+        else if (text_starts(text, "exit=") && text_to_i64(text + 5, 0, INT32_MAX, &n))
+            b.exit_status = (int32_t)n;
+        b.stubborn |= text_is(text, "stubborn");
+        b.oom |= text_is(text, "oom");
+    }
+    return b;
+}
+
+/* The shepherd writes its state file and tells the daemon, if there is one. */
+static void note_say(struct world *w, size_t i, struct simstep *s, struct note n)
+{
+    n.job_id = s->ids.job_id;
+    n.attempt = s->ids.attempt;
+    n.step_id = s->ids.step_id;
+    n.at_us = world_wall(w);
+    vec_push(&s->said, n);
+    world_plan(w, 50, (struct happening){.what = H_NOTE, .node = i, .note = n});
+}
+
+static void step_end_at(struct world *w, size_t i, struct simstep *s, int64_t after_us, int32_t status)
+{
+    s->b.exit_status = status;
+    s->stopped = false;
+    s->ends_us = w->now_us + after_us;
+    struct happening h = {.what = H_STEP_END, .node = i, .turn = ++s->turn};
+    h.note = s->ids;
+    world_plan(w, after_us, h);
+}
+
+static void step_signal(struct world *w, size_t i, struct simstep *s, int32_t signal)
+{
+    if (signal == 9) {
+        step_end_at(w, i, s, 500, 9);
+    } else if (signal == 19 && !s->stopped) {
+        s->stopped = true;
+        s->left_us = s->ends_us > w->now_us ? s->ends_us - w->now_us : 0;
+        s->turn++;
+    } else if (signal == 18 && s->stopped) {
+        step_end_at(w, i, s, s->left_us, s->b.exit_status);
+    }
+}
+
+/* CPUs that two live steps of a job on one node have to themselves. */
+static void cpus_compare(struct world *w, const struct simnode *n, const struct simstep *s)
+{
+    for (size_t k = 0; k < n->step.n; k++) {
+        const struct simstep *other = n->step.v[k];
+        struct idset mine = IDSET_INIT, its = IDSET_INIT;
+        uint32_t cpu;
+        bool compare = other->alive && other != s && other->ids.job_id == s->ids.job_id &&
+                       other->ids.attempt == s->ids.attempt && other->cpus && s->cpus;
+        if (compare && idset_parse(&mine, s->cpus, INT32_MAX, NULL) &&
+            idset_parse(&its, other->cpus, INT32_MAX, NULL))
+            for (bool more = idset_first(&mine, &cpu); more; more = idset_next(&mine, cpu, &cpu))
+                if (idset_has(&its, cpu))
+                    world_broke(w, "steps %lld and %lld of job %lld both have CPU %u of %s",
+                                (long long)s->ids.step_id, (long long)other->ids.step_id,
+                                (long long)s->ids.job_id, cpu, n->n.name);
+        idset_done(&mine);
+        idset_done(&its);
+    }
+}
+
+static char *step_cpus(struct world *w, const struct simnode *n, const struct step *s)
+{
+    struct arena *a = arena_new();
+    struct alloc al = {0};
+    const struct alloc_node *here = alloc_parse(s->layout, a, &al, NULL) ? alloc_find(&al, n->n.name) : NULL;
+    char *cpus = here && !(s->shares & SHARES_CPUS) ? xstrdup(here->cpus) : NULL;
+    if (!here)
+        world_broke(w, "step %llu.%lld was launched on %s, where it has nothing",
+                    (unsigned long long)s->job_id, (long long)s->step_id, n->n.name);
+    arena_free(a);
+    return cpus;
+}
+
+static void start_check(struct world *w, size_t i, const struct job *j, const struct note *ids)
+{
+    struct simnode *n = &w->node.v[i];
+    bool batch = ids->step_id == STEP_BATCH;
+    uint64_t key = world_step_key(j->id, j->attempt, ids->step_id, batch ? 0 : i + 1);
+    if (step_of(n, ids))
+        world_broke(w, "job %llu attempt %u step %lld was started twice on %s", (unsigned long long)j->id,
+                    j->attempt, (long long)ids->step_id, n->n.name);
+    else if (map_u64_get(w->starts, key))
+        world_broke(w, "job %llu attempt %u step %lld was started again", (unsigned long long)j->id,
+                    j->attempt, (long long)ids->step_id);
+    map_u64_put(w->starts, key, w);
+    for (size_t k = 0; k < w->node.n; k++)
+        for (size_t s = 0; s < w->node.v[k].step.n; s++) {
+            const struct simstep *other = w->node.v[k].step.v[s];
+            if (other->alive && (uint64_t)other->ids.job_id == j->id && w->node.v[k].conn &&
+                other->ids.attempt != j->attempt)
+                world_broke(
+                    w, "job %llu runs twice: attempt %u starts while another is alive on a connected node",
+                    (unsigned long long)j->id, j->attempt);
+        }
+}
+
+static void step_start(struct world *w, size_t i, const struct msg_launch *l)
+{
+    const struct job *j = l->job.v;
+    struct simnode *n = &w->node.v[i];
+    const struct msg_create_step *create = l->create.n ? l->create.v : NULL;
+    const struct job_spec *asked = create && create->spec.n ? create->spec.v : &j->spec;
+    struct note ids = {
+        .job_id = (int64_t)j->id, .attempt = j->attempt, .step_id = l->step_id, .pid = 1000 + (int64_t)j->id};
+    start_check(w, i, j, &ids);
+    if (w->broken)
+        return;
+    struct simstep *s = xcalloc(1, sizeof *s);
+    s->ids = ids;
+    s->cpus = l->step.n ? step_cpus(w, n, l->step.v) : NULL;
+    s->b = behaviour_of(asked->comment);
+    s->alive = true;
+    vec_push(&n->step, s);
+    cpus_compare(w, n, s);
+    note_say(w, i, s, (struct note){.kind = NOTE_STARTED, .pid = s->ids.pid, .start_us = world_wall(w)});
+    step_end_at(w, i, s, s->b.runs_us, s->b.oom ? 9 : s->b.exit_status << 8);
+}
+
+void simstep_ends(struct world *w, const struct happening *h)
+{
+    struct simstep *s = step_of(&w->node.v[h->node], &h->note);
+    if (!s || !s->alive || s->turn != h->turn)
+        return;
+    s->alive = false;
+    note_say(w, h->node, s,
+             (struct note){.kind = NOTE_EXITED,
+                           .pid = s->ids.pid,
+                           .status = s->b.exit_status,
+                           .oom = s->b.oom && s->b.exit_status == 9,
+                           .clean = 1,
+                           .cpu_user_us = 1000});
+}
+
+void simstep_forget(struct simnode *n, const struct note *ids)
+{
+    struct simstep *s = step_of(n, ids);
+    for (size_t i = 0; s && i < n->step.n; i++)
+        if (n->step.v[i] == s) {
+            vec_done(&s->said);
+            free(s->cpus);
+            free(s);
+            vec_remove(&n->step, i);
+            return;
+        }
+}
+
+static void agent_effect_do(struct world *w, size_t i, const struct agent_effect *e)
+{
+    struct simnode *n = &w->node.v[i];
+    struct simstep *s = step_of(n, &e->note);
+    struct happening h = {.node = i, .conn = n->conn, .note = e->note};
+    switch (e->kind) {
+    case AGENT_SEND:
+        if (!n->conn)
+            return;
+        h.what = H_TO_CORE;
+        wire_encode(&e->msg, &h.bytes);
+        world_plan(w, world_delay(w), h);
+        return;
+    case AGENT_START:
+        step_start(w, i, e->launch);
+        return;
+    case AGENT_TERMINATE:
+        if (s && s->alive)
+            step_end_at(w, i, s, s->b.stubborn ? e->kill_wait_us + 1000 : 1000, s->b.stubborn ? 9 : 15);
+        return;
+    case AGENT_SIGNAL:
+        if (s && s->alive)
+            step_signal(w, i, s, e->signal);
+        return;
+    case AGENT_FOLLOW: /* nobody reads streams here */
+        return;
+    case AGENT_CLEAR:
+        if (s)
+            s->alive = false;
+        return;
+    case AGENT_FORGET:
+        if (s && s->alive)
+            world_broke(w, "%s forgets job %lld while it runs", n->n.name, (long long)e->note.job_id);
+        simstep_forget(n, &e->note);
+        return;
+    case AGENT_PROLOG:
+    case AGENT_EPILOG:
+        h.what = H_PROGRAM;
+        h.is_epilog = e->kind == AGENT_EPILOG;
+        world_plan(w, 1000, h);
+        return;
+    case AGENT_LOG:
+        return;
+    }
+}
+
+void simnode_event(struct world *w, size_t i, struct agent_event ev)
+{
+    struct simnode *n = &w->node.v[i];
+    struct agent_effects fx;
+    if (!n->agent)
+        return;
+    agent_effects_init(&fx);
+    ev.now_us = world_wall(w);
+    agent_step(n->agent, &ev, &fx);
+    agent_check(n->agent);
+    for (size_t k = 0; k < fx.n; k++)
+        agent_effect_do(w, i, &fx.v[k]);
+    agent_effects_done(&fx);
+    int64_t due = agent_wake_due(n->agent);
+    if (due != INT64_MAX && due != n->wake_us) {
+        n->wake_us = due;
+        world_plan(w, due > world_wall(w) ? due - world_wall(w) : 1,
+                   (struct happening){.what = H_AGENT_WAKE, .node = i});
+    }
+}
+
+/* The daemon of a node starts and finds what its predecessor left. */
+void simnode_start(struct world *w, size_t i)
+{
+    struct simnode *n = &w->node.v[i];
+    if (n->agent)
+        return;
+    n->agent = agent_new(&n->n, 100, (uint64_t)world_wall(w));
+    n->wake_us = 0;
+    for (size_t k = 0; k < n->step.n; k++) {
+        struct simstep *s = n->step.v[k];
+        bool ended = false;
+        simnode_event(w, i, (struct agent_event){.kind = AGENT_FOUND, .note = &s->ids});
+        for (size_t m = 0; m < s->said.n; m++) {
+            struct note said = s->said.v[m];
+            ended |= said.kind == NOTE_EXITED || said.kind == NOTE_FAILED;
+            simnode_event(w, i, (struct agent_event){.kind = AGENT_NOTE, .note = &said});
+        }
+        if (!s->alive && !ended) {
+            struct note gone = s->ids;
+            gone.kind = NOTE_GONE;
+            simnode_event(w, i, (struct agent_event){.kind = AGENT_NOTE, .note = &gone});
+        }
+    }
+    world_plan(w, world_delay(w), (struct happening){.what = H_CONNECT, .node = i});
+}
+
+void simnode_connect(struct world *w, size_t i)
+{
+    struct simnode *n = &w->node.v[i];
+    if (n->conn || !n->agent)
+        return;
+    if (!w->core) {
+        world_plan(w, USEC_PER_SEC / 2, (struct happening){.what = H_CONNECT, .node = i});
+        return;
+    }
+    n->conn = w->next_conn++;
+    simnode_event(w, i, (struct agent_event){.kind = AGENT_UP});
+}

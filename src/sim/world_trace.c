@@ -1,0 +1,63 @@
+#include "sim/world_inside.h"
+
+void world_trace_job(struct world *w, const struct job *j)
+{
+    enum job_state before = (enum job_state)((uintptr_t)map_u64_get(w->state, j->id)) - 1;
+    bool known = map_u64_get(w->state, j->id) != NULL;
+    if (known && before == (enum job_state)j->state)
+        return;
+    if (known && job_state_over(before) && j->state != JOB_PENDING && j->state != JOB_SPECIAL_EXIT)
+        world_broke(w, "job %llu was %s and became %s", (unsigned long long)j->id,
+                    enum_name(&job_state_names, before), enum_name(&job_state_names, j->state));
+    map_u64_put(w->state, j->id, (void *)(uintptr_t)(j->state + 1));
+    if (!known && j->state == JOB_PENDING)
+        return;
+    str_addc(&w->trace, '[');
+    struct str at = STR_INIT;
+    duration_format(w->now_us, &at);
+    str_add(&w->trace, str_text(&at));
+    str_done(&at);
+    str_add(&w->trace, "] ");
+    job_label(j, &w->trace);
+    str_addf(&w->trace, " %s > %s", enum_name(&job_state_names, known ? (int32_t)before : JOB_PENDING),
+             enum_name(&job_state_names, j->state));
+    if (j->state == JOB_RUNNING)
+        str_addf(&w->trace, " on %s", j->nodes ? j->nodes : "?");
+    if (job_state_over((enum job_state)j->state) && j->exit_status)
+        str_addf(&w->trace, " %d:%d", status_code(j->exit_status), status_signal(j->exit_status));
+    if (j->reason != REASON_NONE && j->state != JOB_RUNNING)
+        str_addf(&w->trace, " (%s)", enum_name(&job_reason_names, j->reason));
+    str_addc(&w->trace, '\n');
+}
+
+uint64_t world_step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint64_t node)
+{
+    const uint64_t parts[] = {job_id, attempt, (uint64_t)step_id, node};
+    return hash_bytes(HASH_INIT, parts, sizeof parts);
+}
+
+/* A step begins once and ends once. */
+void world_trace_step(struct world *w, const struct step *s)
+{
+    uint64_t key = world_step_key(s->job_id, s->attempt, s->step_id, 0);
+    bool known = map_u64_get(w->step_ended, key) != NULL;
+    bool was_over = (uintptr_t)map_u64_get(w->step_ended, key) > 1;
+    if (s->step_id == STEP_BATCH)
+        return;
+    if (was_over)
+        world_broke(w, "step %llu.%lld is over and was written again", (unsigned long long)s->job_id,
+                    (long long)s->step_id);
+    map_u64_put(w->step_ended, key, (void *)(uintptr_t)(s->end_us ? 2 : 1));
+    if (known && !s->end_us)
+        return;
+    struct str at = STR_INIT;
+    duration_format(w->now_us, &at);
+    str_addf(&w->trace, "[%s] %llu.%lld %s", str_text(&at), (unsigned long long)s->job_id,
+             (long long)s->step_id, enum_name(&job_state_names, s->state));
+    str_done(&at);
+    if (!s->end_us)
+        str_addf(&w->trace, " on %s: %s", s->nodes, s->layout);
+    else if (s->exit_status)
+        str_addf(&w->trace, " %d:%d", status_code(s->exit_status), status_signal(s->exit_status));
+    str_addc(&w->trace, '\n');
+}
