@@ -1,7 +1,8 @@
 /* What a job may count on, on a node over a time: what is free there, less what reservations keep for others, and for a job of a reservation no more than that keeps. A reservation
  * keeps what it has less what its own jobs hold, so nothing is counted twice: for others the node looks the same whether a job of the reservation runs there or not. Over a stretch
  * of time the least is found at its beginning, where a promise begins, or where a reservation does. Nodes that no reservation touches, which nearly all are, take none of this path.
- * The same path holds MaxCPUsPerNode, which counts all jobs of a partition on a node together. */
+ * Where part of a node is kept, nobody shares CPUs: a job that could share starts there only where it has idle ones, or a job inside might find that those which make up its part are
+ * half taken by others. The same path holds MaxCPUsPerNode, which counts all jobs of a partition on a node together. */
 #include "sched/resv_view.h"
 #include "sched/part_windows.h"
 
@@ -124,10 +125,18 @@ bool view_advance(struct world *w, int64_t now_us)
 
 /* ---- amounts ---- */
 
+/* The CPUs of work that shares stand in DIM_SHARE; DIM_CPU has those of them that were idle. */
 static void used_add(struct world *w, const struct wtake *t)
 {
-    for (uint32_t i = 0; i < t->n; i++)
-        w->used[w->use.v[t->first + i].dim] += w->use.v[t->first + i].amount;
+    int64_t cpus = 0, shares = 0;
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct use *u = &w->use.v[t->first + i];
+        w->used[u->dim] += u->amount;
+        cpus += u->dim == DIM_CPU ? u->amount : 0;
+        shares += u->dim == DIM_SHARE ? u->amount : 0;
+    }
+    if (shares > cpus && shares != cpus * w->cl->policy.share_max)
+        w->used[DIM_CPU] += shares - cpus;
 }
 
 /* Fills world.used with what jobs of the reservation, or of the partition, hold on the node at a time. */
@@ -205,15 +214,19 @@ static void row_seen(struct world *w, const struct viewpoint *p, uint32_t node, 
             row[d] = d < w->cl->node.v[node]->group->ntotal ? w->cl->node.v[node]->group->total[d] : 0;
     else
         world_row_at(w, node, at_us, row);
+    bool parts = false;
     for (uint32_t i = w->kept_head ? w->kept_head[node] : NONE; i != NONE; i = w->kept_for.v[i].next) {
         const struct kept_for *k = &w->kept_for.v[i];
         if (!matters(p, k) || !view_window(w, k->s, at_us))
             continue;
+        parts |= !k->part->whole;
         if (k->s == p->inside)
             keep_within(w, node, at_us, k, row);
         else
             keep_from_others(w, p, node, at_us, k, row);
     }
+    if (p->shares && parts && row[DIM_SHARE] > row[DIM_CPU])
+        row[DIM_SHARE] = row[DIM_CPU];
     if (p->capped && node < w->nnodes)
         partition_caps(w, node, at_us, p->capped, row);
 }
@@ -243,7 +256,8 @@ const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t 
         const struct kept_for *k = &w->kept_for.v[i];
         const struct windows *win = &w->win[k->s->number - 1];
         /* Once nothing is left it cannot get less. */
-        for (size_t n = 0; w->row[DIM_CPU] > 0 && matters(p, k) && n < win->n && win->v[n].start_us < end_us; n++)
+        for (size_t n = 0; w->row[DIM_CPU] > 0 && matters(p, k) && n < win->n && win->v[n].start_us < end_us;
+             n++)
             if (win->v[n].start_us > start_us)
                 row_least(w, p, node, win->v[n].start_us);
     }
@@ -252,8 +266,10 @@ const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t 
 
 static struct viewpoint viewpoint_of(const struct option *o)
 {
-    return (struct viewpoint){
-        .inside = o->resv, .cut = o->cut, .capped = part_caps_cpus(&o->part->p) ? o->part : NULL};
+    return (struct viewpoint){.inside = o->resv,
+                              .cut = o->cut,
+                              .shares = o->mode.share > 0,
+                              .capped = part_caps_cpus(&o->part->p) ? o->part : NULL};
 }
 
 bool view_plain(const struct world *w, const struct option *o, uint32_t node)

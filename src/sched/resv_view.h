@@ -10,6 +10,7 @@ struct viewpoint {
     const struct spart
         *capped;              /* a job of this partition, which bounds what all of its jobs have on a node */
     bool cut;                 /* its run may be cut to the end of the reservation */
+    bool shares;              /* a job that shares its CPUs with others */
     bool over_work, over_all; /* as if nothing ran; as if there were no reservations */
 };
 

@@ -160,7 +160,7 @@ static bool task_make(struct sim *s, struct task *j)
     return sched_check(s->cl, &j->req, 1000 + (uint32_t)(j->id % 3), NULL, NULL, NULL) == REFUSE_NONE;
 }
 
-static void submit(struct sim *s)
+static inline void submit(struct sim *s)
 {
     struct task *j = &s->job[s->njobs];
     bool pair = s->mixed && rng_chance(&s->rng, 80);
@@ -184,7 +184,7 @@ static struct task *job_of(struct sim *s, uint64_t id)
     return NULL;
 }
 
-static void start(struct sim *s, const struct plan_start *ps)
+static inline void start(struct sim *s, const struct plan_start *ps)
 {
     struct task *j = job_of(s, ps->job_id);
     assert_non_null(j);
@@ -213,7 +213,7 @@ static int64_t end_expected(const struct task *j)
 }
 
 /* The same cluster made from nothing, in another order. */
-static struct cluster *rebuilt(struct sim *s)
+static inline struct cluster *rebuilt(struct sim *s)
 {
     struct cluster *cl = cluster_of_factors();
     if (s->mixed)
@@ -240,7 +240,7 @@ static struct cluster *rebuilt(struct sim *s)
     return cl;
 }
 
-static void job_resume(struct sim *s, struct task *j)
+static inline void job_resume(struct sim *s, struct task *j)
 {
     int64_t pause = s->now - j->since;
     j->suspended = false;
@@ -250,7 +250,7 @@ static void job_resume(struct sim *s, struct task *j)
     cluster_set_end(s->cl, j->id, end_expected(j));
 }
 
-static bool resume_all(struct sim *s)
+static inline bool resume_all(struct sim *s)
 {
     bool any = false;
     for (size_t i = 0; i < s->njobs; i++)
@@ -261,7 +261,7 @@ static bool resume_all(struct sim *s)
     return any;
 }
 
-static void suspend_some(struct sim *s)
+static inline void suspend_some(struct sim *s)
 {
     for (size_t i = 0; s->mixed && i < s->njobs; i++) {
         struct task *j = &s->job[i];
@@ -298,7 +298,7 @@ static int64_t next_end(const struct sim *s)
 }
 
 /* A world from its seed, played to its end; `turn` is called at each time at which something happened: it plans and starts. */
-static void world_play(struct sim *s, void (*turn)(struct sim *s))
+static inline void world_play(struct sim *s, void (*turn)(struct sim *s))
 {
     s->cl = cluster_of_factors();
     s->plan = plan_new();
