@@ -288,6 +288,9 @@ static bool steps_take(struct launch *l, struct err *e)
             return false;
         step_take(l, i);
         specs[i] = l->line.comp[i].spec;
+        /* In a job of its own --exclusive was about the job's nodes; only in an allocation does it mean --exact. */
+        if (!l->line.comp[i].launch.job_id)
+            specs[i].req.exclusive = EXCLUSIVE_UNSET;
         l->step[i].create.spec.v = &specs[i];
         l->step[i].create.spec.n = 1;
         if (!submit_spec_check(&specs[i], e))

@@ -1,0 +1,5 @@
+'''
+Job Script Example file
+'''
+#SBATCH --account X
+srun python program.py
