@@ -20,6 +20,7 @@
 #include "agent/inside.h"
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "model/protocol.h"
 
 #include <stdlib.h>
 
@@ -34,7 +35,7 @@ static void hello(struct turn *t)
     while (held_next(&a->held, &w))
         rows[n++] =
             (struct held){w.step->job_id, w.step->attempt, w.step->step_id, w.step->state >= HELD_ENDED};
-    struct msg_node_hello m = {.node = {a->node, 1}, .held = {rows, n}, .pid = a->pid};
+    struct msg_node_hello m = {.node = {a->node, 1}, .held = {rows, n}, .pid = a->pid, .protocol = PROTOCOL_NOW, .protocol_oldest = PROTOCOL_OLDEST};
     turn_send(t, MSG_NODE_HELLO, &m);
 }
 

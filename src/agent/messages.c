@@ -2,12 +2,19 @@
 #include "agent/inside.h"
 
 #include "base/alloc.h"
+#include "model/protocol.h"
 
 #include <stdlib.h>
 
 static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
 {
     struct agent *a = t->a;
+    const struct protocol_peer controller = {"the controller", w->version, w->protocol, w->protocol_oldest};
+    const char *fault = protocol_fault(&controller, "this node", REMUDA_VERSION, t->fx->arena);
+    if (fault) {
+        turn_log(t, true, "%s", fault);
+        return;
+    }
     struct arena *fresh = arena_new();
     record_copy(message_table[MSG_NODE_WELCOME].fields, &a->welcome, w, fresh);
     arena_free(a->welcome_arena);

@@ -12,6 +12,7 @@
 #include "io/files.h"
 #include "io/tcp_socket.h"
 #include "model/limits.h"
+#include "model/protocol.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,11 @@ static const char *join_fault(struct session *s, const struct msg_join *m)
             s->owner->arena,
             "this cluster was started by uid %u and runs jobs of that user only; %s joined as uid %u",
             (unsigned)geteuid(), h->name, (unsigned)h->uid);
+    const struct protocol_peer peer = {arena_printf(s->owner->arena, "host %s", h->name), m->version,
+                                       m->protocol, m->protocol_oldest};
+    const char *fault = protocol_fault(&peer, "this controller", REMUDA_VERSION, s->owner->arena);
+    if (fault)
+        return fault;
     if (!text_empty(m->config) && !line_is_good(m->config, h->nodes, s->owner->arena))
         return "the description of the node is not one NodeName= line";
     return NULL;
@@ -190,6 +196,14 @@ static void leave_take(struct session *s, const struct message *m, const struct 
 
 static void vouch_take(struct session *s, const struct msg_vouch *v, const struct host *h)
 {
+    const struct protocol_peer peer = {arena_printf(s->owner->arena, "the relay of host %s", h->name),
+                                       v->version, v->protocol, v->protocol_oldest};
+    const char *fault = protocol_fault(&peer, "this controller", REMUDA_VERSION, s->owner->arena);
+    if (fault) {
+        session_refuse(s, 0, REFUSE_BAD_MESSAGE, fault);
+        conn_close(s->conn);
+        return;
+    }
     if (!h->trusted && v->uid != h->uid) {
         deny(s, 0,
              arena_printf(s->owner->arena, "host %s was joined by uid %u and may not vouch for uid %u",

@@ -1,6 +1,7 @@
 /* What node daemons say. A hello names what the node holds; the machine compares it with what it believes and mends the difference. Reports may come twice or late: a
  * report of a start that is no longer current changes nothing but is acknowledged, or the node would repeat it for ever. */
 #include "core/inside.h"
+#include "model/protocol.h"
 #include "model/topology.h"
 
 #include <string.h>
@@ -53,6 +54,9 @@ static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
         .constrain_ram = s->constrain_ram,
         .constrain_devices = s->constrain_devices,
         .cluster_name = s->cluster_name,
+        .protocol = PROTOCOL_NOW,
+        .protocol_oldest = PROTOCOL_OLDEST,
+        .version = REMUDA_VERSION,
         .topology_addr = topology_address(cluster_topology(c->cluster), n->n.name, c->fx->arena),
         .topology_pattern = topology_pattern(cluster_topology(c->cluster), n->n.name, c->fx->arena),
     };
@@ -132,6 +136,19 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
     }
 }
 
+/* A daemon of a release that cannot be worked with stays connected and unheard; it says hello again when either end was upgraded. */
+static bool speaks_our_protocol(struct core *c, const struct noderec *n, const struct node *said, const struct msg_node_hello *m)
+{
+    const char *who = arena_printf(c->fx->arena, "node %s", n->n.name);
+    const struct protocol_peer peer = {who, said->version, m->protocol, m->protocol_oldest};
+    const char *fault = protocol_fault(&peer, "this controller", REMUDA_VERSION, c->fx->arena);
+    if (!fault)
+        return true;
+    fx_log(c, LEVEL_ERROR, "%s", fault);
+    reply_done(c, REFUSE_BAD_MESSAGE, fault);
+    return false;
+}
+
 void req_node_hello(struct core *c, const struct msg_node_hello *m)
 {
     const struct node *said = m->node.n ? m->node.v : NULL;
@@ -140,6 +157,8 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
         reply_done(c, REFUSE_INVALID_NODE, "no NodeName line of the configuration describes this node: add one and run `scontrol reconfigure`");
         return;
     }
+    if (!speaks_our_protocol(c, n, said, m))
+        return;
     if (n->conn && n->conn != c->conn) {
         map_u64_del(c->node_by_conn, n->conn);
         effect_add(c->fx, FX_CLOSE)->conn = n->conn;

@@ -186,7 +186,10 @@ extern const struct enum_names daemon_action_names;
     X(TEXT, text, 0, "the token")                                                                          \
     X(TEXT, public_key, 0, "to be certified, PEM")                                                         \
     X(TEXT, config, 0, "NodeName= lines of its nodes, as it finds itself; NULL = none")                    \
-    X(LIST, host, &host_fields, "one host: name, uid, nodes")
+    X(LIST, host, &host_fields, "one host: name, uid, nodes")                                              \
+    X(I32, protocol, 0, "PROTOCOL_NOW of who says this (model/protocol.h)")                                \
+    X(I32, protocol_oldest, 0, "the oldest it understands")                                                \
+    X(TEXT, version, 0, "its Remuda version")
 #define MSG_JOINED_FIELDS(X)                                                                               \
     X(LIST, host, &host_fields, "one host, as it was let in")                                              \
     X(TEXT, cert, 0, "its certificate, PEM")                                                               \
@@ -196,7 +199,10 @@ extern const struct enum_names daemon_action_names;
     X(TEXT, public_key, 0, "to be certified for the host that asks, PEM")
 #define MSG_VOUCH_FIELDS(X)                                                                                \
     X(U32, uid, 0, "who is at the host's end of this connection, by the word of the host's kernel")        \
-    X(U32, gid, 0, "their group")
+    X(U32, gid, 0, "their group")                                                                          \
+    X(I32, protocol, 0, "PROTOCOL_NOW of who says this (model/protocol.h)")                                \
+    X(I32, protocol_oldest, 0, "the oldest it understands")                                                \
+    X(TEXT, version, 0, "its Remuda version")
 #define MSG_EXPEL_FIELDS(X)                                                                                \
     X(TEXT, names, 0, "tokens and hosts, by id or host name, comma-separated; NULL = the host that asks")
 
@@ -265,7 +271,9 @@ extern const struct fields held_fields;
 #define MSG_NODE_HELLO_FIELDS(X)                                                                           \
     X(LIST, node, &node_fields, "one node: its name and the fields a node reports")                        \
     X(LIST, held, &held_fields, "what runs there or awaits acknowledgement")                               \
-    X(I64, pid, 0, "process id of the node daemon")
+    X(I64, pid, 0, "process id of the node daemon")                                                        \
+    X(I32, protocol, 0, "PROTOCOL_NOW of who says this (model/protocol.h)")                                \
+    X(I32, protocol_oldest, 0, "the oldest it understands")
 #define MSG_NODE_WELCOME_FIELDS(X)                                                                         \
     X(SPAN, heartbeat_us, 0, "how often to report")                                                        \
     X(SPAN, accounting_freq_us, 0, "how often to sample")                                                  \
@@ -281,7 +289,10 @@ extern const struct fields held_fields;
     X(TEXT, topology_addr, 0, "for SLURM_TOPOLOGY_ADDR: s3.s0.n1; NULL = the node's name")                \
     X(TEXT, topology_pattern, 0, "for SLURM_TOPOLOGY_ADDR_PATTERN: switch.switch.node")                   \
     X(TEXT, cluster_name, 0, "for SLURM_CLUSTER_NAME")                                                     \
-    X(TEXT, state_dir, 0, "state directory of the cluster")
+    X(TEXT, state_dir, 0, "state directory of the cluster")                                                \
+    X(I32, protocol, 0, "PROTOCOL_NOW of who says this (model/protocol.h)")                                \
+    X(I32, protocol_oldest, 0, "the oldest it understands")                                                \
+    X(TEXT, version, 0, "its Remuda version")
 #define MSG_HEARTBEAT_FIELDS(X)                                                                            \
     X(I32, load_centi, 0, "load average, hundredths")                                                      \
     X(MIB, free_mem_mib, 0, "free memory")

@@ -7,6 +7,7 @@
 #include "io/cert.h"
 #include "io/daemon.h"
 #include "io/files.h"
+#include "model/protocol.h"
 #include "node/machine.h"
 #include "node/node.h"
 
@@ -87,7 +88,12 @@ static bool join(const struct join_options *o, struct arena *a, struct err *ret_
     struct tls_context *tls = public_key ? tls_context_joining(hash, ret_err) : NULL;
     if (!tls)
         return false;
-    struct msg_join ask = {.text = o->token, .public_key = public_key, .host = {.v = &self, .n = 1}};
+    struct msg_join ask = {.text = o->token,
+                           .public_key = public_key,
+                           .host = {.v = &self, .n = 1},
+                           .protocol = PROTOCOL_NOW,
+                           .protocol_oldest = PROTOCOL_OLDEST,
+                           .version = REMUDA_VERSION};
     ask.config = own_line(o, a, &self.nodes);
     bool ok = host_call(o->controller, tls, &(struct message){.kind = MSG_JOIN, .seq = 1, .body = &ask}, a,
                         &answer, ret_err);

@@ -15,6 +15,7 @@
 #include "io/files.h"
 #include "io/listen.h"
 #include "io/log.h"
+#include "model/protocol.h"
 #include "node/host_file.h"
 #include "node/node.h"
 
@@ -179,7 +180,11 @@ static void accepted(void *ctx, int fd)
         conn_close(p->near);
         return;
     }
-    struct msg_vouch who = {.uid = p->who.uid, .gid = p->who.gid};
+    struct msg_vouch who = {.uid = p->who.uid,
+                            .gid = p->who.gid,
+                            .protocol = PROTOCOL_NOW,
+                            .protocol_oldest = PROTOCOL_OLDEST,
+                            .version = REMUDA_VERSION};
     conn_send_message(p->far, &(struct message){.kind = MSG_VOUCH, .body = &who});
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "core/core.h"
+#include "model/protocol.h"
 #include "sim/profile.h"
 
 #include <stdlib.h>
@@ -376,7 +377,7 @@ static void nodes_greet(struct replay *p)
                          .real_cpus = conf->cpus,
                          .real_memory_mib = conf->memory_mib,
                          .version = REMUDA_VERSION};
-        struct msg_node_hello m = {.node = {&n, 1}, .pid = 1};
+        struct msg_node_hello m = {.node = {&n, 1}, .pid = 1, .protocol = PROTOCOL_NOW, .protocol_oldest = PROTOCOL_OLDEST};
         say(p, NODE_CONN + i, &p->root, MSG_NODE_HELLO, &m);
     }
 }

@@ -318,7 +318,7 @@ static bool read_enum(struct record_reader *r, const struct enum_names *names, i
     memcpy(name, word.data, len);
     name[len] = '\0';
     if (len != word.len || strlen(name) != len || !enum_value(names, name, ret))
-        return json_in_fail(&r->in, "unknown name '%s'", name);
+        return json_in_fail(&r->in, "unknown name '%s' (of a newer release?)", name);
     return true;
 }
 
@@ -418,13 +418,35 @@ static ptrdiff_t find_from(const struct fields *t, struct span key, size_t at)
     return -1;
 }
 
-/* A field of a newer release may be a blob: its bytes are passed over as well. */
+static bool skip_unknown(struct record_reader *r);
+
+/* A record in a list that is not known: what its members say of raw bytes counts. */
+static bool skip_record(struct record_reader *r)
+{
+    struct span key;
+    bool first = true;
+    if (!json_in_open(&r->in, '{'))
+        return false;
+    while (json_in_more(&r->in, '}', &first))
+        if (!json_in_key(&r->in, &key) || !skip_unknown(r))
+            return false;
+    return !r->in.failed;
+}
+
+/* A field of a newer release may be a blob, or a list of records with blobs: their bytes are passed over as well. */
 static bool skip_unknown(struct record_reader *r)
 {
     struct blob ignored;
-    if (json_in_peek(&r->in) == '{' && !r->blobs_are_texts)
+    char next = json_in_peek(&r->in);
+    if (r->blobs_are_texts || (next != '{' && next != '['))
+        return json_in_skip(&r->in);
+    if (next == '{')
         return take_raw(r, &ignored);
-    return json_in_skip(&r->in);
+    json_in_open(&r->in, '[');
+    for (bool first = true; json_in_more(&r->in, ']', &first);)
+        if (!(json_in_peek(&r->in) == '{' ? skip_record(r) : json_in_skip(&r->in)))
+            return false;
+    return !r->in.failed;
 }
 
 bool record_read(struct record_reader *r, const struct fields *t, void *record, bool first,

@@ -544,6 +544,20 @@ static void test_the_epilog_of_a_found_step_waits_for_the_settings(void **state)
     EXPECT("node_hello n1 pid=77 7.1(ended); report exited 7.1 #100; epilog 7.1 pid=1007 kept");
 }
 
+static void test_a_controller_that_cannot_be_understood_is_not_obeyed(void **state)
+{
+    struct msg_node_welcome newer = {
+        .heartbeat_us = 20000000, .version = "9.9", .protocol = 9, .protocol_oldest = 8};
+    (void)state;
+    up();
+    str_clear(&said);
+    message(MSG_NODE_WELCOME, &newer);
+    assert_non_null(strstr(str_text(&said), "the controller runs Remuda 9.9, which is too new for this node"));
+    str_clear(&said);
+    launch(7, 1);
+    EXPECT("");
+}
+
 static void test_a_refused_hello_is_logged(void **state)
 {
     (void)state;
@@ -592,6 +606,7 @@ int main(void)
         TEST(a_failing_prolog_and_a_failing_epilog),
         TEST(terminate_during_the_prolog),
         TEST(the_epilog_of_a_found_step_waits_for_the_settings),
+        TEST(a_controller_that_cannot_be_understood_is_not_obeyed),
         TEST(a_refused_hello_is_logged),
         TEST(equal_events_equal_states),
     };

@@ -1,6 +1,8 @@
 /* Who is let in as a host, and as what. */
 #include "core_help.h"
 
+#include "model/protocol.h"
+
 static struct token a_token(const char *id)
 {
     return (struct token){.id = id, .secret_hash = "5ecre7", .trusted = true};
@@ -146,6 +148,31 @@ static void test_a_login_host_has_no_node(void **state)
     assert_int_equal(sent(FX_RECONFIGURE, MESSAGE_COUNT), 0);
 }
 
+static void hello_of(int32_t protocol, int32_t oldest)
+{
+    struct node node = {.name = "n1", .version = "9.9"};
+    struct msg_node_hello m = {.node = {&node, 1}, .pid = 7, .protocol = protocol, .protocol_oldest = oldest};
+    am_root();
+    say(CONN_OF(1), MSG_NODE_HELLO, &m);
+}
+
+static void test_a_node_of_another_release_is_heard_if_it_can_be_understood(void **state)
+{
+    hello_of(PROTOCOL_NOW + 1, PROTOCOL_NOW); /* one release newer: it still speaks as we do */
+    assert_int_equal(sent(FX_REPLY, MSG_NODE_WELCOME), 1);
+    hello_of(0, 0); /* release 0 did not say */
+    assert_int_equal(sent(FX_REPLY, MSG_NODE_WELCOME), 1);
+    hello_of(PROTOCOL_NOW + 2, PROTOCOL_NOW + 1);
+    assert_int_equal(sent(FX_REPLY, MSG_NODE_WELCOME), 0);
+    assert_int_equal(refusal(), REFUSE_BAD_MESSAGE);
+    assert_non_null(
+        strstr(answer()->detail, "node n1 runs Remuda 9.9, which is too new for this controller"));
+    hello_of(PROTOCOL_OLDEST - 1, PROTOCOL_OLDEST - 1);
+    assert_int_equal(refusal(), REFUSE_BAD_MESSAGE);
+    assert_non_null(strstr(answer()->detail, "too old"));
+    assert_non_null(strstr(answer()->detail, "upgrade it"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +185,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_node_is_spoken_for_once, setup, teardown),
         cmocka_unit_test_setup_teardown(test_trust_is_for_root_with_a_trusted_token, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_login_host_has_no_node, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_node_of_another_release_is_heard_if_it_can_be_understood,
+                                        setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
