@@ -1,11 +1,14 @@
 /* Each node's amounts are sorted into 128 buckets a dimension, kept up to date node by node. Two first looks are made with them. The joint
  * count tells how many nodes have enough of three dimensions together, and so rules out nearly all of the queue; the screen tells which, for
- * eight nodes at a time. Both may let too much through, never too little. */
+ * sixteen nodes at a time. Both may let too much through, never too little. */
 #include "base/alloc.h"
 #include "sched/world.h"
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 /* Dimensions that no first look is taken at. */
 static bool counted(uint32_t dim)
@@ -53,6 +56,7 @@ void counts_init(struct world *w)
 {
     w->padded = BIT_WORDS(w->nnodes) * 64;
     w->changes = 1;
+    w->joint_stale = w->nnodes / 4;
     counts_promises(w);
     most_find(w);
     for (int which = 0; which < COUNTS; which++) {
@@ -63,6 +67,30 @@ void counts_init(struct world *w)
         counts_touch(w, node);
 }
 
+/* ---- which nodes ---- */
+
+/* One row of buckets for each dimension looked at, from some node on. */
+struct rows {
+    const uint8_t *cpu, *mem, *gres;
+};
+
+#ifdef __SSE2__
+/* Sixteen nodes at once: what a node falls short by is zero in each dimension. */
+static inline uint64_t enough_64(const struct rows *r, const struct screen *s)
+{
+    const __m128i cpu = _mm_set1_epi8((char)s->cpu), mem = _mm_set1_epi8((char)s->mem),
+                  gres = _mm_set1_epi8((char)s->gres), none = _mm_setzero_si128();
+    uint64_t bits = 0;
+    for (int i = 0; i < 4; i++) {
+        __m128i lacks = _mm_subs_epu8(cpu, _mm_loadu_si128((const __m128i *)(r->cpu + i * 16)));
+        lacks = _mm_or_si128(lacks, _mm_subs_epu8(mem, _mm_loadu_si128((const __m128i *)(r->mem + i * 16))));
+        lacks =
+            _mm_or_si128(lacks, _mm_subs_epu8(gres, _mm_loadu_si128((const __m128i *)(r->gres + i * 16))));
+        bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(lacks, none)) << (i * 16);
+    }
+    return bits;
+}
+#else
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 /* Bit 7 of each of eight bytes: is it at least `least`? Buckets are below 128, so no byte borrows from its neighbour. */
@@ -73,19 +101,67 @@ static inline uint64_t at_least(const uint8_t *bucket, uint8_t least)
     return (eight | EACH(0x80)) - EACH(least);
 }
 
-uint64_t counts_screen(const struct world *w, int which, const struct variant *v, size_t word)
+static inline uint64_t enough_64(const struct rows *r, const struct screen *s)
 {
-    const uint8_t *cpu = &w->bucket[which][DIM_CPU * w->padded + word * 64],
-                  *mem = &w->bucket[which][DIM_MEM * w->padded + word * 64],
-                  *gres = &w->bucket[which][v->screen.dim * w->padded + word * 64];
     uint64_t bits = 0;
     for (size_t i = 0; i < 8; i++) {
-        uint64_t ok = at_least(cpu + i * 8, v->screen.cpu) & at_least(mem + i * 8, v->screen.mem) &
-                      at_least(gres + i * 8, v->screen.gres);
+        uint64_t ok = at_least(r->cpu + i * 8, s->cpu) & at_least(r->mem + i * 8, s->mem) &
+                      at_least(r->gres + i * 8, s->gres);
         /* Gathers the eight top bits into one byte, the first node lowest. */
         bits |= (((ok & EACH(0x80)) >> 7) * UINT64_C(0x0102040810204080) >> 56) << (i * 8);
     }
     return bits;
+}
+#endif
+
+/* __builtin_popcountll is a call where the processor is not known. */
+static inline size_t ones(uint64_t x)
+{
+    x -= x >> 1 & UINT64_C(0x5555555555555555);
+    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+    return ((x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * UINT64_C(0x0101010101010101) >> 56;
+}
+
+static inline struct rows rows_of(const struct world *w, int which, const struct screen *s)
+{
+    const uint8_t *bucket = w->bucket[which];
+    return (struct rows){&bucket[DIM_CPU * w->padded], &bucket[DIM_MEM * w->padded],
+                         &bucket[s->dim * w->padded]};
+}
+
+static inline void rows_next(struct rows *r)
+{
+    r->cpu += 64;
+    r->mem += 64;
+    r->gres += 64;
+}
+
+size_t counts_enough(const struct world *w, int which, const struct screen *s)
+{
+    struct rows r = rows_of(w, which, s);
+    size_t nodes = 0;
+    for (size_t i = 0; i < w->padded / 64; i++) {
+        if (w->open[i])
+            nodes += ones(w->open[i] & enough_64(&r, s));
+        rows_next(&r);
+    }
+    return nodes;
+}
+
+size_t counts_screen(struct world *w, int which, const struct compiled *c, const struct option *o,
+                     const struct variant *v)
+{
+    struct rows r = rows_of(w, which, &v->screen);
+    size_t nodes = 0;
+    for (size_t i = 0; i < w->padded / 64; i++) {
+        uint64_t bits = w->open[i] & option_allows(c, o, i);
+        if (bits)
+            bits &= enough_64(&r, &v->screen);
+        w->screened[i] = bits;
+        nodes += ones(bits);
+        rows_next(&r);
+    }
+    return nodes;
 }
 
 /* ---- three dimensions at once ---- */
@@ -110,54 +186,57 @@ static struct cut cut_of(const struct world *w, uint32_t dim)
     return k;
 }
 
+#define ROW(j, g, c) (&(j)->nodes[((g)*JOINT_SIDE + (c)) * JOINT_SIDE])
+
+static inline void row_sum(uint16_t *restrict to, const uint16_t *restrict more)
+{
+    for (size_t m = 0; m < JOINT_SIDE; m++)
+        to[m] = (uint16_t)(to[m] + more[m]);
+}
+
 /* From nodes in each cell to nodes in that cell or any higher one, a dimension at a time. */
 static void joint_sum(struct joint *j, const struct cut *k)
 {
     for (size_t g = k->gres; g-- > 0;)
         for (size_t c = k->cpu; c-- > 0;) {
+            uint16_t *row = ROW(j, g, c), sum = row[k->mem - 1];
             for (size_t m = k->mem - 1; m-- > 0;)
-                j->nodes[g][c][m] = (uint16_t)(j->nodes[g][c][m] + j->nodes[g][c][m + 1]);
-            for (size_t m = 0; c + 1 < k->cpu && m < JOINT_SIDE; m++)
-                j->nodes[g][c][m] = (uint16_t)(j->nodes[g][c][m] + j->nodes[g][c + 1][m]);
+                row[m] = sum = (uint16_t)(sum + row[m]);
+            if (c + 1 < k->cpu)
+                row_sum(row, ROW(j, g, c + 1));
         }
     for (size_t g = k->gres - 1; g-- > 0;)
         for (size_t c = 0; c < k->cpu; c++)
-            for (size_t m = 0; m < JOINT_SIDE; m++)
-                j->nodes[g][c][m] = (uint16_t)(j->nodes[g][c][m] + j->nodes[g + 1][c][m]);
+            row_sum(ROW(j, g, c), ROW(j, g + 1, c));
 }
 
-static void joint_make(struct world *w, int which, uint32_t dim, struct joint *j)
+void counts_joint_make(struct world *w, int which, uint32_t dim)
 {
     const uint8_t *cpu = &w->bucket[which][DIM_CPU * w->padded],
                   *mem = &w->bucket[which][DIM_MEM * w->padded], *gres = &w->bucket[which][dim * w->padded];
+    struct joint *j = &w->joint[which][dim];
     struct cut k = cut_of(w, dim);
-    memset(j->nodes, 0, k.gres * sizeof j->nodes[0]);
+    memset(j->nodes, 0, k.gres * JOINT_SIDE * JOINT_SIDE * sizeof j->nodes[0]);
     j->freed = w->freed;
     j->changes = w->changes;
-    for (uint32_t n = 0; n < w->nnodes; n++)
-        if (bit_get(w->up, n))
-            j->nodes[k.counted ? gres[n] >> k.shift : 0][cpu[n] >> JOINT_SHIFT][mem[n] >> JOINT_SHIFT]++;
+    for (size_t i = 0; i < w->padded / 64; i++)
+        for (uint64_t bits = w->up[i]; bits; bits &= bits - 1) {
+            size_t n = i * 64 + (size_t)__builtin_ctzll(bits);
+            ROW(j, k.counted ? gres[n] >> k.shift : 0, cpu[n] >> JOINT_SHIFT)[mem[n] >> JOINT_SHIFT]++;
+        }
     joint_sum(j, &k);
 }
 
-int32_t counts_joint(struct world *w, int which, const struct screen *s)
+uint16_t counts_cell(const struct world *w, const struct screen *s)
 {
-    struct joint *j = w->joint[which][s->dim];
-    if (w->nnodes > UINT16_MAX)
-        return INT32_MAX;
-    if (!j)
-        j = w->joint[which][s->dim] = xcalloc(1, sizeof *j);
-    if (j->changes == 0 || j->freed != w->freed || w->changes - j->changes > w->nnodes / 4)
-        joint_make(w, which, s->dim, j);
     struct cut k = cut_of(w, s->dim);
-    return j->nodes[k.counted ? s->gres >> k.shift : 0][s->cpu >> JOINT_SHIFT][s->mem >> JOINT_SHIFT];
+    uint32_t gres = k.counted ? (uint32_t)s->gres >> k.shift : 0;
+    return (uint16_t)((gres * JOINT_SIDE + (s->cpu >> JOINT_SHIFT)) * JOINT_SIDE + (s->mem >> JOINT_SHIFT));
 }
 
 void counts_done(struct world *w)
 {
     for (int which = 0; which < COUNTS; which++) {
-        for (uint32_t d = 0; d < w->dims; d++)
-            free(w->joint[which][d]);
         free(w->joint[which]);
         free(w->bucket[which]);
     }

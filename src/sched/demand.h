@@ -39,7 +39,7 @@ struct count_need {
 
 /* Buckets of the least that one node gives: a first look at nodes. */
 struct screen {
-    uint32_t dim; /* a generic resource that is asked for, or DIM_CPU */
+    uint16_t dim; /* a generic resource that is asked for, or DIM_CPU */
     uint8_t cpu, mem, gres;
 };
 
@@ -62,7 +62,7 @@ struct option {
     struct spart *part;
     const struct sresv *resv; /* it runs inside this reservation; NULL = none */
     bool cut;                 /* its run may be cut to the reservation's end: the job gave no limit */
-    uint32_t serve;           /* the place where the first that is blocked gets a promise: partition and reservation */
+    uint32_t serve; /* the place where the first that is blocked gets a promise: partition and reservation */
     int64_t limit_us, limit_min_us; /* longest run; shortest (--time-min) */
     int32_t tier, job_factor;
     struct use_mode mode;
@@ -121,6 +121,13 @@ bool demand_take(const struct cluster *cl, const struct compiled *c, const struc
 /* What the least number of units takes on a node of one of v->groups; kept. */
 const struct take *take_least(const struct cluster *cl, const struct compiled *c, const struct option *o,
                               struct variant *v, const struct group *g);
+static inline bool take_fits(const struct take *t, const int64_t *row)
+{
+    for (uint32_t i = 0; i < t->n; i++)
+        if (row[t->use[i].dim] < t->use[i].amount)
+            return false;
+    return true;
+}
 /* How many units fit into the amounts of `row`; 0 if fewer than umin. */
 int32_t demand_cap(const struct cluster *cl, const struct compiled *c, const struct option *o,
                    struct variant *v, const struct group *g, const int64_t *row);

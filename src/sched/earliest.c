@@ -17,7 +17,7 @@ static void stair_push(struct world *w, int64_t at_us, int32_t more, int32_t nod
 static int32_t cap_at(struct placing *p, uint32_t node, int64_t at_us, int64_t limit_us)
 {
     struct world *w = p->w;
-    return demand_cap(w->cl, p->c, p->o, p->v, w->cl->node.v[node]->group,
+    return demand_cap(w->cl, p->c, p->o, p->v, w->group[node],
                       view_row(w, p->o, node, at_us, time_add(at_us, limit_us)));
 }
 
@@ -33,7 +33,7 @@ static void stair_if(struct placing *p, uint32_t node, int64_t at_us, int64_t li
 static void stairs_free(struct placing *p, uint32_t node)
 {
     struct world *w = p->w;
-    const struct group *g = w->cl->node.v[node]->group;
+    const struct group *g = w->group[node];
     int64_t *row = w->row;
     memcpy(row, &w->free[node * w->dims], w->dims * sizeof row[0]);
     int32_t cap = demand_cap(w->cl, p->c, p->o, p->v, g, row);
@@ -128,7 +128,7 @@ static void stairs_collect(struct placing *p, int64_t limit_us)
     for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
         for (uint64_t bits = w->up[i] & option_allows(p->c, p->o, i); bits; bits &= bits - 1) {
             uint32_t node = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits));
-            if (!world_group_has(p->v, w->cl->node.v[node]->group))
+            if (!world_group_has(p->v, w->group[node]))
                 continue;
             if (w->kept[node] == NONE && view_plain(w, p->o, node))
                 stairs_free(p, node);

@@ -77,8 +77,8 @@ static void foresee_rest(struct pass *p)
     pace = pace > cpus ? cpus : pace < cpus / 10 + 1 ? cpus / 10 + 1 : pace;
     for (size_t i = 0; i < p->live.n;) {
         struct entry *e = &p->entry.v[p->live.v[i].entry];
-        if (e->job != lane_next(p, e->lane)) {
-            live_refresh(p, i);
+        if (entry_outdated(p, e)) {
+            i += !live_refresh(p, i);
             continue;
         }
         if (e->lane->het || e->o->never != REASON_NONE || e->o->nvariants == 0 ||

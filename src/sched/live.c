@@ -67,6 +67,7 @@ void pass_took_one(struct pass *p, const struct lane *l)
 static void entry_fill(const struct pass *p, struct entry *e)
 {
     e->job = lane_next(p, e->lane);
+    e->pos = p->pos[e->lane->idx];
     if (!e->job)
         return;
     e->priority = priority_of(p->cl, e->o, &e->job->w, p->v->now_us);
@@ -82,14 +83,23 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
+/* One variant that may go to any node for one length of time, and its class has no other lane: too few nodes is then all that can be in the
+ * way, and in one place of the order. */
+static bool request_is_simple(const struct pass *p, const struct entry *e)
+{
+    const struct option *o = e->o;
+    return o->nvariants == 1 && o->limit_min_us == o->limit_us && !o->resv && !e->c->allowed &&
+           e->c->nlic == 0 && o->part->windows.n == 0 && e->lane->klass->lanes == e->lane && !e->lane->next &&
+           !p->instead;
+}
+
 static struct quick quick_make(const struct pass *p, uint32_t number)
 {
     const struct entry *e = &p->entry.v[number];
-    struct quick q = {.entry = number, .part = e->o->serve, .run_us = e->o->limit_min_us};
+    struct quick q = {.entry = number, .part = e->o->serve, .tier = e->tier, .run_us = e->o->limit_min_us};
     /* What counts cannot tell about is always tried: jobs that may start in several partitions or with others, on nodes shared by users. */
-    q.plain =
-        e->c->n == 1 && !e->lane->het && e->o->nvariants > 0 && !e->o->mode.share && !e->o->mode.user_only &&
-        !preempt_possible(p->cl, e->o);
+    q.plain = e->c->n == 1 && !e->lane->het && e->o->nvariants > 0 && !e->o->mode.share &&
+              !e->o->mode.user_only && !preempt_possible(p->cl, e->o);
     if (!q.plain)
         return q;
     struct screen least = e->o->variant[0].screen;
@@ -101,7 +111,11 @@ static struct quick quick_make(const struct pass *p, uint32_t number)
         least.mem = lesser(least.mem, v->screen.mem);
         least.gres = least.dim == v->screen.dim ? lesser(least.gres, v->screen.gres) : 0;
     }
+    if (!counts_countable(p->w))
+        q.nodes = 0;
     q.least = least;
+    q.cell = counts_cell(p->w, &least);
+    q.simple = request_is_simple(p, e);
     return q;
 }
 
@@ -112,9 +126,8 @@ bool live_may_fit(const struct pass *p, const struct quick *q)
         return false;
     if (q->nodes == 0)
         return true;
-    int which = counts_which(w, time_add(w->now_us, q->run_us));
-    const struct screen *s = &q->least;
-    return counts_joint(w, which, s) >= q->nodes;
+    return counts_joint(w, counts_which(w, time_add(w->now_us, q->run_us)), q->least.dim, q->cell) >=
+           q->nodes;
 }
 
 /* ---- the array ---- */
@@ -138,6 +151,7 @@ static void lane_enter(struct pass *p, struct lane *l)
 
 void live_build(struct pass *p)
 {
+    p->ordered = !p->cl->hook.key && p->cl->policy.backfill != BACKFILL_NONE;
     for (size_t i = 0; i < p->cl->lane.n; i++)
         lane_enter(p, p->cl->lane.v[i]);
     if (p->instead)
@@ -161,28 +175,24 @@ void live_reorder(struct pass *p, size_t from, bool passing)
     for (size_t i = from; i < p->live.n; i++) {
         struct entry *e = &p->entry.v[p->live.v[i].entry];
         struct wjob *next = lane_next(p, e->lane);
-        if (next)
+        if (next) {
             e->job = next;
+            e->pos = p->pos[e->lane->idx];
+        }
         entry_key(p, e);
     }
     if (p->live.n - from > 1)
         qsort_r(&p->live.v[from], p->live.n - from, sizeof p->live.v[0], quick_compare, p->entry.v);
 }
 
-void live_remove(struct pass *p, size_t i)
-{
-    vec_remove(&p->live, i);
-}
-
-void live_refresh(struct pass *p, size_t i)
+bool live_refresh(struct pass *p, size_t i)
 {
     struct quick q = p->live.v[i];
     struct entry *e = &p->entry.v[q.entry];
-    vec_remove(&p->live, i);
     entry_fill(p, e);
     if (!e->job)
-        return;
-    size_t low = i, high = p->live.n;
+        return false;
+    size_t low = i + 1, high = p->live.n;
     while (low < high) {
         size_t middle = (low + high) / 2;
         const struct entry *other = &p->entry.v[p->live.v[middle].entry];
@@ -192,7 +202,7 @@ void live_refresh(struct pass *p, size_t i)
         else
             high = middle;
     }
-    vec_push(&p->live, q);
-    memmove(&p->live.v[low + 1], &p->live.v[low], (p->live.n - 1 - low) * sizeof q);
-    p->live.v[low] = q;
+    memmove(&p->live.v[i], &p->live.v[i + 1], (low - 1 - i) * sizeof q);
+    p->live.v[low - 1] = q;
+    return true;
 }

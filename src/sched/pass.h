@@ -12,9 +12,10 @@ struct entry {
     struct wjob *job;
     struct compiled *c;
     struct option *o;
+    size_t pos; /* of the job in its lane (pass.pos) */
     uint64_t priority;
-    int64_t key;   /* of a simulator's own order: larger first */
-    bool held;       /* a simulator's order says: not now */
+    int64_t key; /* of a simulator's own order: larger first */
+    bool held;   /* a simulator's order says: not now */
     int32_t tier;
     uint32_t number; /* of the option in its class */
 };
@@ -24,9 +25,13 @@ struct quick {
     int64_t run_us;
     uint64_t wake; /* it cannot be placed before so much came free (world.freed) */
     uint32_t entry, part;
-    int32_t nodes;       /* 0 = not known: try */
-    struct screen least; /* of any variant on any node */
-    bool plain;          /* counts tell about it */
+    int32_t nodes; /* 0 = not known: try */
+    int32_t tier;
+    uint16_t cell;       /* of the joint count: the least that any variant takes of any node */
+    struct screen least; /* the same in buckets */
+    bool plain : 1;      /* counts tell about it */
+    bool simple : 1;     /* and if a first look at the nodes finds too few, that is all there is to know */
+    bool tried : 1;      /* it was tried in this pass, and blocked */
 };
 
 /* What the last pass found about a class in one of its partitions. */
@@ -79,14 +84,14 @@ struct plan_private {
     struct map_u64 *rank;        /* by job id: place in the order; filled when first asked for */
     bool ranked;
     int64_t insists_until_us; /* when the first job that insists on few switches gives in; 0 = none does */
-    VEC(uint64_t) head; /* jobs that are next in their partition but blocked */
-    VEC(uint64_t) late; /* jobs that can not end before their deadline */
+    VEC(uint64_t) head;       /* jobs that are next in their partition but blocked */
+    VEC(uint64_t) late;       /* jobs that can not end before their deadline */
     VEC(struct plan_start) start;
     VEC(struct plan_preempt) preempt;
     VEC(uint64_t) resume;
     int64_t exempt_until_us; /* some work may be stopped from then on; 0 = none */
-    int64_t forecast_us;    /* when the last forecast was made; INT64_MIN = never */
-    uint64_t forecast_cost; /* its cost in steps */
+    int64_t forecast_us;     /* when the last forecast was made; INT64_MIN = never */
+    uint64_t forecast_cost;  /* its cost in steps */
     uint64_t forecast_serial;
 };
 
@@ -96,8 +101,9 @@ struct pass {
     struct world *w;
     struct exacts *ex;
     bool passing; /* the order is that of jobs that pass a blocked one */
-    bool again;  /* a promise was taken back: the step must be made once more */
-    bool future; /* past the present: starts are foreseen, not made */
+    bool ordered; /* who comes first matters only for who gets resources first: no hook, and backfill */
+    bool again;   /* a promise was taken back: the step must be made once more */
+    bool future;  /* past the present: starts are foreseen, not made */
     uint32_t step;
     uint64_t cost;           /* work done, in entries looked at */
     int64_t started_size;    /* CPU seconds begun so far */
@@ -112,8 +118,9 @@ struct pass {
     VEC(uint64_t) awaited; /* jobs for which work is ending (preempt.c) */
     bool awaited_known;
     int32_t resumed_tier; /* suspended work of this tier and above was looked at */
-    struct lane *instead;         /* of a what-if: one job in a lane of its own, beside the cluster's lanes; NULL = none */
-    const struct wjob *left_out;  /* the job as it really waits: passed over */
+    struct lane
+        *instead; /* of a what-if: one job in a lane of its own, beside the cluster's lanes; NULL = none */
+    const struct wjob *left_out; /* the job as it really waits: passed over */
 };
 
 enum outcome { STARTED, BLOCKED, NEVER, SKIPPED };

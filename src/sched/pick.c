@@ -70,7 +70,7 @@ static uint32_t counted_best(const struct placing *p, const uint64_t *groups)
     uint32_t best = NONE;
     for (size_t k = 0; k < w->key.n; k++) {
         uint32_t node = NODE_OF(w->key.v[k]);
-        if (bit_get(groups, w->cl->node.v[node]->group->idx) &&
+        if (bit_get(groups, w->group[node]->idx) &&
             (best == NONE || w->cap[node] > w->cap[best]) && !picked(w, node))
             best = node;
     }
@@ -84,7 +84,7 @@ static bool pick_counts(struct placing *p)
     for (size_t i = 0; i < p->v->ncount; i++) {
         int32_t missing = p->v->count[i].nodes;
         for (size_t k = 0; k < w->pick.n; k++)
-            missing -= bit_get(p->v->count[i].groups, w->cl->node.v[w->pick.v[k]]->group->idx);
+            missing -= bit_get(p->v->count[i].groups, w->group[w->pick.v[k]]->idx);
         for (; missing > 0; missing--) {
             uint32_t node = counted_best(p, p->v->count[i].groups);
             if (node == NONE)

@@ -26,7 +26,7 @@ static uint64_t idle_before(const struct placing *p, uint32_t node)
 
 static uint64_t node_key_of(const struct placing *p, uint32_t node, const int64_t *row)
 {
-    const struct group *g = p->w->cl->node.v[node]->group;
+    const struct group *g = p->w->group[node];
     int64_t gpus = 0;
     if (p->start_us > p->w->now_us)
         return idle_before(p, node) << NODE_BITS | node;
@@ -59,7 +59,7 @@ static bool own_node(const struct placing *p, uint32_t node)
 static void candidate(struct placing *p, uint32_t node)
 {
     struct world *w = p->w;
-    const struct group *g = w->cl->node.v[node]->group;
+    const struct group *g = w->group[node];
     /* What is not free now will not be free from now on: that is seen before promises are looked at. */
     if (w->kept[node] != NONE && p->start_us <= w->now_us && !p->o->mode.user_only &&
         demand_cap(w->cl, p->c, p->o, p->v, g, &w->free[node * w->dims]) == 0)
@@ -79,39 +79,53 @@ static void candidate(struct placing *p, uint32_t node)
     vec_push(&w->key, node_key_of(p, node, row));
 }
 
-/* Could be a candidate now, by word of 64 nodes. */
-static uint64_t screened(const struct placing *p, int which, size_t word)
-{
-    uint64_t open = p->w->open[word] & option_allows(p->c, p->o, word);
-    return open ? open & counts_screen(p->w, which, p->v, word) : 0;
-}
-
 static void candidates_of(struct placing *p, size_t word, uint64_t bits)
 {
     for (; bits; bits &= bits - 1) {
         uint32_t node = (uint32_t)(word * 64 + (size_t)__builtin_ctzll(bits));
-        if (world_group_has(p->v, p->w->cl->node.v[node]->group))
+        if (world_group_has(p->v, p->w->group[node]))
             candidate(p, node);
     }
 }
 
-/* __builtin_popcountll is a call where the processor is not known. */
-static inline int ones(uint64_t x)
+/* The same for what nearly all placing is: one share on each node, now, and on nodes where nothing is kept, so that what is free now is all that
+ * matters. */
+static void candidates_simple(struct placing *p, size_t word, uint64_t bits)
 {
-    x -= x >> 1 & UINT64_C(0x5555555555555555);
-    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-    return (int)(((x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * UINT64_C(0x0101010101010101) >> 56);
+    struct world *w = p->w;
+    const struct group *last = NULL;
+    const struct take *least = NULL; /* NULL: the group's nodes cannot hold it */
+    for (; bits; bits &= bits - 1) {
+        uint32_t node = (uint32_t)(word * 64 + (size_t)__builtin_ctzll(bits));
+        const struct group *g = w->group[node];
+        if (g != last) {
+            last = g;
+            least = world_group_has(p->v, g) ? take_least(w->cl, p->c, p->o, p->v, g) : NULL;
+        }
+        if (!least)
+            continue;
+        const int64_t *row = &w->free[node * w->dims];
+        if (w->kept[node] != NONE) {
+            candidate(p, node);
+        } else if (take_fits(least, row)) {
+            w->cap[node] = p->v->lay.umin;
+            vec_push(&w->key, node_key_of(p, node, row));
+        }
+    }
+}
+
+static bool is_simple(const struct placing *p)
+{
+    const struct option *o = p->o;
+    return p->v->lay.umin == p->v->lay.umax && p->start_us <= p->w->now_us && !o->resv && !p->w->kept_head &&
+           !part_caps_cpus(&o->part->p) && !o->mode.user_only;
 }
 
 /* Takes the first look (world.screened). If too few nodes stand it, so many more must come free. */
 static bool too_few(struct placing *p, int which)
 {
-    int64_t nodes = 0;
-    for (size_t i = 0; i < BIT_WORDS(p->w->nnodes); i++) {
-        p->w->screened[i] = screened(p, which, i);
-        nodes += ones(p->w->screened[i]);
-    }
-    p->lacks = (uint64_t)(nodes < p->v->lay.nmin ? p->v->lay.nmin - nodes : 0);
+    size_t nodes = counts_screen(p->w, which, p->c, p->o, p->v), wanted = (size_t)p->v->lay.nmin;
+    p->lacks = nodes < wanted ? wanted - nodes : 0;
     return p->lacks > 0;
 }
 
@@ -127,8 +141,13 @@ void placing_candidates(struct placing *p)
     int which = counts_which(w, p->end_us);
     if (too_few(p, which))
         return;
+    bool simple = is_simple(p);
+    vec_reserve(&w->key, w->nnodes + 1);
     for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-        candidates_of(p, i, w->screened[i]);
+        if (simple)
+            candidates_simple(p, i, w->screened[i]);
+        else
+            candidates_of(p, i, w->screened[i]);
     if (w->key.n < (size_t)p->v->lay.nmin)
         p->lacks = (size_t)p->v->lay.nmin - w->key.n;
 }

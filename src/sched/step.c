@@ -230,53 +230,76 @@ static bool strict(const struct cluster *cl)
     return cl->hook.key ? cl->hook.strict : cl->policy.backfill == BACKFILL_NONE;
 }
 
+/* The same question asked of the nodes instead of counts that were right before others started, in the future, of who was tried before: what
+ * entry_try would do with it. */
+static bool too_few_nodes(struct pass *p, struct quick *q)
+{
+    struct world *w = p->w;
+    const struct entry *e = &p->entry.v[q->entry];
+    if (!p->future || !p->ordered || !q->simple || !q->tried || !p->served[q->part] || entry_outdated(p, e) ||
+        e->job->w.deadline_us > 0 || is_promised(p, e->job))
+        return false;
+    size_t nodes = counts_enough(w, counts_which(w, time_add(w->now_us, q->run_us)), &q->least);
+    if (nodes >= (size_t)q->nodes)
+        return false;
+    p->cost += TRY_COST + w->nnodes / 8;
+    q->wake = w->freed + (size_t)q->nodes - nodes;
+    return true;
+}
+
+enum next { KEEP, DROP, AGAIN };
+
+/* What becomes of entry i of the order in this step: it stays blocked, is done with, or the entry that is now at i is to be looked at. */
+static enum next entry_step(struct pass *p, size_t i)
+{
+    struct entry *e = &p->entry.v[p->live.v[i].entry];
+    if (entry_outdated(p, e))
+        return live_refresh(p, i) ? AGAIN : DROP;
+    bool none_passes = strict(p->cl);
+    if (e->held || (none_passes && p->served[e->o->part->idx]) || e->o->stamp == p->step) {
+        pass_note(p, e, REASON_PRIORITY);
+        return KEEP;
+    }
+    switch (entry_try(p, e)) {
+    case NEVER:
+        return DROP;
+    case BLOCKED:
+        if (!e->lane->het) /* a component waits for the others: its equals need not */
+            e->o->stamp = p->step;
+        p->live.v[i].tried = true;
+        if (p->live.v[i].plain && e->o->limit_min_us == e->o->limit_us)
+            p->live.v[i].wake = p->w->freed + p->w->missing;
+        if (p->cl->hook.passing && !p->passing)
+            live_reorder(p, i + 1, true);
+        return KEEP;
+    case SKIPPED:
+        lane_advance(p, e->lane);
+        return AGAIN;
+    case STARTED:
+        if (p->left[e->lane->idx] == 1)
+            promise_drop(p, e->job);
+        pass_took_one(p, e->lane);
+        return AGAIN;
+    }
+    return KEEP;
+}
+
 static void step_once(struct pass *p)
 {
-    bool none_passes = strict(p->cl);
+    size_t kept = 0; /* entries before i that stay */
     p->step++;
     p->cost += p->live.n;
     if (p->passing)
         live_reorder(p, 0, false);
     for (size_t i = 0; i < p->live.n;) {
-        pass_resume(p, p->entry.v[p->live.v[i].entry].tier);
-        if (blocked_at_sight(p, &p->live.v[i])) {
-            i++;
-            continue;
-        }
-        struct entry *e = &p->entry.v[p->live.v[i].entry];
-        if (e->job != lane_next(p, e->lane)) {
-            live_refresh(p, i);
-            continue;
-        }
-        if (e->held || (none_passes && p->served[e->o->part->idx])) {
-            pass_note(p, e, REASON_PRIORITY);
-            i++;
-            continue;
-        }
-        if (e->o->stamp == p->step) {
-            pass_note(p, e, REASON_PRIORITY);
-            i++;
-            continue;
-        }
-        enum outcome out = entry_try(p, e);
-        if (out == NEVER) {
-            live_remove(p, i);
-        } else if (out == BLOCKED) {
-            if (!e->lane->het) /* a component waits for the others: its equals need not */
-                e->o->stamp = p->step;
-            if (p->live.v[i].plain && e->o->limit_min_us == e->o->limit_us)
-                p->live.v[i].wake = p->w->freed + p->w->missing;
-            i++;
-            if (p->cl->hook.passing && !p->passing)
-                live_reorder(p, i, true);
-        } else if (out == SKIPPED) {
-            lane_advance(p, e->lane);
-        } else {
-            if (p->left[e->lane->idx] == 1)
-                promise_drop(p, e->job);
-            pass_took_one(p, e->lane);
-        }
+        pass_resume(p, p->live.v[i].tier);
+        bool blocked = blocked_at_sight(p, &p->live.v[i]) || too_few_nodes(p, &p->live.v[i]);
+        enum next next = blocked ? KEEP : entry_step(p, i);
+        if (next == KEEP)
+            p->live.v[kept++] = p->live.v[i];
+        i += next != AGAIN;
     }
+    p->live.n = kept;
 }
 
 void pass_step(struct pass *p)

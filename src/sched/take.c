@@ -75,8 +75,7 @@ bool demand_take(const struct cluster *cl, const struct compiled *c, const struc
 {
     const struct partition *p = &o->part->p;
     int64_t cpus = take_cpus(c, o, v, g, units), gpus = 0;
-    bool fits =
-        cpus <= g->cpus && cpus <= part_cpus_most(p, g);
+    bool fits = cpus <= g->cpus && cpus <= part_cpus_most(p, g);
     *ret = (struct take){.tasks = v->lay.base_tasks + v->lay.unit_tasks * units,
                          .cpus = (int32_t)(cpus < INT32_MAX ? cpus : INT32_MAX)};
     if (cl->policy.share_max > 1)
@@ -101,14 +100,6 @@ bool demand_take(const struct cluster *cl, const struct compiled *c, const struc
     return fits && ret->mem_mib <= g->mem_mib &&
            (o->max_mem_per_node_mib <= 0 || (o->mode.whole && o->mem == MEM_SHARE) ||
             ret->mem_mib <= o->max_mem_per_node_mib);
-}
-
-static bool take_fits(const struct take *t, const int64_t *row)
-{
-    for (uint32_t i = 0; i < t->n; i++)
-        if (row[t->use[i].dim] < t->use[i].amount)
-            return false;
-    return true;
 }
 
 static bool units_fit(const struct cluster *cl, const struct compiled *c, const struct option *o,

@@ -245,7 +245,9 @@ struct world *world_new(const struct cluster *constant, int64_t now_us)
     w->kept = xmalloc((w->nall + 1) * sizeof w->kept[0]);
     memset(w->work, 0xff, (w->nall + 1) * sizeof w->work[0]);
     memset(w->kept, 0xff, (w->nall + 1) * sizeof w->kept[0]);
+    w->group = xcalloc(w->nnodes + 1, sizeof w->group[0]);
     for (uint32_t i = 0; i < w->nnodes; i++) {
+        w->group[i] = cl->node.v[i]->group;
         if (cl->node.v[i]->up)
             bit_set(w->up, i);
         places_count(w, cl->node.v[i]);
@@ -276,6 +278,7 @@ void world_free(struct world *w)
     free(w->open);
     free(w->up);
     free(w->screened);
+    free(w->group);
     free(w->work);
     free(w->kept);
     free(w->row);
@@ -357,9 +360,9 @@ static uint32_t job_push(struct world *w, const struct compiled *c, const struct
     j.part = p->option->part->idx + 1;
     for (size_t i = 0; i < p->at.n; i++) {
         const struct placed *at = &p->at.v[i];
-        const struct group *g = w->cl->node.v[at->node]->group;
+        const struct group *g = w->group[at->node];
         if (p->variant->lay.units == 0) {
-            if (i > 0 && !p->option->mode.share && w->cl->node.v[p->at.v[i - 1].node]->group == g)
+            if (i > 0 && !p->option->mode.share && w->group[p->at.v[i - 1].node] == g)
                 take_again(w, at->node, number);
             else
                 take_push(w, at->node, number, take_least(w->cl, c, p->option, p->variant, g));

@@ -38,13 +38,13 @@ struct stair {
 
 /* How many nodes hold so much of three dimensions together (a generic resource, CPUs, memory): now, and from now on for ever (promises
  * considered). Coarse, made when asked for, good until something comes free. A request that needs more nodes than there are cannot be
- * placed, which is found out in a few nanoseconds; the rest is tried. */
+ * placed, which is found out in a few nanoseconds; the rest is tried. A cell is [resource][CPUs][memory]. */
 enum { COUNT_NOW, COUNT_EVER, COUNTS };
 #define JOINT_GRES 16
 #define JOINT_SIDE 32
 struct joint {
     uint64_t freed, changes; /* world.freed and .changes when it was made */
-    uint16_t nodes[JOINT_GRES][JOINT_SIDE][JOINT_SIDE];
+    uint16_t nodes[JOINT_GRES * JOINT_SIDE * JOINT_SIDE];
 };
 
 /* What a reservation keeps on a node. */
@@ -66,6 +66,7 @@ struct world {
     uint64_t *open;          /* bitmap of nodes that take work and have a CPU or a share of one free now */
     uint64_t *up;            /* bitmap of nodes that take work */
     uint64_t *screened;      /* scratch of placing: nodes worth a second look */
+    struct group **group;    /* by node */
     uint32_t *work;          /* by node: first take of running work, by end */
     uint32_t *kept;          /* by node: first take of promises, by start */
     VEC(uint32_t) promised;  /* promises in force */
@@ -74,7 +75,8 @@ struct world {
     size_t padded;           /* nodes in a row of `bucket`, a multiple of 64 */
     uint64_t freed;          /* times that something on a node came free or was no longer promised */
     uint64_t changes;        /* of nodes */
-    struct joint **joint[COUNTS]; /* by dimension; NULL = not made yet */
+    struct joint *joint[COUNTS]; /* by dimension */
+    uint64_t joint_stale; /* changes after which a joint count is made again although nothing came free */
     uint64_t
         missing; /* of the last world_place that failed: nodes that must come free at least; 0 = not known */
     int64_t first_promise_us,
@@ -93,19 +95,37 @@ struct world {
 
     int64_t insists_until_us; /* the job being placed wants few switches until then; 0 = it does not */
     /* resv_view.c */
-    uint32_t *kept_head; /* by node and licence: first of kept_for, or NONE; NULL = there are no reservations */
+    uint32_t
+        *kept_head; /* by node and licence: first of kept_for, or NONE; NULL = there are no reservations */
     VEC(struct kept_for) kept_for;
-    struct windows *win;     /* by reservation */
-    i64_vec turn;            /* when reservations begin and end, ascending; from turn_first on they are to come */
+    struct windows *win; /* by reservation */
+    i64_vec turn;        /* when reservations begin and end, ascending; from turn_first on they are to come */
     size_t turn_first;
-    int64_t *used, *other;   /* scratch: rows */
+    int64_t *used, *other; /* scratch: rows */
 };
 
 /* counts.c */
-/* Which of the 64 nodes from 64 × word on hold what a unit of the variant takes at least, as far as buckets tell. */
-uint64_t counts_screen(const struct world *w, int which, const struct variant *v, size_t word);
-/* Nodes that hold so much of three dimensions together; may tell too many. Buckets as in struct screen. */
-int32_t counts_joint(struct world *w, int which, const struct screen *s);
+/* Which open nodes that the option may use hold what a unit of the variant takes at least, as far as buckets tell: fills world.screened, and returns
+ * their number. */
+size_t counts_screen(struct world *w, int which, const struct compiled *c, const struct option *o,
+                     const struct variant *v);
+size_t counts_enough(const struct world *w, int which,
+                     const struct screen *s); /* of all open nodes: how many */
+/* The cell of the joint count that tells about the screen; the same for all of a pass. */
+uint16_t counts_cell(const struct world *w, const struct screen *s);
+void counts_joint_make(struct world *w, int which, uint32_t dim);
+/* Nodes that hold so much of three dimensions together; may tell too many. Only where nodes can be counted so (counts_countable). */
+static inline int32_t counts_joint(struct world *w, int which, uint32_t dim, uint16_t cell)
+{
+    const struct joint *j = &w->joint[which][dim];
+    if (j->changes == 0 || j->freed != w->freed || w->changes - j->changes > w->joint_stale)
+        counts_joint_make(w, which, dim);
+    return j->nodes[cell];
+}
+static inline bool counts_countable(const struct world *w)
+{
+    return w->nnodes <= UINT16_MAX;
+}
 static inline int counts_which(const struct world *w, int64_t end_us)
 {
     /* A run that ends before any promise begins does not see them; one that ends after all have begun sees all. */
@@ -150,13 +170,15 @@ void world_fulfil(struct world *w, uint32_t job); /* a promise that is due becom
 
 /* The amounts of `row` are free on the node now, too (sign 1), or no longer (-1). */
 void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t sign);
-void world_end_by(struct world *w, uint64_t name, int64_t end_us); /* running work ends sooner than was expected */
+void world_end_by(struct world *w, uint64_t name,
+                  int64_t end_us); /* running work ends sooner than was expected */
 
 /* Earliest start at or after from_us at which the option can run for limit_us; fills *ret. False if there is none. */
 bool world_earliest(struct world *w, const struct compiled *c, struct option *o, int64_t limit_us,
                     int64_t from_us, struct placement *ret, int64_t *ret_us);
 
-int64_t world_next_end(const struct world *w);       /* of work, or the next begin or end of a reservation; INT64_MAX = none */
+int64_t world_next_end(
+    const struct world *w); /* of work, or the next begin or end of a reservation; INT64_MAX = none */
 void world_advance(struct world *w, int64_t now_us); /* ends all work that ends by then */
 
 static inline bool world_group_has(const struct variant *v, const struct group *g)
