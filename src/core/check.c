@@ -221,6 +221,56 @@ static void parts_check(const struct core *c)
     }
 }
 
+/* ---- reservations ---------------------------------------------------------------------------------------------------------- */
+
+/* Does it keep whole nodes from everybody else, chosen where nothing ran? */
+static bool keeps_whole(const struct reservation *r)
+{
+    return r->nodes && !r->holds && !(r->flags & (RESV_ANY_NODES | RESV_PART_NODES | RESV_IGNORE_JOBS));
+}
+
+static bool may_lie_over(const struct core *c, const struct jobrec *r, const struct resvrec *v)
+{
+    const struct resvrec *own = r->j.run_reservation ? resv_find(c, r->j.run_reservation) : NULL;
+    return own && (own == v || (own->r.flags & (RESV_MAINT | RESV_OVERLAP)));
+}
+
+/* Who has just begun on a node that a reservation keeps now belongs there. Limits of running jobs may be raised into a reservation: later is too late to ask. */
+static void kept_check(const struct core *c, const struct resvrec *v)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    if (!keeps_whole(&v->r) || !resv_is_on(&v->r, c->now_us) || v->r.made_us == c->now_us)
+        return;
+    CHECK(hostlist_parse(&names, v->r.nodes, NULL));
+    for (size_t i = 0; i < names.n; i++) {
+        const struct noderec *n = node_find(c, names.name[i]);
+        for (size_t k = 0; n && k < n->job.n; k++) {
+            const struct jobrec *r = job_find(c, n->job.v[k]);
+            CHECK(r->j.state != JOB_RUNNING || r->j.start_us != c->now_us || may_lie_over(c, r, v));
+        }
+    }
+    hostlist_done(&names);
+}
+
+static void resvs_check(const struct core *c)
+{
+    struct map_walk w = {0};
+    for (size_t i = 0; i < c->resv.n; i++) {
+        const struct resvrec *v = c->resv.v[i];
+        uint32_t recurs = v->r.flags & RESV_RECURRING;
+        CHECK(v->r.name && resv_find(c, v->r.name) == v);
+        CHECK(v->r.start_us < v->r.end_us && (recurs & (recurs - 1)) == 0);
+        CHECK(c->loaded ? cluster_knows_reservation(c->cluster, &v->r) : true);
+        texts_check(c, &reservation_fields, &v->r);
+        kept_check(c, v);
+    }
+    while (c->loaded && map_u64_next(c->job, &w)) {
+        const struct jobrec *r = w.value;
+        bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
+        CHECK(!runs || !r->j.run_reservation || resv_find(c, r->j.run_reservation));
+    }
+}
+
 /* ---- timers ---------------------------------------------------------------------------------------------------------------- */
 
 /* A job that something will happen to must be in the heap at that time: a forgotten alarm is a job that never ends. */
@@ -252,6 +302,7 @@ void core_check(const struct core *c)
     arrays_check(c);
     nodes_check(c);
     parts_check(c);
+    resvs_check(c);
     timers_check(c);
     cluster_check(c->cluster);
 }
@@ -270,5 +321,8 @@ uint64_t core_hash(const struct core *c)
         hash = record_hash(&node_fields, &c->node.v[i]->n, hash);
     for (size_t i = 0; i < c->part.n; i++)
         hash = record_hash(&partition_fields, &c->part.v[i]->p, hash);
-    return hash;
+    uint64_t resvs = 0;
+    for (size_t i = 0; i < c->resv.n; i++)
+        resvs += record_hash(&reservation_fields, &c->resv.v[i]->r, HASH_INIT);
+    return hash_bytes(hash, &resvs, sizeof resvs);
 }

@@ -440,6 +440,7 @@ void resv_save(struct core *c, struct resvrec *v);              /* its row */
 void resv_tell(struct core *c, struct resvrec *v);              /* the planner */
 void resv_drop(struct core *c, struct resvrec *v);              /* it is over: jobs that wait for it are held, or go on without it */
 size_t resv_jobs(const struct core *c, const char *name, bool running); /* that run in it, or wait for it */
+void resv_insert(struct core *c, struct resvrec *v);            /* into core.resv: by the time they were made, so that a restart does not change their order */
 void resv_load(struct core *c, const struct reservation *row);
 void resvs_restore(struct core *c);
 void resvs_refit(struct core *c);                               /* nodes changed: replacements, PART_NODES */

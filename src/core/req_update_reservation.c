@@ -202,7 +202,7 @@ static enum refusal resv_create(struct core *c, const struct msg_update_reservat
         free(v);
         return refusal;
     }
-    vec_push(&c->resv, v);
+    resv_insert(c, v);
     users_wake(c, name);
     return REFUSE_NONE;
 }

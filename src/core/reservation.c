@@ -23,11 +23,25 @@ void resv_tell(struct core *c, struct resvrec *v)
     plan_soon(c);
 }
 
+void resv_insert(struct core *c, struct resvrec *v)
+{
+    size_t at = c->resv.n;
+    vec_push(&c->resv, v);
+    for (; at > 0; at--) {
+        const struct reservation *before = &c->resv.v[at - 1]->r;
+        if (before->made_us < v->r.made_us ||
+            (before->made_us == v->r.made_us && strcmp(before->name, v->r.name) < 0))
+            break;
+        c->resv.v[at] = c->resv.v[at - 1];
+    }
+    c->resv.v[at] = v;
+}
+
 void resv_load(struct core *c, const struct reservation *row)
 {
     struct resvrec *v = xcalloc(1, sizeof *v);
     record_take(c, &reservation_fields, &v->r, row);
-    vec_push(&c->resv, v);
+    resv_insert(c, v);
 }
 
 void resvs_restore(struct core *c)

@@ -64,6 +64,7 @@ static void check_runs(const struct cluster *cl)
     while (map_u64_next(cl->run_of, &w)) {
         const struct run *r = w.value;
         CHECK(r->job_id == w.key);
+        CHECK(!r->resv || (r->resv <= cl->resv.n && cl->resv.v[r->resv - 1]));
         size_t held = 0;
         for (size_t i = 0; i < r->nholds; i++)
             held += !r->hold[i].released;

@@ -52,6 +52,7 @@ void cluster_set_zone(struct cluster *cl, const char *zone); /* local time for r
 const struct zone *cluster_zone(const struct cluster *cl);
 /* Keeps what r->nodes or r->holds say in r's time from anybody but its own jobs. Adds or replaces. */
 void cluster_put_reservation(struct cluster *cl, const struct reservation *r);
+bool cluster_knows_reservation(const struct cluster *cl, const struct reservation *r); /* for oracles: exactly so */
 void cluster_remove_reservation(struct cluster *cl, const char *name);
 /* Chooses the nodes, and what of them, that the reservation asks for, from what is free in its time: fills nodes, node_count, holds, core_count, cpu_count (texts in the
  * arena) and SPEC_NODES, ALL_NODES. A reservation of that name that is there already does not stand in its own way. On refusal `detail` says what is missing. */

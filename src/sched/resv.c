@@ -69,6 +69,12 @@ void cluster_put_reservation(struct cluster *cl, const struct reservation *r)
     cl->unsettled = true;
 }
 
+bool cluster_knows_reservation(const struct cluster *cl, const struct reservation *r)
+{
+    const struct sresv *s = cluster_resv(cl, r->name);
+    return s && record_equal(&reservation_fields, &s->r, r);
+}
+
 void cluster_remove_reservation(struct cluster *cl, const char *name)
 {
     struct sresv *s = cluster_resv(cl, name);

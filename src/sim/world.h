@@ -26,6 +26,7 @@ struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_er
 void simworld_free(struct world *w);
 
 int64_t world_now(const struct world *w); /* µs since the world began */
+int64_t world_wall(const struct world *w); /* the same by the clock that daemons read */
 /* Lets everything happen that is due until then. */
 void world_run(struct world *w, int64_t until_us);
 bool world_idle(const struct world *w); /* no job waits for resources, runs or is being cleaned */

@@ -97,7 +97,6 @@ extern const struct peer world_daemon; /* who node daemons and clients of the wo
 /* ---- world.c: time and what happens ---- */
 /* What must hold does not: keeps the first sentence. */
 void world_broke(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int64_t world_wall(const struct world *w); /* the clock, as daemons read it */
 void world_plan(struct world *w, int64_t after_us, struct happening h);
 int64_t world_delay(struct world *w); /* of a message on its way */
 /* The frame that arrives, read back into the world's arena; false: broken. */
@@ -106,6 +105,7 @@ bool world_message_read(struct world *w, struct happening *h, struct message *re
 /* ---- world_trace.c: what was committed, as text ---- */
 void world_trace_job(struct world *w, const struct job *j);
 void world_trace_step(struct world *w, const struct step *s);
+void world_trace_reservation(struct world *w, const struct reservation *r, bool removed);
 uint64_t world_step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint64_t node);
 
 /* ---- world_controller.c: the controller's shell ---- */

@@ -61,3 +61,20 @@ void world_trace_step(struct world *w, const struct step *s)
         str_addf(&w->trace, " %d:%d", status_code(s->exit_status), status_signal(s->exit_status));
     str_addc(&w->trace, '\n');
 }
+
+void world_trace_reservation(struct world *w, const struct reservation *r, bool removed)
+{
+    struct str at = STR_INIT, from = STR_INIT, to = STR_INIT;
+    duration_format(w->now_us, &at);
+    duration_format(r->start_us - EPOCH_US, &from);
+    duration_format(r->end_us - EPOCH_US, &to);
+    str_addf(&w->trace, "[%s] reservation %s ", str_text(&at), r->name);
+    if (removed)
+        str_add(&w->trace, "is gone\n");
+    else
+        str_addf(&w->trace, "keeps %s from %s to %s\n", r->holds ? r->holds : r->nodes ? r->nodes : r->licenses,
+                 str_text(&from), str_text(&to));
+    str_done(&at);
+    str_done(&from);
+    str_done(&to);
+}

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/vec.h"
+#include "model/reservation.h"
 #include "sim/sim.h"
 #include "sim/world.h"
 
@@ -32,6 +33,12 @@ static const char *any_id(struct play *p, char *text, size_t size)
     return text;
 }
 
+static const char *any_reservation(struct play *p)
+{
+    static const char *const names[] = {"r1", "r2", "r1,r2"};
+    return names[rng_below(&p->rng, ARRAY_LEN(names))];
+}
+
 static void submit(struct play *p)
 {
     static const char *const arrays[] = {"0-3", "0-9%2", "1,5,7", "0-20:4%3"};
@@ -58,6 +65,8 @@ static void submit(struct play *p)
     }
     if (rng_chance(&p->rng, 200))
         spec.req.partition = "high";
+    if (rng_chance(&p->rng, 200))
+        spec.req.reservation = any_reservation(p);
     spec.hold = rng_chance(&p->rng, 50);
     spec.requeue = rng_chance(&p->rng, 300) ? NO : UNSET;
     spec.signal = rng_chance(&p->rng, 100) ? 10 : 0;
@@ -160,6 +169,34 @@ static void update(struct play *p)
     world_request(p->w, MSG_UPDATE_JOB, &m, NULL);
 }
 
+/* Short ones, so that faults come while they begin, end, come again, move and go. */
+static void reserve(struct play *p)
+{
+    static const uint32_t flags[] = {0, RESV_IGNORE_JOBS, RESV_OVERLAP, RESV_FLEX, RESV_REPLACE, RESV_HOURLY | RESV_IGNORE_JOBS,
+                                     RESV_PURGE_COMP, RESV_MAINT | RESV_IGNORE_JOBS, RESV_NO_HOLD_JOBS_AFTER};
+    struct reservation r = {.users = "root", .purge_us = 10 * USEC_PER_SEC, .node_count = 1, .core_counts = "1"};
+    struct msg_update_reservation m = {.name = rng_chance(&p->rng, 500) ? "r1" : "r2", .values = {&r, 1}};
+    m.create = rng_chance(&p->rng, 600);
+    m.remove = !m.create && rng_chance(&p->rng, 300);
+    m.skip = !m.create && !m.remove && rng_chance(&p->rng, 300);
+    r.flags = flags[rng_below(&p->rng, ARRAY_LEN(flags))];
+    r.start_us = world_wall(p->w) + some_time(p, 20 * USEC_PER_SEC);
+    r.duration_us = some_time(p, 60 * USEC_PER_SEC) + USEC_PER_SEC;
+    m.fields = !m.create                     ? "duration_us"
+               : rng_chance(&p->rng, 500) ? "users,flags,purge_us,start_us,duration_us,node_count"
+                                          : "users,flags,purge_us,start_us,duration_us,core_counts";
+    world_request(p->w, MSG_UPDATE_RESERVATION, &m, NULL);
+}
+
+static void unreserve_all(struct play *p)
+{
+    static const char *const names[] = {"r1", "r2"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct msg_update_reservation m = {.name = names[i], .remove = true};
+        world_request(p->w, MSG_UPDATE_RESERVATION, &m, NULL);
+    }
+}
+
 static void drain(struct play *p)
 {
     struct msg_update_node m = {
@@ -206,10 +243,24 @@ static void act(struct play *p)
         cancel(p);
     else if (dice < 77)
         update(p);
-    else if (dice < 80)
+    else if (dice < 79)
         drain(p);
+    else if (dice < 83)
+        reserve(p);
     else
         fault(p);
+}
+
+static void release_all(struct play *p)
+{
+    for (size_t i = 0; i < p->id.n; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "%llu", (unsigned long long)p->id.v[i]);
+        struct msg_job_control go = {.action = ACTION_RESUME, .ids = text};
+        world_request(p->w, MSG_JOB_CONTROL, &go, NULL);
+        go.action = ACTION_RELEASE;
+        world_request(p->w, MSG_JOB_CONTROL, &go, NULL);
+    }
 }
 
 /* Everything that was held is released, the drained is resumed, and time passes until all is quiet. */
@@ -220,16 +271,15 @@ static void heal(struct play *p)
     world_run(p->w, world_now(p->w) + 200 * USEC_PER_SEC);
     world_request(p->w, MSG_UPDATE_NODE, &resume, NULL);
     vec_push(&p->id, 1); /* any_id's choice before an answer came: its own may have been lost */
-    for (size_t i = 0; i < p->id.n; i++) {
-        char text[32];
-        snprintf(text, sizeof text, "%llu", (unsigned long long)p->id.v[i]);
-        struct msg_job_control go = {.action = ACTION_RESUME, .ids = text};
-        world_request(p->w, MSG_JOB_CONTROL, &go, NULL);
-        go.action = ACTION_RELEASE;
-        world_request(p->w, MSG_JOB_CONTROL, &go, NULL);
-    }
-    for (int i = 0; i < HEAL_ROUNDS && !world_idle(p->w) && !world_broken(p->w); i++)
+    unreserve_all(p);
+    release_all(p);
+    for (int i = 0; i < HEAL_ROUNDS && !world_idle(p->w) && !world_broken(p->w); i++) {
         world_run(p->w, world_now(p->w) + 10 * USEC_PER_SEC);
+        if (i % 8 == 0) {
+            unreserve_all(p); /* those in which jobs ran */
+            release_all(p);   /* those that waited for one are held when it goes */
+        }
+    }
     world_audit(p->w);
 }
 

@@ -12,6 +12,7 @@ submit limit=30:00 reservation=class                # refused: longer than the r
 submit reservation=klass
 run 4000
 ----
+[00:00:01] reservation class keeps n1 from 00:10:00 to 00:30:00
 [00:00:01] 1 PENDING > RUNNING on n2
 [00:00:01] 2 PENDING > RUNNING on n1
 refused: Requested time limit is invalid (missing or exceeds some limit)
@@ -24,6 +25,7 @@ refused: Requested reservation is invalid
 [00:15:01] 1 COMPLETING > TIMEOUT (TimeLimit)
 [00:15:01] 5 PENDING > RUNNING on n2
 [00:16:01] 5 RUNNING > COMPLETED
+[00:30:00] reservation class is gone
 [00:30:00] 4 RUNNING > COMPLETING (TimeLimit)
 [00:30:00] 4 COMPLETING > TIMEOUT 0:15 (TimeLimit)
 [00:30:00] 6 PENDING > RUNNING on n[1-2]

@@ -9,9 +9,13 @@ at 1000
 crash 5
 run 200000
 ----
+[00:00:01] reservation daily keeps n1 from 00:01:40 to 00:11:40
 [00:01:40] 1 PENDING > RUNNING on n1
 [00:08:20] 1 RUNNING > COMPLETED
+[00:11:40] reservation daily keeps n1 from 1-00:01:40 to 1-00:11:40
 [00:11:40] 3 PENDING > RUNNING on n1
 [00:12:40] 3 RUNNING > COMPLETED
 [1-00:01:40] 2 PENDING > RUNNING on n1
 [1-00:08:20] 2 RUNNING > COMPLETED
+[1-00:11:40] reservation daily keeps n1 from 2-00:01:40 to 2-00:11:40
+[2-00:11:40] reservation daily keeps n1 from 3-00:01:40 to 3-00:11:40

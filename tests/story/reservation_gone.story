@@ -12,11 +12,15 @@ run 2000
 release 2
 run 2100
 ----
+[00:00:01] reservation a keeps n1 from 00:01:00 to 00:11:00
+[00:00:01] reservation b keeps n2 from 00:01:00 to 00:11:00
 [00:01:00] 1 PENDING > RUNNING on n1
 [00:01:00] 3 PENDING > RUNNING on n2
 refused: Requested reservation is in use
 [00:02:40] 1 RUNNING > COMPLETED
 [00:04:20] 3 RUNNING > COMPLETED
+[00:11:00] reservation a is gone
+[00:11:00] reservation b is gone
 [00:11:00] 4 PENDING > RUNNING on n1
 [00:11:10] 4 RUNNING > COMPLETED
 [00:33:20] 2 PENDING > RUNNING on n1

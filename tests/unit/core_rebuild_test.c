@@ -217,6 +217,7 @@ static const char *some_dependency(void)
     }
 }
 
+static const char *some_reservation(void);
 static struct job_spec some_job(void)
 {
     static const char *const names[] = {"a", "b", "train"};
@@ -240,6 +241,8 @@ static struct job_spec some_job(void)
     s.mail_types = upto(3) ? 0 : MAIL_BEGIN | MAIL_END | MAIL_FAIL | MAIL_TIME_LIMIT_50;
     s.req.min_nodes = upto(5) ? s.req.min_nodes : 2;
     s.req.max_nodes = s.req.min_nodes;
+    if (upto(4) == 0)
+        s.req.reservation = upto(6) ? some_reservation() : "r1,r2";
     return s;
 }
 
@@ -286,6 +289,42 @@ static void node_update_some(void)
     say_and_deliver(1, MSG_UPDATE_NODE, &m);
 }
 
+static const char *some_reservation(void)
+{
+    return arena_printf(w.a, "r%u", 1 + (unsigned) upto(3));
+}
+
+static void reservation_make(void)
+{
+    static const uint32_t flags[] = {0, 0, RESV_IGNORE_JOBS, RESV_OVERLAP, RESV_MAINT | RESV_IGNORE_JOBS, RESV_HOURLY, RESV_PURGE_COMP, RESV_FLEX, RESV_REPLACE_DOWN, RESV_REPLACE};
+    struct reservation r = {.users = "alice,bob", .flags = flags[upto(ARRAY_LEN(flags))], .start_us = w.now + (int64_t) upto(1200) * SEC, .purge_us = MIN};
+    r.duration_us = (int64_t) (1 + upto(40)) * MIN;
+    struct msg_update_reservation m = {.name = some_reservation(), .create = true, .values = {&r, 1}};
+    const char *what = upto(2) ? "node_count" : "core_counts";
+    if (upto(3) == 0 && !(r.flags & (RESV_REPLACE | RESV_REPLACE_DOWN)))
+        what = "nodes", r.nodes = upto(3) ? "n2" : "ALL";
+    r.node_count = 1 + (int32_t) upto(2);
+    r.core_counts = "3";
+    m.fields = arena_printf(w.a, "users,flags,purge_us,start_us,duration_us,%s", what);
+    say_and_deliver(1, MSG_UPDATE_RESERVATION, &m);
+}
+
+static void reservation_some(void)
+{
+    struct reservation r = {.duration_us = (int64_t) (1 + upto(40)) * MIN, .users = "bob", .end_us = w.now + (int64_t) upto(600) * SEC};
+    struct msg_update_reservation m = {.name = some_reservation(), .values = {&r, 1}};
+    static const char *const fields[] = {"duration_us", "users", "end_us"};
+    am_root();
+    if (upto(2)) {
+        reservation_make();
+        return;
+    }
+    m.remove = upto(3) == 0;
+    m.skip = !m.remove && upto(4) == 0;
+    m.fields = fields[upto(ARRAY_LEN(fields))];
+    say_and_deliver(1, MSG_UPDATE_RESERVATION, &m);
+}
+
 static void time_passes(void)
 {
     static const int64_t spans[] = {SEC, 10 * SEC, MIN, 5 * MIN, 20 * MIN};
@@ -307,7 +346,7 @@ static void something(void)
 {
     struct fake *f = &fakes[upto(NODES)];
     someone();
-    switch (upto(16)) {
+    switch (upto(17)) {
     case 0:
     case 1:
     case 2:
@@ -343,6 +382,9 @@ static void something(void)
     case 12:
         if (f->held.n)
             fake_ends(f, (size_t) upto(f->held.n), upto(3) ? 0 : status_of_code(1));
+        return;
+    case 13:
+        reservation_some();
         return;
     default:
         fake_acts(f);
@@ -460,7 +502,7 @@ static void differ(const char *when, const struct fields *t, const void *a, cons
 
 static void compare(const char *when, const struct core *one, const struct core *two)
 {
-    static const enum query_what whats[] = {QUERY_JOBS, QUERY_NODES, QUERY_PARTITIONS, QUERY_STEPS};
+    static const enum query_what whats[] = {QUERY_JOBS, QUERY_NODES, QUERY_PARTITIONS, QUERY_STEPS, QUERY_RESERVATIONS};
     for (size_t k = 0; k < ARRAY_LEN(whats); k++) {
         struct pictures a = look(one, whats[k]), b = look(two, whats[k]);
         for (size_t i = 0; i < a.row.n && i < b.row.n; i++)
