@@ -65,6 +65,16 @@ static void times(struct json_out *o, const struct job *j)
     json_key_limit(o, "time_minimum", j->spec.req.time_min_us, USEC_PER_MIN);
 }
 
+/* Slurm's own text where it has one, else our sentence. */
+static void description(struct json_out *o, const struct job *j)
+{
+    struct str s = STR_INIT;
+    if (!text_empty(j->away_nodes))
+        str_addf(&s, "%s, UnavailableNodes:%s", enum_name(&job_reason_names, j->reason), j->away_nodes);
+    text(o, "state_description", s.len ? str_text(&s) : j->reason_detail);
+    str_done(&s);
+}
+
 static void state(struct json_out *o, const struct job *j)
 {
     /* While it is cleaned up, Slurm gives the end state with COMPLETING as a flag. */
@@ -72,7 +82,7 @@ static void state(struct json_out *o, const struct job *j)
     json_key_words(o, "job_state", enum_name(&job_state_names, completing ? j->end_state : j->state),
                    completing ? "COMPLETING" : NULL);
     text(o, "state_reason", enum_name(&job_reason_names, j->reason));
-    text(o, "state_description", j->reason_detail);
+    description(o, j);
     json_key_exit(o, "exit_code", j->exit_status);
     json_key_exit(o, "derived_exit_code", j->derived_exit_status);
     json_key_number(o, "priority", true, (int64_t)j->priority);

@@ -101,7 +101,11 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
     bool first_reason = j->state == JOB_PENDING || j->reason != REASON_NONE;
     record_break(r);
     record_add(r, "JobState", enum_name(&job_state_names, j->state));
-    record_add(r, "Reason", enum_name(&job_reason_names, first_reason ? j->reason : REASON_NONE));
+    const char *reason = enum_name(&job_reason_names, first_reason ? j->reason : REASON_NONE);
+    if (text_empty(j->away_nodes))
+        record_add(r, "Reason", reason);
+    else
+        record_addf(r, "Reason", "%s,_UnavailableNodes:%s", reason, j->away_nodes);
     record_add(r, "Dependency", j->spec.dependency);
     if (!text_empty(j->reason_detail) && !r->oneliner) {
         record_break(r);

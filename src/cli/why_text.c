@@ -98,7 +98,7 @@ static void add_blocker(struct str *out, const struct blocker *b, int64_t now_us
         str_addf(out, "    %d %s reserved for others", b->nodes, be(b->nodes));
         break;
     case BLOCKER_NEVER:
-        str_addf(out, "    %d could not hold it even empty", b->nodes);
+        str_addf(out, "    %d could not hold it even empty%s", b->nodes, b->what ? b->what : "");
         break;
     case BLOCKER_LICENCE:
     case BLOCKER_LIMIT:
@@ -211,11 +211,11 @@ void why_text(const struct why *w, int64_t now_us, struct str *out)
         }
         str_addc(out, '\n');
     }
+    add_plan(out, w, now_us);
+    add_advice(out, w, now_us);
     for (size_t i = 0; i < w->blockers.n; i++)
         add_blocker(out, &b[i], now_us);
     add_rank(out, w);
-    add_plan(out, w, now_us);
-    add_advice(out, w, now_us);
     add_waited(out, w);
 }
 
@@ -223,7 +223,7 @@ void why_text(const struct why *w, int64_t now_us, struct str *out)
 
 void why_heading(struct str *out)
 {
-    str_addf(out, "%-12s %-12s %-20s %6s %-20s %s\n", "JOBID", "NAME", "REASON", "PLACE", "PLANNED", "WHY");
+    str_addf(out, "%-12s %-12s %-20s %6s %-19s %-8s %s\n", "JOBID", "NAME", "REASON", "PLACE", "PLANNED", "SURE", "WHY");
 }
 
 void why_line(const struct why *w, int64_t now_us, struct str *out)
@@ -233,9 +233,11 @@ void why_line(const struct why *w, int64_t now_us, struct str *out)
         add_when(&when, w->planned_us, now_us);
     if (w->rank)
         str_addf(&place, "%u", w->rank);
-    str_addf(out, "%-12s %-12.12s %-20s %6s %-20s %s\n", w->label, w->name ? w->name : "",
+    str_addf(out, "%-12s %-12.12s %-20s %6s %-19s %-8s %s\n", w->label, w->name ? w->name : "",
              enum_name(&job_reason_names, w->reason), place.len ? str_text(&place) : "-",
-             when.len ? str_text(&when) : "-", w->because ? w->because : "");
+             when.len ? str_text(&when) : "-",
+             w->sureness == SURE_NONE ? "-" : enum_name(&sureness_names, w->sureness),
+             w->because ? w->because : "");
     str_done(&when);
     str_done(&place);
 }

@@ -158,7 +158,8 @@ static void job_show(const struct core *c, const struct jobrec *r, int64_t now_u
         if (wait.detail || !j.spec.hold)
             j.reason_detail = wait.detail;
         j.away_nodes = wait.away_nodes;
-        j.planned_us = wait.planned_us;
+        /* As in Slurm the begin time stands for the start of a job that is not planned yet. */
+        j.planned_us = wait.planned_us || j.spec.begin_us <= now_us ? wait.planned_us : j.spec.begin_us;
         j.planned_nodes = wait.planned_nodes;
         j.priority = r->j.spec.hold ? 0 : wait.priority ? wait.priority : 1;
         if (r->waiting)

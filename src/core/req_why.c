@@ -20,11 +20,13 @@ static const char *dependency_text(const struct core *c, const struct jobrec *r,
     struct str s = STR_INIT;
     if (r->j.reason == REASON_DEPENDENCY_NEVER)
         str_addf(&s,
-                 "its dependency %s can never be satisfied; give it another with `scontrol update JobId=%llu "
-                 "Dependency=…` (an empty one removes it), or cancel it",
-                 r->j.spec.dependency, (unsigned long long)r->j.id);
+                 "its dependency %s can never be satisfied; `scontrol update JobId=%llu Dependency=` "
+                 "removes it, `scancel %llu` gives the job up",
+                 r->j.spec.dependency, (unsigned long long)r->j.id, (unsigned long long)r->j.id);
     else
-        str_addf(&s, "waits for its dependency %s", r->j.spec.dependency);
+        str_addf(&s,
+                 "waits for its dependency %s; `scontrol update JobId=%llu Dependency=` lets it start without",
+                 r->j.spec.dependency, (unsigned long long)r->j.id);
     for (size_t i = 0, said = 0; i < r->deps.n && said < AHEAD_SAID; i++) {
         const struct jobrec *other = job_find(c, r->deps.v[i].job_id);
         if (!other)
@@ -53,7 +55,7 @@ static const char *limit_text(const struct core *c, const struct jobrec *r, stru
     const struct arrayrec *array = array_of(c, r->j.array_job_id);
     return arena_printf(a,
                         "%u of its tasks are active, as many as its limit %%%u allows; `scontrol update "
-                        "JobId=%llu ArrayTaskThrottle=…` changes that",
+                        "JobId=%llu ArrayTaskThrottle=0` lifts it, a number changes it",
                         array ? array->active : 0, r->j.array_limit, (unsigned long long)r->j.array_job_id);
 }
 
@@ -148,6 +150,14 @@ static void fill_advice(struct core *c, const struct jobrec *r, uint64_t cost_ma
     advices_done(&found);
 }
 
+/* In a list one line says the most: counts of nodes where nodes are short, else how many go first. */
+static const char *in_short(const struct plan_wait *wait, const char *because, struct arena *a)
+{
+    if (wait->reason == REASON_PRIORITY && wait->rank > 1)
+        return arena_printf(a, "%u job%s ahead of it", wait->rank - 1, wait->rank == 2 ? " is" : "s are");
+    return wait->detail ? wait->detail : because;
+}
+
 static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t cost_max, uint64_t *cost,
                     struct why *w)
 {
@@ -159,6 +169,8 @@ static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t 
         return;
     w->reason = pending_reason(c, r, c->now_us, &wait);
     w->because = because(c, r, w->reason, a);
+    if (!full && r->waiting)
+        w->because = in_short(&wait, w->because, a);
     if (w->reason == REASON_BEGIN_TIME)
         w->planned_us = r->j.spec.begin_us;
     fill_plan(c, r, &wait, w, a);

@@ -21,7 +21,7 @@ extern const struct enum_names blocker_kind_names;
 #define BLOCKER_FIELDS(X)                                                                                    \
     X(ENUM, kind, &blocker_kind_names, "what kind of thing is in the way")                                   \
     X(TEXT, partition, 0, "in this partition; NULL = everywhere")                                            \
-    X(TEXT, what, 0, "needs: the demand; busy: what is short; away: why; licence, limit: a sentence")        \
+    X(TEXT, what, 0, "needs: the demand; busy: what is short; away: why; never: what they lack; licence, limit: a sentence") \
     X(I32, nodes, 0, "nodes it is said of; needs: that have it free now")                                    \
     X(I32, nodes_all, 0, "needs: nodes of the partition")                                                    \
     X(TEXT, names, 0, "those nodes, folded, the first of them")                                              \

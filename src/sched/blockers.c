@@ -164,11 +164,20 @@ static void away_node(struct work *w, const struct snode *n)
     lot_node(lot_of(w, BLOCKER_AWAY, why), n);
 }
 
+static const char *lacks_text(const struct work *w, const struct group *g)
+{
+    struct str s = STR_INIT;
+    word_lacks(w->cl, w->c, w->o, g, &s);
+    const char *text = s.len ? arena_strdup(w->a, str_text(&s)) : NULL;
+    str_done(&s);
+    return text;
+}
+
 static void node_count(struct work *w, const struct snode *n)
 {
     struct variant *v = variant_on(w->o, n->group);
     if (!v) {
-        lot_node(lot_of(w, BLOCKER_NEVER, NULL), n);
+        lot_node(lot_of(w, BLOCKER_NEVER, lacks_text(w, n->group)), n);
         return;
     }
     if (!(option_allows(w->c, w->o, n->idx / 64) >> (n->idx % 64) & 1)) {

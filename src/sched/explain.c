@@ -12,7 +12,7 @@
 
 /* Where the nodes of the partition stand for an option. */
 struct tally {
-    int32_t nodes, never, excluded, reserved, away, fit, no_cpu, no_mem, no_gres, alone;
+    int32_t nodes, never, excluded, reserved, away, fit, no_cpu, no_mem, no_gres, alone, taken;
     struct hostlist away_names;
     const char *away_reason;
 };
@@ -31,12 +31,13 @@ static void tally_lack(const struct cluster *cl, const struct compiled *c, const
 {
     const int64_t *row = node_free(cl, n);
     const struct take *take = take_least(cl, c, o, v, n->group);
-    bool gres = false, mem = false, cpu = false, jobs = false;
+    bool gres = false, mem = false, cpu = false, jobs = false, whole = false;
     for (uint32_t i = 0; i < take->n; i++) {
         bool lacks = row[take->use[i].dim] < take->use[i].amount;
         gres |= lacks && take->use[i].dim >= DIM_GRES;
         mem |= lacks && take->use[i].dim == DIM_MEM;
         jobs |= lacks && take->use[i].dim == DIM_JOBS;
+        whole |= take->use[i].dim == DIM_JOBS && take->use[i].amount > 1;
         cpu |= lacks && (take->use[i].dim == DIM_CPU || take->use[i].dim == DIM_SHARE);
     }
     if (gres)
@@ -45,8 +46,10 @@ static void tally_lack(const struct cluster *cl, const struct compiled *c, const
         t->no_cpu++;
     else if (mem && !jobs)
         t->no_mem++;
-    else if (jobs)
+    else if (jobs && whole)
         t->alone++;
+    else if (jobs)
+        t->taken++;
     else
         t->fit++;
 }
@@ -91,6 +94,8 @@ static void tally_text(const struct option *o, struct tally *t, struct str *s)
     clause(s, t->alone,
            t->alone == 1 ? "serves other jobs while whole nodes are needed"
                          : "serve other jobs while whole nodes are needed");
+    clause(s, t->taken,
+           t->taken == 1 ? "serves a job that has it to itself" : "serve jobs that have them to themselves");
     clause(s, t->reserved, t->reserved == 1 ? "is reserved for others" : "are reserved for others");
     clause(s, t->excluded, t->excluded == 1 ? "is excluded by the job" : "are excluded by the job");
     if (t->away > 0) {

@@ -19,7 +19,7 @@ void word_amount(const struct cluster *cl, uint32_t dim, int64_t amount, struct 
 static bool worth_saying(const struct take *t, uint32_t i)
 {
     if (t->use[i].dim == DIM_JOBS)
-        return t->use[i].amount > 1;
+        return false;
     return t->use[i].dim != DIM_SHARE || t->n < 2 || t->use[1].dim != DIM_CPU;
 }
 
@@ -49,20 +49,33 @@ static const struct group *group_for(const struct cluster *cl, const struct opti
     return o->part->node.n > 0 ? o->part->node.v[0]->group : NULL;
 }
 
+/* What the request itself says that a node must have: who takes whole nodes takes all that is there, which nobody asked for. */
+static void take_asked(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                       const struct variant *v, const struct group *g, struct take *ret)
+{
+    struct option part = *o;
+    part.mode.whole = false;
+    demand_take(cl, c, &part, v, g, v->lay.umin, ret);
+    for (uint32_t i = 0; o->mode.whole && o->mem == MEM_SHARE && i < ret->n; i++)
+        if (ret->use[i].dim == DIM_MEM)
+            ret->use[i] = ret->use[--ret->n];
+}
+
 void word_demand(const struct cluster *cl, const struct compiled *c, const struct option *o,
                  const struct variant *v, struct str *out)
 {
     const struct layout *l = &v->lay;
     const struct group *g = group_for(cl, o, v);
+    const char *whole = o->mode.whole ? "whole " : "";
     struct take t = {0};
     if (l->units > 0)
-        str_addf(out, "%d pieces on %d to %d nodes, each piece with ", l->units, l->nmin, l->nmax);
+        str_addf(out, "%d pieces on %d to %d %snodes, each piece with ", l->units, l->nmin, l->nmax, whole);
     else if (l->nmax > l->nmin)
-        str_addf(out, "%d to %d nodes with ", l->nmin, l->nmax);
+        str_addf(out, "%d to %d %snodes with ", l->nmin, l->nmax, whole);
     else
-        str_addf(out, "%d node%s with ", l->nmin, l->nmin == 1 ? "" : "s");
+        str_addf(out, "%d %snode%s with ", l->nmin, whole, l->nmin == 1 ? "" : "s");
     if (g) {
-        demand_take(cl, c, o, v, g, l->umin, &t);
+        take_asked(cl, c, o, v, g, &t);
         word_take(cl, &t, out);
     }
     if (l->nmin > 1 && l->units == 0)
@@ -84,12 +97,26 @@ static int group_fails(const struct cluster *cl, const struct compiled *c, const
             continue;
         if (words) {
             str_add(words, fails ? ", " : " with ");
-            word_amount(cl, t.use[i].dim, has, words);
+            if (has == 0 && t.use[i].dim >= DIM_GRES)
+                str_addf(words, "no %s", cl->dim.v[t.use[i].dim].label);
+            else
+                word_amount(cl, t.use[i].dim, has, words);
             str_addf(words, " (%lld asked)", (long long)t.use[i].amount);
         }
         fails++;
     }
     return fails;
+}
+
+void word_lacks(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                const struct group *g, struct str *out)
+{
+    if (!o->wish)
+        return;
+    if (group_fails(cl, c, o, o->wish, g, NULL) > 0)
+        group_fails(cl, c, o, o->wish, g, out);
+    else if (!text_empty(c->req->constraint))
+        str_addf(out, " with the features %.200s", text_empty(g->features) ? "(none)" : g->features);
 }
 
 void word_nearest(const struct cluster *cl, const struct compiled *c, const struct option *o, struct str *out)
@@ -113,9 +140,9 @@ void word_nearest(const struct cluster *cl, const struct compiled *c, const stru
     hostlist_sort(&names);
     str_add(out, names.n == 1 ? "the nearest is " : "the nearest are ");
     hostlist_fold(&names, out);
-    if (least > 0)
-        group_fails(cl, c, o, o->wish, best, out);
-    else if (!text_empty(best->features) || !text_empty(c->req->constraint))
-        str_addf(out, " with the features %.200s", text_empty(best->features) ? "(none)" : best->features);
+    if (least > 0 || !text_empty(c->req->constraint))
+        word_lacks(cl, c, o, best, out);
+    else if (!text_empty(best->features))
+        str_addf(out, " with the features %.200s", best->features);
     hostlist_done(&names);
 }
