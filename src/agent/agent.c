@@ -1,6 +1,6 @@
 /* The node's machine.
  *
- * A step goes PROLOG → STARTING → RUNNING → (CLEANING →) ENDED → (EPILOG →) OVER; held.c has the table.
+ * A step goes PROLOG → STARTING → RUNNING → (CLEANING →) ENDED → (EPILOG →) (PROVING →) OVER; held.c has the table.
  * Everything that comes is put to the step it concerns:
  *
  *   LAUNCH     unknown: takes it (prolog, or a shepherd at once). Known, or ended before: nothing, the
@@ -35,15 +35,35 @@ static void hello(struct turn *t)
     while (held_next(&a->held, &w))
         rows[n++] =
             (struct held){w.step->job_id, w.step->attempt, w.step->step_id, w.step->state >= HELD_ENDED};
-    struct msg_node_hello m = {.node = {a->node, 1}, .held = {rows, n}, .pid = a->pid, .protocol = PROTOCOL_NOW, .protocol_oldest = PROTOCOL_OLDEST};
+    devices_refresh(t);
+    struct node self = *a->node;
+    self.devices_out = a->devices.n ? a->devices.text : NULL;
+    struct msg_node_hello m = {.node = {&self, 1},
+                               .held = {rows, n},
+                               .pid = a->pid,
+                               .devices_seq = a->devices.n ? a->devices.seq : 0,
+                               .protocol = PROTOCOL_NOW,
+                               .protocol_oldest = PROTOCOL_OLDEST};
+    a->hello_said = true;
+    a->devices.told_seq = a->devices.seq;
     turn_send(t, MSG_NODE_HELLO, &m);
+}
+
+/* Nothing is said before it is known which devices may be given. */
+void hello_when_looked(struct turn *t)
+{
+    if (t->a->connected && t->a->devices.looked && !t->a->hello_said)
+        hello(t);
 }
 
 static void connection_up(struct turn *t)
 {
     t->a->connected = true;
-    t->a->welcomed = false;
-    hello(t);
+    t->a->welcomed = t->a->hello_said = false;
+    t->a->devices.told_seq = 0;
+    if (!t->a->devices.looked)
+        devices_look(t);
+    hello_when_looked(t);
 }
 
 static void connection_down(struct turn *t)
@@ -52,14 +72,30 @@ static void connection_down(struct turn *t)
     t->a->heartbeat_due_us = INT64_MAX;
 }
 
+void heartbeat_send(struct turn *t)
+{
+    struct agent *a = t->a;
+    devices_refresh(t);
+    struct msg_heartbeat beat = {.load_centi = a->load_centi,
+                                 .free_mem_mib = a->free_mem_mib,
+                                 .devices_seq = a->devices.n ? a->devices.seq : 0,
+                                 .devices_out = a->devices.n ? a->devices.text : NULL};
+    a->devices.told_seq = a->devices.seq;
+    turn_send(t, MSG_HEARTBEAT, &beat);
+}
+
 /* Also the moment to repeat what has waited long for its acknowledgement. */
 static void wake(struct turn *t, const struct agent_event *ev)
 {
     struct agent *a = t->a;
+    a->load_centi = ev->load_centi;
+    a->free_mem_mib = ev->free_mem_mib;
+    steps_proven(t);
+    if (a->devices.due_us <= t->now_us)
+        devices_look(t);
     if (!a->welcomed || t->now_us < a->heartbeat_due_us)
         return;
-    struct msg_heartbeat beat = {.load_centi = ev->load_centi, .free_mem_mib = ev->free_mem_mib};
-    turn_send(t, MSG_HEARTBEAT, &beat);
+    heartbeat_send(t);
     for (struct report *p = a->reports.first; p; p = p->next)
         if (p->sent_us + a->welcome.heartbeat_us <= t->now_us)
             turn_report_send(t, p);
@@ -98,6 +134,10 @@ void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effe
     case AGENT_WAKE:
         wake(&t, ev);
         break;
+    case AGENT_LOOKED:
+    case AGENT_DEVICE_FAILED:
+        devices_seen(&t, ev);
+        break;
     }
 }
 
@@ -108,6 +148,7 @@ struct agent *agent_new(const struct node *self, int64_t pid, uint64_t first_seq
     a->heartbeat_due_us = INT64_MAX;
     held_init(&a->held);
     reports_init(&a->reports, first_seq);
+    devices_init(&a->devices, first_seq);
     agent_set_node(a, self);
     return a;
 }
@@ -118,6 +159,7 @@ void agent_free(struct agent *a)
         return;
     held_done(&a->held);
     reports_done(&a->reports);
+    devices_done(&a->devices);
     arena_free(a->node_arena);
     arena_free(a->welcome_arena);
     free(a);
@@ -131,11 +173,17 @@ void agent_set_node(struct agent *a, const struct node *self)
     arena_free(a->node_arena);
     a->node_arena = fresh;
     a->node = copy;
+    devices_take(&a->devices, copy);
 }
 
 int64_t agent_wake_due(const struct agent *a)
 {
-    return a->heartbeat_due_us;
+    int64_t due = a->devices.due_us < a->heartbeat_due_us ? a->devices.due_us : a->heartbeat_due_us;
+    struct held_walk w = {0};
+    while (held_next(&a->held, &w))
+        if (w.step->state == HELD_PROVING && w.step->prove_until_us < due)
+            due = w.step->prove_until_us;
+    return due;
 }
 
 const struct msg_node_welcome *agent_welcome(const struct agent *a)
@@ -182,6 +230,8 @@ static bool said_by_another(const struct agent *a, const struct held_step *s)
     for (const struct held_step *o = held_of_job(&a->held, s->job_id); o; o = o->next_of_job)
         if (o->attempt == s->attempt && o->released)
             return true;
+    if (held_has_speaker(&a->held, s))
+        return true;
     return held_was_ended(&a->held, s->job_id, s->attempt, s->step_id);
 }
 

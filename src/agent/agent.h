@@ -4,7 +4,8 @@
  * machine stands where it stood.
  *
  * Promises: a step is started at most once for each (job, attempt); each end is reported until the controller
- * acknowledged it; what was acknowledged is forgotten. */
+ * acknowledged it; what was acknowledged is forgotten; a GPU that a job had is in every word to the controller
+ * named as not to be given (node.devices_out) until a look at it has shown that it is clean. */
 #ifndef REMUDA_AGENT_AGENT_H
 #define REMUDA_AGENT_AGENT_H
 
@@ -30,6 +31,27 @@ enum agent_event_kind {
     AGENT_PROLOG_DONE, /* note: the step; ok, text */
     AGENT_EPILOG_DONE, /* note: the step; ok, text */
     AGENT_WAKE,        /* agent_wake_due() has come; load_centi and free_mem_mib are filled */
+    AGENT_LOOKED,      /* the answer to AGENT_LOOK: seen */
+    AGENT_DEVICE_FAILED, /* a device broke: seen */
+};
+
+/* A device to look at, and what to look for. */
+struct device_look {
+    int32_t index;
+    uint64_t use;    /* to be repeated in the answer */
+    uint64_t job_id; /* had it last; 0 = not known */
+    uint32_t uid;    /* of that job */
+    int64_t from_us; /* since when it had it: processes that are older are not its; 0 = not known */
+};
+
+enum device_state { DEVICE_CLEAN, DEVICE_HELD, DEVICE_BROKEN };
+
+/* What was seen of it. */
+struct device_seen {
+    int32_t index;
+    uint64_t use;
+    enum device_state state;
+    const char *why; /* the evidence, if it is not clean */
 };
 
 struct agent_event {
@@ -41,6 +63,8 @@ struct agent_event {
     const char *text;
     int32_t load_centi;
     int64_t free_mem_mib;
+    const struct device_seen *seen;
+    size_t nseen;
 };
 
 enum agent_effect_kind {
@@ -55,6 +79,8 @@ enum agent_effect_kind {
     AGENT_EPILOG,    /* run the epilog (note: ids; job, or NULL if it was found), then AGENT_EPILOG_DONE */
     AGENT_FORGET,    /* everything is acknowledged: remove the step's state (note: ids) */
     AGENT_LOG,       /* text; is_error */
+    AGENT_LOOK,      /* look at the devices `look`; always answered by AGENT_LOOKED, even if with DEVICE_HELD because it cannot be found out */
+    AGENT_TELL,      /* tell the people of a step (note: ids, pid): text goes to its error output */
 };
 
 struct agent_effect {
@@ -69,6 +95,8 @@ struct agent_effect {
     bool batch, full;
     bool is_error;
     const char *text;
+    const struct device_look *look;
+    size_t nlook;
 };
 
 struct agent_effects {
@@ -84,7 +112,7 @@ void agent_effects_done(struct agent_effects *fx);
  * the first report and must be above any number an earlier daemon of the node used (the time in µs does). */
 struct agent *agent_new(const struct node *self, int64_t pid, uint64_t first_seq);
 void agent_free(struct agent *a);
-/* What the node has changed (a device came or went, something is missing): told with the next hello. */
+/* The node has changed (a device came or went, something is missing): told with the next hello. */
 void agent_set_node(struct agent *a, const struct node *self);
 
 void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effects *fx);

@@ -14,8 +14,9 @@ static const uint32_t moves[HELD_STATE_COUNT] = {
     [HELD_STARTING] = MAY(RUNNING) | MAY(ENDED) | MAY(OVER),
     [HELD_RUNNING] = MAY(CLEANING) | MAY(ENDED) | MAY(OVER),
     [HELD_CLEANING] = MAY(ENDED),
-    [HELD_ENDED] = MAY(EPILOG) | MAY(OVER),
-    [HELD_EPILOG] = MAY(OVER),
+    [HELD_ENDED] = MAY(EPILOG) | MAY(PROVING) | MAY(OVER),
+    [HELD_EPILOG] = MAY(PROVING) | MAY(OVER),
+    [HELD_PROVING] = MAY(OVER),
     [HELD_OVER] = 0,
 };
 
@@ -36,6 +37,8 @@ void held_init(struct holdings *h)
 static void step_free(struct held_step *s)
 {
     held_drop_launch(s);
+    idset_done(&s->gpus);
+    free(s->release_why);
     free(s->why);
     free(s);
 }
@@ -130,6 +133,14 @@ bool held_has_others(const struct holdings *h, const struct held_step *s)
 {
     for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job)
         if (o != s && o->attempt == s->attempt && o->state < HELD_ENDED)
+            return true;
+    return false;
+}
+
+bool held_has_speaker(const struct holdings *h, const struct held_step *s)
+{
+    for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job)
+        if (o != s && o->attempt == s->attempt && (o->state == HELD_EPILOG || o->state == HELD_PROVING))
             return true;
     return false;
 }

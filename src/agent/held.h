@@ -3,6 +3,7 @@
 #define REMUDA_AGENT_HELD_H
 
 #include "agent/note.h"
+#include "base/idset.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "model/message.h"
@@ -18,6 +19,7 @@
     X(CLEANING, "its own process ended, others are being killed")                                            \
     X(ENDED, "nothing of it is left; what follows is decided when the settings are known")                   \
     X(EPILOG, "the epilog runs")                                                                             \
+    X(PROVING, "the devices it had are looked at")                                                           \
     X(OVER, "done; waits until its reports are acknowledged")
 
 enum held_state {
@@ -44,6 +46,9 @@ struct held_step {
     uint32_t unacknowledged;
     struct arena *arena; /* launch below lives in it; NULL = none kept */
     struct msg_launch *launch;
+    struct idset gpus;       /* that it has here; empty if it was found */
+    int64_t prove_until_us;  /* PROVING: so long it is waited for */
+    char *release_why;       /* of the RELEASED that follows; owned */
     struct held_step *next_of_job;
 };
 
@@ -92,6 +97,9 @@ struct held_walk {
 bool held_next(const struct holdings *h, struct held_walk *w);
 /* Does another step of that start of the job still have processes here? */
 bool held_has_others(const struct holdings *h, const struct held_step *s);
+
+/* Will another step of that start of the job say that the job is gone, after its epilog or the look at its devices? */
+bool held_has_speaker(const struct holdings *h, const struct held_step *s);
 
 /* The only function that changes a state; aborts on a move the table does not allow. */
 void held_move(struct held_step *s, enum held_state to);

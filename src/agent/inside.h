@@ -3,6 +3,7 @@
 #define REMUDA_AGENT_INSIDE_H
 
 #include "agent/agent.h"
+#include "agent/devices.h"
 #include "agent/held.h"
 #include "agent/report.h"
 
@@ -17,6 +18,10 @@ struct agent {
     struct arena *welcome_arena;
     struct msg_node_welcome welcome;
     int64_t heartbeat_due_us;
+    struct devices devices;
+    bool hello_said; /* on this connection */
+    int32_t load_centi;
+    int64_t free_mem_mib; /* as they were at the last heartbeat */
 };
 
 /* One step of the machine at work. */
@@ -28,6 +33,7 @@ struct turn {
 
 /* ---- effects and reports (life.c) ---- */
 
+struct agent_effect *turn_effect(struct turn *t, enum agent_effect_kind kind);
 struct agent_effect *turn_effect_about(struct turn *t, enum agent_effect_kind kind,
                                        const struct held_step *s);
 /* The body is copied into the effects' arena. */
@@ -57,11 +63,17 @@ void step_ended(struct turn *t, struct held_step *s);
 /* Decides what follows for a step in ENDED, once the settings are known. */
 void step_settle(struct turn *t, struct held_step *s);
 void step_over(struct turn *t, struct held_step *s);
+void over_finish(struct turn *t, struct held_step *s); /* of a step that was moved to OVER */
+/* Its job is gone from here but for what its devices show: RELEASED follows when they are clean, or with the news that they are not. `detail` is that of the RELEASED. */
+void step_prove(struct turn *t, struct held_step *s, const char *detail);
+void steps_proven(struct turn *t); /* those whose proof is there, or that waited long enough */
 void epilog_begin(struct turn *t, struct held_step *s); /* of a step in ENDED */
 void step_forget_if_acknowledged(struct turn *t, struct held_step *s);
 
 /* ---- events ---- */
 
+void hello_when_looked(struct turn *t); /* agent.c */
+void heartbeat_send(struct turn *t);    /* agent.c */
 void take_message(struct turn *t, const struct message *m);           /* messages.c */
 struct held_step *step_of_note(struct turn *t, const struct note *n); /* notes.c; NULL if it is not held */
 void take_note(struct turn *t, const struct note *n);                 /* notes.c */

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PROVE_WAIT_US INT64_C(3000000) /* so long a job's end waits for its devices; after that they are out, and the job is over */
+
 /* ---- effects ---- */
 
-static struct agent_effect *turn_effect(struct turn *t, enum agent_effect_kind kind)
+struct agent_effect *turn_effect(struct turn *t, enum agent_effect_kind kind)
 {
     struct agent_effects *fx = t->fx;
     if (fx->n == fx->cap) {
@@ -56,8 +58,16 @@ void turn_log(struct turn *t, bool is_error, const char *format, ...)
 
 void turn_report_send(struct turn *t, struct report *p)
 {
+    struct devices *d = &t->a->devices;
+    struct msg_report m = p->msg;
+    bool gives_back = m.kind == REPORT_RELEASED || m.kind == REPORT_FAILED || m.kind == REPORT_LOST || m.clean;
+    devices_refresh(t);
+    if (d->n > 0 && gives_back) {
+        m.devices_seq = d->told_seq = d->seq;
+        m.devices_out = d->text;
+    }
     p->sent_us = t->now_us;
-    turn_send(t, MSG_REPORT, &p->msg);
+    turn_send(t, MSG_REPORT, &m);
 }
 
 /* ---- reports ---- */
@@ -116,19 +126,46 @@ void step_forget_if_acknowledged(struct turn *t, struct held_step *s)
     held_remove(&t->a->held, s);
 }
 
+void over_finish(struct turn *t, struct held_step *s)
+{
+    /* While another step of the job is alive here, the job is not gone: the last one says so. */
+    if (s->release_wanted && !s->released && !held_has_others(&t->a->held, s) && !held_has_speaker(&t->a->held, s))
+        turn_report_released(t, s, NULL);
+    step_forget_if_acknowledged(t, s);
+}
+
 void step_over(struct turn *t, struct held_step *s)
 {
     held_move(s, HELD_OVER);
-    /* While another step of the job is alive here, the job is not gone: the last one says so. */
-    if (s->release_wanted && !s->released && !held_has_others(&t->a->held, s))
-        turn_report_released(t, s, NULL);
-    step_forget_if_acknowledged(t, s);
+    over_finish(t, s);
 }
 
 /* The job's last step here is followed by the epilog: its batch script, or any once the job is to end. Between the steps of an allocation there is none. */
 static bool epilog_follows(const struct turn *t, const struct held_step *s)
 {
     return program_given(t->a->welcome.epilog) && (step_is_script(s) || s->release_wanted) && !held_has_others(&t->a->held, s);
+}
+
+void step_prove(struct turn *t, struct held_step *s, const char *detail)
+{
+    held_move(s, HELD_PROVING);
+    s->prove_until_us = t->now_us + PROVE_WAIT_US;
+    free(s->release_why);
+    s->release_why = xstrdup(detail);
+}
+
+void steps_proven(struct turn *t)
+{
+    struct held_walk w = {0};
+    while (held_next(&t->a->held, &w)) {
+        struct held_step *s = w.step;
+        if (s->state != HELD_PROVING || (s->prove_until_us > t->now_us && !devices_proven(t, s)))
+            continue;
+        held_move(s, HELD_OVER); /* before the report, which says what of it is not clean */
+        if (!s->released && !held_has_speaker(&t->a->held, s))
+            turn_report_released(t, s, s->release_why);
+        over_finish(t, s);
+    }
 }
 
 void epilog_begin(struct turn *t, struct held_step *s)
@@ -163,11 +200,17 @@ void step_settle(struct turn *t, struct held_step *s)
         return;
     bool epilog = epilog_follows(t, s);
     /* A step of an allocation that goes on gives nothing back. */
-    bool last = (step_is_script(s) || s->release_wanted) && !held_has_others(&t->a->held, s);
+    bool last = (step_is_script(s) || s->release_wanted) && !held_has_others(&t->a->held, s) && !held_has_speaker(&t->a->held, s);
+    bool prove = last && !devices_proven(t, s);
     if (!s->exit_reported)
-        step_end_report(t, s, !epilog && last && s->step_id < 0); /* of srun steps RELEASED tells it */
+        step_end_report(t, s, !epilog && !prove && last && s->step_id < 0); /* of srun steps RELEASED tells it */
     if (epilog) {
         epilog_begin(t, s);
+        return;
+    }
+    devices_give_back(t, s);
+    if (prove && !s->released) {
+        step_prove(t, s, NULL);
         return;
     }
     if (!s->released && last)
@@ -186,8 +229,10 @@ void step_failed(struct turn *t, struct held_step *s, const struct note *why)
 {
     struct report *p = turn_report_of(t, REPORT_FAILED, s, why);
     s->exit_reported = true;
+    held_move(s, HELD_OVER); /* before the report, which says how the devices are that it gives back */
+    devices_give_back(t, s);
     turn_report_keep(t, s, p);
-    step_over(t, s);
+    over_finish(t, s);
 }
 
 void step_shepherd_terminate(struct turn *t, struct held_step *s)

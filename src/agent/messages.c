@@ -5,6 +5,7 @@
 #include "model/protocol.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
 {
@@ -20,6 +21,8 @@ static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
     arena_free(a->welcome_arena);
     a->welcome_arena = fresh;
     a->has_welcome = a->welcomed = true;
+    if (a->welcome.devices_failed)
+        devices_learn_failed(t, a->welcome.devices_failed);
     a->heartbeat_due_us = a->welcome.heartbeat_us > 0 ? t->now_us + a->welcome.heartbeat_us : INT64_MAX;
     for (struct report *p = a->reports.first; p; p = p->next)
         turn_report_send(t, p);
@@ -27,6 +30,21 @@ static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
     while (held_next(&a->held, &walk))
         if (walk.step->state == HELD_ENDED)
             step_settle(t, walk.step);
+    devices_announce(t);
+}
+
+/* The controller may not have heard yet that a device is not to be given. */
+static bool launch_devices(struct turn *t, struct held_step *s, const struct msg_launch *l)
+{
+    struct str why = STR_INIT;
+    bool ok = devices_give(t, s, l, &why);
+    if (!ok) {
+        struct note failed = {.kind = NOTE_FAILED, .retry = 1};
+        memcpy(failed.detail, str_text(&why), why.len < sizeof failed.detail ? why.len : sizeof failed.detail - 1);
+        step_failed(t, s, &failed);
+    }
+    str_done(&why);
+    return ok;
 }
 
 static void take_launch(struct turn *t, const struct msg_launch *l)
@@ -44,6 +62,8 @@ static void take_launch(struct turn *t, const struct msg_launch *l)
         visit_begin(&a->held, l);
     struct held_step *s =
         held_add(&a->held, j->id, j->attempt, l->step_id, prolog ? HELD_PROLOG : HELD_STARTING);
+    if (!launch_devices(t, s, l))
+        return;
     if (prolog || program_given(a->welcome.epilog))
         held_keep_launch(s, l, prolog);
     if (prolog)
@@ -97,10 +117,11 @@ static void step_terminate(struct turn *t, struct held_step *s, const struct msg
         break;
     case HELD_ENDED:
     case HELD_EPILOG:
+    case HELD_PROVING:
         break;
     case HELD_OVER:
         /* What was said may have come before the controller wanted to hear it, when more was to be launched here. It asks, so it gets an answer. */
-        if (!m->only_step && !held_has_others(&t->a->held, s))
+        if (!m->only_step && !held_has_others(&t->a->held, s) && !held_has_speaker(&t->a->held, s))
             turn_report_released(t, s, NULL);
         break;
     case HELD_STATE_COUNT:
@@ -185,6 +206,8 @@ void take_message(struct turn *t, const struct message *m)
         take_signal(t, m->body);
     else if (m->kind == MSG_STREAM_TO)
         take_stream_to(t, m->body);
+    else if (m->kind == MSG_DEVICES_RETRY)
+        devices_retry(t);
     else if (m->kind == MSG_REPORT_ACK)
         take_ack(t, m->body);
     else if (m->kind == MSG_DONE)

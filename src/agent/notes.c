@@ -129,6 +129,14 @@ void take_epilog_done(struct turn *t, const struct agent_event *ev)
     struct held_step *s = step_of_note(t, ev->note);
     if (!s || s->state != HELD_EPILOG)
         return;
-    turn_report_released(t, s, ev->ok ? NULL : ev->text);
-    step_over(t, s);
+    const char *detail = ev->ok ? NULL : ev->text;
+    devices_give_back(t, s);
+    if (!devices_proven(t, s)) {
+        step_prove(t, s, detail);
+        return;
+    }
+    held_move(s, HELD_OVER);
+    if (!held_has_speaker(&t->a->held, s))
+        turn_report_released(t, s, detail);
+    over_finish(t, s);
 }

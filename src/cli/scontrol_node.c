@@ -8,6 +8,7 @@
 #include "cli/localtime.h"
 #include "cli/node_json.h"
 #include "cli/node_words.h"
+#include "model/device_out.h"
 #include "cli/program.h"
 #include "cli/scontrol.h"
 #include "cli/submit_host.h"
@@ -135,6 +136,19 @@ static void tres_lines(struct record_text *r, const struct node *n)
     str_done(&s);
 }
 
+/* A line for each device that nobody is given, and why. */
+static void devices_out_print(struct record_text *r, const struct node *n, const struct cell_env *env, struct arena *a)
+{
+    struct device_outs outs = {0};
+    device_outs_parse(n->devices_out, a, &outs);
+    for (size_t i = 0; i < outs.n; i++) {
+        const struct device_out *d = &outs.v[i];
+        record_break(r);
+        record_addf(r, "DeviceOut", "%s:%d %s since %s: %s", d->kind, d->index, d->failed ? "BROKEN" : "NOT_CLEAN",
+                    time_text(env, d->since_us, "Unknown", a), d->why);
+    }
+}
+
 static void node_print(struct scontrol *s, const struct node *n, const struct cell_env *env)
 {
     struct record_text r;
@@ -165,6 +179,8 @@ static void node_print(struct scontrol *s, const struct node *n, const struct ce
         record_break(&r);
         record_add(&r, "Complaint", n->complaint);
     }
+    if (n->devices_out && !s->oneliner)
+        devices_out_print(&r, n, env, s->a);
     record_print(&r);
 }
 

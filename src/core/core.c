@@ -182,6 +182,7 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_TERMINATE:
     case MSG_SIGNAL:
     case MSG_REPORT_ACK:
+    case MSG_DEVICES_RETRY:
     case MSG_ALLOCATED:
     case MSG_STEP_PENDING:
     case MSG_STEP_CREATED:
@@ -304,6 +305,7 @@ static void node_load(struct core *c, const struct node *row)
         text_set(c, &n->n.devices, row->devices);
     text_set(c, &n->n.real_gres, row->real_gres);
     text_set(c, &n->n.complaint, row->complaint);
+    text_set(c, &n->n.devices_out, row->devices_out);
     text_set(c, &n->n.comment, row->comment);
     text_set(c, &n->n.set_fields, row->set_fields);
     text_set(c, &n->n.set_gres, row->set_gres);

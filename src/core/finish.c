@@ -176,6 +176,10 @@ void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *rep
     /* A step whose launch is still on its way to that node is not nothing. */
     bool clean = report->clean && host && !steps_on_node(r, host->index);
     job_save(c, r);
+    if (!clean && all_released(r)) { /* the word that nothing is left was here before this one */
+        run_finish(c, r);
+        return;
+    }
     if (clean)
         node_released(c, r, host->index);
     terminate_send(c, r, 0, NULL);

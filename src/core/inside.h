@@ -104,6 +104,7 @@ struct noderec {
     uint64_t conn;               /* 0 = not connected */
     int64_t pid;
     uint32_t index;              /* in core.node; nodes never leave the list */
+    uint64_t devices_seq;        /* age of n.devices_out; 0 = of an earlier life of the controller */
     int64_t lost_us;             /* when the connection went; 0 = it is there, or is known to be silent */
     int64_t alarm_us;            /* when it is looked at whether it is silent; 0 = never */
     VEC(uint64_t) job;           /* jobs that hold something here */
@@ -334,6 +335,14 @@ void nodes_welcome(struct core *c);                           /* the settings, t
 void req_node_hello(struct core *c, const struct msg_node_hello *m);
 void req_heartbeat(struct core *c, const struct msg_heartbeat *m);
 void req_report(struct core *c, const struct msg_report *m);
+
+/* ---- node_devices.c: devices that nobody may be given ---- */
+void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out);       /* what the node says, if it is news */
+void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq, const char *out);      /* the same; a new daemon may not know of broken ones */
+const char *node_devices_failed(const struct core *c, const struct noderec *n);                 /* of n.devices_out; NULL = none */
+/* n.devices_out without what a job still has and is only not known to be clean; for_people: as sentences. NULL = nothing. */
+const char *node_devices_shown(const struct core *c, const struct noderec *n, bool for_people, struct arena *a);
+void node_devices_retry(struct core *c, struct noderec *n);                                     /* an operator wants the broken ones back */
 void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, const char *why);
 
 /* ---- config.c ---- */

@@ -57,6 +57,7 @@ static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
         .protocol = PROTOCOL_NOW,
         .protocol_oldest = PROTOCOL_OLDEST,
         .version = REMUDA_VERSION,
+        .devices_failed = node_devices_failed(c, n),
         .topology_addr = topology_address(cluster_topology(c->cluster), n->n.name, c->fx->arena),
         .topology_pattern = topology_pattern(cluster_topology(c->cluster), n->n.name, c->fx->arena),
     };
@@ -169,6 +170,7 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
     n->n.responding = true;
     n->n.last_seen_us = c->now_us;
     map_u64_put(c->node_by_conn, c->conn, n);
+    node_devices_hello(c, n, m->devices_seq, said->devices_out);
     facts_take(c, n, said);
     into_service(c, n);
     node_save(c, n);
@@ -187,6 +189,7 @@ void req_heartbeat(struct core *c, const struct msg_heartbeat *m)
     n->n.last_seen_us = c->now_us;
     n->n.load_centi = m->load_centi;
     n->n.free_mem_mib = m->free_mem_mib;
+    node_devices_take(c, n, m->devices_seq, m->devices_out);
 }
 
 /* ---- reports ------------------------------------------------------------------------------------------------------------------ */
@@ -297,6 +300,7 @@ void req_report(struct core *c, const struct msg_report *m)
     if (!n)
         return;
     n->n.last_seen_us = c->now_us;
+    node_devices_take(c, n, m->devices_seq, m->devices_out); /* before what it gives back is free */
     bool current = r && r->j.attempt == m->attempt && r->j.state != JOB_PENDING && r->j.state != JOB_SPECIAL_EXIT && !job_state_over((enum job_state) r->j.state);
     if (current)
         report_act(c, n, r, m);

@@ -286,6 +286,8 @@ static void node_show(const struct node_view *nv, const struct noderec *n, const
     cluster_node_use(c->cluster, n->n.name, &use, &gres);
     copy.alloc_cpus = use.cpus;
     copy.alloc_mem_mib = use.mem_mib;
+    struct arena *outs = n->n.devices_out ? arena_new() : NULL;
+    copy.devices_out = node_devices_shown(c, n, false, outs);
     copy.alloc_gres = gres.len ? str_text(&gres) : NULL;
     copy.planned = use.planned;
     resv_mark_node(c, &copy, nv->now_us);
@@ -297,6 +299,7 @@ static void node_show(const struct node_view *nv, const struct noderec *n, const
     copy.partitions = nv->partitions[n->index].len ? str_text(&nv->partitions[n->index]) : NULL;
     v->row(v->ctx, &copy);
     str_done(&gres);
+    arena_free(outs);
 }
 
 /* Narrows down to the nodes named; each name must be there. */
@@ -405,13 +408,14 @@ static enum refusal reservations_show(const struct core *c, const struct msg_que
 /* ---- status -------------------------------------------------------------------------------------------------------------------- */
 
 /* What keeps jobs from the node, or will soon; NULL = nothing. */
-static const char *node_trouble(const struct noderec *n)
+static const char *node_trouble(const struct core *c, const struct noderec *n, struct arena *a)
 {
     if (!n->conn && n->n.state != NODE_FUTURE)
         return "its daemon is not connected";
     if (n->n.state == NODE_DOWN || n->n.drain || n->n.fail)
         return n->n.reason ? n->n.reason : "it takes no jobs";
-    return n->n.complaint;
+    const char *devices = node_devices_shown(c, n, true, a);
+    return devices && n->n.complaint ? arena_printf(a, "%s; %s", n->n.complaint, devices) : devices ? devices : n->n.complaint;
 }
 
 static void status_show(const struct core *c, const struct view *v)
@@ -431,8 +435,10 @@ static void status_show(const struct core *c, const struct view *v)
                                     .start_us = n->n.daemon_start_us,
                                     .version = n->n.version,
                                     .jobs_running = n->job.n};
-        row.trouble = node_trouble(n);
+        struct arena *a = arena_new();
+        row.trouble = node_trouble(c, n, a);
         v->row(v->ctx, &row);
+        arena_free(a);
     }
 }
 

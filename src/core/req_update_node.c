@@ -74,6 +74,7 @@ static void jobs_lose(struct core *c, struct noderec *n)
 static void resume(struct core *c, struct noderec *n)
 {
     n->n.drain = n->n.fail = false;
+    node_devices_retry(c, n);
     n->n.state = n->conn ? NODE_UP : NODE_UNKNOWN;
     reason_set(c, n, NULL);
     if (n->conn)

@@ -117,6 +117,9 @@ MESSAGE_ROWS(node_hello, MSG_NODE_HELLO_FIELDS)
 #define STRUCTURE struct msg_heartbeat
 MESSAGE_ROWS(heartbeat, MSG_HEARTBEAT_FIELDS)
 #undef STRUCTURE
+#define STRUCTURE struct msg_devices_retry
+MESSAGE_ROWS(devices_retry, MSG_DEVICES_RETRY_FIELDS)
+#undef STRUCTURE
 #define STRUCTURE struct msg_report
 MESSAGE_ROWS(report, MSG_REPORT_FIELDS)
 #undef STRUCTURE

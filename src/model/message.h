@@ -273,7 +273,8 @@ extern const struct fields held_fields;
     X(LIST, held, &held_fields, "what runs there or awaits acknowledgement")                               \
     X(I64, pid, 0, "process id of the node daemon")                                                        \
     X(I32, protocol, 0, "PROTOCOL_NOW of who says this (model/protocol.h)")                                \
-    X(I32, protocol_oldest, 0, "the oldest it understands")
+    X(I32, protocol_oldest, 0, "the oldest it understands")                                                                 \
+    X(U64, devices_seq, 0, "age of node.devices_out: what has a smaller number is older")
 #define MSG_NODE_WELCOME_FIELDS(X)                                                                         \
     X(SPAN, heartbeat_us, 0, "how often to report")                                                        \
     X(SPAN, accounting_freq_us, 0, "how often to sample")                                                  \
@@ -288,6 +289,7 @@ extern const struct fields held_fields;
     X(BOOL, constrain_devices, 0, "hide other jobs' devices")                                              \
     X(TEXT, topology_addr, 0, "for SLURM_TOPOLOGY_ADDR: s3.s0.n1; NULL = the node's name")                \
     X(TEXT, topology_pattern, 0, "for SLURM_TOPOLOGY_ADDR_PATTERN: switch.switch.node")                   \
+    X(TEXT, devices_failed, 0, "devices that are known to be broken: an entry of node.devices_out each")   \
     X(TEXT, cluster_name, 0, "for SLURM_CLUSTER_NAME")                                                     \
     X(TEXT, state_dir, 0, "state directory of the cluster")                                                \
     X(I32, protocol, 0, "PROTOCOL_NOW of who says this (model/protocol.h)")                                \
@@ -295,7 +297,11 @@ extern const struct fields held_fields;
     X(TEXT, version, 0, "its Remuda version")
 #define MSG_HEARTBEAT_FIELDS(X)                                                                            \
     X(I32, load_centi, 0, "load average, hundredths")                                                      \
-    X(MIB, free_mem_mib, 0, "free memory")
+    X(MIB, free_mem_mib, 0, "free memory")                                                                 \
+    X(U64, devices_seq, 0, "age of devices_out; 0 = nothing is said of it")                                \
+    X(TEXT, devices_out, 0, "as node.devices_out")
+/* An operator brings broken devices back: the node looks at them again. */
+#define MSG_DEVICES_RETRY_FIELDS(X) X(U64, devices_seq, 0, "what the controller knows")
 
 extern const struct fields msg_create_step_fields;
 /* Idempotent: a node that already has (job, attempt, step) does nothing. The script and env are attached by the controller's shell from the store. */
@@ -354,6 +360,8 @@ extern const struct enum_names report_kind_names;
     X(BOOL, oom, 0, "a process was killed for memory")                                                     \
     X(BOOL, retry, 0, "FAILED: trying again elsewhere may work")                                           \
     X(TEXT, detail, 0, "sentence for people")                                                              \
+    X(U64, devices_seq, 0, "age of devices_out; 0 = nothing is said of it")                                \
+    X(TEXT, devices_out, 0, "as node.devices_out: what the job gave back may be there")                    \
     X(LIST, usage, &step_fields, "one step: usage so far or in all")
 
 /* ---- streams: between a command (srun, sattach) and the shepherds of a step ------------------------------------------------
@@ -463,6 +471,7 @@ enum who { WHO_ANYONE, WHO_OWNER /* or operator; the handler checks each job */,
     X(LAUNCH, "launch", launch, CONTROLLER, "start a job's batch script")                                  \
     X(TERMINATE, "terminate", terminate, CONTROLLER, "end a job on this node")                             \
     X(SIGNAL, "signal", signal, CONTROLLER, "signal a job on this node")                                   \
+    X(DEVICES_RETRY, "devices_retry", devices_retry, CONTROLLER, "look at broken devices again")           \
     X(REPORT_ACK, "report_ack", report_ack, CONTROLLER, "a report is durable")                             \
     X(STREAM_TO, "stream_to", stream_to, CONTROLLER, "connect a step's streams to another command")        \
     X(STREAM_HELLO, "stream_hello", stream_hello, STREAM, "a shepherd connects to a command")              \
@@ -503,6 +512,7 @@ struct msg_job_ended { MSG_JOB_ENDED_FIELDS(FIELD_MEMBER) };
 struct msg_node_hello { MSG_NODE_HELLO_FIELDS(FIELD_MEMBER) };
 struct msg_node_welcome { MSG_NODE_WELCOME_FIELDS(FIELD_MEMBER) };
 struct msg_heartbeat { MSG_HEARTBEAT_FIELDS(FIELD_MEMBER) };
+struct msg_devices_retry { MSG_DEVICES_RETRY_FIELDS(FIELD_MEMBER) };
 struct msg_launch { MSG_LAUNCH_FIELDS(FIELD_MEMBER) };
 struct msg_terminate { MSG_TERMINATE_FIELDS(FIELD_MEMBER) };
 struct msg_signal { MSG_SIGNAL_FIELDS(FIELD_MEMBER) };

@@ -166,6 +166,17 @@ static void follow(struct node_daemon *d, const struct agent_effect *e)
         herd_command(d->herd, &e->note, &c, arena_printf(d->turn, "%s\n%s", e->text, e->why));
 }
 
+static void tell(struct node_daemon *d, const struct agent_effect *e)
+{
+    struct command c = {.op = COMMAND_TELL};
+    herd_command(d->herd, &e->note, &c, e->text);
+}
+
+static void look(struct node_daemon *d, const struct agent_effect *e)
+{
+    gpu_watch_look(d->gpus, e->look, e->nlook);
+}
+
 /* ---- prolog and epilog ---- */
 
 static void program_run(struct node_daemon *d, const struct agent_effect *e, bool is_epilog,
@@ -235,6 +246,12 @@ void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
         break;
     case AGENT_FORGET:
         herd_forget(d->herd, &e->note);
+        break;
+    case AGENT_LOOK:
+        look(d, e);
+        break;
+    case AGENT_TELL:
+        tell(d, e);
         break;
     case AGENT_LOG:
         log_write(d->log, e->is_error ? LOG_IS_ERROR : LOG_IS_INFO, "%s", e->text);

@@ -1,51 +1,12 @@
-/* NVIDIA's devices through NVML, opened at run time: nothing is needed to build, and a fake library with the same symbols serves tests
- * (REMUDA_NVML names it). Only functions that NVML has had for many releases are used; their declarations here are NVML's ABI. */
+/* NVIDIA's devices as NVML tells of them. */
 #include "node/machine.h"
+#include "node/nvml.h"
 
 #include <ctype.h>
-#include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-struct nvml_memory {
-    unsigned long long total, free, used;
-};
-
-struct nvml {
-    void *library;
-    int (*init)(void);
-    int (*shutdown)(void);
-    int (*count)(unsigned *count);
-    int (*by_index)(unsigned index, void **device);
-    int (*name)(void *device, char *name, unsigned len);
-    int (*uuid)(void *device, char *uuid, unsigned len);
-    int (*memory)(void *device, struct nvml_memory *memory);
-    int (*affinity)(void *device, unsigned words, unsigned long *set);
-    int (*minor)(void *device, unsigned *minor); /* NULL: an old library */
-};
-
 #define NVIDIA_MAJOR 195 /* of /dev/nvidia0, …: registered for it */
-
-static bool symbol(struct nvml *n, const char *name, void *to)
-{
-    void *found = dlsym(n->library, name);
-    memcpy(to, &found, sizeof found);
-    return found != NULL;
-}
-
-static bool nvml_open(struct nvml *n)
-{
-    const char *path = getenv("REMUDA_NVML");
-    n->library = dlopen(path ? path : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    return n->library && symbol(n, "nvmlInit_v2", &n->init) && symbol(n, "nvmlShutdown", &n->shutdown) &&
-           symbol(n, "nvmlDeviceGetCount_v2", &n->count) &&
-           symbol(n, "nvmlDeviceGetHandleByIndex_v2", &n->by_index) &&
-           symbol(n, "nvmlDeviceGetName", &n->name) && symbol(n, "nvmlDeviceGetUUID", &n->uuid) &&
-           symbol(n, "nvmlDeviceGetMemoryInfo", &n->memory) &&
-           symbol(n, "nvmlDeviceGetCpuAffinity", &n->affinity) &&
-           (symbol(n, "nvmlDeviceGetMinorNumber", &n->minor) || !n->minor);
-}
 
 /* "NVIDIA A100-SXM4-40GB" → "a100", "Tesla V100-SXM2-16GB" → "v100", "NVIDIA GeForce RTX 3090" → "rtx3090", "NVIDIA H200" → "h200": the first
  * word with a digit, up to a dash; letters before a lone number stay with it. */
@@ -116,25 +77,25 @@ static void remark(struct str *remarks, const char *text)
 void discover_nvidia(struct str *devices, struct str *files, struct str *remarks)
 {
     bool files_known = true;
-    struct nvml n = {0};
+    struct nvml n;
     unsigned count = 0;
-    if (!nvml_open(&n)) {
-        if (n.library)
-            remark(remarks,
-                   "NVIDIA's management library lacks functions that are needed; its devices are not used");
+    switch (nvml_open(&n)) {
+    case NVML_ABSENT:
         return;
-    }
-    if (n.init() != 0) {
-        remark(
-            remarks,
-            "NVIDIA's management library could not be started (no driver loaded?); its devices are not used");
+    case NVML_UNFIT:
+        remark(remarks, "NVIDIA's management library lacks functions that are needed; its devices are not used");
         return;
+    case NVML_NO_DRIVER:
+        remark(remarks, "NVIDIA's management library could not be started (no driver loaded?); its devices are not used");
+        return;
+    case NVML_OPENED:
+        break;
     }
     n.count(&count);
     for (unsigned i = 0; i < count; i++)
         if (!device_add(&n, i, devices, files, &files_known))
             remark(remarks, "an NVIDIA device does not answer and is not used");
-    n.shutdown();
+    nvml_close(&n);
     if (count > 0 && !files_known) {
         str_clear(files);
         remark(remarks, "NVIDIA's library does not tell the device files: devices of other jobs are not hidden");

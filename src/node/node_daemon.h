@@ -8,6 +8,7 @@
 #include "io/link.h"
 #include "io/log.h"
 #include "io/loop.h"
+#include "node/gpu_watch.h"
 #include "node/herd.h"
 #include "node/launch.h"
 #include "node/machine.h"
@@ -16,7 +17,7 @@
 
 struct node_options {
     const char *state_dir, *name;
-    bool is_virtual, foreground, verbose, print_config;
+    bool is_virtual, foreground, verbose, print_config, watch_gpus;
 };
 
 /* A note or the end of a program, waiting for its turn. */
@@ -41,6 +42,7 @@ struct node_daemon {
     struct herd_link *herd;
     struct owners *owners;
     struct programs *programs;
+    struct gpu_watch *gpus;
     struct timer *wake;
     struct machine machine;
     struct launch_site site;

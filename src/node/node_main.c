@@ -57,10 +57,12 @@ static bool options_read(int argc, char **argv, struct node_options *o, struct e
             o->verbose = true;
         else if (text_is(argv[i], "--print-config"))
             o->print_config = true;
+        else if (text_is(argv[i], "--watch-gpus"))
+            o->watch_gpus = true;
         else
             err_set(ret_err, ERR_INVALID, "unknown word \"%s\"", argv[i]);
     }
-    if (ret_err->code || o->print_config)
+    if (ret_err->code || o->print_config || o->watch_gpus)
         return !ret_err->code;
     if (!o->state_dir)
         return err_set(ret_err, ERR_INVALID, "--state DIR is missing: the state directory of the cluster");
@@ -224,6 +226,22 @@ static void program_done(void *ctx, const struct note *step, bool is_epilog, boo
     node_event(d, &ev);
 }
 
+static void devices_event(struct node_daemon *d, enum agent_event_kind kind, const struct device_seen *seen, size_t n)
+{
+    struct agent_event ev = {.kind = kind, .now_us = clock_now_us(), .seen = seen, .nseen = n};
+    node_event(d, &ev);
+}
+
+static void devices_looked(void *ctx, const struct device_seen *seen, size_t n)
+{
+    devices_event(ctx, AGENT_LOOKED, seen, n);
+}
+
+static void device_broke(void *ctx, const struct device_seen *seen)
+{
+    devices_event(ctx, AGENT_DEVICE_FAILED, seen, 1);
+}
+
 /* At the pace of heartbeats also the look at shepherds that might be gone. */
 static void woken(void *ctx)
 {
@@ -323,6 +341,7 @@ static void site_fill(struct node_daemon *d, const char *node_dir)
 static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *ret_err)
 {
     static const struct herd_ops herd_events = {.note = shepherd_note, .parent_lost = parent_lost};
+    static const struct gpu_watch_ops gpu_events = {.looked = devices_looked, .broke = device_broke};
     struct node self = self_of(d);
     d->loop = loop_new(ret_err);
     if (!d->loop)
@@ -332,6 +351,7 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
     d->agent = agent_new(&self, getpid(), (uint64_t)clock_now_us());
     d->wake = timer_new(d->loop, woken, d);
     d->owners = owners_new(d->loop, OWNER_MAX_AGE_US);
+    d->gpus = gpu_watch_new(d->loop, d->log, self.devices, d->machine.device_files, &gpu_events, d);
     d->programs = programs_new(d->loop, program_done, d);
     d->herd = herd_new(d->loop, d->log, node_dir, shepherd_program(d->arena), d->site.cgroups, &herd_events,
                        d, ret_err);
@@ -351,6 +371,7 @@ static void loop_end(struct node_daemon *d)
     link_free(d->link);
     herd_free(d->herd);
     programs_free(d->programs);
+    gpu_watch_free(d->gpus);
     owners_free(d->owners);
     timer_free(d->wake);
     loop_free(d->loop);
@@ -427,6 +448,8 @@ int node_main(int argc, char **argv)
     }
     if (d.options.print_config)
         return config_print();
+    if (d.options.watch_gpus)
+        return gpu_watch_main();
     d.arena = arena_new();
     int status = run(&d);
     arena_free(d.arena);

@@ -346,6 +346,20 @@ static void follow(struct shepherd *s)
     str_done(&text);
 }
 
+/* A line of the node daemon's: to the job's error file, or to the command of the step. */
+static void message_say(struct shepherd *s)
+{
+    char path[320];
+    struct str text = STR_INIT, line = STR_INIT;
+    snprintf(path, sizeof path, "%s/tell", s->plan->dir_name);
+    if (small_file_read(s->herd->steps_fd, path, 1000, &text) && text.len > 0) {
+        str_addf(&line, "slurmstepd: error: %s\n", str_text(&text));
+        line_say(s, &line);
+    }
+    str_done(&text);
+    str_done(&line);
+}
+
 static void command_carry_out(struct shepherd *s, const struct signalfd_siginfo *info)
 {
     union sigval value = {.sival_ptr = (void *)(uintptr_t)info->ssi_ptr};
@@ -361,6 +375,9 @@ static void command_carry_out(struct shepherd *s, const struct signalfd_siginfo 
         break;
     case COMMAND_FOLLOW:
         follow(s);
+        break;
+    case COMMAND_TELL:
+        message_say(s);
         break;
     }
 }

@@ -11,7 +11,12 @@
 
 #define COMMAND_SIGNAL SIGRTMIN
 
-enum command_op { COMMAND_TERMINATE = 1, COMMAND_KILL = 2, COMMAND_FOLLOW = 3 /* the step's file "follow" says whom */ };
+enum command_op {
+    COMMAND_TERMINATE = 1,
+    COMMAND_KILL = 2,
+    COMMAND_FOLLOW = 3, /* the step's file "follow" says whom */
+    COMMAND_TELL = 4    /* the step's file "tell" is a line for its error output */
+};
 
 /* Usual endings of the line in the job's error file; WHY_FILE: the text is in the step's file "why". X(code,
  * text) */

@@ -117,7 +117,7 @@ static void hold_return(const struct work *w, const struct hold *h, int64_t *row
     row[DIM_JOBS] += run_places(h->run);
     for (size_t i = 0; i < h->ngres; i++)
         if (h->gres[i].dim < w->cl->dim.n)
-            row[h->gres[i].dim] += h->gres[i].count;
+            row[h->gres[i].dim] += h->gres[i].back;
 }
 
 static void busy_node(struct work *w, const struct snode *n, const struct take *t)

@@ -170,6 +170,7 @@ static void node_remember(struct snode *s, const struct node *n)
     s->cfg->gres = arena_strdup(s->arena, n->gres);
     s->cfg->devices = arena_strdup(s->arena, n->devices);
     s->cfg->reason = arena_strdup(s->arena, n->reason);
+    s->cfg->devices_out = arena_strdup(s->arena, n->devices_out);
 }
 
 bool cluster_put_node(struct cluster *cl, const struct node *n, struct err *ret_err)
@@ -184,6 +185,7 @@ bool cluster_put_node(struct cluster *cl, const struct node *n, struct err *ret_
         map_str_put(cl->node_of, s->name, s);
         cl->unsettled = true;
     }
+    bool out_changed = !s->cfg || !text_is(s->cfg->devices_out, n->devices_out);
     node_remember(s, n);
     char *key = node_key(cl, s->cfg);
     if (!text_is(key, s->base_key))
@@ -197,6 +199,8 @@ bool cluster_put_node(struct cluster *cl, const struct node *n, struct err *ret_
         if (!cl->unsettled)
             s->group->up += up ? 1u : UINT32_MAX;
     }
+    if (out_changed && !cl->unsettled)
+        node_recount(cl, s);
     return true;
 }
 

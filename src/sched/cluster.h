@@ -34,7 +34,8 @@ enum preempt_mode cluster_preempt_mode(const struct cluster *cl);
 /* ---- nodes and partitions ---- */
 
 /* Adds the node or changes its capacity (cpus, sockets…, memory, gres/devices, features, weight, core_spec). What runs there stays; if it has less
- * than is in use, nothing new starts until it fits again. Availability is n->state == NODE_UP && !drain && !fail. */
+ * than is in use, nothing new starts until it fits again. Availability is n->state == NODE_UP && !drain && !fail. Devices of n->devices_out are given to
+ * nobody; who has one keeps it. */
 bool cluster_put_node(struct cluster *cl, const struct node *n, struct err *ret_err);
 void cluster_remove_node(struct cluster *cl, const char *name); /* only when nothing runs there */
 bool cluster_put_partition(struct cluster *cl, const struct partition *p,

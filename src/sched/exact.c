@@ -270,6 +270,23 @@ static void choice_apply(struct choice *ch, const struct option *o)
             ch->x->dev_job[d] = UINT64_MAX;
 }
 
+/* A job that has the node to itself gets all of its GPUs that are there. */
+static void take_all_gpus(const struct cluster *cl, const struct choice *ch, struct take *t)
+{
+    for (uint32_t d = DIM_GRES; d < ch->g->ntotal; d++) {
+        int64_t there = 0;
+        uint32_t at = 0;
+        for (size_t i = 0; i < ch->g->ndev; i++)
+            there += ch->g->dev[i].dim == d && !ch->x->dev_job[i];
+        while (at < t->n && t->use[at].dim != d)
+            at++;
+        if (!cl->dim.v[d].is_gpu || !has_devices(ch->g, d) || there == 0 || at == NEEDS_MAX)
+            continue;
+        t->n += at == t->n;
+        t->use[at] = (struct use){d, there};
+    }
+}
+
 bool exact_take(struct exacts *e, const struct compiled *c, const struct option *o, const struct variant *v,
                 uint32_t node, int32_t units, struct alloc_node *ret)
 {
@@ -277,6 +294,8 @@ bool exact_take(struct exacts *e, const struct compiled *c, const struct option 
     struct choice ch = {.x = exact_of(e, node), .g = g};
     struct take t;
     CHECK(demand_take(e->cl, c, o, v, g, units, &t));
+    if (o->mode.whole)
+        take_all_gpus(e->cl, &ch, &t);
     ch.slot = xcalloc((size_t)g->slots + 1, 1);
     ch.dev = xcalloc(g->ndev + 1, 1);
     bool ok = true;

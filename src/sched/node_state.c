@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/idset.h"
 #include "base/rng.h"
+#include "model/device_out.h"
 #include "model/gres.h"
 #include "model/limits.h"
 #include "sched/state.h"
@@ -88,7 +89,7 @@ static void group_device(struct cluster *cl, struct group *g, const struct devic
     g->dev = xrealloc(g->dev, (g->ndev + 1) * sizeof g->dev[0]);
     uint32_t dim = cluster_dim(cl, d->kind, d->type);
     g->dev[g->ndev++] = (struct sdevice){
-        .dim = dim, .index = d->index, .mem_mib = d->mem_mib, .near = near_slots(g, d->cpus)};
+        .dim = dim, .kind = cl->dim.v[dim].kind, .index = d->index, .mem_mib = d->mem_mib, .near = near_slots(g, d->cpus)};
     group_total(g, dim, 1);
 }
 
@@ -204,6 +205,27 @@ static void hold_mark(struct snode *n, const struct hold *h)
         device_mark(n, &h->gres[i], h->run->job_id);
 }
 
+/* Devices that are out: those that nobody has are marked, those that somebody has do not come free with him. */
+static void out_mark(struct snode *n)
+{
+    struct arena *a = arena_new();
+    struct device_outs out = {0};
+    device_outs_parse(n->cfg->devices_out, a, &out);
+    for (size_t d = 0; d < n->group->ndev && out.n > 0; d++)
+        if (!n->dev_job[d] && device_outs_find(&out, n->group->dev[d].kind, n->group->dev[d].index))
+            n->dev_job[d] = DEVICE_OUT;
+    for (size_t i = 0; i < n->hold.n; i++)
+        for (size_t k = 0; k < n->hold.v[i]->ngres; k++) {
+            struct held_gres *g = &n->hold.v[i]->gres[k];
+            g->back = g->count;
+            for (size_t x = 0; x < g->nindex; x++)
+                for (size_t d = 0; d < n->group->ndev && out.n > 0; d++)
+                    if (n->group->dev[d].dim == g->dim && n->group->dev[d].index == g->index[x])
+                        g->back -= device_outs_find(&out, n->group->dev[d].kind, g->index[x]) != NULL;
+        }
+    arena_free(a);
+}
+
 void node_rebuild(struct snode *n)
 {
     n->load = xrealloc(n->load, ((size_t)n->group->slots + 1) * sizeof n->load[0]);
@@ -212,6 +234,9 @@ void node_rebuild(struct snode *n)
     memset(n->dev_job, 0, (n->group->ndev + 1) * sizeof n->dev_job[0]);
     for (size_t i = 0; i < n->hold.n; i++)
         hold_mark(n, n->hold.v[i]);
+    if (n->has_out || !text_empty(n->cfg->devices_out))
+        out_mark(n);
+    n->has_out = !text_empty(n->cfg->devices_out);
 }
 
 void hold_expect_free(const struct snode *n, const struct hold *h)
@@ -220,7 +245,8 @@ void hold_expect_free(const struct snode *n, const struct hold *h)
         for (size_t k = 0; k < h->gres[i].nindex; k++)
             for (size_t d = 0; d < n->group->ndev; d++)
                 CHECK(n->group->dev[d].dim != h->gres[i].dim ||
-                      n->group->dev[d].index != h->gres[i].index[k] || !n->dev_job[d]);
+                      n->group->dev[d].index != h->gres[i].index[k] || !n->dev_job[d] ||
+                      n->dev_job[d] == DEVICE_OUT);
 }
 
 /* CPUs of a hold that the node no longer has: they count as used, so that nothing new starts until they fit again. */
@@ -265,4 +291,6 @@ void node_recount(struct cluster *cl, struct snode *n)
     }
     for (size_t i = 0; i < n->hold.n; i++)
         recount_hold(cl, n, n->hold.v[i], row);
+    for (size_t d = 0; n->has_out && d < g->ndev; d++)
+        row[g->dev[d].dim] -= n->dev_job[d] == DEVICE_OUT;
 }

@@ -59,6 +59,7 @@ static inline void bit_clear(uint64_t *bits, size_t i)
 
 struct sdevice {
     uint32_t dim;
+    const char *kind; /* of the dimension */
     int32_t index;
     int64_t mem_mib;
     char *near; /* one byte a slot: 1 = close; NULL = all are */
@@ -95,11 +96,13 @@ struct snode {
     struct arena *arena;
     bool up; /* takes work */
     bool planned;
+    bool has_out; /* devices are out, when it was counted last */
     uint16_t *load;    /* by slot: 0 idle, LOAD_ALONE, else jobs that share it */
-    uint64_t *dev_job; /* by device: job that holds it, 0 = none */
+    uint64_t *dev_job; /* by device: job that holds it, 0 = none, DEVICE_OUT */
     VEC(struct hold *) hold;
 };
 #define LOAD_ALONE UINT16_MAX
+#define DEVICE_OUT (UINT64_MAX - 1) /* nobody holds it, and nobody may be given it (node.devices_out) */
 
 /* ---- partitions ---- */
 
@@ -119,6 +122,7 @@ enum lifted { LIFTED_NOT, LIFTED_CPUS, LIFTED_ALL };
 struct held_gres {
     uint32_t dim;
     int64_t count;
+    int64_t back;   /* of these, what is free when it ends: not what is out */
     int32_t *index; /* device indexes; NULL = counted only */
     size_t nindex;
 };

@@ -70,6 +70,15 @@ static int64_t take_memory(const struct option *o, const struct group *g, int64_
     return 0;
 }
 
+/* A job that has the node to itself must have as many GPUs as it asked for; that it gets all that are whole is exact.c's affair. So it starts where one is broken. */
+static int64_t need_of(const struct variant *v, uint32_t dim, int32_t units)
+{
+    for (size_t i = 0; i < v->ngres; i++)
+        if (v->gres[i].dim == dim)
+            return v->gres[i].base + v->gres[i].unit * units;
+    return 0;
+}
+
 bool demand_take(const struct cluster *cl, const struct compiled *c, const struct option *o,
                  const struct variant *v, const struct group *g, int32_t units, struct take *ret)
 {
@@ -94,7 +103,7 @@ bool demand_take(const struct cluster *cl, const struct compiled *c, const struc
             take_add(ret, need->dim, count);
     }
     for (uint32_t d = DIM_GRES; o->mode.whole && d < g->ntotal && ret->n < NEEDS_MAX - 1; d++)
-        take_add(ret, d, g->total[d]);
+        take_add(ret, d, cl->dim.v[d].is_gpu ? need_of(v, d, units) : g->total[d]);
     ret->mem_mib = take_memory(o, g, cpus, gpus);
     take_add(ret, DIM_MEM, ret->mem_mib);
     return fits && ret->mem_mib <= g->mem_mib &&

@@ -31,7 +31,7 @@ static void hold_gres(struct cluster *cl, struct hold *h, const struct alloc_nod
     for (size_t i = 0; i < an->ngres; i++) {
         struct held_gres *g = &h->gres[h->ngres++];
         g->dim = cluster_dim(cl, an->gres[i].kind, an->gres[i].type);
-        g->count = an->gres[i].count;
+        g->count = g->back = an->gres[i].count;
         g->index = folded_members(an->gres[i].devices, &g->nindex);
     }
 }
@@ -216,8 +216,9 @@ static void use_text(const struct cluster *cl, const struct snode *n, uint32_t d
     for (size_t d = 0; d < n->group->ndev; d++) {
         bool of_it = n->group->dev[d].dim == dim;
         numbered |= of_it;
-        if (of_it && n->dev_job[d])
+        if (of_it && n->dev_job[d] && n->dev_job[d] != DEVICE_OUT)
             ranges_add(&r, n->group->dev[d].index);
+        used -= of_it && n->dev_job[d] == DEVICE_OUT;
     }
     ranges_flush(&r);
     str_addf(out, "%s%s:%lld", out->len ? "," : "", cl->dim.v[dim].label, (long long)used);

@@ -124,7 +124,7 @@ static void take_of_hold(struct world *w, uint32_t job, const struct hold *h)
     use_push(w, DIM_MEM, h->mem_mib);
     use_push(w, DIM_JOBS, h->run->yields ? 0 : run_places(h->run));
     for (size_t i = 0; i < h->ngres; i++)
-        use_push(w, h->gres[i].dim, h->gres[i].count);
+        use_push(w, h->gres[i].dim, h->gres[i].back);
     t.n = (uint32_t)w->use.n - t.first;
     vec_push(&w->take, t);
 }

@@ -4,6 +4,7 @@
  *   submit nodes=2 tasks=2 cpus=1 mem=100 gres=gpu:1 limit=1:00 runs=30 exit=1 array=0-3%2 depends=afterok:1 begin=60 hold stubborn oom norequeue name=x
  *   at 30                                              hold 1 | release 1 | cancel 1_2 | requeue 1 | requeuehold 1 | suspend 1 | resume 1
  *   limit 1 2:00                                       drain n1 | resume-node n1 | down n1 | lose n1 100 | cut n1 5 | crash 3 | crash-agent n1 3
+ *   break-gpu n1 0, mend-gpu n1 0 (resume-node has it looked at); stuck=30 of submit: so long its GPUs are held after its end
  *   reserve NAME start=60 length=5:00 nodes=n[1-2] | count=2 | cores=4 | licenses=x:1, flags=DAILY users=root         unreserve NAME
  *   alloc WORDS as of submit                           finish 1 [exit code]
  *   step JOB tasks=4 nodes=2 cpus=1 mem=100 gres=gpu:1 limit=1:00 runs=30 exit=1 exact overlap immediate nokill stubborn
@@ -127,6 +128,8 @@ static bool submit_word(struct story *s, const char *word, struct job_spec *spec
         spec->req.exclusive = EXCLUSIVE_NODE;
     else if (text_is(word, "hold"))
         spec->hold = true;
+    else if ((v = value_of(word, "stuck")))
+        b->stuck_us = number_of(v) * USEC_PER_SEC;
     else if (text_is(word, "stubborn"))
         b->stubborn = true;
     else if (text_is(word, "oom"))
@@ -347,6 +350,8 @@ static bool node_verb(struct story *s, char **word, size_t n)
         world_lose_machine(s->w, node_number(word[1]), seconds);
     } else if (text_is(word[0], "cut") && n == 3) {
         world_cut_link(s->w, node_number(word[1]), seconds);
+    } else if ((text_is(word[0], "break-gpu") || text_is(word[0], "mend-gpu")) && n == 3) {
+        world_break_gpu(s->w, node_number(word[1]), (int32_t)number_of(word[2]), word[0][0] == 'b');
     } else if (text_is(word[0], "crash-agent") && n == 3) {
         world_crash_agent(s->w, node_number(word[1]), seconds);
     } else if (text_is(word[0], "crash") && n == 2) {

@@ -131,6 +131,9 @@ static void happen(struct world *w, struct happening *h)
                                            .note = &h->note,
                                            .ok = true});
         break;
+    case H_LOOKED:
+        simnode_looked(w, h);
+        break;
     }
     str_done(&h->bytes);
 }
@@ -164,12 +167,15 @@ struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_er
     w->state = map_u64_new();
     w->starts = map_u64_new();
     w->step_ended = map_u64_new();
+    w->outs = map_str_new();
     effects_init(&w->fx);
     for (size_t i = 0; i < w->config.nnodes; i++) {
         struct simnode n = {.n = {.name = w->config.node[i].name,
                                   .real_cpus = w->config.node[i].cpus,
                                   .real_memory_mib = w->config.node[i].memory_mib,
                                   .is_virtual = true}};
+        simgpus_init(&n.gpus, w->config.node[i].gres);
+        n.n.devices = n.gpus.devices;
         vec_push(&w->node, n);
     }
     controller_start(w);
@@ -191,6 +197,7 @@ void simworld_free(struct world *w)
                                              .attempt = n->step.v[0]->ids.attempt,
                                              .step_id = n->step.v[0]->ids.step_id});
         vec_done(&n->step);
+        simgpus_done(&n->gpus);
     }
     for (size_t i = 0; i < w->heap.n; i++)
         str_done(&w->heap.v[i].bytes);
@@ -203,6 +210,10 @@ void simworld_free(struct world *w)
     map_u64_free(w->state);
     map_u64_free(w->starts);
     map_u64_free(w->step_ended);
+    struct map_walk outs = {0};
+    while (map_str_next(w->outs, &outs))
+        free(outs.value);
+    map_str_free(w->outs);
     callers_done(&w->callers);
     arena_free(w->arena);
     config_done(&w->config);

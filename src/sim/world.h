@@ -19,6 +19,7 @@ struct behaviour {
     int32_t exit_status;
     bool stubborn; /* does not end at SIGTERM */
     bool oom;
+    int64_t stuck_us; /* so long after its end a process of it still holds its GPUs */
 };
 
 /* Parses `config` (remuda.conf's grammar) and starts everything at time 0 of the world (virtual clock starts at an arbitrary fixed day). */
@@ -51,6 +52,8 @@ void world_crash_controller(struct world *w, enum crash_point point, int64_t bac
 void world_crash_agent(struct world *w, size_t node, int64_t back_after_us);
 void world_lose_machine(struct world *w, size_t node, int64_t back_after_us); /* its jobs die with it */
 void world_cut_link(struct world *w, size_t node, int64_t back_after_us);
+/* A GPU breaks, which its node's daemon sees if it lives, or is well again, which nobody notices. */
+void world_break_gpu(struct world *w, size_t node, int32_t index, bool broken);
 void world_fail_store(struct world *w, unsigned commits);
 size_t world_nodes(const struct world *w);
 

@@ -38,8 +38,8 @@ bool world_request(struct world *w, enum message_kind kind, const void *body, en
 
 static const char *comment_of(const struct behaviour *b, struct str *text)
 {
-    str_addf(text, "runs=%lld exit=%d%s%s", (long long)b->runs_us, b->exit_status,
-             b->stubborn ? " stubborn" : "", b->oom ? " oom" : "");
+    str_addf(text, "runs=%lld exit=%d stuck=%lld%s%s", (long long)b->runs_us, b->exit_status,
+             (long long)b->stuck_us, b->stubborn ? " stubborn" : "", b->oom ? " oom" : "");
     return str_text(text);
 }
 
@@ -144,7 +144,17 @@ void world_lose_machine(struct world *w, size_t node, int64_t back_after_us)
     struct simnode *n = &w->node.v[node];
     for (size_t i = 0; i < n->step.n; i++)
         n->step.v[i]->alive = false;
+    simgpus_reboot(&n->gpus);
     world_crash_agent(w, node, back_after_us);
+}
+
+void world_break_gpu(struct world *w, size_t node, int32_t index, bool broken)
+{
+    struct simnode *n = &w->node.v[node];
+    struct device_seen seen = {.index = index, .state = DEVICE_BROKEN, .why = "it has fallen off the bus"};
+    simgpus_break(&n->gpus, index, broken);
+    if (broken)
+        simnode_event(w, node, (struct agent_event){.kind = AGENT_DEVICE_FAILED, .seen = &seen, .nseen = 1});
 }
 
 void world_cut_link(struct world *w, size_t node, int64_t back_after_us)

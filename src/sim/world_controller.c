@@ -136,6 +136,8 @@ void controller_turn_end(struct world *w)
             world_trace_job(w, b->row[i].record);
         else if (b->row[i].table == TABLE_STEP)
             world_trace_step(w, b->row[i].record);
+        else if (b->row[i].table == TABLE_NODE)
+            world_trace_node(w, b->row[i].record);
         else if (b->row[i].table == TABLE_RESERVATION)
             world_trace_reservation(w, b->row[i].record, b->row[i].op == ROW_DELETE);
     }

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "core/core.h"
 #include "sim/callers.h"
+#include "sim/gpus.h"
 #include "sim/world.h"
 #include "store/store.h"
 
@@ -34,6 +35,8 @@ struct simnode {
     uint64_t conn;       /* 0: not connected */
     VEC(struct simstep *) step;
     int64_t wake_us;
+    struct simgpus gpus;
+    uint64_t life; /* number of its daemon */
 };
 
 enum happen {
@@ -48,7 +51,8 @@ enum happen {
     H_AGENT_WAKE,
     H_CORE_WAKE,
     H_STORE_RETRY,
-    H_PROGRAM
+    H_PROGRAM,
+    H_LOOKED
 };
 
 struct happening {
@@ -57,7 +61,7 @@ struct happening {
     enum happen what;
     size_t node;
     uint64_t conn, turn;
-    struct str bytes; /* H_TO_CORE, H_TO_NODE */
+    struct str bytes; /* H_TO_CORE, H_TO_NODE; H_LOOKED: what to look at */
     struct note note;
     bool is_epilog;
 };
@@ -80,6 +84,7 @@ struct world {
     struct map_u64 *acknowledged; /* ids whose submission was answered */
     struct map_u64 *state;        /* id → committed state + 1 */
     struct map_u64 *starts;       /* hash of what may start once: a batch script, a step on a node */
+    struct map_str *outs;         /* node → its devices_out, as it was stored */
     struct map_u64 *step_ended;   /* hash of job, attempt and step → its end was stored */
     struct callers callers;
     enum refusal refusal; /* of the answer to the client at hand */
@@ -105,6 +110,7 @@ bool world_message_read(struct world *w, struct happening *h, struct message *re
 /* ---- world_trace.c: what was committed, as text ---- */
 void world_trace_job(struct world *w, const struct job *j);
 void world_trace_step(struct world *w, const struct step *s);
+void world_trace_node(struct world *w, const struct node *row); /* its devices that nobody may be given, if they changed */
 void world_trace_reservation(struct world *w, const struct reservation *r, bool removed);
 uint64_t world_step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint64_t node);
 
@@ -120,6 +126,7 @@ void node_link_drop(struct world *w, size_t i);
 void simnode_start(struct world *w, size_t i);
 void simnode_connect(struct world *w, size_t i);
 void simnode_event(struct world *w, size_t i, struct agent_event ev);
+void simnode_looked(struct world *w, const struct happening *h);
 void simstep_ends(struct world *w, const struct happening *h);
 void simstep_forget(struct simnode *n, const struct note *ids);
 

@@ -26,6 +26,8 @@ static struct behaviour behaviour_of(const char *comment)
         int64_t n;
         if (text_starts(text, "runs=") && text_to_i64(text + 5, 0, INT64_MAX, &n))
             b.runs_us = n;
+        else if (text_starts(text, "stuck=") && text_to_i64(text + 6, 0, INT64_MAX, &n))
+            b.stuck_us = n;
         else if (text_starts(text, "exit=") && text_to_i64(text + 5, 0, INT32_MAX, &n))
             b.exit_status = (int32_t)n;
         b.stubborn |= text_is(text, "stubborn");
@@ -142,9 +144,20 @@ static void step_start(struct world *w, size_t i, const struct msg_launch *l)
     s->b = behaviour_of(asked->comment);
     s->alive = true;
     vec_push(&n->step, s);
+    char *wrong = simgpus_begin(&n->gpus, n->n.name, l, &ids, w->now_us);
+    if (wrong)
+        world_broke(w, "%s", wrong);
+    free(wrong);
     cpus_compare(w, n, s);
     note_say(w, i, s, (struct note){.kind = NOTE_STARTED, .pid = s->ids.pid, .start_us = world_wall(w)});
     step_end_at(w, i, s, s->b.runs_us, s->b.oom ? 9 : s->b.exit_status << 8);
+}
+
+/* What of it holds its GPUs may stay on for a while. */
+static void step_dies(const struct world *w, struct simnode *n, struct simstep *s)
+{
+    s->alive = false;
+    simgpus_end(&n->gpus, &s->ids, w->now_us + s->b.stuck_us);
 }
 
 void simstep_ends(struct world *w, const struct happening *h)
@@ -152,7 +165,7 @@ void simstep_ends(struct world *w, const struct happening *h)
     struct simstep *s = step_of(&w->node.v[h->node], &h->note);
     if (!s || !s->alive || s->turn != h->turn)
         return;
-    s->alive = false;
+    step_dies(w, &w->node.v[h->node], s);
     note_say(w, h->node, s,
              (struct note){.kind = NOTE_EXITED,
                            .pid = s->ids.pid,
@@ -202,8 +215,8 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
     case AGENT_FOLLOW: /* nobody reads streams here */
         return;
     case AGENT_CLEAR:
-        if (s)
-            s->alive = false;
+        if (s && s->alive)
+            step_dies(w, n, s);
         return;
     case AGENT_FORGET:
         if (s && s->alive)
@@ -216,7 +229,14 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
         h.is_epilog = e->kind == AGENT_EPILOG;
         world_plan(w, 1000, h);
         return;
+    case AGENT_LOOK:
+        h.what = H_LOOKED;
+        h.turn = n->life;
+        str_addn(&h.bytes, (const char *)e->look, e->nlook * sizeof *e->look);
+        world_plan(w, rng_chance(&w->rng, 50) ? 5 * USEC_PER_SEC : world_delay(w), h);
+        return;
     case AGENT_LOG:
+    case AGENT_TELL:
         return;
     }
 }
@@ -249,6 +269,7 @@ void simnode_start(struct world *w, size_t i)
     if (n->agent)
         return;
     n->agent = agent_new(&n->n, 100, (uint64_t)world_wall(w));
+    n->life++;
     n->wake_us = 0;
     for (size_t k = 0; k < n->step.n; k++) {
         struct simstep *s = n->step.v[k];
@@ -266,6 +287,23 @@ void simnode_start(struct world *w, size_t i)
         }
     }
     world_plan(w, world_delay(w), (struct happening){.what = H_CONNECT, .node = i});
+}
+
+void simnode_looked(struct world *w, const struct happening *h)
+{
+    struct simnode *n = &w->node.v[h->node];
+    size_t count = h->bytes.len / sizeof(struct device_look);
+    struct device_seen *seen = xcalloc(count + 1, sizeof *seen);
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < count; i++) {
+        struct device_look look;
+        memcpy(&look, h->bytes.data + i * sizeof look, sizeof look);
+        seen[i] = simgpus_look(&n->gpus, &look, w->now_us, a);
+    }
+    if (n->life == h->turn)
+        simnode_event(w, h->node, (struct agent_event){.kind = AGENT_LOOKED, .seen = seen, .nseen = count});
+    arena_free(a);
+    free(seen);
 }
 
 void simnode_connect(struct world *w, size_t i)

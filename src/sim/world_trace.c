@@ -1,5 +1,9 @@
 #include "sim/world_inside.h"
 
+#include "model/device_out.h"
+
+#include <stdlib.h>
+
 void world_trace_job(struct world *w, const struct job *j)
 {
     enum job_state before = (enum job_state)((uintptr_t)map_u64_get(w->state, j->id)) - 1;
@@ -28,6 +32,29 @@ void world_trace_job(struct world *w, const struct job *j)
     if (j->reason != REASON_NONE && j->state != JOB_RUNNING)
         str_addf(&w->trace, " (%s)", enum_name(&job_reason_names, j->reason));
     str_addc(&w->trace, '\n');
+}
+
+void world_trace_node(struct world *w, const struct node *row)
+{
+    struct device_outs out = {0};
+    struct str at = STR_INIT;
+    const char *before = map_str_get(w->outs, row->name);
+    if (text_is(before ? before : "", row->devices_out ? row->devices_out : ""))
+        return;
+    struct arena *a = arena_new();
+    free(map_str_del(w->outs, row->name));
+    if (row->devices_out)
+        map_str_put(w->outs, row->name, xstrdup(row->devices_out));
+    device_outs_parse(row->devices_out, a, &out);
+    duration_format(w->now_us, &at);
+    str_addf(&w->trace, "[%s] %s: ", str_text(&at), row->name);
+    if (out.n)
+        device_outs_say(&out, false, &w->trace);
+    else
+        str_add(&w->trace, "all devices may be given");
+    str_addc(&w->trace, '\n');
+    str_done(&at);
+    arena_free(a);
 }
 
 uint64_t world_step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint64_t node)

@@ -74,6 +74,7 @@ static void submit(struct play *p)
     b.exit_status = rng_chance(&p->rng, 150) ? 1 : 0;
     b.stubborn = rng_chance(&p->rng, 150);
     b.oom = rng_chance(&p->rng, 50);
+    b.stuck_us = spec.req.gres && rng_chance(&p->rng, 300) ? some_time(p, 60 * USEC_PER_SEC) : 0;
     uint64_t id = world_submit(p->w, &spec, &b, NULL);
     if (id)
         vec_push(&p->id, id);
@@ -208,7 +209,7 @@ static void fault(struct play *p)
 {
     size_t node = rng_below(&p->rng, world_nodes(p->w));
     int64_t back = some_time(p, 30 * USEC_PER_SEC);
-    switch (rng_below(&p->rng, 8)) {
+    switch (rng_below(&p->rng, 9)) {
     case 0:
     case 1:
     case 2:
@@ -226,6 +227,9 @@ static void fault(struct play *p)
         break;
     case 7:
         world_fail_store(p->w, (unsigned)rng_range(&p->rng, 1, 4));
+        break;
+    case 8:
+        world_break_gpu(p->w, node, (int32_t)rng_below(&p->rng, 2), rng_chance(&p->rng, 600));
         break;
     }
 }
@@ -268,6 +272,8 @@ static void heal(struct play *p)
 {
     struct msg_update_node resume = {.names = "ALL", .state = "RESUME"};
     world_fail_store(p->w, 0);
+    for (size_t i = 0; i < 2 * world_nodes(p->w); i++)
+        world_break_gpu(p->w, i / 2, i % 2, false);
     world_run(p->w, world_now(p->w) + 200 * USEC_PER_SEC);
     world_request(p->w, MSG_UPDATE_NODE, &resume, NULL);
     vec_push(&p->id, 1); /* any_id's choice before an answer came: its own may have been lost */

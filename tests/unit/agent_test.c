@@ -45,6 +45,19 @@ static void ids_say(const struct note *n)
         str_addf(&said, " pid=%lld", (long long)n->pid);
 }
 
+/* "gpu:1:unproven" of each. */
+static void outs_say(const char *text)
+{
+    struct span rest = span_of(text ? text : ""), one;
+    while (span_next(&rest, ';', &one)) {
+        size_t colons = 0, len = 0;
+        while (len < one.len && (colons += one.data[len] == ':') < 3)
+            len++;
+        if (len > 0)
+            str_addf(&said, " out=%.*s", (int)len, one.data);
+    }
+}
+
 static void report_say(const struct msg_report *m)
 {
     str_addf(&said, " %s %llu.%u", enum_name(&report_kind_names, m->kind), (unsigned long long)m->job_id,
@@ -58,6 +71,7 @@ static void report_say(const struct msg_report *m)
     str_add(&said, m->retry ? " retry" : "");
     if (m->detail)
         str_addf(&said, " \"%s\"", m->detail);
+    outs_say(m->devices_out);
 }
 
 static void hello_say(const struct msg_node_hello *m)
@@ -68,12 +82,13 @@ static void hello_say(const struct msg_node_hello *m)
     for (size_t i = 0; i < m->held.n; i++)
         str_addf(&said, " %llu.%u%s", (unsigned long long)held[i].job_id, held[i].attempt,
                  held[i].ended ? "(ended)" : "");
+    outs_say(n->devices_out);
 }
 
 static void effect_say(const struct agent_effect *e)
 {
     static const char *const names[] = {"send",  "prolog", "start",  "terminate", "signal",
-                                        "follow", "clear", "epilog", "forget", "log"};
+                                        "follow", "clear", "epilog", "forget", "log",       "look", "tell"};
     if (said.len)
         str_add(&said, "; ");
     if (e->kind == AGENT_SEND) {
@@ -82,14 +97,22 @@ static void effect_say(const struct agent_effect *e)
             report_say(e->msg.body);
         if (e->msg.kind == MSG_NODE_HELLO)
             hello_say(e->msg.body);
+        if (e->msg.kind == MSG_HEARTBEAT)
+            outs_say(((const struct msg_heartbeat *)e->msg.body)->devices_out);
         return;
     }
     str_add(&said, names[e->kind]);
+    for (size_t i = 0; i < e->nlook; i++)
+        str_addf(&said, " %d/%llu", e->look[i].index, (unsigned long long)e->look[i].use);
+    if (e->kind == AGENT_LOOK)
+        return;
     if (e->kind == AGENT_LOG) {
         str_addf(&said, " \"%s\"", e->text);
         return;
     }
     ids_say(&e->note);
+    if (e->kind == AGENT_TELL)
+        str_addf(&said, " \"%s\"", e->text);
     if (e->kind == AGENT_TERMINATE)
         str_addf(&said, " wait=%lld why=%s", (long long)e->kill_wait_us, e->why ? e->why : "");
     if (e->kind == AGENT_SIGNAL)
@@ -584,8 +607,140 @@ static void test_equal_events_equal_states(void **state)
     assert_true(agent_hash(agent) != before);
 }
 
+/* ---- devices ---- */
+
+static int setup_gpus(void **state)
+{
+    struct node self = {.name = "n1", .real_cpus = 4, .devices = "gpu:v100:0:16000::GPU-a;gpu:v100:1:16000::GPU-b"};
+    setup(state);
+    agent_free(agent);
+    agent = agent_new(&self, 77, 100);
+    return 0;
+}
+
+static void looked(int32_t index, uint64_t use, enum device_state state, const char *why)
+{
+    struct device_seen seen = {index, use, state, why};
+    step((struct agent_event){.kind = AGENT_LOOKED, .seen = &seen, .nseen = 1});
+}
+
+static void both_clean(void)
+{
+    struct device_seen seen[] = {{0, 0, DEVICE_CLEAN, NULL}, {1, 0, DEVICE_CLEAN, NULL}};
+    up();
+    step((struct agent_event){.kind = AGENT_LOOKED, .seen = seen, .nseen = 2});
+    welcome();
+    str_clear(&said);
+}
+
+static void launch_with(uint64_t id, const char *alloc)
+{
+    struct job j = {.id = id, .attempt = 1, .alloc = alloc};
+    struct msg_launch m = {.job = {&j, 1}, .step_id = STEP_BATCH, .script = {"true", 4}};
+    message(MSG_LAUNCH, &m);
+}
+
+static void wait_us(int64_t us)
+{
+    now_us += us;
+    step((struct agent_event){.kind = AGENT_WAKE});
+}
+
+static void test_nothing_is_said_before_the_devices_were_looked_at(void **state)
+{
+    (void)state;
+    up();
+    EXPECT("look 0/0 1/0");
+    struct device_seen seen[] = {{0, 0, DEVICE_CLEAN, NULL}, {1, 0, DEVICE_HELD, "process 9 (x) still holds it"}};
+    step((struct agent_event){.kind = AGENT_LOOKED, .seen = seen, .nseen = 2});
+    EXPECT("log \"GPU 1 is not given to anybody: process 9 (x) still holds it\"; node_hello n1 pid=77 out=gpu:1:unproven");
+}
+
+static void test_a_job_is_gone_when_its_device_is_clean(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    str_clear(&said);
+    note((struct note){.kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    EXPECT("report exited 5.1 #100; look 1/1");
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    EXPECT("report released 5.1 #101");
+}
+
+static void test_a_stuck_device_is_out_and_the_job_is_over(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    note((struct note){.kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    looked(1, 1, DEVICE_HELD, "process 12 still holds it");
+    str_clear(&said);
+    wait_us(4000000);
+    EXPECT("report released 5.1 #101 out=gpu:1:unproven; look 1/1");
+    /* It is given to nobody, whatever the controller says; its own job may have it. */
+    launch_with(6, "n1 cpus=0 mem=1 gpu:v100=1");
+    EXPECT("report failed 6.1 #102 retry \"GPU 1 of n1 cannot be used: process 12 still holds it\" out=gpu:1:unproven");
+    launch_with(7, "n1 cpus=0 mem=1 gpu:v100=0");
+    EXPECT("start 7.1");
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    EXPECT("log \"GPU 1 is clean and can be given again\"; heartbeat");
+    launch_with(8, "n1 cpus=0 mem=1 gpu:v100=1");
+    EXPECT("start 8.1");
+}
+
+static void test_what_was_seen_of_an_earlier_use_proves_nothing(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    note((struct note){.kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    str_clear(&said);
+    looked(1, 0, DEVICE_CLEAN, NULL);
+    EXPECT("");
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    EXPECT("report released 5.1 #101");
+}
+
+static void test_a_broken_device_is_out_until_it_is_asked_back(void **state)
+{
+    (void)state;
+    struct device_seen seen = {1, 0, DEVICE_BROKEN, "XID 79"};
+    struct msg_devices_retry retry = {0};
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    str_clear(&said);
+    step((struct agent_event){.kind = AGENT_DEVICE_FAILED, .seen = &seen, .nseen = 1});
+    EXPECT("log \"GPU 1 is taken out of use: XID 79\"; tell 5.1 pid=9 \"GPU 1 of n1, which this job uses, is broken: XID 79\"; heartbeat out=gpu:1:failed");
+    note((struct note){.kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    EXPECT("report exited 5.1 #100 clean out=gpu:1:failed");
+    message(MSG_DEVICES_RETRY, &retry);
+    EXPECT("look 1/2; heartbeat out=gpu:1:unproven");
+    looked(1, 2, DEVICE_CLEAN, NULL);
+    EXPECT("log \"GPU 1 is clean and can be given again\"; heartbeat");
+}
+
+static void test_a_new_daemon_is_told_what_is_broken(void **state)
+{
+    (void)state;
+    struct device_seen seen[] = {{0, 0, DEVICE_CLEAN, NULL}, {1, 0, DEVICE_CLEAN, NULL}};
+    up();
+    step((struct agent_event){.kind = AGENT_LOOKED, .seen = seen, .nseen = 2});
+    settings.devices_failed = "gpu:1:failed:5000:XID 79";
+    str_clear(&said);
+    welcome();
+    EXPECT("heartbeat out=gpu:1:failed");
+    launch_with(6, "n1 cpus=0 mem=1 gpu:v100=1");
+    EXPECT("report failed 6.1 #100 retry \"GPU 1 of n1 cannot be used: XID 79\" out=gpu:1:failed");
+}
+
 int main(void)
 {
+#define TEST_GPUS(name) cmocka_unit_test_setup_teardown(test_##name, setup_gpus, teardown)
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_job_comes_runs_ends_and_is_forgotten),
@@ -609,6 +764,12 @@ int main(void)
         TEST(a_controller_that_cannot_be_understood_is_not_obeyed),
         TEST(a_refused_hello_is_logged),
         TEST(equal_events_equal_states),
+        TEST_GPUS(nothing_is_said_before_the_devices_were_looked_at),
+        TEST_GPUS(a_job_is_gone_when_its_device_is_clean),
+        TEST_GPUS(a_stuck_device_is_out_and_the_job_is_over),
+        TEST_GPUS(what_was_seen_of_an_earlier_use_proves_nothing),
+        TEST_GPUS(a_broken_device_is_out_until_it_is_asked_back),
+        TEST_GPUS(a_new_daemon_is_told_what_is_broken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

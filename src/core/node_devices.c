@@ -1,0 +1,142 @@
+/* Devices of a node that nobody may be given, as the node says in its hello, heartbeats and reports. Its words are numbered, since they may overtake each other; the number of a
+ * later daemon of the node is higher. What is stored stands until the node says something newer, also over a restart of the controller.
+ *
+ * A broken device is remembered here, since a new daemon of the node cannot know of an error that was reported to its predecessor: it is told with the welcome. An operator's RESUME
+ * makes it unproven; the node looks at it again and says what it is. */
+#include "base/idset.h"
+#include "core/inside.h"
+#include "model/device_out.h"
+
+static void outs_log(struct core *c, const struct noderec *n, const char *before)
+{
+    struct arena *a = arena_new();
+    struct device_outs was = {0}, now = {0};
+    device_outs_parse(before, a, &was);
+    device_outs_parse(n->n.devices_out, a, &now);
+    for (size_t i = 0; i < now.n; i++) {
+        const struct device_out *known = device_outs_find(&was, now.v[i].kind, now.v[i].index);
+        if (now.v[i].failed && (!known || !known->failed))
+            fx_log(c, LEVEL_WARNING, "%s: %s %d is broken and out of use: %s", n->n.name, now.v[i].kind,
+                   now.v[i].index, now.v[i].why);
+    }
+    arena_free(a);
+}
+
+static void outs_set(struct core *c, struct noderec *n, const char *out)
+{
+    char *before = xstrdup(n->n.devices_out);
+    text_set(c, &n->n.devices_out, text_empty(out) ? NULL : out);
+    outs_log(c, n, before);
+    free(before);
+}
+
+void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out)
+{
+    if (!seq || seq <= n->devices_seq)
+        return;
+    n->devices_seq = seq;
+    if (text_is(text_empty(out) ? NULL : out, n->n.devices_out))
+        return;
+    outs_set(c, n, out);
+    node_save(c, n);
+    node_plan_update(c, n);
+}
+
+/* What is known to be broken is broken, whatever a daemon says that has not heard of it yet. */
+void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq, const char *out)
+{
+    struct arena *a = c->fx->arena;
+    struct device_outs known = {0}, said = {0};
+    struct str text = STR_INIT;
+    if (!seq || seq < n->devices_seq)
+        return;
+    n->devices_seq = seq;
+    device_outs_parse(n->n.devices_out, a, &known);
+    device_outs_parse(out, a, &said);
+    for (size_t i = 0; i < said.n; i++) {
+        const struct device_out *k = device_outs_find(&known, said.v[i].kind, said.v[i].index);
+        device_out_format(k && k->failed ? k : &said.v[i], &text);
+    }
+    for (size_t i = 0; i < known.n; i++)
+        if (known.v[i].failed && !device_outs_find(&said, known.v[i].kind, known.v[i].index))
+            device_out_format(&known.v[i], &text);
+    outs_set(c, n, str_text(&text));
+    str_done(&text);
+}
+
+const char *node_devices_failed(const struct core *c, const struct noderec *n)
+{
+    struct device_outs known = {0};
+    struct str text = STR_INIT;
+    device_outs_parse(n->n.devices_out, c->fx->arena, &known);
+    for (size_t i = 0; i < known.n; i++)
+        if (known.v[i].failed)
+            device_out_format(&known.v[i], &text);
+    const char *result = text.len ? arena_strdup(c->fx->arena, str_text(&text)) : NULL;
+    str_done(&text);
+    return result;
+}
+
+void node_devices_retry(struct core *c, struct noderec *n)
+{
+    struct device_outs known = {0};
+    struct str text = STR_INIT;
+    bool any = false;
+    device_outs_parse(n->n.devices_out, c->fx->arena, &known);
+    for (size_t i = 0; i < known.n; i++) {
+        any |= known.v[i].failed;
+        known.v[i].failed = false;
+        device_out_format(&known.v[i], &text);
+    }
+    if (any) {
+        struct msg_devices_retry m = {.devices_seq = n->devices_seq};
+        outs_set(c, n, str_text(&text));
+        if (n->conn)
+            fx_send(c, n->conn, MSG_DEVICES_RETRY, &m, 0);
+    }
+    str_done(&text);
+}
+
+/* ---- for people ---- */
+
+static bool is_held(const struct core *c, const struct noderec *n, const struct device_out *d,
+                    struct arena *a)
+{
+    bool held = false;
+    for (size_t i = 0; i < n->job.n && !held; i++) {
+        const struct jobrec *r = job_find(c, n->job.v[i]);
+        struct alloc al = {0};
+        const struct alloc_node *here =
+            r && r->j.alloc && alloc_parse(r->j.alloc, a, &al, NULL) ? alloc_find(&al, n->n.name) : NULL;
+        for (size_t g = 0; here && g < here->ngres && !held; g++) {
+            struct idset set = IDSET_INIT;
+            if (text_is(here->gres[g].kind, d->kind) && here->gres[g].devices &&
+                idset_parse(&set, here->gres[g].devices, INT32_MAX, NULL))
+                held = idset_has(&set, (uint32_t)d->index);
+            idset_done(&set);
+        }
+    }
+    return held;
+}
+
+const char *node_devices_shown(const struct core *c, const struct noderec *n, bool for_people,
+                               struct arena *a)
+{
+    struct device_outs known = {0};
+    struct str text = STR_INIT;
+    size_t shown = 0;
+    if (!n->n.devices_out)
+        return NULL;
+    device_outs_parse(n->n.devices_out, a, &known);
+    for (size_t i = 0; i < known.n; i++)
+        if (known.v[i].failed || !is_held(c, n, &known.v[i], a))
+            known.v[shown++] = known.v[i];
+    known.n = shown;
+    if (for_people)
+        device_outs_say(&known, false, &text);
+    for (size_t i = 0; i < known.n && !for_people; i++)
+        device_out_format(&known.v[i], &text);
+    const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+    str_done(&text);
+    return result;
+}

@@ -1,0 +1,72 @@
+#include "model/device_out.h"
+
+#include "base/vec.h"
+
+#include <string.h>
+
+static bool out_parse(struct span text, struct arena *a, struct device_out *ret)
+{
+    struct span rest = text, part[4];
+    int64_t index;
+    for (size_t i = 0; i < 4; i++)
+        if (!span_next(&rest, ':', &part[i]))
+            return false;
+    *ret = (struct device_out){.kind = arena_strndup(a, part[0].data, part[0].len),
+                               .failed = span_is(part[2], "failed"),
+                               .why = rest.data ? arena_strndup(a, rest.data, rest.len) : ""};
+    if (!part[0].len || !text_to_i64(arena_strndup(a, part[1].data, part[1].len), 0, INT32_MAX, &index) ||
+        !text_to_i64(arena_strndup(a, part[3].data, part[3].len), 0, INT64_MAX, &ret->since_us))
+        return false;
+    ret->index = (int32_t)index;
+    return ret->failed || span_is(part[2], "unproven");
+}
+
+bool device_outs_parse(const char *text, struct arena *a, struct device_outs *ret)
+{
+    struct span rest = span_of(text), piece;
+    VEC(struct device_out) list = {0};
+    bool ok = true;
+    while (ok && text && span_next(&rest, ';', &piece)) {
+        struct device_out d;
+        if (!piece.len)
+            continue;
+        ok = out_parse(piece, a, &d);
+        vec_push(&list, d);
+    }
+    *ret = (struct device_outs){0};
+    if (ok) {
+        ret->v = arena_dup(a, list.v, list.n * sizeof list.v[0]);
+        ret->n = list.n;
+    }
+    vec_done(&list);
+    return ok;
+}
+
+void device_out_format(const struct device_out *d, struct str *out)
+{
+    str_addf(out, "%s%s:%d:%s:%lld:", out->len ? ";" : "", d->kind, d->index,
+             d->failed ? "failed" : "unproven", (long long)d->since_us);
+    for (size_t i = 0; d->why && d->why[i] && i < DEVICE_WHY_BYTES;
+         i++) /* one line, and no end of an entry */
+        str_addc(out, d->why[i] == ';' ? ',' : (unsigned char)d->why[i] < ' ' ? ' ' : d->why[i]);
+}
+
+const struct device_out *device_outs_find(const struct device_outs *list, const char *kind, int32_t index)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->v[i].index == index && text_is(list->v[i].kind, kind))
+            return &list->v[i];
+    return NULL;
+}
+
+void device_outs_say(const struct device_outs *list, bool failed_only, struct str *out)
+{
+    bool first = true;
+    for (size_t i = 0; i < list->n; i++) {
+        const struct device_out *d = &list->v[i];
+        if (failed_only && !d->failed)
+            continue;
+        str_addf(out, "%s%s %d is not used: %s", first ? "" : "; ", d->kind, d->index, d->why);
+        first = false;
+    }
+}

@@ -1,0 +1,37 @@
+/* Devices of a node that nobody may be given, and why, as node.devices_out carries them in one line of text:
+ *   "gpu:2:unproven:1790000000000000:process 4711 (python) still holds it;gpu:5:failed:1790000000000000:XID 79: the GPU is gone"
+ * unproven: it was given back, and nothing has shown yet that it is clean; it comes back by itself. failed: it is broken, until an operator says otherwise. */
+#ifndef REMUDA_MODEL_DEVICE_OUT_H
+#define REMUDA_MODEL_DEVICE_OUT_H
+
+#include "base/arena.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DEVICE_WHY_BYTES 240u /* a reason is cut to fit */
+
+struct device_out {
+    const char *kind; /* "gpu" */
+    int32_t index;
+    bool failed;
+    int64_t since_us;
+    const char *why; /* never NULL */
+};
+
+struct device_outs {
+    struct device_out *v;
+    size_t n;
+};
+
+/* NULL is an empty list. Everything lives in the arena. False if it is no such text. */
+bool device_outs_parse(const char *text, struct arena *a, struct device_outs *ret);
+/* Appends one, after a ';' if there is something already. */
+void device_out_format(const struct device_out *d, struct str *out);
+const struct device_out *device_outs_find(const struct device_outs *list, const char *kind, int32_t index);
+/* For people: "gpu 2 is not used: process 4711 (python) still holds it"; several separated by "; ". `failed_only`: of these alone. */
+void device_outs_say(const struct device_outs *list, bool failed_only, struct str *out);
+
+#endif

@@ -1,0 +1,385 @@
+/* The process that watches the GPUs (see gpu_watch.h). It sleeps until it is asked or it is time to look after the devices' health.
+ *
+ * Clean is a device that answers, on which no process computes that counts (gpu_holders.h), whose file no process of its last job has open, and whose memory is back: at most a
+ * little more in use than when it was first found clean. Before that is known, a small part of it may be in use, for what drivers keep. Memory of processes that do not count
+ * (an X server) is not asked back.
+ *
+ * Broken is a device that the library calls lost, that reports one of the XID errors that only a reset or an exchange mends, or that counts more uncorrectable memory errors than
+ * when this process began. Other XIDs are errors of programs; they are the jobs' own affair. */
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "node/gpu_holders.h"
+#include "node/gpu_watch.h"
+#include "node/nvml.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PARENT_FD    3
+#define HEALTH_MS    1000
+#define MEMORY_SLACK (UINT64_C(256) << 20) /* above the base */
+#define MEMORY_UNKNOWN                                                                                       \
+    (UINT64_C(1) << 30) /* in use while the base is not known; or 1/32 of the device, if that is more */
+#define FILES_MAX     8u
+#define PROCESSES_MAX 256u
+
+struct gpu {
+    int32_t index;
+    char uuid[96];
+    struct device_number file[FILES_MAX];
+    size_t nfiles;
+    nvml_device handle; /* NULL: the library does not know it */
+    bool is_mig;
+    bool broken; /* has been told */
+    bool has_base, has_ecc;
+    uint64_t base_bytes, ecc;
+};
+
+struct helper {
+    struct nvml nvml;
+    bool has_nvml;
+    void *events; /* NULL: none */
+    VEC(struct gpu) gpu;
+    VEC(struct device_look) look;
+    struct str in, out;
+};
+
+/* ---- words ---- */
+
+/* XIDs that a device does not recover from by itself. */
+static const struct {
+    unsigned xid;
+    const char *text;
+} fatal_xids[] = {
+    {46, "it stopped processing"},
+    {48, "double-bit memory error"},
+    {62, "its internal microcontroller halted"},
+    {64, "a faulty row of its memory cannot be replaced"},
+    {74, "NVLink error"},
+    {79, "it has fallen off the bus"},
+    {95, "uncontained memory error"},
+    {109, "context switch timed out"},
+    {119, "its system processor does not answer"},
+    {120, "its system processor failed"},
+    {140, "unrecovered memory error"},
+    {143, "it could not be initialised"},
+};
+
+static const char *xid_fatal(unsigned long long xid)
+{
+    for (size_t i = 0; i < sizeof fatal_xids / sizeof fatal_xids[0]; i++)
+        if (fatal_xids[i].xid == xid)
+            return fatal_xids[i].text;
+    return NULL;
+}
+
+static void say_all(struct helper *h)
+{
+    for (size_t at = 0; at < h->out.len;) {
+        ssize_t n = send(PARENT_FD, h->out.data + at, h->out.len - at, MSG_NOSIGNAL);
+        if (n <= 0)
+            exit(0); /* the daemon is gone */
+        at += (size_t)n;
+    }
+    str_clear(&h->out);
+}
+
+static void broke(struct helper *h, struct gpu *g, const char *why)
+{
+    if (!g->broken)
+        str_addf(&h->out, "broke %d %s\n", g->index, why);
+    g->broken = true;
+}
+
+/* ---- health ---- */
+
+/* A few devices are lost in a way that only some calls notice: this one asks the device itself. */
+static bool is_lost(const struct helper *h, const struct gpu *g)
+{
+    struct nvml_memory memory = {0};
+    return g->handle && h->nvml.memory(g->handle, &memory) == NVML_LOST;
+}
+
+static bool ecc_read(const struct helper *h, const struct gpu *g, uint64_t *ret)
+{
+    unsigned long long count = 0;
+    bool ok = g->handle && !g->is_mig && h->nvml.ecc_total &&
+              h->nvml.ecc_total(g->handle, 1 /* uncorrected */, 0 /* since the driver was loaded */,
+                                &count) == NVML_OK;
+    *ret = count;
+    return ok;
+}
+
+/* What is wrong with it now; false: nothing. */
+static bool is_broken(struct helper *h, struct gpu *g, struct str *why)
+{
+    uint64_t ecc;
+    if (is_lost(h, g)) {
+        str_addf(why, "GPU %s is lost: NVML_ERROR_GPU_IS_LOST", g->uuid);
+    } else if (ecc_read(h, g, &ecc) && g->has_ecc && ecc > g->ecc) {
+        str_addf(why, "GPU %s has %llu new uncorrectable memory errors (ECC)", g->uuid,
+                 (unsigned long long)(ecc - g->ecc));
+        g->ecc = ecc;
+    }
+    return why->len > 0;
+}
+
+static void events_take(struct helper *h)
+{
+    struct nvml_event e = {0};
+    while (h->events && h->nvml.event_wait(h->events, &e, 0) == NVML_OK) {
+        const char *text = xid_fatal(e.data);
+        for (size_t i = 0; i < h->gpu.n && (e.type & NVML_EVENT_XID) && text; i++) {
+            char why[256];
+            snprintf(why, sizeof why, "GPU %s reports XID %llu: %s", h->gpu.v[i].uuid, e.data, text);
+            if (h->gpu.v[i].handle == e.device)
+                broke(h, &h->gpu.v[i], why);
+        }
+        e = (struct nvml_event){0};
+    }
+}
+
+static void health_look(struct helper *h)
+{
+    events_take(h);
+    for (size_t i = 0; i < h->gpu.n; i++) {
+        struct gpu *g = &h->gpu.v[i];
+        struct str why = STR_INIT;
+        if (!g->broken && is_broken(h, g, &why))
+            broke(h, g, str_text(&why));
+        str_done(&why);
+    }
+    say_all(h);
+}
+
+/* ---- is it clean? ---- */
+
+struct search {
+    const struct gpu_use *use;
+    struct str why;
+    uint64_t innocent_bytes; /* used by processes that do not count */
+    bool computes;
+};
+
+static void holder_say(struct search *s, const struct gpu_holder *h)
+{
+    if (s->why.len > 0)
+        return;
+    str_addf(&s->why, "process %ld (%s)", (long)h->pid, h->name);
+    if (h->job_id)
+        str_addf(&s->why, " of job %lld", (long long)h->job_id);
+    else if (h->of_job)
+        str_add(&s->why, " of a job");
+    else
+        str_addf(&s->why, " of user %u", (unsigned)h->uid);
+    str_add(&s->why, " still holds it");
+}
+
+static void holder_weigh(void *ctx, const struct gpu_holder *h)
+{
+    struct search *s = ctx;
+    if (h->pid != getpid() && gpu_holder_counts(h, s->use, s->computes, geteuid() == 0))
+        holder_say(s, h);
+}
+
+static void computing_search(struct search *s, nvml_device device,
+                             int (*list)(nvml_device, unsigned *, struct nvml_process *), bool computes)
+{
+    struct nvml_process process[PROCESSES_MAX];
+    unsigned n = PROCESSES_MAX;
+    if (!list || list(device, &n, process) != NVML_OK)
+        return;
+    for (unsigned i = 0; i < n && i < PROCESSES_MAX; i++) {
+        struct gpu_holder h;
+        size_t before = s->why.len;
+        if (!gpu_holder_find((pid_t)process[i].pid, &h))
+            continue; /* gone since; its memory is looked at */
+        s->computes = computes || h.of_job;
+        holder_weigh(s, &h);
+        if (s->why.len == before && process[i].used_bytes != UINT64_MAX)
+            s->innocent_bytes += process[i].used_bytes;
+    }
+}
+
+static void memory_weigh(struct helper *h, struct gpu *g, struct search *s)
+{
+    struct nvml_memory m = {0};
+    if (h->nvml.memory(g->handle, &m) != NVML_OK)
+        return;
+    uint64_t used = m.used > s->innocent_bytes ? m.used - s->innocent_bytes : 0;
+    uint64_t most = m.total / 32 > MEMORY_UNKNOWN ? m.total / 32 : MEMORY_UNKNOWN;
+    most = g->has_base ? g->base_bytes + MEMORY_SLACK : most;
+    if (used > most) {
+        str_addf(&s->why, "%llu MiB of its memory are in use, though no process is known to hold them",
+                 (unsigned long long)(used >> 20));
+        return;
+    }
+    if (!g->has_base || used < g->base_bytes)
+        g->base_bytes = used;
+    g->has_base = true;
+}
+
+static void one_look(struct helper *h, struct gpu *g, const struct device_look *look)
+{
+    struct gpu_use use = {look->job_id, look->uid, look->from_us};
+    struct search s = {.use = &use};
+    struct str wrong = STR_INIT;
+    if (is_broken(h, g, &wrong)) {
+        g->broken = true;
+        str_addf(&h->out, "seen %d %llu broken %s\n", look->index, (unsigned long long)look->use,
+                 str_text(&wrong));
+        str_done(&wrong);
+        return;
+    }
+    g->broken = false; /* somebody asks for it again */
+    if (g->handle) {
+        computing_search(&s, g->handle, h->nvml.compute_processes, true);
+        computing_search(&s, g->handle, h->nvml.graphics_processes, false);
+    }
+    s.computes = false;
+    if (!s.why.len)
+        gpu_holders_each(g->file, g->nfiles, holder_weigh, &s);
+    if (!s.why.len && g->handle)
+        memory_weigh(h, g, &s);
+    str_addf(&h->out, "seen %d %llu %s %s\n", look->index, (unsigned long long)look->use,
+             s.why.len ? "held" : "clean", str_text(&s.why));
+    str_done(&s.why);
+    str_done(&wrong);
+}
+
+static void looks_answer(struct helper *h)
+{
+    for (size_t i = 0; i < h->look.n; i++)
+        for (size_t k = 0; k < h->gpu.n; k++)
+            if (h->gpu.v[k].index == h->look.v[i].index)
+                one_look(h, &h->gpu.v[k], &h->look.v[i]);
+    str_add(&h->out, "done\n");
+    vec_clear(&h->look);
+    say_all(h);
+}
+
+/* ---- devices ---- */
+
+static void files_read(struct gpu *g, const char *text)
+{
+    for (const char *at = text; *at && g->nfiles < FILES_MAX;) {
+        char *end;
+        unsigned long major = strtoul(at, &end, 10);
+        if (end == at || *end != ':')
+            return;
+        unsigned long minor = strtoul(end + 1, &end, 10);
+        g->file[g->nfiles++] = (struct device_number){(uint32_t)major, (uint32_t)minor};
+        at = *end == '+' ? end + 1 : end;
+        if (*end != '+')
+            return;
+    }
+}
+
+static void handle_find(struct helper *h, struct gpu *g)
+{
+    unsigned count = 0;
+    if (!h->has_nvml)
+        return;
+    if (h->nvml.by_uuid && h->nvml.by_uuid(g->uuid, &g->handle) == NVML_OK)
+        return;
+    g->handle = NULL;
+    h->nvml.count(&count);
+    for (unsigned i = 0; i < count; i++) {
+        nvml_device d;
+        char uuid[96] = "";
+        if (h->nvml.by_index(i, &d) == NVML_OK && h->nvml.uuid(d, uuid, sizeof uuid) == NVML_OK &&
+            text_is(uuid, g->uuid))
+            g->handle = d;
+    }
+}
+
+static void device_take(struct helper *h, int32_t index, const char *uuid, const char *files)
+{
+    struct gpu g = {.index = index, .is_mig = text_starts(uuid, "MIG-")};
+    snprintf(g.uuid, sizeof g.uuid, "%s", uuid);
+    files_read(&g, files);
+    handle_find(h, &g);
+    g.has_ecc = ecc_read(h, &g, &g.ecc);
+    if (g.handle && h->events && !g.is_mig)
+        h->nvml.event_register(g.handle, NVML_EVENT_XID, h->events);
+    vec_push(&h->gpu, g);
+}
+
+static void nvml_begin(struct helper *h)
+{
+    struct nvml *n = &h->nvml;
+    h->has_nvml = nvml_open(n) == NVML_OPENED;
+    if (h->has_nvml &&
+        (!n->event_set || !n->event_register || !n->event_wait || n->event_set(&h->events) != NVML_OK))
+        h->events = NULL;
+}
+
+/* ---- the loop ---- */
+
+static void line_take(struct helper *h, const char *line)
+{
+    struct device_look look;
+    unsigned long long use, job;
+    long long from;
+    char uuid[96], files[256];
+    int index;
+    if (sscanf(line, "device %d %95s %255s", &index, uuid, files) == 3) {
+        device_take(h, index, uuid, files);
+    } else if (sscanf(line, "look %d %llu %llu %u %lld", &look.index, &use, &job, &look.uid, &from) == 5) {
+        look.use = use;
+        look.job_id = job;
+        look.from_us = from;
+        vec_push(&h->look, look);
+    } else if (text_is(line, "go")) {
+        looks_answer(h);
+    }
+}
+
+static void lines_take(struct helper *h)
+{
+    char piece[4096], *end;
+    ssize_t n = recv(PARENT_FD, piece, sizeof piece, 0);
+    if (n <= 0)
+        exit(0);
+    str_addn(&h->in, piece, (size_t)n);
+    while (h->in.len > 0 && (end = memchr(h->in.data, '\n', h->in.len))) {
+        size_t len = (size_t)(end - h->in.data);
+        *end = '\0';
+        line_take(h, h->in.data);
+        memmove(h->in.data, end + 1, h->in.len - len - 1);
+        h->in.len -= len + 1;
+    }
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+int gpu_watch_main(void)
+{
+    struct helper h = {0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "remudad-gpus");
+    nvml_begin(&h);
+    for (int64_t due_ms = 0;;) {
+        struct pollfd p = {.fd = PARENT_FD, .events = POLLIN};
+        int64_t left_ms = due_ms - now_ms();
+        if (poll(&p, 1, !h.has_nvml ? -1 : left_ms > 0 ? (int)left_ms : 0) > 0)
+            lines_take(&h);
+        if (now_ms() < due_ms)
+            continue;
+        health_look(&h);
+        due_ms = now_ms() + HEALTH_MS;
+    }
+}

@@ -1,0 +1,28 @@
+/* A process of its own that keeps the GPUs' libraries open for the node daemon: vendors' libraries start threads, hang when a device is lost, and sometimes crash. It looks at devices
+ * when it is asked to, and tells by itself when one breaks. It ends with the daemon, and is started again if it ends before. */
+#ifndef REMUDA_NODE_GPU_WATCH_H
+#define REMUDA_NODE_GPU_WATCH_H
+
+#include "agent/agent.h"
+#include "io/log.h"
+#include "io/loop.h"
+
+struct gpu_watch; /* opaque */
+
+struct gpu_watch_ops {
+    void (*looked)(void *ctx, const struct device_seen *seen,
+                   size_t n); /* the answer to a look: one row for each device that was asked for */
+    void (*broke)(void *ctx, const struct device_seen *seen);
+};
+
+/* `devices` as model/gres.h writes them, `files` as machine.device_files (NULL = not known). Nothing is started before the first look. */
+struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *devices, const char *files,
+                                const struct gpu_watch_ops *ops, void *ctx);
+void gpu_watch_free(struct gpu_watch *w); /* NULL is fine */
+/* Answered once, soon, even if the devices do not answer: then they are held. Only one at a time. */
+void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t n);
+
+/* The process itself: `remudad node --watch-gpus`, with descriptor 3 to the daemon. */
+int gpu_watch_main(void);
+
+#endif

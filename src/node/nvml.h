@@ -1,0 +1,91 @@
+/* NVIDIA's management library, opened at run time: nothing is needed to build, and a fake library with the same symbols serves tests (REMUDA_NVML names it). The declarations are
+ * NVML's ABI; of functions that came in several versions the newest that the library has is taken. */
+#ifndef REMUDA_NODE_NVML_H
+#define REMUDA_NODE_NVML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef void *nvml_device;
+
+struct nvml_memory {
+    unsigned long long total, free, used;
+};
+struct nvml_process { /* of the versions 2 and 3 */
+    unsigned pid;
+    unsigned long long used_bytes; /* all ones: not known */
+    unsigned gpu_instance, compute_instance;
+};
+struct nvml_pci {
+    char legacy[16];
+    unsigned domain, bus, device, pci_id, subsystem_id;
+    char bus_id[32];
+};
+struct nvml_attributes { /* of a MIG instance */
+    unsigned multiprocessors, copy_engines, decoders, encoders, jpegs, ofas, gpu_slices, compute_slices;
+    unsigned long long memory_mib;
+};
+struct nvml_event {
+    nvml_device device;
+    unsigned long long type, data;
+    unsigned gpu_instance, compute_instance;
+};
+
+enum {
+    NVML_OK = 0,
+    NVML_NOT_SUPPORTED = 3,
+    NVML_NOT_FOUND = 6,
+    NVML_TOO_SMALL = 7,
+    NVML_TIMEOUT = 10,
+    NVML_LOST = 15
+};
+#define NVML_EVENT_DOUBLE_BIT UINT64_C(2)
+#define NVML_EVENT_XID        UINT64_C(8)
+#define NVML_LINKS_MAX        18u /* of one device */
+
+/* X(member, must, symbols separated by spaces, parameters) */
+#define NVML_FUNCTIONS(X)                                                                                    \
+    X(init, true, "nvmlInit_v2", (void))                                                                     \
+    X(shutdown, true, "nvmlShutdown", (void))                                                                \
+    X(count, true, "nvmlDeviceGetCount_v2", (unsigned *))                                                    \
+    X(by_index, true, "nvmlDeviceGetHandleByIndex_v2", (unsigned, nvml_device *))                            \
+    X(name, true, "nvmlDeviceGetName", (nvml_device, char *, unsigned))                                      \
+    X(uuid, true, "nvmlDeviceGetUUID", (nvml_device, char *, unsigned))                                      \
+    X(memory, true, "nvmlDeviceGetMemoryInfo", (nvml_device, struct nvml_memory *))                          \
+    X(affinity, true, "nvmlDeviceGetCpuAffinity", (nvml_device, unsigned, unsigned long *))                  \
+    X(minor, false, "nvmlDeviceGetMinorNumber", (nvml_device, unsigned *))                                   \
+    X(by_uuid, false, "nvmlDeviceGetHandleByUUID", (const char *, nvml_device *))                            \
+    X(pci, false, "nvmlDeviceGetPciInfo_v3 nvmlDeviceGetPciInfo_v2", (nvml_device, struct nvml_pci *))       \
+    X(link_state, false, "nvmlDeviceGetNvLinkState", (nvml_device, unsigned, unsigned *))                    \
+    X(link_peer, false, "nvmlDeviceGetNvLinkRemotePciInfo_v2", (nvml_device, unsigned, struct nvml_pci *))   \
+    X(mig_mode, false, "nvmlDeviceGetMigMode", (nvml_device, unsigned *, unsigned *))                        \
+    X(mig_most, false, "nvmlDeviceGetMaxMigDeviceCount", (nvml_device, unsigned *))                          \
+    X(mig_device, false, "nvmlDeviceGetMigDeviceHandleByIndex", (nvml_device, unsigned, nvml_device *))      \
+    X(mig_parent, false, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle", (nvml_device, nvml_device *))       \
+    X(mig_attributes, false, "nvmlDeviceGetAttributes_v2", (nvml_device, struct nvml_attributes *))          \
+    X(gpu_instance, false, "nvmlDeviceGetGpuInstanceId", (nvml_device, unsigned *))                          \
+    X(compute_instance, false, "nvmlDeviceGetComputeInstanceId", (nvml_device, unsigned *))                  \
+    X(compute_processes, false,                                                                              \
+      "nvmlDeviceGetComputeRunningProcesses_v3 nvmlDeviceGetComputeRunningProcesses_v2",                     \
+      (nvml_device, unsigned *, struct nvml_process *))                                                      \
+    X(graphics_processes, false,                                                                             \
+      "nvmlDeviceGetGraphicsRunningProcesses_v3 nvmlDeviceGetGraphicsRunningProcesses_v2",                   \
+      (nvml_device, unsigned *, struct nvml_process *))                                                      \
+    X(ecc_total, false, "nvmlDeviceGetTotalEccErrors", (nvml_device, int, int, unsigned long long *))        \
+    X(event_set, false, "nvmlEventSetCreate", (void **))                                                     \
+    X(event_register, false, "nvmlDeviceRegisterEvents", (nvml_device, unsigned long long, void *))          \
+    X(event_wait, false, "nvmlEventSetWait_v2 nvmlEventSetWait", (void *, struct nvml_event *, unsigned))
+
+struct nvml {
+    void *library;
+#define X(member, must, symbols, parameters) int(*member) parameters;
+    NVML_FUNCTIONS(X)
+#undef X
+};
+
+enum nvml_opened { NVML_OPENED, NVML_ABSENT, NVML_UNFIT /* it lacks what is needed */, NVML_NO_DRIVER };
+enum nvml_opened nvml_open(struct nvml *n);
+void nvml_close(struct nvml *n);
+
+#endif

@@ -1,0 +1,37 @@
+/* The GPUs of a simulated machine: who really holds them, which the controller can only know from what the node finds out. */
+#ifndef REMUDA_SIM_GPUS_H
+#define REMUDA_SIM_GPUS_H
+
+#include "agent/agent.h"
+#include "base/idset.h"
+#include "base/vec.h"
+
+#include <stdint.h>
+
+/* A step's processes on a device. */
+struct gpu_holder {
+    int32_t index;
+    struct note ids;
+    int64_t until_us; /* INT64_MAX while it lives */
+};
+
+struct simgpus {
+    char *devices; /* as a node describes them; NULL = it has none; owned */
+    VEC(struct gpu_holder) holder;
+    struct idset broken;
+};
+
+void simgpus_init(struct simgpus *g, const char *gres); /* "gpu:v100:2" */
+void simgpus_done(struct simgpus *g);
+/* A step begins with what the launch gives it on that node. A sentence if that must not be; the caller frees it. */
+char *simgpus_begin(struct simgpus *g, const char *node, const struct msg_launch *l, const struct note *ids,
+                    int64_t now_us);
+/* Its processes are gone by then. */
+void simgpus_end(struct simgpus *g, const struct note *ids, int64_t until_us);
+void simgpus_reboot(struct simgpus *g); /* nothing holds anything */
+void simgpus_break(struct simgpus *g, int32_t index, bool broken);
+/* What a look at it shows; texts in the arena. */
+struct device_seen simgpus_look(const struct simgpus *g, const struct device_look *look, int64_t now_us,
+                                struct arena *a);
+
+#endif
