@@ -160,6 +160,8 @@ static void add_advice(struct str *out, const struct why *w, int64_t now_us)
             str_add(out, "now");
         else
             add_when(out, v[i].start_us, now_us);
+        if (v[i].stops)
+            str_addf(out, ", and %s", v[i].stops);
         str_addf(out, "%s%s\n", v[i].command ? ": " : " (submit it anew)", v[i].command ? v[i].command : "");
     }
     if (w->advice.n > 0 && w->advice_cut)

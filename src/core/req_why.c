@@ -80,6 +80,14 @@ static const char *because(const struct core *c, const struct jobrec *r, enum jo
 
 /* ---- one job ---- */
 
+/* The job as `scontrol update` takes it: of a heterogeneous job this component alone. */
+static const char *named(const struct jobrec *r, struct arena *a)
+{
+    if (r->j.het_job_id)
+        return arena_printf(a, "%llu+%u", (unsigned long long)r->j.het_job_id, r->j.het_offset);
+    return arena_printf(a, "%llu", (unsigned long long)r->j.id);
+}
+
 static void fill_head(const struct jobrec *r, struct why *w, struct arena *a)
 {
     struct str label = STR_INIT;
@@ -138,10 +146,12 @@ static void fill_advice(struct core *c, const struct jobrec *r, uint64_t cost_ma
     for (size_t i = 0; i < found.v.n; i++) {
         const struct advice *one = &found.v.v[i];
         v[i] = (struct why_advice){
-            .option = one->option, .start_us = one->start_us, .now = one->start_us == c->now_us};
+            .option = one->option,
+                                   .start_us = one->start_us,
+                                   .now = one->start_us == c->now_us,
+                                   .stops = one->stops};
         if (one->update)
-            v[i].command =
-                arena_printf(a, "scontrol update JobId=%llu %s", (unsigned long long)r->j.id, one->update);
+            v[i].command = arena_printf(a, "scontrol update JobId=%s %s", named(r, a), one->update);
     }
     w->advice = (struct record_list){v, found.v.n};
     w->advice_tried = true;

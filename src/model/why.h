@@ -41,7 +41,8 @@ extern const struct fields blocker_fields;
     X(TEXT, option, 0, "option of sbatch that makes the difference")                                         \
     X(TEXT, command, 0, "command that changes the waiting job so; NULL = it has to be submitted anew")       \
     X(TIME, start_us, 0, "when it would start then")                                                         \
-    X(BOOL, now, 0, "that is now")
+    X(BOOL, now, 0, "that is now; with stops: as soon as those gave way")                                    \
+    X(TEXT, stops, 0, "jobs that would have to give way, in words; NULL = none")
 struct why_advice {
     ADVICE_FIELDS(FIELD_MEMBER)
 };

@@ -27,10 +27,13 @@ static int64_t trial_start(struct trial *t, struct job_request *req, bool anew)
     enum job_reason pend = REASON_NONE;
     t->w.cost += CHECK_COST + t->w.cl->group.n * 16;
     t->w.anew = anew;
+    vec_clear(&t->w.stops);
     if (whatif_spent(&t->w)) {
         t->ret->cut = true;
         return INT64_MAX;
     }
+    if (anew && t->w.job->lane->het) /* the other components would be new, too: not what is tried here */
+        return INT64_MAX;
     if (sched_check(t->w.cl, req, t->w.job->w.uid, t->groups, &pend, NULL) != REFUSE_NONE ||
         pend != REASON_NONE)
         return INT64_MAX;
@@ -39,7 +42,28 @@ static int64_t trial_start(struct trial *t, struct job_request *req, bool anew)
 
 static bool starts_now(struct trial *t, struct job_request req, bool anew)
 {
-    return trial_start(t, &req, anew) == t->w.now_us;
+    return trial_start(t, &req, anew) == t->w.now_us && t->w.stops.n == 0;
+}
+
+#define STOPS_SAID 5
+
+/* "job 7 is requeued, job 8 is cancelled" */
+static const char *stops_text(const struct trial *t)
+{
+    static const char *const words[] = {
+        [PREEMPT_CANCEL] = "cancelled", [PREEMPT_REQUEUE] = "requeued", [PREEMPT_SUSPEND] = "suspended"};
+    struct str s = STR_INIT;
+    for (size_t i = 0; i < t->w.stops.n && i < STOPS_SAID; i++) {
+        const struct plan_preempt *one = &t->w.stops.v[i];
+        const char *word = (size_t)one->mode < ARRAY_LEN(words) ? words[one->mode] : NULL;
+        str_addf(&s, "%sjob %llu is %s", i ? ", " : "", (unsigned long long)one->victim,
+                 word ? word : "stopped");
+    }
+    if (t->w.stops.n > STOPS_SAID)
+        str_addf(&s, " and %zu more", t->w.stops.n - STOPS_SAID);
+    const char *text = s.len ? arena_strdup(t->a, str_text(&s)) : NULL;
+    str_done(&s);
+    return text;
 }
 
 static void advise(struct trial *t, const struct job_request *req, int64_t start_us, const char *option,
@@ -63,8 +87,12 @@ static bool much_sooner(const struct trial *t, int64_t at)
 static void try_once(struct trial *t, struct job_request req, const char *option, const char *update)
 {
     int64_t at = trial_start(t, &req, !update);
-    if (at == t->w.now_us || much_sooner(t, at))
+    if (t->w.stops.n > 0) {
+        advise(t, &req, t->w.now_us, option, update);
+        t->ret->v.v[t->ret->v.n - 1].stops = stops_text(t);
+    } else if (at == t->w.now_us || much_sooner(t, at)) {
         advise(t, &req, at, option, update);
+    }
 }
 
 /* ---- amounts ---- */
@@ -446,10 +474,16 @@ static void (*const tries[])(struct trial *t) = {
     try_partitions, try_gpu_types, try_time, try_conditions, try_nodes, try_memory, try_cpus, try_fewer_gpus,
 };
 
+/* What stops nobody goes first. */
+static bool better(const struct advice *a, const struct advice *b)
+{
+    return a->start_us != b->start_us ? a->start_us < b->start_us : !a->stops && b->stops;
+}
+
 static void now_first(struct advices *v)
 {
     for (size_t i = 1; i < v->v.n; i++)
-        for (size_t k = i; k > 0 && v->v.v[k].start_us < v->v.v[k - 1].start_us; k--) {
+        for (size_t k = i; k > 0 && better(&v->v.v[k], &v->v.v[k - 1]); k--) {
             struct advice swap = v->v.v[k];
             v->v.v[k] = v->v.v[k - 1];
             v->v.v[k - 1] = swap;

@@ -11,6 +11,7 @@ struct advice {
     const char *update;     /* as `scontrol update job N …` takes it; NULL = only by submitting it anew */
     struct job_request req; /* the whole request, changed so */
     int64_t start_us;       /* when it would start: now, or as planned */
+    const char *stops;      /* jobs that would have to give way, in words, and then it starts; NULL = none */
 };
 
 struct advices {
@@ -23,7 +24,7 @@ struct advices {
 #define ADVICE_COST UINT64_C(8000000) /* a good bound for a controller that serves others: some 60 ms */
 
 /* Tries changes of the waiting job until counted work of cost_max is spent. user_groups: of its owner, NULL = not known. Texts live in the arena. Of a
- * job that does not wait, and of components of heterogeneous jobs, nothing is known. An advice keeps the job's place in the order when it can be
+ * job that does not wait nothing is known; of a component of a heterogeneous job, only what `scontrol update` can change is tried. An advice keeps the job's place in the order when it can be
  * followed by `scontrol update`; else it was tried as a job that is submitted now. The caller frees with advices_done. */
 void sched_advise(const struct cluster *cl, const struct plan *p, uint64_t job_id, const char *user_groups,
                   int64_t now_us, uint64_t cost_max, struct arena *a, struct advices *ret);

@@ -357,6 +357,27 @@ static const char *no_start(const struct cluster *cl, const struct plan *p, cons
     return "the forecast does not reach that far";
 }
 
+/* Jobs that were told to end so that this one can start; NULL = none. */
+static const char *ending_for(const struct cluster *cl, uint64_t job_id, struct arena *a)
+{
+    struct map_walk walk = {0};
+    uint64_t some[JOBS_MAX];
+    size_t n = 0;
+    while (map_u64_next(cl->run_of, &walk) && n < JOBS_MAX) {
+        const struct run *r = walk.value;
+        if (r->for_job == job_id && r->ending)
+            some[n++] = r->job_id;
+    }
+    struct str s = STR_INIT;
+    for (size_t i = 0; i < n; i++)
+        str_addf(&s, "%s%llu", i ? "," : n > 1 ? "s " : " ", (unsigned long long)some[i]);
+    const char *text = n > 0 ? arena_printf(a, "job%s %s way for it and %s ending", str_text(&s),
+                                            n > 1 ? "make" : "makes", n > 1 ? "are" : "is")
+                             : NULL;
+    str_done(&s);
+    return text;
+}
+
 enum sureness sched_sureness(const struct cluster *constant, const struct plan *p, uint64_t job_id,
                              struct arena *a, const char **ret_text)
 {
@@ -366,11 +387,14 @@ enum sureness sched_sureness(const struct cluster *constant, const struct plan *
     *ret_text = NULL;
     if (!j)
         return SURE_NONE;
+    const char *ending = ending_for(cl, job_id, a);
     if (!f) {
-        *ret_text = no_start(cl, p, j, a);
+        *ret_text = ending ? ending : no_start(cl, p, j, a);
         return SURE_NONE;
     }
-    if (f->promise)
+    if (f->promise && ending)
+        *ret_text = arena_printf(a, "promised: %s", ending);
+    else if (f->promise)
         *ret_text = "promised: its nodes are kept for it, at that time or before";
     else if (f->nnodes > 0)
         *ret_text = "forecast: what the planner will do if jobs end at their limits and nothing new comes";

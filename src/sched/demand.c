@@ -138,7 +138,7 @@ static void option_make(struct demand_work *w, struct spart *part, const struct 
                          .resv = resv,
                          .cut = resv && w->req->time_limit_us <= 0,
                          .serve = part->idx + (resv ? resv->number * (uint32_t)w->cl->part.n : 0),
-                         .tier = part->p.priority_tier > 0 ? part->p.priority_tier : 1,
+                         .tier = part->p.priority_tier,
                          .job_factor = part->p.priority_job_factor > 0 ? part->p.priority_job_factor : 1,
                          .mode = request_mode(w->req, &part->p)};
     option_memory(w, o);

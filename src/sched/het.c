@@ -16,6 +16,12 @@ struct het *pass_het_of(struct pass *p, uint64_t id)
     return NULL;
 }
 
+/* As it waits in this pass: the job of a what-if stands for the one that really waits. */
+static struct wjob *job_here(const struct pass *p, struct wjob *j)
+{
+    return p->instead && j == p->left_out ? p->instead->job[0] : j;
+}
+
 void hets_collect(struct pass *p)
 {
     for (size_t i = 0; i < p->cl->lane.n; i++) {
@@ -32,7 +38,7 @@ void hets_collect(struct pass *p)
             size_t at = h->n++;
             for (; at > 0 && h->job[at - 1]->w.job_id > l->job[l->first + k]->w.job_id; at--)
                 h->job[at] = h->job[at - 1];
-            h->job[at] = l->job[l->first + k];
+            h->job[at] = job_here(p, l->job[l->first + k]);
         }
     }
 }
@@ -60,7 +66,7 @@ static void starts_drop(struct pass *p, size_t n)
         struct plan_start *s = &p->v->start.v[--p->v->start.n];
         struct spart *part = cluster_part(p->cl, s->partition);
         for (size_t i = 0; i < s->alloc.n; i++) {
-            const struct wjob *j = map_u64_get(p->cl->wait_of, s->job_id);
+            const struct wjob *j = job_here(p, map_u64_get(p->cl->wait_of, s->job_id));
             struct option o = {.part = part, .mode = request_mode(j->w.req, &part->p)};
             exact_back(p->ex, cluster_node(p->cl, s->alloc.node[i].node)->idx, &o, &s->alloc.node[i]);
         }

@@ -1,5 +1,5 @@
 /* The job in question is passed over in its own lane, and stands in a lane of its own beside the cluster's, with a class of its own that
- * has the changed request. All else is the pass of plan.c, so an answer "now" is what the planner itself will do when the job is changed so. */
+ * has the changed request; a component of a heterogeneous job is replaced among the components, too. All else is the pass of plan.c, so an answer "now" is what the planner itself will do when the job is changed so. */
 #include "sched/whatif.h"
 
 #include "base/alloc.h"
@@ -10,7 +10,7 @@ bool whatif_init(struct whatif *w, const struct cluster *constant, uint64_t job_
     const struct cluster *cl = cluster_settle(constant);
     *w = (struct whatif){
         .cl = cl, .job = map_u64_get(cl->wait_of, job_id), .now_us = now_us, .cost_max = cost_max};
-    if (!w->job || w->job->lane->het)
+    if (!w->job)
         return false;
     w->scratch = plan_new();
     return true;
@@ -20,6 +20,7 @@ void whatif_done(struct whatif *w)
 {
     plan_free(w->scratch);
     vec_done(&w->promised_us);
+    vec_done(&w->stops);
 }
 
 bool whatif_spent(const struct whatif *w)
@@ -57,6 +58,15 @@ static int64_t foreseen(const struct plan_private *v, uint64_t job_id)
     return f && f->nnodes > 0 ? f->start_us : INT64_MAX;
 }
 
+/* Running work that would be stopped for it. */
+static void stops_note(struct whatif *w, const struct plan_private *v)
+{
+    vec_clear(&w->stops);
+    for (size_t i = 0; i < v->preempt.n; i++)
+        if (v->preempt.v[i].for_job == w->job->w.job_id)
+            vec_push(&w->stops, v->preempt.v[i]);
+}
+
 int64_t whatif_start(struct whatif *w, const struct job_request *req)
 {
     struct plan_private *v = w->scratch->priv;
@@ -83,6 +93,7 @@ int64_t whatif_start(struct whatif *w, const struct job_request *req)
     pass_open(&p, w->cl, v, w->now_us, &lane);
     pass_step(&p);
     promises_note(w, &p);
+    stops_note(w, v);
     bool now = starts(v, id);
     if (!now && w->forecast && foreseen(v, id) == INT64_MAX)
         pass_forecast(&p, 0);

@@ -13,11 +13,14 @@ struct whatif {
     bool forecast; /* look into the future, too, if it does not start now */
     uint64_t cost,
         cost_max; /* counted work so far, in entries looked at (about 5 ns); no pass begins above the bound */
-    struct plan *scratch;     /* what the passes write into */
-    VEC(int64_t) promised_us; /* of the last pass: when promised work of other jobs begins, and reservations begin or end */
+    struct plan *scratch; /* what the passes write into */
+    VEC(int64_t)
+    promised_us; /* of the last pass: when promised work of other jobs begins, and reservations begin or end */
+    VEC(struct plan_preempt)
+    stops; /* of the last pass: work that would give way to the job, which starts when that is gone */
 };
 
-/* False if the job does not wait, or is a component of a heterogeneous job. */
+/* False if the job does not wait. A component of a heterogeneous job starts when all of them can. */
 bool whatif_init(struct whatif *w, const struct cluster *cl, uint64_t job_id, int64_t now_us,
                  uint64_t cost_max);
 void whatif_done(struct whatif *w);

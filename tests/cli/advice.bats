@@ -17,6 +17,8 @@ NodeName=a[1-2] CPUs=4 RealMemory=8000 Gres=gpu:a100:2 Feature=amd Virtual=YES
 NodeName=s1 CPUs=2 RealMemory=2000 Virtual=YES
 PartitionName=main Nodes=v[1-3],a[1-2] Default=YES MaxTime=UNLIMITED PreemptMode=OFF
 PartitionName=v Nodes=v[1-3] MaxTime=UNLIMITED PreemptMode=OFF
+PartitionName=low Nodes=s1 PriorityTier=0 PreemptMode=REQUEUE
+PartitionName=high Nodes=s1 PriorityTier=9 PreemptMode=OFF
 PartitionName=small Nodes=s1 MaxTime=30 DefaultTime=1 PreemptMode=OFF
 END
     remuda up -q
@@ -270,6 +272,39 @@ aside() {
 }
 @test "who is behind others in the order" {
     each aside "with --time="
+}
+
+together() {
+    runs --time=60 --nodes=3 --exclusive
+    cat > het.sh <<'END'
+#!/bin/bash
+#SBATCH --time=60 --nodes=2 --exclusive --output=/dev/null
+#SBATCH hetjob
+#SBATCH --time=60 --nodes=1 --exclusive
+sleep 600
+END
+    job=$(sbatch --parsable het.sh)
+    [ "$(state "$job")" = PENDING ]
+}
+@test "a component of a heterogeneous job" {
+    together
+    line=$(remuda why "$job" | grep -F 'with --nodes=1 it starts now: ')
+    eval "${line#*it starts now: }"
+    wait_state "$job" RUNNING "$line"
+    [ "$(squeue -h -t R -j "$job" | wc -l)" = 2 ]
+}
+
+stopping() {
+    runs --time=60 --partition=low --ntasks=2
+    waits --time=60 --partition=low --ntasks=1
+}
+@test "work that would have to give way" {
+    stopping
+    line=$(remuda why "$job" | grep -F 'with --partition=high it starts now')
+    [[ "$line" == *", and job $last is requeued: scontrol update"* ]]
+    eval "${line#*requeued: }"
+    wait_state "$job" RUNNING "$line"
+    [ "$(state "$last")" = PENDING ]
 }
 
 @test "held by its user" {

@@ -217,6 +217,85 @@ static void a_job_without_limit_is_named_when_nothing_can_be_foreseen(void **unu
     assert_non_null(strstr(text, "job 7 has no time limit"));
 }
 
+/* One component runs nowhere as it is; with another request of that component both start. */
+static void a_component_of_a_heterogeneous_job(void **unused)
+{
+    two_partitions();
+    run_job(1, whole(3, 4 * HOUR), NOW + 4 * HOUR);
+    struct job_request wide = whole(2, HOUR), one = whole(1, HOUR);
+    wide.partition = "main";
+    one.partition = "short";
+    struct waiting w[] = {
+        {.job_id = 11,
+         .req = &wide,
+         .uid = 1000,
+         .elements = 1,
+         .het_job_id = 11,
+         .het_size = 2,
+         .submit_us = NOW,
+         .eligible_us = NOW},
+        {.job_id = 12,
+         .req = &one,
+         .uid = 1000,
+         .elements = 1,
+         .het_job_id = 11,
+         .het_size = 2,
+         .submit_us = NOW,
+         .eligible_us = NOW},
+    };
+    cluster_wait(cl, &w[0]);
+    cluster_wait(cl, &w[1]);
+    assert_string_equal(advised(11, 100000000), "--nodes=1 ");
+    assert_string_equal(advised(12, 100000000), ""); /* nothing of this one is in the way */
+    planned();
+    assert_null(start_of(plan, 11));
+    struct job_request less = whole(1, HOUR);
+    less.partition = "main";
+    w[0].req = &less;
+    cluster_wait(cl, &w[0]);
+    planned();
+    assert_non_null(start_of(plan, 11));
+    assert_non_null(start_of(plan, 12));
+}
+
+static void who_would_have_to_give_way_is_said(void **unused)
+{
+    struct settings set;
+    settings_default(&set);
+    set.preempt_type = "preempt/partition_prio";
+    set.preempt_mode = "REQUEUE";
+    cluster_set_policy(cl, &set);
+    put_nodes(cl, "n[1-2]", a_node(NULL));
+    struct partition low = a_part("low", "n[1-2]"), high = a_part("high", "n[1-2]");
+    high.priority_tier = 9;
+    high.is_default = false;
+    put_part(cl, &low);
+    put_part(cl, &high);
+    struct job_request q = whole(2, 4 * HOUR);
+    q.partition = "low";
+    run_job(7, q, NOW + 4 * HOUR);
+    struct job_request late = whole(1, HOUR);
+    late.partition = "low";
+    queue_job(cl, 8, &late);
+    planned();
+    struct advices v;
+    sched_advise(cl, plan, 8, NULL, NOW, 100000000, arena, &v);
+    assert_int_equal(v.v.n, 1);
+    assert_string_equal(v.v.v[0].option, "--partition=high");
+    assert_string_equal(v.v.v[0].stops, "job 7 is requeued");
+    queue_job(cl, 8, &v.v.v[0].req);
+    planned();
+    assert_int_equal(plan->npreempts, 1);
+    assert_int_equal(plan->preempt[0].victim, 7);
+    assert_int_equal(plan->preempt[0].for_job, 8);
+    cluster_ending(cl, 7, 8, NOW + MIN);
+    planned();
+    const char *text;
+    assert_int_equal(sched_sureness(cl, plan, 8, arena, &text), SURE_PROMISE);
+    assert_non_null(strstr(text, "job 7 makes way for it and is ending"));
+    advices_done(&v);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
 
 int main(void)
@@ -228,6 +307,8 @@ int main(void)
         T(less_memory_and_fewer_cpus),
         T(every_node_is_counted_once),
         T(nodes_kept_for_a_promise_are_named),
+        T(a_component_of_a_heterogeneous_job),
+        T(who_would_have_to_give_way_is_said),
         T(a_job_without_limit_is_named_when_nothing_can_be_foreseen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,9 +212,33 @@ static void test_no_need(void **state)
     cluster_free(cl);
 }
 
+/* PriorityTier=0 is a tier like any other: its jobs do not stop each other. */
+static void equals_of_the_lowest_tier_do_not_stop_each_other(void **state)
+{
+    struct cluster *cl = a_cluster(PREEMPT_UNSET, NULL);
+    struct partition l = low(PREEMPT_UNSET);
+    l.priority_tier = 0;
+    put_part(cl, &l);
+    struct victim v = {.node = 0, .last = 2, .cpus = CPUS};
+    int first[NODES] = {0};
+    run_add(cl, 1, &v, first, HOUR);
+    struct job_request q = {.partition = "low", .time_limit_us = HOUR};
+    struct plan *plan = plan_new();
+    queue_job(cl, 2, &q);
+    sched_plan(cl, NOW, NULL, plan);
+    assert_int_equal(plan->npreempts, 0);
+    q.partition = "high";
+    queue_job(cl, 2, &q);
+    sched_plan(cl, NOW, NULL, plan);
+    assert_int_equal(plan->npreempts, 1);
+    plan_free(plan);
+    cluster_free(cl);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equals_of_the_lowest_tier_do_not_stop_each_other),
         cmocka_unit_test(test_the_cheapest_victims_and_none_in_vain),
         cmocka_unit_test(test_who_is_safe),
         cmocka_unit_test(test_no_need),
