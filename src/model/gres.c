@@ -4,6 +4,7 @@
 #include "base/duration.h"
 #include "base/vec.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -182,6 +183,21 @@ static const char *part_or_null(struct span part, struct arena *a)
     return part.len ? arena_strndup(a, part.data, part.len) : NULL;
 }
 
+/* What a later release adds is skipped. */
+static void device_more(struct span text, struct arena *a, struct device *ret)
+{
+    const char *piece = arena_strndup(a, text.data, text.len), *value = strchr(piece, '=');
+    if (!value || !value[1])
+        return;
+    value++;
+    if (text_starts(piece, "pci="))
+        ret->pci = value;
+    else if (text_starts(piece, "numa="))
+        ret->numa = value;
+    else if (text_starts(piece, "links="))
+        ret->links = value;
+}
+
 static bool device_parse(struct span text, struct arena *a, struct device *ret, struct err *ret_err)
 {
     struct span rest = text, part[6] = {{0}}, piece;
@@ -191,12 +207,14 @@ static bool device_parse(struct span text, struct arena *a, struct device *ret, 
      * parts. */
     while (n < 5 && span_next(&rest, ':', &piece))
         part[n++] = piece;
-    if (n == 5 && rest.data)
-        part[5] = rest;
+    if (n == 5 && rest.data && span_next(&rest, '|', &piece))
+        part[5] = piece;
     *ret = (struct device){.kind = part_or_null(part[0], a),
                            .type = part_or_null(part[1], a),
                            .cpus = part_or_null(part[4], a),
                            .uuid = part_or_null(part[5], a)};
+    while (n == 5 && rest.data && span_next(&rest, '|', &piece))
+        device_more(piece, a, ret);
     const char *index = part_or_null(part[2], a), *mem = part_or_null(part[3], a);
     if (!ret->kind || !index || !text_to_i64(index, 0, INT32_MAX, &number))
         return err_set(ret_err, ERR_INVALID, "\"%.*s\" is no device: kind:type:index:memory:CPUs:uuid",
@@ -235,5 +253,20 @@ void devices_format(const struct device_list *list, struct str *out)
         if (d->mem_mib)
             str_add_i64(out, d->mem_mib);
         str_addf(out, ":%s:%s", d->cpus ? d->cpus : "", d->uuid ? d->uuid : "");
+        if (d->pci)
+            str_addf(out, "|pci=%s", d->pci);
+        if (d->numa)
+            str_addf(out, "|numa=%s", d->numa);
+        if (d->links)
+            str_addf(out, "|links=%s", d->links);
     }
+}
+
+struct span device_name_of(const char *names, uint32_t index)
+{
+    struct span rest = span_of(names ? names : ""), one, number;
+    while (span_next(&rest, ',', &one))
+        if (one.len > 0 && span_next(&one, '=', &number) && strtoul(number.data, NULL, 10) == index)
+            return one;
+    return (struct span){0};
 }

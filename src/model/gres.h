@@ -31,13 +31,16 @@ int64_t gres_count(const struct gres_list *list, const char *kind);/* of all typ
 bool gres_type_matches(const char *asked, const char *has);        /* asked NULL = any; "a|b"; letter case ignored */
 
 /* Devices as node.devices carries them: "gpu:v100:0:16384:0-7:GPU-uuid;gpu:v100:1:16384:8-15:" (kind:type:index:memory MiB:CPUs:uuid,
- * separated by ';'; empty parts allowed). */
+ * separated by ';'; empty parts allowed), where more is known followed by "|pci=0000:3b:00.0|numa=0|links=1+2". */
 struct device {
     const char *kind, *type; /* type NULL = untyped */
     int32_t index;           /* as the node numbers it (what CUDA_VISIBLE_DEVICES would say with all of them visible) */
     int64_t mem_mib;         /* 0 = unknown */
     const char *cpus;        /* CPUs near it, folded; NULL = all */
     const char *uuid;        /* NULL = none */
+    const char *pci;         /* address; NULL = not known */
+    const char *numa;        /* number of its memory node; NULL = not known */
+    const char *links;       /* indexes of devices that it has a fast connection to (NVLink, XGMI): "1+2"; NULL = none */
 };
 struct device_list {
     struct device *v;
@@ -45,5 +48,7 @@ struct device_list {
 };
 bool devices_parse(const char *text, struct arena *a, struct device_list *ret, struct err *ret_err);
 void devices_format(const struct device_list *list, struct str *out);
+/* "3=MIG-a,4=MIG-b": what a device must be called by where its number does not do; of number 3 "MIG-a". Empty: its number does. */
+struct span device_name_of(const char *names, uint32_t index);
 
 #endif

@@ -12,6 +12,7 @@
 #include "model/limits.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define STANDARD_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -127,10 +128,18 @@ int64_t env_gpu_numbers(const struct env_maker *m, const struct alloc_node *node
 /* HIP numbers what ROCR has left over from 0 on, so the same list in both would hide devices twice. */
 void env_put_visible_devices(struct env_maker *m, const char *numbers, int64_t n)
 {
-    struct str relative = STR_INIT;
+    struct str relative = STR_INIT, names = STR_INIT;
+    struct span rest = span_of(numbers), number;
     for (int64_t i = 0; i < n; i++)
         str_addf(&relative, "%s%lld", i ? "," : "", (long long)i);
-    if (m->e->gpus_hidden)
+    while (m->e->gpu_names && span_next(&rest, ',', &number)) {
+        struct span name = device_name_of(m->e->gpu_names, (uint32_t)strtoul(number.data, NULL, 10));
+        if (name.len)
+            str_addf(&names, "%s%.*s", names.len ? "," : "", (int)name.len, name.data);
+    }
+    if (names.len)
+        numbers = str_text(&names);
+    else if (m->e->gpus_hidden)
         numbers = str_text(&relative);
     env_put(m, "CUDA_VISIBLE_DEVICES", numbers);
     env_put(m, "ROCR_VISIBLE_DEVICES", numbers);
@@ -138,6 +147,7 @@ void env_put_visible_devices(struct env_maker *m, const char *numbers, int64_t n
     env_put(m, "GPU_DEVICE_ORDINAL", numbers);
     env_put(m, "ZE_AFFINITY_MASK", numbers);
     str_done(&relative);
+    str_done(&names);
 }
 
 static void put_gpus(struct env_maker *m)

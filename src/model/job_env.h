@@ -21,6 +21,7 @@ struct job_env {
     const char *user, *group, *home, *shell; /* of the owner; NULL = not known */
     struct blob exported; /* what was submitted with the job: NAME=VALUE, each ended by NUL */
     bool has_gpus;        /* the node has GPUs, allocated or not */
+    const char *gpu_names; /* of instances of GPUs, for CUDA_VISIBLE_DEVICES (device_name_of); NULL = numbers do */
     bool gpus_hidden;     /* other jobs' GPUs cannot be seen: *_VISIBLE_DEVICES count from 0 */
 };
 

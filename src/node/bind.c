@@ -272,8 +272,16 @@ static void gpus_find(struct binding *b)
     for (size_t i = 0; i < b->ask->here->ngres; i++)
         if (text_is(b->ask->here->gres[i].kind, "gpu"))
             numbers(b->ask->here->gres[i].devices, &b->gpu);
-    for (size_t i = 0; b->ask->gpus_hidden && i < b->gpu.n; i++)
-        b->gpu.v[i] = (uint32_t)i;
+}
+
+/* As CUDA is to be told of it: by name where it has one, else by its number, which counts from 0 where the others are hidden. */
+static void gpu_add(const struct binding *b, size_t i, struct str *out)
+{
+    struct span name = device_name_of(b->ask->gpu_names, b->gpu.v[i]);
+    if (name.len)
+        str_addf(out, "%.*s", (int)name.len, name.data);
+    else
+        str_addf(out, "%u", b->ask->gpus_hidden ? (uint32_t)i : b->gpu.v[i]);
 }
 
 static int64_t last_number(const char *text)
@@ -284,8 +292,10 @@ static int64_t last_number(const char *text)
 
 static void devices_add(const struct binding *b, size_t from, size_t n, struct str *out)
 {
-    for (size_t i = 0; i < n && b->gpu.n; i++)
-        str_addf(out, "%s%u", i ? "," : "", b->gpu.v[(from + i) % b->gpu.n]);
+    for (size_t i = 0; i < n && b->gpu.n; i++) {
+        str_add(out, i ? "," : "");
+        gpu_add(b, (from + i) % b->gpu.n, out);
+    }
 }
 
 /* [verbose,]none | single:N | per_task:N | map_gpu:LIST | mask_gpu:LIST | closest; --gpus-per-task gives each its own unless said otherwise. */
@@ -309,8 +319,10 @@ static void task_gpus(const struct binding *b, size_t index, struct str *out)
         const char *list = asked + strlen("mask_gpu:");
         unsigned long mask = strtoul(nth(list, index % list_count(list)), NULL, 16);
         for (size_t i = 0; i < b->gpu.n && i < 64; i++)
-            if (mask >> i & 1)
-                str_addf(out, "%s%u", out->len > before ? "," : "", b->gpu.v[i]);
+            if (mask >> i & 1) {
+                str_add(out, out->len > before ? "," : "");
+                gpu_add(b, i, out);
+            }
     } else if (b->gpu.n && per_task > 0 && !(asked && text_is_nocase(asked, "none"))) {
         devices_add(b, index * (size_t)per_task, (size_t)per_task < b->gpu.n ? (size_t)per_task : b->gpu.n,
                     out);

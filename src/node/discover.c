@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "model/gres.h"
+#include "node/discover_gpus.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -66,22 +67,38 @@ static const char *gres_of(const struct device_list *devices, struct arena *a)
     return result;
 }
 
+/* The files are of use only if those of all are known: else a job could open what is not hidden. */
+static void devices_say(struct machine *m, const struct gpu_found *found, struct arena *a, struct str *remarks)
+{
+    struct device_list list = {.v = arena_alloc(a, (found->gpu.n + 1) * sizeof(struct device)), .n = found->gpu.n};
+    struct str text = STR_INIT, files = STR_INIT;
+    bool files_known = true;
+    for (size_t i = 0; i < list.n; i++) {
+        const struct gpu_row *row = &found->gpu.v[i];
+        list.v[i] = row->d;
+        files_known &= row->files != NULL;
+        str_addf(&files, "%s%d=%s", i ? "," : "", row->d.index, row->files ? row->files : "");
+    }
+    devices_format(&list, &text);
+    if (list.n > 0) {
+        m->devices = arena_strdup(a, str_text(&text));
+        m->gres = gres_of(&list, a);
+    }
+    if (list.n > 0 && files_known)
+        m->device_files = arena_strdup(a, str_text(&files));
+    else if (list.n > 0)
+        remark_add(remarks, "the device files of a GPU are not known: devices of other jobs are not hidden");
+    str_done(&text);
+    str_done(&files);
+}
+
 static void discover_devices(struct machine *m, struct arena *a, struct str *remarks)
 {
-    struct str text = STR_INIT;
-    struct device_list list;
-    struct str files = STR_INIT;
-    discover_nvidia(&text, &files, remarks);
-    if (files.len > 0)
-        m->device_files = arena_strndup(a, files.data, files.len - 1);
-    str_done(&files);
-    if (text.len > 0) {
-        str_cut(&text, text.len - 1);
-        m->devices = arena_strdup(a, str_text(&text));
-        if (devices_parse(m->devices, a, &list, NULL))
-            m->gres = gres_of(&list, a);
-    }
-    str_done(&text);
+    struct gpu_found found = {0};
+    discover_nvidia(&found, a, remarks);
+    gpus_finish(&found, m->cpu_numbers, a);
+    devices_say(m, &found, a, remarks);
+    vec_done(&found.gpu);
 }
 
 /* ---- from the child to the parent ---- */

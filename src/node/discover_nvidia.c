@@ -1,19 +1,26 @@
-/* NVIDIA's devices as NVML tells of them. */
-#include "node/machine.h"
+/* NVIDIA's devices as NVML tells of them. A GPU in MIG mode with instances is as many devices as it has instances, each of a type of its own ("a100_1g.5gb"); without instances it is
+ * none: nothing can run on it. Numbers go through all devices in NVML's order.
+ *
+ * A device's files are what a job must be able to open for it: the GPU's own, and of an instance also those of its capabilities, whose numbers the driver tells in
+ * /proc/driver/nvidia/capabilities. NVLink connects GPUs directly, or all of them through switches. */
+#include "node/discover_gpus.h"
 #include "node/nvml.h"
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NVIDIA_MAJOR 195 /* of /dev/nvidia0, …: registered for it */
+#define MIG_MOST     8u
 
 /* "NVIDIA A100-SXM4-40GB" → "a100", "Tesla V100-SXM2-16GB" → "v100", "NVIDIA GeForce RTX 3090" → "rtx3090", "NVIDIA H200" → "h200": the first
- * word with a digit, up to a dash; letters before a lone number stay with it. */
-static void type_of(const char *name, char *ret, size_t size)
+ * word with a digit, up to a dash; letters before a lone number stay with it. "… MIG 1g.5gb" adds "_1g.5gb". */
+void gpu_type_of(const char *name, char *ret, size_t size)
 {
     char words[128], before[32] = "", *save = NULL;
-    snprintf(words, sizeof words, "%.127s", name);
+    const char *mig = strstr(name, " MIG ");
+    snprintf(words, sizeof words, "%.*s", mig ? (int)(mig - name) : 127, name);
     snprintf(ret, size, "gpu");
     for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
         word[strcspn(word, "-")] = '\0';
@@ -23,81 +30,216 @@ static void type_of(const char *name, char *ret, size_t size)
         }
         snprintf(before, sizeof before, "%.31s", word);
     }
+    size_t len = strlen(ret);
+    if (mig)
+        snprintf(ret + len, size - len, "_%s", mig + 5);
     for (char *c = ret; *c; c++)
-        *c = isalnum((unsigned char)*c) ? (char)tolower((unsigned char)*c) : '_';
+        *c = isalnum((unsigned char)*c) || (*c == '.' && c > ret + len) ? (char)tolower((unsigned char)*c)
+                                                                        : '_';
 }
 
 /* Folded numbers of the set bits. */
 static void cpus_of(const unsigned long *set, size_t words, struct str *out)
 {
     size_t bits = 8 * sizeof *set;
-    bool first = true;
     for (size_t i = 0; i < words * bits; i++) {
         if (!(set[i / bits] >> i % bits & 1))
             continue;
         size_t last = i;
         while (last + 1 < words * bits && (set[(last + 1) / bits] >> (last + 1) % bits & 1))
             last++;
-        str_addf(out, last > i ? "%s%zu-%zu" : "%s%zu", first ? "" : ",", i, last);
-        first = false;
+        str_addf(out, last > i ? "%s%zu-%zu" : "%s%zu", out->len ? "," : "", i, last);
         i = last;
     }
 }
 
-static bool device_add(const struct nvml *n, unsigned index, struct str *devices, struct str *files, bool *files_known)
+struct looking {
+    struct nvml nvml;
+    struct gpu_found *found;
+    struct arena *a;
+};
+
+/* ---- one GPU ---- */
+
+/* NVML writes domains with eight digits and letters large; the system with four and small. */
+static const char *address_of(const struct nvml_pci *pci, struct arena *a)
 {
-    unsigned minor;
-    void *device;
-    char name[96] = "", uuid[96] = "", type[64];
-    struct nvml_memory memory = {0};
+    return arena_printf(a, "%04x:%02x:%02x.0", pci->domain, pci->bus, pci->device);
+}
+
+static const char *numa_of(const char *pci, struct arena *a)
+{
+    const char *path = arena_printf(a, "/sys/bus/pci/devices/%s/numa_node", pci);
+    char line[32] = "";
+    FILE *f = fopen(path, "re");
+    if (f && fgets(line, sizeof line, f))
+        line[strcspn(line, "\n")] = '\0';
+    if (f)
+        fclose(f);
+    return isdigit((unsigned char)line[0]) ? arena_strdup(a, line) : NULL;
+}
+
+static void describe(struct looking *l, nvml_device device, nvml_device parent, struct gpu_row *row)
+{
+    char name[128] = "", uuid[96] = "", type[80];
     unsigned long near[16] = {0};
-    if (n->by_index(index, &device) != 0 || n->name(device, name, sizeof name) != 0)
+    struct nvml_memory memory = {0};
+    struct nvml_pci pci = {0};
+    struct str cpus = STR_INIT;
+    l->nvml.name(device, name, sizeof name);
+    l->nvml.uuid(device, uuid, sizeof uuid);
+    l->nvml.memory(device, &memory);
+    gpu_type_of(name, type, sizeof type);
+    row->d.kind = "gpu";
+    row->d.type = arena_strdup(l->a, type);
+    row->d.uuid = uuid[0] ? arena_strdup(l->a, uuid) : NULL;
+    row->d.mem_mib = (int64_t)(memory.total >> 20);
+    if (l->nvml.affinity(parent, 16, near) == NVML_OK)
+        cpus_of(near, 16, &cpus);
+    row->d.cpus = cpus.len ? arena_strdup(l->a, str_text(&cpus)) : NULL;
+    if (l->nvml.pci && l->nvml.pci(parent, &pci) == NVML_OK) {
+        row->d.pci = address_of(&pci, l->a);
+        row->d.numa = numa_of(row->d.pci, l->a);
+    }
+    str_done(&cpus);
+}
+
+/* ---- MIG ---- */
+
+static const char *proc_dir(void)
+{
+    const char *dir = getenv("REMUDA_PROC"); /* of tests */
+    return dir ? dir : "/proc";
+}
+
+/* The number that /proc/devices has for nvidia-caps. */
+static bool caps_major(unsigned *ret, struct arena *a)
+{
+    char line[128], name[64];
+    bool found = false;
+    FILE *f = fopen(arena_printf(a, "%s/devices", proc_dir()), "re");
+    while (f && !found && fgets(line, sizeof line, f))
+        found = sscanf(line, "%u %63s", ret, name) == 2 && text_is(name, "nvidia-caps");
+    if (f)
+        fclose(f);
+    return found;
+}
+
+static bool cap_minor(const char *path, unsigned *ret)
+{
+    char line[128];
+    bool found = false;
+    FILE *f = fopen(path, "re");
+    while (f && !found && fgets(line, sizeof line, f))
+        found = sscanf(line, "DeviceFileMinor: %u", ret) == 1;
+    if (f)
+        fclose(f);
+    return found;
+}
+
+/* NULL if the driver does not tell. */
+static const char *mig_files(struct looking *l, nvml_device mig, unsigned gpu_minor)
+{
+    unsigned gi, ci, major, gi_minor, ci_minor;
+    if (!l->nvml.gpu_instance || !l->nvml.compute_instance || l->nvml.gpu_instance(mig, &gi) != NVML_OK ||
+        l->nvml.compute_instance(mig, &ci) != NVML_OK)
+        return NULL;
+    const char *dir =
+        arena_printf(l->a, "%s/driver/nvidia/capabilities/gpu%u/mig/gi%u", proc_dir(), gpu_minor, gi);
+    if (!caps_major(&major, l->a) || !cap_minor(arena_printf(l->a, "%s/access", dir), &gi_minor) ||
+        !cap_minor(arena_printf(l->a, "%s/ci%u/access", dir, ci), &ci_minor))
+        return NULL;
+    return arena_printf(l->a, "%d:%u+%u:%u+%u:%u", NVIDIA_MAJOR, gpu_minor, major, gi_minor, major, ci_minor);
+}
+
+static bool is_mig(struct looking *l, nvml_device gpu)
+{
+    unsigned now = 0, pending = 0;
+    return l->nvml.mig_mode && l->nvml.mig_device && l->nvml.mig_mode(gpu, &now, &pending) == NVML_OK &&
+           now == 1;
+}
+
+static void instances_add(struct looking *l, nvml_device gpu, bool has_minor, unsigned minor)
+{
+    unsigned most = MIG_MOST;
+    if (l->nvml.mig_most)
+        l->nvml.mig_most(gpu, &most);
+    for (unsigned i = 0; i < most; i++) {
+        nvml_device mig;
+        if (l->nvml.mig_device(gpu, i, &mig) != NVML_OK)
+            continue;
+        struct gpu_row *row = gpu_found_add(l->found);
+        describe(l, mig, gpu, row);
+        row->files = has_minor ? mig_files(l, mig, minor) : NULL;
+        row->vendor_index = UINT32_MAX;
+    }
+}
+
+/* ---- NVLink ---- */
+
+/* Through switches every GPU reaches every other that has such links. */
+static void links_find(struct looking *l, nvml_device gpu, struct gpu_row *row)
+{
+    for (unsigned i = 0; l->nvml.link_state && l->nvml.link_peer && i < NVML_LINKS_MAX; i++) {
+        unsigned active = 0;
+        struct nvml_pci peer = {0};
+        if (l->nvml.link_state(gpu, i, &active) != NVML_OK || !active ||
+            l->nvml.link_peer(gpu, i, &peer) != NVML_OK)
+            continue;
+        const char *address = address_of(&peer, l->a);
+        bool known = false;
+        for (size_t k = 0; k < row->npeers; k++)
+            known |= text_is(row->peer[k], address);
+        if (!known && row->npeers < GPU_PEERS_MAX)
+            row->peer[row->npeers++] = address;
+    }
+}
+
+static bool gpu_add(struct looking *l, unsigned index)
+{
+    nvml_device gpu;
+    unsigned minor = 0;
+    char name[8];
+    if (l->nvml.by_index(index, &gpu) != NVML_OK)
         return false;
-    n->uuid(device, uuid, sizeof uuid);
-    n->memory(device, &memory);
-    type_of(name, type, sizeof type);
-    str_addf(devices, "gpu:%s:%u:%llu:", type, index, memory.total >> 20);
-    if (n->affinity(device, 16, near) == 0)
-        cpus_of(near, 16, devices);
-    str_addf(devices, ":%s;", uuid);
-    if (n->minor && n->minor(device, &minor) == 0)
-        str_addf(files, "%u=%u:%u,", index, NVIDIA_MAJOR, minor);
-    else
-        *files_known = false;
+    bool has_minor = l->nvml.minor && l->nvml.minor(gpu, &minor) == NVML_OK;
+    if (is_mig(l, gpu)) {
+        instances_add(l, gpu, has_minor, minor);
+        return true;
+    }
+    int answer = l->nvml.name(gpu, name, sizeof name);
+    if (answer != NVML_OK && answer != NVML_TOO_SMALL)
+        return false;
+    struct gpu_row *row = gpu_found_add(l->found);
+    describe(l, gpu, gpu, row);
+    row->vendor_index = index;
+    row->files = has_minor ? arena_printf(l->a, "%d:%u", NVIDIA_MAJOR, minor) : NULL;
+    links_find(l, gpu, row);
     return true;
 }
 
-static void remark(struct str *remarks, const char *text)
+void discover_nvidia(struct gpu_found *found, struct arena *a, struct str *remarks)
 {
-    if (remarks->len)
-        str_add(remarks, "; ");
-    str_add(remarks, text);
-}
-
-void discover_nvidia(struct str *devices, struct str *files, struct str *remarks)
-{
-    bool files_known = true;
-    struct nvml n;
+    struct looking l = {.found = found, .a = a};
     unsigned count = 0;
-    switch (nvml_open(&n)) {
+    switch (nvml_open(&l.nvml)) {
     case NVML_ABSENT:
         return;
     case NVML_UNFIT:
-        remark(remarks, "NVIDIA's management library lacks functions that are needed; its devices are not used");
+        remark_add(remarks,
+                   "NVIDIA's management library lacks functions that are needed; its devices are not used");
         return;
     case NVML_NO_DRIVER:
-        remark(remarks, "NVIDIA's management library could not be started (no driver loaded?); its devices are not used");
+        remark_add(
+            remarks,
+            "NVIDIA's management library could not be started (no driver loaded?); its devices are not used");
         return;
     case NVML_OPENED:
         break;
     }
-    n.count(&count);
+    l.nvml.count(&count);
     for (unsigned i = 0; i < count; i++)
-        if (!device_add(&n, i, devices, files, &files_known))
-            remark(remarks, "an NVIDIA device does not answer and is not used");
-    nvml_close(&n);
-    if (count > 0 && !files_known) {
-        str_clear(files);
-        remark(remarks, "NVIDIA's library does not tell the device files: devices of other jobs are not hidden");
-    }
+        if (!gpu_add(&l, i))
+            remark_add(remarks, "an NVIDIA device does not answer and is not used");
+    nvml_close(&l.nvml);
 }

@@ -37,6 +37,7 @@ struct gpu {
     struct device_number file[FILES_MAX];
     size_t nfiles;
     nvml_device handle; /* NULL: the library does not know it */
+    nvml_device whole;  /* the GPU that it is an instance of, or itself: events name it */
     bool is_mig;
     bool broken; /* has been told */
     bool has_base, has_ecc;
@@ -140,7 +141,7 @@ static void events_take(struct helper *h)
         for (size_t i = 0; i < h->gpu.n && (e.type & NVML_EVENT_XID) && text; i++) {
             char why[256];
             snprintf(why, sizeof why, "GPU %s reports XID %llu: %s", h->gpu.v[i].uuid, e.data, text);
-            if (h->gpu.v[i].handle == e.device)
+            if (h->gpu.v[i].whole == e.device)
                 broke(h, &h->gpu.v[i], why);
         }
         e = (struct nvml_event){0};
@@ -308,8 +309,11 @@ static void device_take(struct helper *h, int32_t index, const char *uuid, const
     files_read(&g, files);
     handle_find(h, &g);
     g.has_ecc = ecc_read(h, &g, &g.ecc);
-    if (g.handle && h->events && !g.is_mig)
-        h->nvml.event_register(g.handle, NVML_EVENT_XID, h->events);
+    g.whole = g.handle;
+    if (g.is_mig && g.handle && (!h->nvml.mig_parent || h->nvml.mig_parent(g.handle, &g.whole) != NVML_OK))
+        g.whole = NULL;
+    if (g.whole && h->events)
+        h->nvml.event_register(g.whole, NVML_EVENT_XID, h->events);
     vec_push(&h->gpu, g);
 }
 

@@ -104,6 +104,15 @@ static void owner_plan(const struct launch_site *site, const struct job *j, cons
     p->umask_plus1 = j->spec.umask_plus1;
 }
 
+static bool list_has_word(const char *list, struct span word)
+{
+    struct span rest = span_of(list), one;
+    while (span_next(&rest, ' ', &one))
+        if (one.len == word.len && memcmp(one.data, word.data, word.len) == 0)
+            return true;
+    return false;
+}
+
 /* Does a step see its own GPUs only? Then they are numbered from 0 for it. */
 static bool gpus_hidden(const struct launch_site *site)
 {
@@ -122,14 +131,29 @@ static bool gpu_is_held(const struct alloc_node *here, uint32_t number)
     return held;
 }
 
-/* The files of all GPUs but its own. */
+/* The files of the GPUs that it holds (or of the others), each once, separated by spaces. */
+static const char *gpu_files(const struct launch_site *site, const struct alloc_node *here, bool held, struct arena *a)
+{
+    struct str out = STR_INIT;
+    struct span rest = span_of(site->device_files ? site->device_files : ""), one, number, file;
+    while (span_next(&rest, ',', &one) && span_next(&one, '=', &number))
+        while (gpu_is_held(here, (uint32_t)strtoul(number.data, NULL, 10)) == held && span_next(&one, '+', &file))
+            if (!list_has_word(str_text(&out), file))
+                str_addf(&out, "%s%.*s", out.len ? " " : "", (int)file.len, file.data);
+    return text_keep(a, &out);
+}
+
+/* The files of all GPUs but its own. Instances of one GPU share its file, and have others of their own. */
 static const char *deny_plan(const struct launch_site *site, const struct alloc_node *here, struct arena *a)
 {
     struct str out = STR_INIT;
-    struct span rest = span_of(site->device_files ? site->device_files : ""), one, number;
-    while (gpus_hidden(site) && span_next(&rest, ',', &one) && span_next(&one, '=', &number))
-        if (!gpu_is_held(here, (uint32_t)strtoul(number.data, NULL, 10)))
-            str_addf(&out, "%s%.*s", out.len ? " " : "", (int)one.len, one.data);
+    if (!gpus_hidden(site))
+        return NULL;
+    const char *own = gpu_files(site, here, true, a);
+    struct span rest = span_of(gpu_files(site, here, false, a)), file;
+    while (span_next(&rest, ' ', &file))
+        if (file.len && !list_has_word(own, file))
+            str_addf(&out, "%s%.*s", out.len ? " " : "", (int)file.len, file.data);
     const char *text = text_keep(a, &out);
     return *text ? text : NULL;
 }
@@ -148,6 +172,7 @@ static struct job_env env_of(const struct launch_site *site, const struct job *j
         .bin_dir = site->bin_dir,
         .has_gpus = site->has_gpus,
         .gpus_hidden = gpus_hidden(site),
+        .gpu_names = site->gpu_names,
         .user = j->user_name,
         .group = j->group_name,
     };
@@ -242,6 +267,7 @@ static void tasks_bind(const struct launch_site *site, const struct job_spec *sp
         .threads_per_core = site->threads_per_core,
         .cores_per_socket = site->cores_per_socket,
         .gpus_hidden = gpus_hidden(site),
+        .gpu_names = site->gpu_names,
     };
     bind_tasks(&ask, a, ret);
     p->tasks = ret->tasks;

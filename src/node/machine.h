@@ -24,7 +24,7 @@
     X(I64, tmp_disk_mib, "size of the file system of /tmp")                                                  \
     X(TEXT, devices, "devices, as model/gres.h writes them")                                                 \
     X(TEXT, gres, "the same as counts: gpu:v100:2")                                                          \
-    X(TEXT, device_files, "device numbers of GPUs' files: \"0=195:0,1=195:1\"; NULL = not known")            \
+    X(TEXT, device_files, "device numbers of GPUs' files: \"0=195:0,1=195:1+241:7\"; NULL = not known")         \
     X(TEXT, remarks, "what could not be found out, sentences separated by \"; \"")
 
 #define MACHINE_C_I64  int64_t
@@ -44,8 +44,4 @@ void machine_config_line(const struct machine *m, struct str *out);
 /* ---- the parts, each in a file of its own; called in the child ---- */
 
 void discover_topology(struct machine *m, struct arena *a, struct str *remarks);
-/* Appends NVIDIA's devices to `devices` (text of model/gres.h, each ended by ';') and the numbers of their files to `files` ("0=195:0,"). Nothing if there is no such library;
- * no files at all if it does not know those of one of them. */
-void discover_nvidia(struct str *devices, struct str *files, struct str *remarks);
-
 #endif

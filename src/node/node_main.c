@@ -9,6 +9,7 @@
 #include "io/clock.h"
 #include "io/daemon.h"
 #include "io/files.h"
+#include "model/gres.h"
 #include "node/cgroup.h"
 #include "node/node.h"
 #include "node/node_daemon.h"
@@ -71,6 +72,31 @@ static bool options_read(int argc, char **argv, struct node_options *o, struct e
     return true;
 }
 
+/* A line for each device: what is known of it, as a comment that a configuration may keep. */
+static void devices_print(const struct machine *m, struct arena *a)
+{
+    struct device_list list = {0};
+    if (m->devices)
+        devices_parse(m->devices, a, &list, NULL);
+    for (size_t i = 0; i < list.n; i++) {
+        const struct device *d = &list.v[i];
+        printf("# %s %d: %s", d->kind, d->index, d->type ? d->type : "of no type");
+        if (d->mem_mib)
+            printf(", %lld MiB", (long long)d->mem_mib);
+        if (d->uuid)
+            printf(", %s", d->uuid);
+        if (d->pci)
+            printf(", PCI %s", d->pci);
+        if (d->numa)
+            printf(", NUMA node %s", d->numa);
+        if (d->cpus)
+            printf(", near CPUs %s", d->cpus);
+        if (d->links)
+            printf(", linked with %s", d->links);
+        putchar('\n');
+    }
+}
+
 static int config_print(void)
 {
     struct arena *a = arena_new();
@@ -79,6 +105,7 @@ static int config_print(void)
     machine_discover(&m, a);
     machine_config_line(&m, &line);
     puts(str_text(&line));
+    devices_print(&m, a);
     if (m.remarks)
         fprintf(stderr, "remudad node: %s\n", m.remarks);
     str_done(&line);
@@ -318,6 +345,21 @@ static const char *cgroups_make(struct node_daemon *d, const char *node_dir)
     return text;
 }
 
+/* Numbers do not name an instance of a GPU. */
+static const char *gpu_names(const char *devices, struct arena *a)
+{
+    struct device_list list = {0};
+    struct str text = STR_INIT;
+    if (devices)
+        devices_parse(devices, a, &list, NULL);
+    for (size_t i = 0; i < list.n; i++)
+        if (text_is(list.v[i].kind, "gpu") && list.v[i].uuid && text_starts(list.v[i].uuid, "MIG-"))
+            str_addf(&text, "%s%d=%s", text.len ? "," : "", list.v[i].index, list.v[i].uuid);
+    const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+    str_done(&text);
+    return result;
+}
+
 static void site_fill(struct node_daemon *d, const char *node_dir)
 {
     const struct machine *m = &d->machine;
@@ -333,6 +375,7 @@ static void site_fill(struct node_daemon *d, const char *node_dir)
         .cores_per_socket = (int32_t)m->cores_per_socket,
         .is_root = geteuid() == 0,
         .has_gpus = m->gres && strstr(m->gres, "gpu"),
+        .gpu_names = gpu_names(m->devices, d->arena),
     };
     if (!d->options.is_virtual && cgroup_hides_devices(d->site.cgroups))
         d->site.device_files = m->device_files;

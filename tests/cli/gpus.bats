@@ -7,26 +7,14 @@ setup_file() {
     export WHY_NOT=
     [ "$(id -u)" = 0 ] || { WHY_NOT="needs root to hide devices"; return 0; }
     TOP=$(mktemp -d /tmp/remuda-gpus-XXXXXX)
-    export TOP REMUDA_STATE="$TOP/state" REMUDA_NVML="$TOP/nvml.so"
+    export TOP REMUDA_STATE="$TOP/state" REMUDA_NVML="$TOP/nvml.so" REMUDA_FAKE_GPUS="$TOP/gpus"
     chmod 755 "$TOP"
     for minor in 0 1 2 3; do
         mknod -m 666 "$TOP/nvidia$minor" c 195 "$minor" 2>/dev/null || { WHY_NOT="device files cannot be made here"; return 0; }
     done
     # The files' numbers run against the GPUs' own, as they may on real machines.
-    cat >"$TOP/nvml.c" <<'C'
-#include <stdint.h>
-#include <stdio.h>
-int nvmlInit_v2(void) { return 0; }
-int nvmlShutdown(void) { return 0; }
-int nvmlDeviceGetCount_v2(unsigned *n) { *n = 4; return 0; }
-int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d) { *d = (void *) (uintptr_t) (i + 1); return 0; }
-int nvmlDeviceGetName(void *d, char *to, unsigned n) { snprintf(to, n, "NVIDIA A100-SXM4-40GB"); return 0; }
-int nvmlDeviceGetUUID(void *d, char *to, unsigned n) { snprintf(to, n, "GPU-%d", (int) (uintptr_t) d); return 0; }
-int nvmlDeviceGetMemoryInfo(void *d, unsigned long long *m) { m[0] = 40ull << 30; return 0; }
-int nvmlDeviceGetCpuAffinity(void *d, unsigned n, unsigned long *set) { set[0] = 3; return 0; }
-int nvmlDeviceGetMinorNumber(void *d, unsigned *minor) { *minor = 4 - (unsigned) (uintptr_t) d; return 0; }
-C
-    cc -shared -fPIC -o "$TOP/nvml.so" "$TOP/nvml.c"
+    cc -shared -fPIC -o "$TOP/nvml.so" "$BATS_TEST_DIRNAME/../fake/nvml.c"
+    echo "machine a100x4" >"$TOP/gpus"
     cat >"$TOP/seen" <<'S'
 #!/bin/sh
 # Numbers of the GPUs whose files can be opened, by their own numbers.
@@ -85,4 +73,126 @@ over() {
     over "$id"
     [ "$(sed -n 1p step.out)" = "0 | 0 | 0,1,2" ]
     [ "$(sed -n 2p step.out)" = "0 1 2 | 0,1,2 | 0,1,2" ]
+}
+
+# What happens to the machine from now on: one line each.
+happens() {
+    { echo "machine a100x4"; printf '%s\n' "$@"; } >"$TOP/gpus.new"
+    mv "$TOP/gpus.new" "$TOP/gpus"
+}
+
+# until COMMAND…: within ten seconds
+until_true() {
+    for _ in $(seq 100); do "$@" && return 0; sleep 0.1; done
+    scontrol show node; tail -5 "$REMUDA_STATE"/log/*.log
+    return 1
+}
+
+shows() { scontrol show node | grep -qE "$1"; }
+shows_not() { ! scontrol show node | grep -qE "$1"; }
+
+@test "a GPU whose memory does not come back is out of use, the node is not, and it comes back by itself" {
+    happens
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=2 -o stuck.out --wrap 'echo "used 0 9000" >>gpus; sleep 1')
+    over "$id"
+    until_true shows "DeviceOut=gpu:0 NOT_CLEAN since .*9000 MiB of its memory are in use"
+    remuda status | grep -q "gpu 0 is not used: 9000 MiB"
+    shows "State=IDLE"
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=3 -o rest.out --wrap './seen')
+    over "$id"
+    [ "$(cat rest.out)" = "1 2 3 | 0,1,2 | 1,2,3" ]
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=4 -o all.out --wrap './seen')
+    sleep 1
+    [ "$(squeue -h -j "$id" -o %t)" = PD ]
+    happens
+    over "$id"
+    [ "$(cat all.out)" = "0 1 2 3 | 0,1,2,3 | 0,1,2,3" ]
+    shows_not DeviceOut
+}
+
+@test "a process of a job that computes on its GPU after the job's end is named" {
+    setsid sh -c 'REMUDA_STEP_DIR=/x SLURM_JOB_ID=77 exec sleep 60' 3>&- &
+    pid=$!
+    happens "process 1 $pid 100"
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=2 --wrap 'true')
+    over "$id"
+    until_true shows "DeviceOut=gpu:1 NOT_CLEAN since .*process $pid .sleep. of job 77 still holds it"
+    kill "$pid"
+    happens
+    until_true shows_not DeviceOut
+}
+
+@test "neither node daemon nor controller forget a GPU that is not clean" {
+    happens "used 2 5000"
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=3 --wrap 'true')
+    over "$id"
+    until_true shows "DeviceOut=gpu:2 NOT_CLEAN"
+    kill -9 "$(cat "$REMUDA_STATE"/nodes/*/node.pid)" "$(remuda status --pid controller)"
+    remuda up -q 3>&-
+    until_true shows "DeviceOut=gpu:2 NOT_CLEAN"
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=3 -o after.out --wrap './seen')
+    over "$id"
+    [ "$(cat after.out)" = "0 1 3 | 0,1,2 | 0,1,3" ]
+    happens
+    until_true shows_not DeviceOut
+}
+
+@test "a lost GPU is out until it is asked back, its job is told, the others work on" {
+    happens
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=1 -o lost.out --wrap 'sleep 60')
+    for _ in $(seq 100); do [ "$(squeue -h -j "$id" -o %t)" = R ] && break; sleep 0.1; done
+    until_true test -e lost.out
+    happens "lost 0"
+    until_true grep -q "slurmstepd: error: GPU 0 of .*, which this job uses, is broken: GPU GPU-1 is lost: NVML_ERROR_GPU_IS_LOST" lost.out
+    until_true shows "DeviceOut=gpu:0 BROKEN since .*NVML_ERROR_GPU_IS_LOST"
+    [ "$(squeue -h -j "$id" -o %t)" = R ]
+    scancel "$id"
+    over "$id"
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=3 -o others.out --wrap './seen')
+    over "$id"
+    [ "$(cat others.out)" = "1 2 3 | 0,1,2 | 1,2,3" ]
+    id=$(sbatch --parsable --exclusive --mem=100 -o whole.out --wrap './seen')
+    over "$id"
+    [ "$(cat whole.out)" = "1 2 3 | 0,1,2 | 1,2,3" ]
+    kill -9 "$(cat "$REMUDA_STATE"/nodes/*/node.pid)"
+    remuda up -q 3>&-
+    until_true shows "DeviceOut=gpu:0 BROKEN"
+    scontrol update nodename=ALL state=resume
+    until_true shows "DeviceOut=gpu:0 BROKEN" # still lost
+    happens
+    scontrol update nodename=ALL state=resume
+    until_true shows_not DeviceOut
+}
+
+@test "a fatal XID and uncorrectable memory errors take a GPU out; an XID of a program does not" {
+    happens "xid 1 13" "xid 1 31" "xid 2 79" "ecc 3 2"
+    until_true shows "DeviceOut=gpu:2 BROKEN .*XID 79: it has fallen off the bus"
+    until_true shows "DeviceOut=gpu:3 BROKEN .*2 new uncorrectable memory errors"
+    shows_not "DeviceOut=gpu:1"
+    # XIDs are said once: a new daemon of the node learns of it from the controller.
+    kill -9 "$(cat "$REMUDA_STATE"/nodes/*/node.pid)"
+    happens "ecc 3 2"
+    remuda up -q 3>&-
+    until_true shows "DeviceOut=gpu:2 BROKEN"
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=2 -o xid.out --wrap './seen')
+    over "$id"
+    [ "$(cat xid.out)" = "0 1 | 0,1 | 0,1" ]
+    scontrol update nodename=ALL state=resume
+    until_true shows_not DeviceOut
+}
+
+@test "devices are described when the configuration is asked for" {
+    happens
+    run -0 --separate-stderr remudad node --print-config
+    [[ "$output" == *"Gres=gpu:a100:4"* ]]
+    [[ "$output" == *"# gpu 0: a100, 40960 MiB, GPU-1, PCI 0000:10:00.0,"*"linked with 3"* ]]
+    [[ "$output" == *"# gpu 1: a100, 40960 MiB, GPU-2, PCI 0000:11:00.0,"*"linked with 2"* ]]
+    echo "machine a100x8" >gpus
+    run -0 --separate-stderr remudad node --print-config
+    [[ "$output" == *"# gpu 7: a100,"*"linked with 0+1+2+3+4+5+6"* ]]
+    echo "machine mixed" >gpus
+    run -0 --separate-stderr remudad node --print-config
+    [[ "$output" == *"Gres=gpu:v100:2,gpu:t4:2"* ]]
+    [[ "$output" == *"# gpu 2: t4, 15360 MiB, GPU-3"* ]]
+    happens
 }

@@ -143,6 +143,26 @@ static void test_devices_are_written_as_they_are_read(void **state)
     str_done(&out);
 }
 
+static void test_what_more_is_known_of_a_device(void **state)
+{
+    static const char text[] = "gpu:a100:0:40960:0-7:GPU-a|pci=0000:3b:00.0|numa=1|links=1+3;gpu:a100:1:::|links=0";
+    struct device_list list = {0};
+    struct str out = STR_INIT;
+    assert_true(devices_parse(text, arena, &list, NULL));
+    assert_string_equal(list.v[0].uuid, "GPU-a");
+    assert_string_equal(list.v[0].pci, "0000:3b:00.0");
+    assert_string_equal(list.v[0].numa, "1");
+    assert_string_equal(list.v[0].links, "1+3");
+    assert_null(list.v[1].uuid);
+    assert_string_equal(list.v[1].links, "0");
+    devices_format(&list, &out);
+    assert_string_equal(str_text(&out), text);
+    str_clear(&out);
+    assert_true(devices_parse("gpu:a100:0:::GPU-a|colour=red|numa=2", arena, &list, NULL)); /* of a later release */
+    assert_string_equal(list.v[0].numa, "2");
+    str_done(&out);
+}
+
 static void test_a_device_needs_kind_and_index(void **state)
 {
     static const char *const wrong[] = {"gpu",     "gpu:v100",        "gpu:v100:x",
@@ -169,6 +189,7 @@ int main(void)
         cmocka_unit_test(test_counting_all_types),
         cmocka_unit_test(test_types_match_without_letter_case_and_with_alternatives),
         cmocka_unit_test(test_devices_are_written_as_they_are_read),
+        cmocka_unit_test(test_what_more_is_known_of_a_device),
         cmocka_unit_test(test_a_device_needs_kind_and_index),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

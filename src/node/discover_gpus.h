@@ -1,0 +1,37 @@
+/* What the makers' libraries tell of a machine's GPUs, before it is written as text. In the child that looks (machine.h). */
+#ifndef REMUDA_NODE_DISCOVER_GPUS_H
+#define REMUDA_NODE_DISCOVER_GPUS_H
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "model/gres.h"
+
+#define GPU_PEERS_MAX 32u
+
+struct gpu_row {
+    struct device d; /* index and links are filled by gpus_finish; cpus are the system's numbers until then */
+    uint32_t vendor_index;
+    const char *files; /* "195:0", "195:0+241:12+241:13"; NULL = not known */
+    const char
+        *peer[GPU_PEERS_MAX]; /* PCI addresses at the other ends of its links: of GPUs, or of switches */
+    size_t npeers;
+};
+
+struct gpu_found {
+    VEC(struct gpu_row) gpu;
+};
+
+struct gpu_row *gpu_found_add(struct gpu_found *f); /* valid until the next */
+void remark_add(struct str *remarks, const char *text);
+/* Numbers them, and says of each which others it is linked with. `cpu_numbers` are the system's numbers of the node's CPUs (machine.h): near CPUs are from now on said as the node
+ * numbers them. */
+void gpus_finish(struct gpu_found *f, const char *cpu_numbers, struct arena *a);
+
+/* One maker's devices each; nothing if there is no such library. */
+void discover_nvidia(struct gpu_found *f, struct arena *a, struct str *remarks);
+
+/* "NVIDIA A100-SXM4-40GB MIG 1g.5gb" → "a100_1g.5gb". */
+void gpu_type_of(const char *name, char *ret, size_t size);
+
+#endif

@@ -1,0 +1,342 @@
+/* A fake of NVIDIA's management library for tests: REMUDA_NVML names it, and REMUDA_FAKE_GPUS a file that says what machine it is and what happens to it. The file is read anew at each
+ * question, so that things can happen while daemons run. Lines:
+ *
+ *   machine a100x8 | a100x4 | a100mig | mixed | none     (see machines below; the first line)
+ *   process GPU PID MIB      PID computes on it and holds so much of its memory
+ *   graphics GPU PID MIB     the same, of an X server's kind
+ *   used GPU MIB             so much of its memory is in use
+ *   lost GPU                 it has fallen off the bus: whatever is asked answers NVML_ERROR_GPU_IS_LOST
+ *   ecc GPU COUNT            uncorrectable errors since the driver was loaded
+ *   xid GPU CODE             reported once to each process that waits for events
+ *   hang GPU                 questions about its memory are never answered
+ *
+ * GPU is a number of the device in NVML's order; instances of GPU 0 of a100mig are 100, 101, …. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+enum { OK = 0, NOT_SUPPORTED = 3, NOT_FOUND = 6, TIMEOUT = 10, LOST = 15 };
+
+struct memory {
+    unsigned long long total, free, used;
+};
+struct process {
+    unsigned pid;
+    unsigned long long used;
+    unsigned gpu_instance, compute_instance;
+};
+struct pci {
+    char legacy[16];
+    unsigned domain, bus, device, id, subsystem;
+    char bus_id[32];
+};
+struct event {
+    void *device;
+    unsigned long long type, data;
+    unsigned gpu_instance, compute_instance;
+};
+
+#define GIB 1024
+
+struct instance {
+    const char *name;
+    unsigned mib, gi, ci;
+};
+struct gpu {
+    const char *name;
+    unsigned mib;
+    unsigned long cpus;
+    unsigned linked[8]; /* numbers + 1 of GPUs; 99: a switch */
+    struct instance instance[4];
+};
+struct machine {
+    const char *name;
+    unsigned n;
+    struct gpu gpu[8];
+};
+
+#define A100 "NVIDIA A100-SXM4-40GB", 40 * GIB
+/* Device files' numbers run against the GPUs' own, as they may on real machines. */
+static const struct machine machines[] = {
+    {"a100x8",
+     8,
+     {{A100, 3, {99}},
+      {A100, 3, {99}},
+      {A100, 3, {99}},
+      {A100, 3, {99}},
+      {A100, 12, {99}},
+      {A100, 12, {99}},
+      {A100, 12, {99}},
+      {A100, 12, {99}}}},
+    {"a100x4",
+     4,
+     {{A100, 3, {4}}, {A100, 3, {3}}, {A100, 3, {2}}, {A100, 3, {1}}}}, /* 0-3 and 1-2 are linked */
+    {"a100mig",
+     2,
+     {{A100,
+       3,
+       {0},
+       {{"NVIDIA A100-SXM4-40GB MIG 3g.20gb", 20 * GIB, 2, 0},
+        {"NVIDIA A100-SXM4-40GB MIG 1g.5gb", 5 * GIB, 9, 0},
+        {"NVIDIA A100-SXM4-40GB MIG 1g.5gb", 5 * GIB, 10, 0}}},
+      {A100, 3}}},
+    {"mixed",
+     4,
+     {{"Tesla V100-SXM2-16GB", 16 * GIB, 1, {2}},
+      {"Tesla V100-SXM2-16GB", 16 * GIB, 1, {1}},
+      {"Tesla T4", 15 * GIB, 2},
+      {"Tesla T4", 15 * GIB, 2}}},
+    {"none", 0, {{0}}},
+};
+
+/* ---- the file ---- */
+
+static const struct machine *the_machine(void)
+{
+    const char *path = getenv("REMUDA_FAKE_GPUS");
+    char line[256] = "", name[64] = "a100x4";
+    FILE *f = path ? fopen(path, "re") : NULL;
+    if (f && fgets(line, sizeof line, f))
+        sscanf(line, "machine %63s", name);
+    if (f)
+        fclose(f);
+    for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++)
+        if (strcmp(machines[i].name, name) == 0)
+            return &machines[i];
+    return &machines[1];
+}
+
+/* The n-th line about that device with that word: its numbers. */
+static int fact(const char *word, unsigned gpu, unsigned n, unsigned long long *a, unsigned long long *b)
+{
+    const char *path = getenv("REMUDA_FAKE_GPUS");
+    char line[256], first[32];
+    unsigned which;
+    int found = 0;
+    FILE *f = path ? fopen(path, "re") : NULL;
+    while (f && !found && fgets(line, sizeof line, f)) {
+        *a = *b = 0;
+        if (sscanf(line, "%31s %u %llu %llu", first, &which, a, b) >= 2 && strcmp(first, word) == 0 &&
+            which == gpu)
+            found = n-- == 0;
+    }
+    if (f)
+        fclose(f);
+    return found;
+}
+
+/* ---- handles: number + 1; of instances 100 + number + 1 ---- */
+
+static unsigned number_of(const void *device)
+{
+    return (unsigned)((uintptr_t)device - 1);
+}
+static int is_instance(const void *device)
+{
+    return number_of(device) >= 100;
+}
+static unsigned whole_of(const void *device)
+{
+    return is_instance(device) ? 0 : number_of(device);
+}
+static const struct instance *instance_of(const void *device)
+{
+    return &the_machine()->gpu[0].instance[number_of(device) - 100];
+}
+static int lost(const void *device)
+{
+    unsigned long long a, b;
+    return fact("lost", whole_of(device), 0, &a, &b);
+}
+
+int nvmlInit_v2(void)
+{
+    return OK;
+}
+int nvmlShutdown(void)
+{
+    return OK;
+}
+int nvmlDeviceGetCount_v2(unsigned *n)
+{
+    *n = the_machine()->n;
+    return OK;
+}
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d)
+{
+    *d = (void *)(uintptr_t)(i + 1);
+    return i < the_machine()->n ? OK : NOT_FOUND;
+}
+int nvmlDeviceGetName(void *d, char *to, unsigned n)
+{
+    snprintf(to, n, "%s", is_instance(d) ? instance_of(d)->name : the_machine()->gpu[number_of(d)].name);
+    return OK;
+}
+int nvmlDeviceGetUUID(void *d, char *to, unsigned n)
+{
+    snprintf(to, n, is_instance(d) ? "MIG-%u" : "GPU-%u", number_of(d) + 1);
+    return OK;
+}
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **d)
+{
+    unsigned n;
+    if (sscanf(uuid, "GPU-%u", &n) != 1 && sscanf(uuid, "MIG-%u", &n) != 1)
+        return NOT_FOUND;
+    *d = (void *)(uintptr_t)n;
+    return OK;
+}
+int nvmlDeviceGetMemoryInfo(void *d, struct memory *m)
+{
+    unsigned long long a, b, used = 4;
+    if (lost(d))
+        return LOST;
+    while (fact("hang", number_of(d), 0, &a, &b))
+        sleep(1);
+    for (unsigned i = 0; fact("process", number_of(d), i, &a, &b); i++)
+        used += b;
+    for (unsigned i = 0; fact("graphics", number_of(d), i, &a, &b); i++)
+        used += b;
+    if (fact("used", number_of(d), 0, &a, &b))
+        used = a;
+    m->total =
+        (unsigned long long)(is_instance(d) ? instance_of(d)->mib : the_machine()->gpu[number_of(d)].mib)
+        << 20;
+    m->used = used << 20;
+    m->free = m->total - m->used;
+    return OK;
+}
+int nvmlDeviceGetCpuAffinity(void *d, unsigned n, unsigned long *set)
+{
+    memset(set, 0, n * sizeof *set);
+    set[0] = the_machine()->gpu[whole_of(d)].cpus;
+    return OK;
+}
+int nvmlDeviceGetMinorNumber(void *d, unsigned *minor)
+{
+    *minor = the_machine()->n - 1 - whole_of(d);
+    return is_instance(d) ? NOT_SUPPORTED : OK;
+}
+
+static void pci_fill(struct pci *p, unsigned bus)
+{
+    memset(p, 0, sizeof *p);
+    p->bus = bus;
+    snprintf(p->bus_id, sizeof p->bus_id, "00000000:%02X:00.0", bus);
+}
+int nvmlDeviceGetPciInfo_v3(void *d, struct pci *p)
+{
+    pci_fill(p, 0x10 + whole_of(d));
+    return OK;
+}
+int nvmlDeviceGetNvLinkState(void *d, unsigned link, unsigned *active)
+{
+    if (is_instance(d) || link >= 8 || !the_machine()->gpu[number_of(d)].linked[link])
+        return NOT_SUPPORTED;
+    *active = 1;
+    return OK;
+}
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *d, unsigned link, struct pci *p)
+{
+    unsigned peer = the_machine()->gpu[number_of(d)].linked[link];
+    pci_fill(p, peer == 99 ? 0xc0 : 0x10 + peer - 1);
+    return OK;
+}
+
+/* ---- MIG ---- */
+
+int nvmlDeviceGetMigMode(void *d, unsigned *now, unsigned *pending)
+{
+    *now = *pending = !is_instance(d) && the_machine()->gpu[number_of(d)].instance[0].name;
+    return OK;
+}
+int nvmlDeviceGetMaxMigDeviceCount(void *d, unsigned *n)
+{
+    (void)d;
+    *n = 7;
+    return OK;
+}
+int nvmlDeviceGetMigDeviceHandleByIndex(void *d, unsigned i, void **mig)
+{
+    if (i >= 4 || !the_machine()->gpu[number_of(d)].instance[i].name)
+        return NOT_FOUND;
+    *mig = (void *)(uintptr_t)(100 + i + 1);
+    return OK;
+}
+int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void *mig, void **d)
+{
+    (void)mig;
+    *d = (void *)(uintptr_t)1;
+    return OK;
+}
+int nvmlDeviceGetGpuInstanceId(void *mig, unsigned *id)
+{
+    *id = instance_of(mig)->gi;
+    return OK;
+}
+int nvmlDeviceGetComputeInstanceId(void *mig, unsigned *id)
+{
+    *id = instance_of(mig)->ci;
+    return OK;
+}
+
+/* ---- what goes on ---- */
+
+static int processes(const char *word, void *d, unsigned *n, struct process *p)
+{
+    unsigned long long pid, mib;
+    unsigned most = *n;
+    if (lost(d))
+        return LOST;
+    for (*n = 0; *n < most && fact(word, number_of(d), *n, &pid, &mib); ++*n)
+        p[*n] = (struct process){.pid = (unsigned)pid, .used = mib << 20};
+    return OK;
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, struct process *p)
+{
+    return processes("process", d, n, p);
+}
+int nvmlDeviceGetGraphicsRunningProcesses_v3(void *d, unsigned *n, struct process *p)
+{
+    return processes("graphics", d, n, p);
+}
+int nvmlDeviceGetTotalEccErrors(void *d, int type, int since, unsigned long long *count)
+{
+    unsigned long long b;
+    if (lost(d))
+        return LOST;
+    if (type != 1 || since != 0 || is_instance(d))
+        return NOT_SUPPORTED;
+    if (!fact("ecc", number_of(d), 0, count, &b))
+        *count = 0;
+    return OK;
+}
+int nvmlEventSetCreate(void **set)
+{
+    *set = calloc(8, sizeof(unsigned)); /* XIDs of each GPU that were reported */
+    return OK;
+}
+int nvmlDeviceRegisterEvents(void *d, unsigned long long types, void *set)
+{
+    (void)d;
+    (void)types;
+    (void)set;
+    return OK;
+}
+int nvmlEventSetWait_v2(void *set, struct event *e, unsigned ms)
+{
+    unsigned *reported = set;
+    (void)ms;
+    for (unsigned i = 0; i < the_machine()->n; i++) {
+        unsigned long long code, b;
+        if (!fact("xid", i, reported[i], &code, &b))
+            continue;
+        reported[i]++;
+        *e = (struct event){.device = (void *)(uintptr_t)(i + 1), .type = 8, .data = code};
+        return OK;
+    }
+    return TIMEOUT;
+}
