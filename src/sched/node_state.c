@@ -23,9 +23,9 @@ char *node_key(const struct cluster *cl, const struct node *n)
     struct device_list devices = {0};
     if (!text_empty(n->devices) && devices_parse(n->devices, a, &devices, NULL))
         for (size_t i = 0; i < devices.n; i++) /* all but the uuid, which differs on each node */
-            str_addf(&key, "%s:%s:%d:%lld:%s;", devices.v[i].kind, devices.v[i].type ? devices.v[i].type : "",
+            str_addf(&key, "%s:%s:%d:%lld:%s:%s;", devices.v[i].kind, devices.v[i].type ? devices.v[i].type : "",
                      devices.v[i].index, (long long)devices.v[i].mem_mib,
-                     devices.v[i].cpus ? devices.v[i].cpus : "");
+                     devices.v[i].cpus ? devices.v[i].cpus : "", devices.v[i].links ? devices.v[i].links : "");
     arena_free(a);
     return str_take(&key);
 }
@@ -106,6 +106,24 @@ static int64_t group_listed(struct cluster *cl, struct group *g, const struct de
     return count;
 }
 
+/* Which devices each is linked with, once all are there. */
+static void group_links(struct group *g, const struct device_list *devices)
+{
+    for (size_t i = 0; i < devices->n; i++) {
+        struct span rest = span_of(devices->v[i].links ? devices->v[i].links : ""), one;
+        struct sdevice *d = NULL;
+        for (size_t k = 0; k < g->ndev; k++)
+            if (g->dev[k].index == devices->v[i].index && text_is(g->dev[k].kind, devices->v[i].kind))
+                d = &g->dev[k];
+        while (d && rest.len > 0 && span_next(&rest, '+', &one))
+            for (size_t k = 0; k < g->ndev; k++)
+                if (&g->dev[k] != d && g->dev[k].index == (int32_t)strtol(one.data, NULL, 10) && text_is(g->dev[k].kind, d->kind)) {
+                    d->linked = d->linked ? d->linked : xcalloc(g->ndev, 1);
+                    d->linked[k] = 1;
+                }
+    }
+}
+
 static void group_gres(struct cluster *cl, struct group *g, const struct node *n)
 {
     struct arena *a = arena_new();
@@ -139,6 +157,7 @@ static void group_gres(struct cluster *cl, struct group *g, const struct node *n
     for (size_t i = 0; i < devices.n; i++) /* devices of kinds that Gres= does not name */
         if (gres_count(&gres, devices.v[i].kind) == 0)
             group_device(cl, g, &devices.v[i]);
+    group_links(g, &devices);
     arena_free(a);
 }
 
@@ -163,8 +182,10 @@ struct group *group_make(struct cluster *cl, const struct node *n, const char *k
 
 void group_free(struct group *g)
 {
-    for (size_t i = 0; i < g->ndev; i++)
+    for (size_t i = 0; i < g->ndev; i++) {
         free(g->dev[i].near);
+        free(g->dev[i].linked);
+    }
     free(g->dev);
     free(g->total);
     free(g->features);

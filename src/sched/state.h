@@ -62,7 +62,8 @@ struct sdevice {
     const char *kind; /* of the dimension */
     int32_t index;
     int64_t mem_mib;
-    char *near; /* one byte a slot: 1 = close; NULL = all are */
+    char *near;    /* one byte a slot: 1 = close; NULL = all are */
+    char *linked;  /* one byte a device of the group: 1 = a fast connection to it (NVLink); NULL = to none */
 };
 
 /* Nodes that are equal in all that placement looks at. */

@@ -284,6 +284,57 @@ static void partial_release(void **state)
     world_end(&w);
 }
 
+/* 0-3 and 1-2 are linked. */
+static void linked_devices_go_together(void **state)
+{
+    (void)state;
+    struct world w = world_make();
+    struct node n = a_node(NULL);
+    struct partition p = a_part("main", "ALL");
+    n.gres = "gpu:a100:4";
+    n.devices = "gpu:a100:0::::|links=3;gpu:a100:1::::|links=2;gpu:a100:2::::|links=1;gpu:a100:3::::|links=0";
+    put_nodes(w.cl, "v1", n);
+    put_part(w.cl, &p);
+    /* A pair, not the first two; then what leaves the other pair whole has none to leave. */
+    assert_string_equal(runs(&w, 11, (struct job_request){.gres = "gpu:2"}), "v1 cpus=0 mem=1000 tasks=1 gpu:a100=0,3");
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:2"}), "v1 cpus=1 mem=1000 tasks=1 gpu:a100=1-2");
+    cluster_release(w.cl, 11);
+    /* Single ones use up a pair that is broken already. */
+    assert_string_equal(runs(&w, 12, (struct job_request){.gres = "gpu:1"}), "v1 cpus=0 mem=1000 tasks=1 gpu:a100=0");
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:1"}), "v1 cpus=1 mem=1000 tasks=1 gpu:a100=3");
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:3"}), "v1 cpus=1 mem=1000 tasks=1 gpu:a100=1-3");
+    world_end(&w);
+}
+
+static void devices_that_are_out_are_given_to_nobody(void **state)
+{
+    (void)state;
+    struct world w = world_make();
+    struct node n = a_node(NULL);
+    struct partition p = a_part("main", "ALL");
+    n.gres = "gpu:v100:3";
+    n.devices_out = "gpu:1:unproven:5:process 9 holds it";
+    put_nodes(w.cl, "v1", n);
+    put_part(w.cl, &p);
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:2"}), "v1 cpus=0 mem=1000 tasks=1 gpu:v100=0,2");
+    assert_string_equal(where(&w, (struct job_request){.exclusive = EXCLUSIVE_NODE}), "v1 cpus=0-7 mem=8000 tasks=1 gpu:v100=0,2");
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:3"}), "");
+    /* Who has it keeps it; when he ends it is still out. */
+    n.devices_out = NULL;
+    put_nodes(w.cl, "v1", n);
+    assert_string_equal(runs(&w, 11, (struct job_request){.gres = "gpu:2"}), "v1 cpus=0 mem=1000 tasks=1 gpu:v100=0-1");
+    n.devices_out = "gpu:1:failed:5:XID 79";
+    put_nodes(w.cl, "v1", n);
+    cluster_check(w.cl);
+    cluster_release(w.cl, 11);
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:2"}), "v1 cpus=0 mem=1000 tasks=1 gpu:v100=0,2");
+    n.devices_out = NULL;
+    put_nodes(w.cl, "v1", n);
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:3"}), "v1 cpus=0 mem=1000 tasks=1 gpu:v100=0-2");
+    cluster_check(w.cl);
+    world_end(&w);
+}
+
 static void node_use_names_devices(void **state)
 {
     struct world w = world_make();
@@ -330,6 +381,8 @@ int main(void)
         cmocka_unit_test(suspension_frees_cpus),
         cmocka_unit_test(a_node_that_shrinks),
         cmocka_unit_test(partial_release),
+        cmocka_unit_test(linked_devices_go_together),
+        cmocka_unit_test(devices_that_are_out_are_given_to_nobody),
         cmocka_unit_test(node_use_names_devices),
         cmocka_unit_test(nodes_for_one_user),
     };
