@@ -12,7 +12,7 @@
 #define LIMIT_ARRAY_INDEX       2147483647u /* largest array index (2^31-1) */
 #define LIMIT_NODES             65536u
 #define LIMIT_TASKS             (1u << 24)
-#define LIMIT_CPUS_PER_NODE     65536u
+#define LIMIT_CPUS_PER_NODE     1048576u    /* one flat pool of a simulated machine is a node, too */
 #define LIMIT_DEVICES_PER_NODE  1024u       /* devices of one gres kind on one node */
 #define LIMIT_DEPENDENCIES      4096u       /* per job */
 #define LIMIT_STEPS_PER_JOB     40000u

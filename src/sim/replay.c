@@ -362,9 +362,9 @@ static void config_text(const struct replay *p, struct str *out)
     if (p->s->settings)
         str_add(out, p->s->settings);
     if (m->nodes == 0)
-        str_addf(out, "NodeName=pool CPUs=%lld RealMemory=1000000\n", (long long)m->procs);
+        str_addf(out, "NodeName=pool Sockets=1 CoresPerSocket=%lld ThreadsPerCore=1 RealMemory=1000000\n", (long long)m->procs);
     else
-        str_addf(out, "NodeName=n[0001-%04lld] CPUs=%lld RealMemory=1000000\n", (long long)m->nodes,
+        str_addf(out, "NodeName=n[0001-%04lld] Sockets=1 CoresPerSocket=%lld ThreadsPerCore=1 RealMemory=1000000\n", (long long)m->nodes,
                  (long long)m->node_procs);
     str_add(out, "PartitionName=all Nodes=ALL Default=YES MaxTime=UNLIMITED State=UP\n");
 }

@@ -262,7 +262,7 @@ static void test_cpus_sockets_cores_and_threads_follow_from_each_other(void **st
     assert_no_warnings();
     assert_shape("NodeName=n CPUs=7 Sockets=2 CoresPerSocket=2", 4, 2, 2, 1);
     assert_true(text_starts(config.warning[0], "remuda.conf:1: CPUs=7 "));
-    assert_error("NodeName=n Sockets=1024 CoresPerSocket=1024\n", "remuda.conf:1: ", "65536");
+    assert_error("NodeName=n Sockets=1024 CoresPerSocket=1025\n", "remuda.conf:1: ", "1048576");
 }
 
 static void test_default_lines_hold_for_what_follows_and_add_up(void **state)
