@@ -39,6 +39,11 @@ struct order_hook {
     bool (*key)(void *ctx, const struct order_job *j, bool passing, int64_t *ret_key);
     /* A job starts: as the first in the order, past a blocked one, or as it was promised. May be NULL. */
     void (*started)(void *ctx, uint64_t job_id, enum start_why why);
+    /* A blocked job is promised a start. May be NULL. */
+    void (*promised)(void *ctx, uint64_t job_id, int64_t start_us);
+    /* What a node costs that has so many CPUs free, if a job takes up to `wanted` of them; the cheapest of equal weight is taken, costs above 65,535
+     * count as that. NULL: fewest free. */
+    uint64_t (*node_cost)(void *ctx, int64_t free, int64_t wanted);
     bool passing;     /* the order of those that pass a blocked job is another one */
     bool strict;      /* nothing passes a blocked job */
     bool no_forecast; /* only who starts now is of interest */

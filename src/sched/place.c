@@ -35,6 +35,9 @@ static uint64_t node_key_of(const struct placing *p, uint32_t node, const int64_
     uint64_t cpus = key_clip(row[DIM_CPU], 0xffff);
     if (p->o->part->p.lln)
         cpus = 0xffff - cpus;
+    const struct order_hook *hook = &p->w->cl->hook;
+    if (hook->node_cost)
+        cpus = key_clip((int64_t)hook->node_cost(hook->ctx, row[DIM_CPU], p->v->lay.units), 0xffff);
     return (uint64_t)(p->w->kept[node] == NONE) << 63 | key_clip(g->weight_rank, 0x7ff) << 52 |
            key_clip(gpus, 0xfff) << 40 | cpus << NODE_BITS | node;
 }

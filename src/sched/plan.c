@@ -252,7 +252,7 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     } else {
         planned_prune(v);
         int64_t due = forecast_due(v);
-        if (p.live.n > 0 && (ret_plan->next_us == 0 || due < ret_plan->next_us))
+        if (p.live.n > 0 && !cl->hook.no_forecast && (ret_plan->next_us == 0 || due < ret_plan->next_us))
             ret_plan->next_us = due;
     }
     ret_plan->start = v->start.v;

@@ -125,6 +125,8 @@ static void promise_make(struct pass *p, const struct entry *e, bool awaited)
     vec_push(&p->promise, pr);
     p->served[pr.part] = true;
     pass_foresee(p, e->job->w.job_id, at, &p->at, true);
+    if (p->cl->hook.promised && !p->future)
+        p->cl->hook.promised(p->cl->hook.ctx, e->job->w.job_id, at);
 }
 
 static bool is_promised(const struct pass *p, const struct wjob *j)

@@ -57,7 +57,7 @@ bool machine_read(const char *path, struct machine_table *ret, struct err *ret_e
     if (ok && ret->node.n == 0)
         ok = err_set(ret_err, ERR_INVALID, "no node is in it");
     if (!ok) {
-        err_prefix(ret_err, "%s: ", path);
+        err_prefix(ret_err, "%s", path);
         machine_done(ret);
     }
     table_done(&t);

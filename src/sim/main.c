@@ -11,8 +11,11 @@ static const struct command {
     const char *usage;
 } commands[] = {
     {"run", sim_run,
-     "run [OPTION]… TRACE.swf[.gz]…\n"
+     "run [OPTION]… TRACE.swf[.gz]… | --from-sacct FILE | --from-live\n"
      "         a workload through the daemon's planner; remuda-sim run --help\n"},
+    {"compare", sim_compare,
+     "compare [OPTION]… --a WHAT --b WHAT TRACE.swf[.gz] | --from-sacct FILE | --from-live\n"
+     "         two policies or configurations beside each other\n"},
     {"pack", sim_pack,
      "pack --machine NODES.csv [OPTION]… TASKS.csv\n"
      "         how full a machine of GPUs gets, by rule of placement\n"},

@@ -19,28 +19,52 @@ static double percentile(const double *v, size_t n, unsigned percent)
     return n > 0 ? v[n * percent / 100] : 0;
 }
 
-static double slowdown(const struct trace_job *j, const struct replayed *r)
+double metrics_slowdown(const struct trace_job *j, const struct replayed *r)
 {
     double least = j->run > 10 ? (double)j->run : 10;
     double s = (double)(r->start - j->submit + j->run) / least;
     return s > 1 ? s : 1;
 }
 
+bool metrics_count(const struct trace *t, const struct replay_result *r, size_t i)
+{
+    return trace_counts(&t->job.v[i]) && !r->job[i].refused;
+}
+
+bool recorded_result(const struct trace *t, struct replay_result *ret)
+{
+    *ret = (struct replay_result){0};
+    for (size_t i = 0; i < t->job.n; i++)
+        if (t->job.v[i].started < 0 || t->live_at)
+            return false;
+    ret->job = xcalloc(t->job.n + 1, sizeof ret->job[0]);
+    ret->text = arena_new();
+    for (size_t i = 0; i < t->job.n; i++) {
+        const struct trace_job *j = &t->job.v[i];
+        int64_t start = j->started > j->submit ? j->started : j->submit;
+        ret->job[i] = (struct replayed){.start = start, .end = start + j->run};
+    }
+    return t->job.n > 0;
+}
+
 static void waits(const struct trace *t, const struct replay_result *r, struct metrics *m)
 {
-    size_t n = t->job.n;
-    double *wait = xcalloc(n + 1, sizeof wait[0]), *slow = xcalloc(n + 1, sizeof slow[0]);
+    size_t n = 0;
+    double *wait = xcalloc(t->job.n + 1, sizeof wait[0]), *slow = xcalloc(t->job.n + 1, sizeof slow[0]);
     double area = 0, weighted = 0, waited = 0, slowed = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < t->job.n; i++) {
         const struct trace_job *j = &t->job.v[i];
+        if (!metrics_count(t, r, i))
+            continue;
         double work = (double)j->run * (double)j->procs;
-        wait[i] = (double)(r->job[i].start - j->submit);
-        slow[i] = slowdown(j, &r->job[i]);
-        waited += wait[i];
-        slowed += slow[i];
+        wait[n] = (double)(r->job[i].start - j->submit);
+        slow[n] = metrics_slowdown(j, &r->job[i]);
+        waited += wait[n];
+        slowed += slow[n];
         area += work;
-        weighted += work * wait[i];
+        weighted += work * wait[n++];
     }
+    m->jobs = n;
     qsort(wait, n, sizeof wait[0], double_order);
     qsort(slow, n, sizeof slow[0], double_order);
     m->wait.mean = n ? waited / (double)n : 0;
@@ -56,35 +80,79 @@ static void waits(const struct trace *t, const struct replay_result *r, struct m
     free(slow);
 }
 
-struct user_sum {
-    double slow;
-    uint64_t n;
-};
+/* ---- groups ---- */
 
-/* The mean slowdown of the user who fares worst, of those with ten jobs at least. */
-static double worst_user(const struct trace *t, const struct replay_result *r)
+static int64_t user_key(const struct trace_job *j)
 {
-    struct map_u64 *users = map_u64_new();
-    struct map_walk walk = {0};
-    double worst = 0;
+    return j->user;
+}
+
+/* The power of two at or below the width. */
+static int64_t width_key(const struct trace_job *j)
+{
+    int64_t width = 1;
+    while (width * 2 <= j->procs)
+        width *= 2;
+    return width;
+}
+
+static struct group_sum *groups_of(const struct trace *t, const struct replay_result *r,
+                                   int64_t (*key_of)(const struct trace_job *), size_t *ret_n)
+{
+    struct map_u64 *at = map_u64_new();
+    VEC(struct group_sum) group = {0};
     for (size_t i = 0; i < t->job.n; i++) {
-        uint64_t user = (uint64_t)(t->job.v[i].user + 1);
-        struct user_sum *u = map_u64_get(users, user);
-        if (!u) {
-            u = xcalloc(1, sizeof *u);
-            map_u64_put(users, user, u);
+        const struct trace_job *j = &t->job.v[i];
+        uint64_t key = (uint64_t)(key_of(j) + 1);
+        if (!metrics_count(t, r, i))
+            continue;
+        size_t k = (size_t)(uintptr_t)map_u64_get(at, key);
+        if (k == 0) {
+            vec_push(&group, ((struct group_sum){.key = key_of(j), .name = j->user_name}));
+            k = group.n;
+            map_u64_put(at, key, (void *)(uintptr_t)k);
         }
-        u->slow += slowdown(&t->job.v[i], &r->job[i]);
-        u->n++;
+        group.v[k - 1].wait += (double)(r->job[i].start - j->submit);
+        group.v[k - 1].slow += metrics_slowdown(j, &r->job[i]);
+        group.v[k - 1].n++;
     }
-    while (map_u64_next(users, &walk)) {
-        struct user_sum *u = walk.value;
-        if (u->n >= 10 && u->slow / (double)u->n > worst)
-            worst = u->slow / (double)u->n;
-        free(u);
-    }
-    map_u64_free(users);
+    map_u64_free(at);
+    *ret_n = group.n;
+    return group.v;
+}
+
+struct group_sum *groups_by_user(const struct trace *t, const struct replay_result *r, size_t *ret_n)
+{
+    return groups_of(t, r, user_key, ret_n);
+}
+
+struct group_sum *groups_by_width(const struct trace *t, const struct replay_result *r, size_t *ret_n)
+{
+    return groups_of(t, r, width_key, ret_n);
+}
+
+/* The group that fares worst by mean slowdown, of those with ten jobs at least. */
+static struct group_sum worst_of(struct group_sum *g, size_t n)
+{
+    struct group_sum worst = {.key = -1, .n = 1};
+    for (size_t i = 0; i < n; i++)
+        if (g[i].n >= 10 && g[i].slow / (double)g[i].n > worst.slow / (double)worst.n)
+            worst = g[i];
+    free(g);
     return worst;
+}
+
+static void worst(const struct trace *t, const struct replay_result *r, struct metrics *m)
+{
+    size_t n;
+    struct group_sum *g = groups_by_user(t, r, &n), w = worst_of(g, n);
+    m->worst_user = w.key;
+    m->worst_user_name = w.name;
+    m->bsld.worst_user = w.slow / (double)w.n;
+    g = groups_by_width(t, r, &n);
+    w = worst_of(g, n);
+    m->worst_width = w.key > 0 ? w.key : 0;
+    m->bsld.worst_width = w.slow / (double)w.n;
 }
 
 static void use(const struct trace *t, const struct replay_machine *machine, const struct replay_result *r,
@@ -95,6 +163,8 @@ static void use(const struct trace *t, const struct replay_machine *machine, con
     double work = 0, early = 0, procs = (double)machine->procs;
     for (size_t i = 0; i < n; i++) {
         const struct replayed *j = &r->job[i];
+        if (j->refused)
+            continue;
         int64_t until = j->end < last_submit ? j->end : last_submit;
         work += (double)(j->end - j->start) * (double)t->job.v[i].procs;
         if (until > j->start)
@@ -158,7 +228,7 @@ static void hashes(const struct trace *t, const struct replay_result *r, struct 
         sha256_add(&jobs, text, (size_t)n);
     }
     sha256_hex(&schedule, m->schedule);
-    sha256_hex(&jobs, m->jobs);
+    sha256_hex(&jobs, m->jobs_hash);
     free(l);
 }
 
@@ -167,7 +237,7 @@ void metrics_of(const struct trace *t, const struct replay_machine *machine, con
 {
     *ret = (struct metrics){0};
     waits(t, r, ret);
-    ret->bsld.worst_user = worst_user(t, r);
+    worst(t, r, ret);
     use(t, machine, r, ret);
     pass_times(r, ret);
     hashes(t, r, ret);
@@ -182,8 +252,16 @@ void starts_csv(FILE *to, const struct trace *t, const struct replay_result *r)
     for (size_t k = 0; k < t->job.n; k++) {
         const struct trace_job *j = &t->job.v[l[k].i];
         const struct replayed *s = &r->job[l[k].i];
-        fprintf(to, "%lld,%lld,%lld,%lld,%lld,%d,%s\n", (long long)j->id, (long long)j->submit,
-                (long long)s->start, (long long)s->end, (long long)j->procs, s->nodes, why[s->why]);
+        if (j->label)
+            fprintf(to, "%s,", j->label);
+        else
+            fprintf(to, "%lld,", (long long)j->id);
+        if (s->refused)
+            fprintf(to, "%lld,,,%lld,,refused\n", (long long)(j->submit + t->epoch), (long long)j->procs);
+        else
+            fprintf(to, "%lld,%lld,%lld,%lld,%d,%s\n", (long long)(j->submit + t->epoch),
+                    (long long)(s->start + t->epoch), (long long)(s->end + t->epoch), (long long)j->procs,
+                    s->nodes, j->nodelist ? "running" : why[s->why]);
     }
     free(l);
 }
@@ -195,6 +273,8 @@ static const char *estimates_name(const struct replay_setup *s, char text[40])
         return "user";
     case ESTIMATES_PERFECT:
         return "perfect";
+    case ESTIMATES_PREDICT:
+        return "predict";
     case ESTIMATES_FACTOR:
         break;
     }
@@ -206,30 +286,42 @@ void metrics_json(FILE *to, const struct trace *t, const struct replay_setup *s,
                   const struct replay_result *r, const struct metrics *m)
 {
     char text[40];
-    fprintf(to, "{\"trace\": \"%s\", \"sha256_jobs\": \"%s\", ", t->name, m->jobs);
-    if (s->machine.nodes)
+    fprintf(to, "{\"trace\": \"%s\", \"sha256_jobs\": \"%s\", ", t->name, m->jobs_hash);
+    if (s->machine.path)
+        fprintf(to, "\"machine\": \"%s\", ", s->machine.path);
+    else if (s->machine.nodes)
         fprintf(to, "\"machine\": \"%lldx%lld\", ", (long long)s->machine.nodes,
                 (long long)s->machine.node_procs);
     else
         fprintf(to, "\"machine\": \"%lld\", ", (long long)s->machine.procs);
-    fprintf(
-        to,
-        "\"jobs\": %zu, \"dropped\": {\"run0\": %llu, \"procs0\": %llu, \"submit0\": %llu, \"wide\": %llu}, ",
-        t->job.n, (unsigned long long)t->dropped.run0, (unsigned long long)t->dropped.procs0,
-        (unsigned long long)t->dropped.submit0, (unsigned long long)t->dropped.wide);
+    fprintf(to,
+            "\"jobs\": %zu, \"dropped\": {\"run0\": %llu, \"procs0\": %llu, \"submit0\": %llu, \"wide\": "
+            "%llu, \"still\": %llu, \"refused\": %llu}, ",
+            m->jobs, (unsigned long long)t->dropped.run0, (unsigned long long)t->dropped.procs0,
+            (unsigned long long)t->dropped.submit0, (unsigned long long)t->dropped.wide,
+            (unsigned long long)t->dropped.still, (unsigned long long)r->refused);
     fprintf(to, "\"rule\": \"%s\", \"policy\": \"%s\", \"estimates\": \"%s\", ",
             s->rule == RULE_EVENT ? "E" : "B", s->policy.name, estimates_name(s, text));
     fprintf(to,
             "\"wait\": {\"mean\": %.3f, \"p50\": %.0f, \"p95\": %.0f, \"p99\": %.0f, \"max\": %.0f, "
             "\"area\": %.1f}, ",
             m->wait.mean, m->wait.p50, m->wait.p95, m->wait.p99, m->wait.max, m->wait.area);
-    fprintf(to, "\"bsld\": {\"mean\": %.4f, \"p95\": %.2f, \"p99\": %.1f, \"worst_user\": %.2f}, ",
-            m->bsld.mean, m->bsld.p95, m->bsld.p99, m->bsld.worst_user);
+    fprintf(to,
+            "\"bsld\": {\"mean\": %.4f, \"p95\": %.2f, \"p99\": %.1f, \"worst_user\": %.2f, \"worst_width\": "
+            "%.2f}, ",
+            m->bsld.mean, m->bsld.p95, m->bsld.p99, m->bsld.worst_user, m->bsld.worst_width);
     fprintf(to, "\"util\": %.6f, \"util_to_last_submit\": %.6f, \"makespan\": %lld, \"passes\": %llu, ",
             m->util, m->util_to_last_submit, (long long)m->makespan, (unsigned long long)r->passes);
     if (!s->untimed)
         fprintf(to, "\"pass_us\": {\"mean\": %.1f, \"p99\": %.1f, \"max\": %.1f}, ", m->pass_us.mean,
                 m->pass_us.p99, m->pass_us.max);
+    if (s->machine.nodes)
+        fprintf(to, "\"fragmented\": %.4f, ", r->fragmented);
+    if (r->promises)
+        fprintf(to, "\"promises\": {\"made\": %llu, \"moved_later\": %llu}, ",
+                (unsigned long long)r->promises, (unsigned long long)r->moved_later);
+    if (r->lost_s)
+        fprintf(to, "\"lost_seconds\": %lld, ", (long long)r->lost_s);
     fprintf(to, "\"max_queue\": %llu, \"sha256_schedule\": \"%s\"}", (unsigned long long)r->max_queue,
             m->schedule);
 }

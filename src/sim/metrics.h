@@ -11,18 +11,39 @@ struct metrics {
         double mean, p50, p95, p99, max, area;
     } wait; /* seconds; area: weighted by run × processors */
     struct {
-        double mean, p95, p99, worst_user;
+        double mean, p95, p99, worst_user, worst_width;
     } bsld;
+    size_t jobs;                 /* that count: not refused, not running when a live queue was looked at */
+    int64_t worst_user;          /* whose, of those with ten jobs at least; -1 = none */
+    const char *worst_user_name; /* NULL = not known */
+    int64_t worst_width;         /* widths are classed by powers of two: the least of the class; 0 = none */
     double util, util_to_last_submit;
     int64_t makespan; /* seconds */
     struct {
         double mean, p99, max;
     } pass_us;
-    char schedule[65], jobs[65]; /* SHA-256 */
+    char schedule[65], jobs_hash[65]; /* SHA-256 */
 };
 
 void metrics_of(const struct trace *t, const struct replay_machine *m, const struct replay_result *r,
                 struct metrics *ret);
+
+/* Is job i one of those that count? */
+bool metrics_count(const struct trace *t, const struct replay_result *r, size_t i);
+double metrics_slowdown(const struct trace_job *j, const struct replayed *r);
+/* How it went in reality, if the trace says of every job when it started; freed with replay_done. */
+bool recorded_result(const struct trace *t, struct replay_result *ret);
+
+/* Sums over jobs of one user or one class of widths. */
+struct group_sum {
+    int64_t key; /* user, or least width */
+    const char *name;
+    double wait, slow; /* sums */
+    uint64_t n;
+};
+/* Groups in order of their first job; freed by the caller. */
+struct group_sum *groups_by_user(const struct trace *t, const struct replay_result *r, size_t *ret_n);
+struct group_sum *groups_by_width(const struct trace *t, const struct replay_result *r, size_t *ret_n);
 
 /* The whole result as JSON (spec/scheduling.md 6b). */
 void metrics_json(FILE *to, const struct trace *t, const struct replay_setup *s,

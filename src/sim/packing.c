@@ -142,7 +142,7 @@ static bool tasks_read(struct packing *p, const char *path, struct err *ret_err)
     for (size_t row = 0; ok && row < b.rows; row++)
         ok = task_read(p, &b, row, column, ret_err);
     table_done(&b);
-    return ok || err_prefix(ret_err, "%s: ", path);
+    return ok || err_prefix(ret_err, "%s", path);
 }
 
 /* ---- fitting ---- */

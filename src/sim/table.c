@@ -74,7 +74,7 @@ bool table_read(const char *path, char separator, struct text_table *ret, struct
     size_t len;
     char *text = file_text(path, &len, ret_err);
     *ret = (struct text_table){0};
-    return text && (table_parse(text, separator, ret, ret_err) || err_prefix(ret_err, "%s: ", path));
+    return text && (table_parse(text, separator, ret, ret_err) || err_prefix(ret_err, "%s", path));
 }
 
 void table_done(struct text_table *t)

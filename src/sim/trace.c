@@ -94,7 +94,8 @@ static bool line_take(struct trace *t, const char *line, struct err *ret_err)
                           .user = v[11],
                           .queue = v[14],
                           .gpus = v[18],
-                          .gpus_node = v[19]};
+                          .gpus_node = v[19],
+                          .started = v[2] >= 0 ? v[1] + v[2] : -1};
     vec_push(&t->job, j);
     return true;
 }
@@ -106,7 +107,7 @@ static int job_order(const void *a, const void *b)
 }
 
 /* Stable: ties keep their order. */
-static void sort(struct trace *t)
+void trace_sort(struct trace *t)
 {
     size_t n = t->job.n, width = 1;
     struct trace_job *from = t->job.v, *to = xmalloc((n + 1) * sizeof *to), *spare = to;
@@ -128,7 +129,7 @@ static void sort(struct trace *t)
     free(spare);
 }
 
-static char *trace_name(const char *path)
+char *trace_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     char *name = xstrdup(slash ? slash + 1 : path), *end = strstr(name, ".swf");
@@ -146,14 +147,14 @@ bool trace_read(const char *path, struct trace *ret, struct err *ret_err)
         return false;
     for (size_t number = 1; (line = strsep(&rest, "\n")); number++)
         if (!line_take(ret, line, ret_err)) {
-            err_prefix(ret_err, "%s:%zu: ", path, number);
+            err_prefix(ret_err, "%s:%zu", path, number);
             free(text);
             trace_done(ret);
             return false;
         }
     free(text);
     ret->name = trace_name(path);
-    sort(ret);
+    trace_sort(ret);
     return true;
 }
 
@@ -202,12 +203,18 @@ void trace_shake(struct trace *t, uint64_t seed, int64_t seconds)
         int64_t moved = t->job.v[i].submit + rng_range(&rng, -seconds, seconds);
         t->job.v[i].submit = moved > 0 ? moved : 0;
     }
-    sort(t);
+    trace_sort(t);
+}
+
+bool trace_counts(const struct trace_job *j)
+{
+    return !j->nodelist;
 }
 
 void trace_done(struct trace *t)
 {
     free(t->name);
     vec_done(&t->job);
+    arena_free(t->text);
     *t = (struct trace){0};
 }
