@@ -94,6 +94,7 @@ void cluster_free(struct cluster *cl)
         free(w.value);
     map_str_free(cl->share_of);
     map_u64_free(cl->run_of);
+    vec_done(&cl->run);
     map_u64_free(cl->wait_of);
     free(cl->free);
     free(cl->shift);

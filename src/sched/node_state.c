@@ -7,7 +7,7 @@
 #include "model/device_out.h"
 #include "model/gres.h"
 #include "model/limits.h"
-#include "sched/state.h"
+#include "sched/run_pack.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -253,8 +253,10 @@ void node_rebuild(struct snode *n)
     n->dev_job = xrealloc(n->dev_job, (n->group->ndev + 1) * sizeof n->dev_job[0]);
     memset(n->load, 0, ((size_t)n->group->slots + 1) * sizeof n->load[0]);
     memset(n->dev_job, 0, (n->group->ndev + 1) * sizeof n->dev_job[0]);
-    for (size_t i = 0; i < n->hold.n; i++)
+    for (size_t i = 0; i < n->hold.n; i++) {
         hold_mark(n, n->hold.v[i]);
+        run_pack_drop(n->hold.v[i]->run);
+    }
     if (n->has_out || !text_empty(n->cfg->devices_out))
         out_mark(n);
     n->has_out = !text_empty(n->cfg->devices_out);

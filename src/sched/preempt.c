@@ -588,14 +588,15 @@ static bool run_goes_on(struct pass *p, const struct run *r)
 void pass_resume(struct pass *p, int32_t tier)
 {
     VEC(struct run *) waiting = {0};
-    struct map_walk walk = {0};
     if (p->future || tier >= p->resumed_tier)
         return;
-    while (map_u64_next(p->cl->run_of, &walk)) {
-        struct run *r = walk.value;
+    for (size_t i = 0; i < p->cl->run.n; i++) {
+        struct run *r = p->cl->run.v[i];
+        if (!r->yields)
+            continue;
         const struct partition *part = run_part(p->cl, r);
         int32_t its = part ? part->priority_tier : 0;
-        if (r->yields && its >= tier && its < p->resumed_tier)
+        if (its >= tier && its < p->resumed_tier)
             vec_push(&waiting, r);
     }
     p->resumed_tier = tier;

@@ -161,6 +161,8 @@ struct run {
     size_t nholds, nheld;
     struct lic_use *lic;
     size_t nlic;
+    size_t place;          /* in cluster.run */
+    struct run_pack *pack; /* run_pack.h; NULL = not made yet */
 };
 
 /* What a run takes of DIM_JOBS on each node. */
@@ -274,6 +276,7 @@ struct cluster {
 
     struct map_str *share_of; /* "uid/account" → struct share */
     struct map_u64 *run_of;
+    VEC(struct run *) run; /* the same, in no order: what a pass goes through */
     struct map_u64 *wait_of;
     VEC(struct sclass *) klass; /* holes are NULL */
     VEC(uint32_t) klass_free;

@@ -5,6 +5,7 @@
 #include "sched/classes.h"
 #include "sched/demand.h"
 #include "sched/ranges.h"
+#include "sched/run_pack.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,7 @@ void run_free(struct cluster *cl, struct run *r)
     for (size_t i = 0; i < r->nholds; i++)
         hold_free(&r->hold[i]);
     intern_drop(cl->text, r->partition);
+    run_pack_free(r);
     free(r->hold);
     free(r->lic);
     free(r);
@@ -94,6 +96,8 @@ void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request
     }
     r->nheld = r->nholds;
     map_u64_put(cl->run_of, job_id, r);
+    r->place = cl->run.n;
+    vec_push(&cl->run, r);
     cluster_settle(cl); /* a gres nobody has any more made a dimension */
     for (size_t i = 0; i < r->nholds; i++) {
         struct hold *h = &r->hold[i];
@@ -164,6 +168,7 @@ static void hold_release(struct cluster *cl, struct hold *h)
             break;
         }
     node_recount(cl, n);
+    run_pack_drop(h->run);
     h->released = true;
     h->run->nheld--;
 }
@@ -173,6 +178,8 @@ static void run_over(struct cluster *cl, struct run *r)
     for (size_t i = 0; i < r->nlic; i++)
         cl->lic.v[r->lic[i].lic].used -= r->lic[i].count;
     map_u64_del(cl->run_of, r->job_id);
+    cl->run.v[r->place] = cl->run.v[--cl->run.n];
+    cl->run.v[r->place]->place = r->place;
     run_free(cl, r);
 }
 

@@ -1,8 +1,9 @@
 /* Each node has two chains of takes: running work by its end, promises by their start. What is free on a node at a later time is what is
  * free now, plus what ends by then, minus the promises in force then; over a stretch of time the least of it is found at its beginning or
  * where a promise begins. Nodes without promises, which nearly all are, need none of this: what is free now stays free. */
-#include "sched/resv_view.h"
 #include "sched/world.h"
+#include "sched/resv_view.h"
+#include "sched/run_pack.h"
 
 #include "base/alloc.h"
 
@@ -103,32 +104,6 @@ static void use_push(struct world *w, uint32_t dim, int64_t amount)
         vec_push(&w->use, u);
 }
 
-/* What a real hold gives back when it ends. */
-static void take_of_hold(struct world *w, uint32_t job, const struct hold *h)
-{
-    const struct cluster *cl = w->cl;
-    const struct group *g = h->node->group;
-    struct wtake t = {.node = h->node->idx, .job = job, .first = (uint32_t)w->use.n};
-    int64_t cpus = 0;
-    int32_t last = -1;
-    for (size_t i = 0; i < h->ncpu && !h->run->suspended; i++) {
-        if (h->cpu[i] / g->slot_cpus == last)
-            continue;
-        last = h->cpu[i] / g->slot_cpus;
-        cpus += last < g->slots ? g->slot_cpus : 1;
-    }
-    /* CPUs that are shared come free with the last job on them; counting them with every one would promise too much, with none too
-     * little. The work that ends last gives them back. */
-    use_push(w, DIM_CPU, h->run->shares ? 0 : cpus);
-    use_push(w, DIM_SHARE, h->run->shares ? cpus : cpus * cl->policy.share_max);
-    use_push(w, DIM_MEM, h->mem_mib);
-    use_push(w, DIM_JOBS, h->run->yields ? 0 : run_places(h->run));
-    for (size_t i = 0; i < h->ngres; i++)
-        use_push(w, h->gres[i].dim, h->gres[i].back);
-    t.n = (uint32_t)w->use.n - t.first;
-    vec_push(&w->take, t);
-}
-
 static int64_t run_end(const struct cluster *cl, const struct run *r, int64_t now_us)
 {
     /* What runs past its end is expected to be gone after the grace it is given; what has outlived that is stuck. */
@@ -145,26 +120,24 @@ static int run_order(const void *a, const void *b)
     return (x->job_id > y->job_id) - (x->job_id < y->job_id);
 }
 
-static void run_copy(struct world *w, const struct run *r)
+static void run_copy(struct world *w, struct run *r)
 {
+    const struct run_pack *pack = run_pack_of(w->cl, r);
     struct wjobs j = {.start_us = r->start_us,
                       .end_us = run_end(w->cl, r, w->now_us),
                       .first = (uint32_t)w->take.n,
+                      .n = (uint32_t)pack->take.n,
                       .name = r->job_id,
-                      .resv = r->resv};
-    const struct spart *part = r->partition ? cluster_part(w->cl, r->partition) : NULL;
-    j.part = part ? part->idx + 1 : 0;
-    uint32_t number = (uint32_t)w->job.n;
-    for (size_t i = 0; i < r->nholds; i++)
-        if (!r->hold[i].released)
-            take_of_hold(w, number, &r->hold[i]);
-    for (size_t i = 0; i < r->nlic; i++) {
-        struct wtake t = {
-            .node = (uint32_t)w->nnodes + r->lic[i].lic, .job = number, .first = (uint32_t)w->use.n, .n = 1};
-        use_push(w, DIM_CPU, r->lic[i].count);
+                      .resv = r->resv,
+                      .part = pack->part};
+    uint32_t number = (uint32_t)w->job.n, uses = (uint32_t)w->use.n;
+    for (size_t i = 0; i < pack->use.n; i++)
+        vec_push(&w->use, pack->use.v[i]);
+    for (size_t i = 0; i < pack->take.n; i++) {
+        const struct pack_take *p = &pack->take.v[i];
+        struct wtake t = {.node = p->node, .job = number, .first = uses + p->first, .n = p->n};
         vec_push(&w->take, t);
     }
-    j.n = (uint32_t)w->take.n - j.first;
     vec_push(&w->job, j);
     struct end e = {j.end_us, number};
     vec_push(&w->ends, e);
@@ -190,11 +163,10 @@ static int end_order(const void *a, const void *b)
 
 static void runs_copy(struct world *w)
 {
-    size_t n = map_u64_count(w->cl->run_of);
-    const struct run **run = xcalloc(n + 1, sizeof run[0]);
-    struct map_walk walk = {0};
-    for (size_t i = 0; map_u64_next(w->cl->run_of, &walk); i++)
-        run[i] = walk.value;
+    size_t n = w->cl->run.n;
+    struct run **run = xcalloc(n + 1, sizeof run[0]);
+    if (n > 0)
+        memcpy(run, w->cl->run.v, n * sizeof run[0]);
     qsort(run, n, sizeof run[0], run_order);
     for (size_t i = 0; i < n;
          i++) /* first those past their end, whose expected end is later than that of some others */
@@ -216,7 +188,7 @@ static void runs_copy(struct world *w)
 static void places_count(struct world *w, const struct snode *n)
 {
     int64_t *jobs = &w->free[n->idx * w->dims + DIM_JOBS];
-    if (n->hold.n < 2 || *jobs > 0)
+    if (*jobs > 0 || n->hold.n < 2)
         return;
     *jobs = JOBS_ALL;
     for (size_t i = 0; i < n->hold.n; i++)
@@ -486,7 +458,8 @@ void world_end_by(struct world *w, uint64_t name, int64_t end_us)
 
 int64_t world_next_end(const struct world *w)
 {
-    int64_t end = w->ends_first < w->ends.n ? w->ends.v[w->ends_first].at_us : INT64_MAX, turn = view_next_turn(w);
+    int64_t end = w->ends_first < w->ends.n ? w->ends.v[w->ends_first].at_us : INT64_MAX,
+            turn = view_next_turn(w);
     return turn < end ? turn : end;
 }
 
