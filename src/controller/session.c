@@ -121,7 +121,13 @@ static void user_found(void *ctx)
     session_gate(s);
 }
 
-/* The reason why this connection cannot be served, or NULL. */
+static const char *surplus_text(const struct session *s, struct arena *a)
+{
+    return arena_printf(a, "uid %u has %u connections to the controller; no more are allowed",
+                        (unsigned)s->who.uid, LIMIT_CONNECTIONS_PER_USER);
+}
+
+/* The reason why this connection cannot be served, or NULL. Node daemons have no limit of this kind: after a restart all of a large cluster come at once, as root. */
 static const char *unwelcome(struct session *s, struct arena *a, enum refusal *ret)
 {
     *ret = REFUSE_BUSY;
@@ -134,10 +140,8 @@ static const char *unwelcome(struct session *s, struct arena *a, enum refusal *r
         return arena_printf(a, "this cluster was started by uid %u and runs jobs of that user only",
                             (unsigned)geteuid());
     *ret = REFUSE_BUSY;
-    if (user_count(s->owner, s->who.uid) >= LIMIT_CONNECTIONS_PER_USER)
-        return arena_printf(a, "uid %u has %u connections to the controller; no more are allowed",
-                            (unsigned)s->who.uid, LIMIT_CONNECTIONS_PER_USER);
-    return NULL;
+    s->surplus = user_count(s->owner, s->who.uid) >= LIMIT_CONNECTIONS_PER_USER;
+    return s->surplus && !s->trusted ? surplus_text(s, a) : NULL;
 }
 
 /* ---- frames in
@@ -173,6 +177,7 @@ void session_step(struct session *s, const struct message *m, const struct peer 
     s->spoke = true;
     if (m->kind == MSG_NODE_HELLO && !s->is_node) {
         s->is_node = true;
+        s->surplus = false;
         session_uncount(s);
         conn_set_unsent_max(s->conn, CONN_UNSENT_MAX_BYTES);
     }
@@ -196,7 +201,10 @@ static void message_take(struct session *s, const struct message *m)
     struct controller *c = s->owner->c;
     struct peer peer = session_peer(s);
     enum who who = message_table[m->kind].who;
-    if (who == WHO_CONTROLLER || who == WHO_STREAM || (who == WHO_NODE && !s->trusted)) {
+    if (s->surplus && m->kind != MSG_NODE_HELLO) {
+        session_refuse(s, m->seq, REFUSE_BUSY, surplus_text(s, s->owner->arena));
+        conn_close(s->conn);
+    } else if (who == WHO_CONTROLLER || who == WHO_STREAM || (who == WHO_NODE && !s->trusted)) {
         session_refuse(s, m->seq, who == WHO_NODE ? REFUSE_ACCESS_DENIED : REFUSE_BAD_MESSAGE,
                "only node daemons, started by root or by the user of the controller, and the controller send "
                "this");

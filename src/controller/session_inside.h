@@ -34,6 +34,7 @@ struct session {
     struct conn_peer who;
     bool trusted; /* may speak as a node daemon */
     bool counted; /* in the limits per user */
+    bool surplus; /* above that limit: welcome only if it turns out to be a node daemon */
     bool is_node; /* it has */
     bool spoke;   /* the core knows of it */
     bool user_known, querying, held;
