@@ -14,6 +14,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import hosts  # noqa: E402
 import steps  # noqa: E402
 
 BUILD, STAGE = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
@@ -180,7 +181,12 @@ def bench_steps():
     steps.measure(Cluster, LOAD, STAGE, run, row)
 
 
-BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps}
+def bench_hosts():
+    """Many node daemons: see hosts.py."""
+    hosts.measure(BUILD, LOAD, run, row)
+
+
+BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts}
 
 
 def main():

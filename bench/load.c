@@ -5,6 +5,7 @@
  *   submit N KIND                  N submissions over one connection, 256 in flight. KIND: short (true), distinct (held, each of its own shape and name)
  *   array N                        one array of N elements, held
  *   wait                           until nothing waits or runs
+ *   steps N NODES                  an allocation of so many nodes, and in it N steps over all of them, one after another (of remuda-peers: no tasks run, no streams)
  */
 #include "base/alloc.h"
 #include "base/str.h"
@@ -170,6 +171,50 @@ static int wait_idle(struct load *l)
     return 0;
 }
 
+/* The next message of that kind; others in between are passed over. */
+static bool await_kind(struct load *l, enum message_kind kind, struct message *ret)
+{
+    struct err err = {0};
+    do {
+        arena_reset(l->arena);
+        if (!client_receive(l->client, -1, l->arena, ret, &err)) {
+            fprintf(stderr, "remuda-load: %s\n", err.text);
+            return false;
+        }
+        if (ret->kind == MSG_DONE && kind != MSG_DONE) {
+            const struct msg_done *done = ret->body;
+            fprintf(stderr, "remuda-load: %s %s\n", refusal_text((enum refusal)done->refusal),
+                    done->detail ? done->detail : "");
+            return false;
+        }
+    } while (ret->kind != kind);
+    return true;
+}
+
+static int steps_many(struct load *l, long n, int32_t nodes)
+{
+    struct job_spec spec = {.name = "wide", .work_dir = l->work_dir};
+    struct msg_submit submit = {.specs = {&spec, 1}, .attach = true};
+    struct message m;
+    spec.req.min_nodes = spec.req.max_nodes = spec.req.ntasks = nodes;
+    spec.req.mem_per_node_mib = 100;
+    if (!client_send(l->client, MSG_SUBMIT, &submit, NULL, NULL) || !await_kind(l, MSG_ALLOCATED, &m))
+        return 1;
+    const struct msg_allocated *got = m.body;
+    const struct job *job = got->jobs.v;
+    uint64_t id = job->id;
+    double began = now();
+    for (long i = 0; i < n; i++) {
+        char key[64];
+        struct msg_create_step step = {.job_id = id, .spec = {&spec, 1}, .key = key};
+        snprintf(key, sizeof key, "key of step %ld of job %llu", i, (unsigned long long)id);
+        if (!client_send(l->client, MSG_CREATE_STEP, &step, NULL, NULL) || !await_kind(l, MSG_STEP_ENDED, &m))
+            return 1;
+    }
+    printf("%.6f\n", now() - began);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     long n = argc > 2 ? strtol(argv[2], NULL, 10) : 0;
@@ -190,8 +235,10 @@ int main(int argc, char **argv)
         rc = submit_array(&l, n);
     else if (argc > 1 && text_is(argv[1], "wait"))
         rc = wait_idle(&l);
+    else if (argc > 3 && text_is(argv[1], "steps"))
+        rc = steps_many(&l, n, (int32_t)strtol(argv[3], NULL, 10));
     else
-        fail("usage: spawn N CMD | spawn-parallel N P CMD | submit N short|distinct | array N | wait");
+        fail("usage: spawn N CMD | spawn-parallel N P CMD | submit N short|distinct | array N | wait | steps N NODES");
     client_close(l.client);
     arena_free(l.arena);
     arena_free(a);

@@ -37,6 +37,7 @@ void sessions_free(struct sessions *s)
     CHECK(map_u64_count(s->by_id) == 0);
     map_u64_free(s->by_id);
     map_u64_free(s->per_user);
+    str_done(&s->same);
     arena_free(s->arena);
     free(s);
 }
@@ -269,6 +270,7 @@ static void session_garbage(void *ctx, struct conn *conn, const struct err *why)
 void sessions_released(struct sessions *s)
 {
     struct session *one = s->held;
+    s->same_body = NULL; /* the turn's memory is used again */
     remote_sweep(s);
     s->held = NULL;
     while (one) {

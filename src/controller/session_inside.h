@@ -51,6 +51,8 @@ struct sessions {
     struct map_u64 *per_user; /* uid → size_t *, its connections */
     uint64_t last_id;
     struct session *held;
+    const void *same_body; /* of the message encoded last, while a turn is let out; many nodes may get the same */
+    struct str same;
     size_t hosts_seen; /* hosts and tokens when connections of those shut out were last looked for */
     struct arena *arena; /* of the frame being decoded */
     bool draining;       /* the daemon ends: nothing more is taken in */

@@ -112,6 +112,18 @@ static void payload_wait(struct session *s, const struct message *m, uint64_t jo
     payloads_read(s->owner->c->payloads, job, payload_came, q);
 }
 
+/* A step's launch: the machine made it once for all its nodes, and it is encoded once. */
+static void same_send(struct session *s, const struct message *m)
+{
+    struct sessions *all = s->owner;
+    if (all->same_body != m->body) {
+        str_clear(&all->same);
+        wire_encode(m, &all->same);
+        all->same_body = m->body;
+    }
+    conn_send(s->conn, all->same.data, all->same.len);
+}
+
 void session_send(struct sessions *all, uint64_t id, const struct message *m, uint64_t payload_job)
 {
     struct session *s = map_u64_get(all->by_id, id);
@@ -129,6 +141,10 @@ void session_send(struct sessions *all, uint64_t id, const struct message *m, ui
     const struct payload *p = payload_job ? payloads_get(all->c->payloads, payload_job) : NULL;
     if (payload_job && !p) {
         payload_wait(s, m, payload_job);
+        return;
+    }
+    if (!p && !s->first && m->kind == MSG_LAUNCH) {
+        same_send(s, m);
         return;
     }
     struct str frame = STR_INIT;

@@ -92,6 +92,7 @@ void core_free(struct core *c)
     vec_done(&c->heap);
     vec_done(&c->woken);
     vec_done(&c->unsaved);
+    steps_gathered_done(c);
     usage_free(c);
     map_str_free(c->node_by_name);
     map_u64_free(c->node_by_conn);
@@ -206,6 +207,7 @@ static void message_take(struct core *c, const struct message *m)
 
 static void wake(struct core *c)
 {
+    steps_gathered(c);
     timers_fire(c);
     if (usage_due(c) <= c->now_us && !c->store_away)
         usage_tick(c);
@@ -256,7 +258,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
 
 int64_t core_wake_due(const struct core *c)
 {
-    if (c->plan_needed && !c->store_away)
+    if ((c->plan_needed || c->gathered.n || c->acks.n) && !c->store_away)
         return 0;
     int64_t due = timers_due(c), turn = resvs_due(c);
     due = turn < due ? turn : due;

@@ -71,6 +71,13 @@ void fx_send(struct core *c, uint64_t conn, enum message_kind kind, const void *
     message_add(c, FX_SEND, conn, 0, kind, body, payload_job);
 }
 
+void fx_send_also(struct core *c, uint64_t conn)
+{
+    struct effect *e = effect_add(c->fx, FX_SEND);
+    *e = c->fx->v[c->fx->n - 2];
+    e->conn = conn;
+}
+
 void fx_log(struct core *c, enum log_level level, const char *format, ...)
 {
     struct str text = STR_INIT;

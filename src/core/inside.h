@@ -48,6 +48,8 @@ struct steprec {
     int64_t suspended_before_us; /* of the job, when the step began */
     bool ending;                 /* told to end: as end_as */
     bool with_job;               /* because its job ends */
+    bool gathering;              /* what its nodes said is not summed up yet … */
+    bool save_due;               /* … nor stored (step_gather.c) */
     enum job_state end_as;
     const char *detail;          /* why, for its command; interned */
 };
@@ -141,6 +143,15 @@ struct alarm {
     uint32_t node;
 };
 
+/* See step_gather.c. */
+struct gathered {
+    uint64_t job_id;
+    int64_t step_id;
+};
+struct ack_due {
+    uint64_t conn, seq;
+};
+
 struct core {
     struct rng rng;
     char *host;
@@ -173,6 +184,8 @@ struct core {
     int64_t gang_due_us;         /* the slice of jobs that take turns is over; 0 = none waits for its turn */
     uint64_t plans, considered, pending, running;
     struct diag diag;            /* counters for sdiag */
+    VEC(struct gathered) gathered; /* steps that the next wake sums up and stores */
+    VEC(struct ack_due) acks;    /* of reports that it stores */
     VEC(uint64_t) unsaved;       /* jobs to be stored when this step ends */
     uint64_t stored_job_id;      /* next_job_id as the store has it */
     VEC(uint64_t) woken;         /* jobs that began or ended in this step: who depends on them is looked at when it ends */
@@ -194,6 +207,8 @@ void fx_store(struct core *c, enum store_table table, const void *record);
 void fx_remove(struct core *c, enum store_table table, const void *record);
 void fx_reply(struct core *c, uint64_t conn, uint64_t seq, enum message_kind kind, const void *body);
 void fx_send(struct core *c, uint64_t conn, enum message_kind kind, const void *body, uint64_t payload_job);
+/* The message sent last to one more connection; it is encoded once. */
+void fx_send_also(struct core *c, uint64_t conn);
 void fx_log(struct core *c, enum log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Answers the request at hand. */
 void reply_done(struct core *c, enum refusal refusal, const char *detail);
@@ -417,6 +432,12 @@ void req_attach_step(struct core *c, const struct msg_attach_step *m);
 void step_wishes_retry(struct core *c, struct jobrec *r);  /* resources of the job may have become free */
 void step_wishes_refuse(struct core *c, struct jobrec *r, enum refusal refusal, const char *detail);
 void step_wish_closed(struct core *c, uint64_t job_id, uint64_t conn);
+/* A node said something of one of several parts; save: that must be stored. */
+void step_gather(struct core *c, const struct jobrec *r, struct steprec *st, bool save);
+void steps_gathered(struct core *c);
+void steps_gathered_done(struct core *c);
+/* Acknowledges a report, once what it says is stored. r: its job, or NULL. */
+void report_ack(struct core *c, const struct jobrec *r, const struct msg_report *m);
 void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t node);
 
 /* ---- step_end.c: what becomes of them ---- */

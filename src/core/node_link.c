@@ -304,8 +304,6 @@ void req_report(struct core *c, const struct msg_report *m)
     bool current = r && r->j.attempt == m->attempt && r->j.state != JOB_PENDING && r->j.state != JOB_SPECIAL_EXIT && !job_state_over((enum job_state) r->j.state);
     if (current)
         report_act(c, n, r, m);
-    if (m->seq) {
-        struct msg_report_ack ack = {.seq = m->seq};
-        fx_send(c, c->conn, MSG_REPORT_ACK, &ack, 0);
-    }
+    if (m->seq)
+        report_ack(c, current ? r : NULL, m);
 }

@@ -8,6 +8,7 @@
 
 /* ---- telling ---------------------------------------------------------------------------------------------------------------------- */
 
+/* To one node, as to the others: a node finds its own part in the layout. */
 void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t node)
 {
     struct noderec *n = c->node.v[node];
@@ -107,14 +108,28 @@ static struct steprec *step_make(struct core *c, struct jobrec *r, const struct 
     return st;
 }
 
+/* A thousand nodes get a thousand times the same bytes. */
+static void step_launch_all(struct core *c, struct jobrec *r, struct steprec *st)
+{
+    bool sent = false;
+    for (size_t i = 0; i < st->part.n; i++) {
+        const struct noderec *n = c->node.v[st->part.v[i].node];
+        if (n->conn && sent)
+            fx_send_also(c, n->conn);
+        else
+            step_launch(c, r, st, n->index);
+        sent |= n->conn != 0;
+    }
+}
+
 static void step_begin(struct core *c, struct jobrec *r, struct steprec *st, uint64_t conn, uint64_t seq, const char *warning)
 {
     step_save(c, st);
     for (size_t i = 0; i < st->part.n; i++) {
         for (size_t k = 0; k < r->hold.n; k++)
             r->hold.v[k].told |= r->hold.v[k].node == st->part.v[i].node;
-        step_launch(c, r, st, st->part.v[i].node);
     }
+    step_launch_all(c, r, st);
     created_say(c, st, conn, seq, warning);
     st->holder_conn = conn;
     vec_push(&c->waiter, ((struct waiter){.kind = WAIT_STEP, .conn = conn, .seq = seq, .job_id = r->j.id, .step_id = st->s.step_id}));

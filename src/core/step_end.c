@@ -37,25 +37,13 @@ static void step_over(struct core *c, struct jobrec *r, struct steprec *st)
     st->s.suspended_us = r->j.suspended_us - st->suspended_before_us;
     st->lonely_us = 0;
     st->holder_conn = 0;
+    st->gathering = st->save_due = false;
     text_set(c, &st->s.ended_nodes, NULL);
     step_usage_sum(c, r, st);
     step_save(c, st);
     r->j.derived_exit_status = status_higher(r->j.derived_exit_status, st->s.exit_status);
     callers_answer(c, st);
     steps_trim(c, r);
-}
-
-static void ended_nodes_note(struct core *c, struct steprec *st)
-{
-    struct hostlist names = HOSTLIST_INIT;
-    struct str text = STR_INIT;
-    for (size_t i = 0; i < st->part.n; i++)
-        if (st->part.v[i].over)
-            hostlist_add(&names, c->node.v[st->part.v[i].node]->n.name);
-    hostlist_fold(&names, &text);
-    text_set(c, &st->s.ended_nodes, str_text(&text));
-    hostlist_done(&names);
-    str_done(&text);
 }
 
 /* One node's tasks are gone. The step may be gone with them: do not touch it afterwards. */
@@ -69,8 +57,7 @@ static void part_over(struct core *c, struct jobrec *r, struct steprec *st, stru
     for (size_t i = 0; i < st->part.n; i++)
         all &= st->part.v[i].over;
     if (!all) {
-        ended_nodes_note(c, st);
-        step_save(c, st);
+        step_gather(c, r, st, true);
         return;
     }
     step_over(c, r, st);
@@ -159,7 +146,10 @@ static void part_use(struct core *c, struct jobrec *r, struct steprec *st, struc
     if (!m->usage.n)
         return;
     step_usage_copy(&part->used, m->usage.v);
-    step_usage_sum(c, r, st);
+    if (st->part.n > 1)
+        step_gather(c, r, st, false);
+    else
+        step_usage_sum(c, r, st);
 }
 
 static void part_failed(struct core *c, struct jobrec *r, struct steprec *st, struct steppart *part, const struct noderec *n, const struct msg_report *m)
@@ -196,7 +186,8 @@ void step_report(struct core *c, struct noderec *n, struct jobrec *r, const stru
         return;
     case REPORT_EXITED:
         part_over(c, r, st, part, m->exit_status, m->oom);
-        job_save(c, r);
+        if (!(st = step_find(r, m->step_id)) || !step_live(st))
+            job_save(c, r);
         return;
     case REPORT_FAILED:
     case REPORT_LOST:

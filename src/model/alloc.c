@@ -1,8 +1,12 @@
 #include "model/alloc.h"
 
+#include "base/hostlist.h"
 #include "base/vec.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define FOLD_MIN 4 /* a few nodes stay as they are */
 
 static void gres_add(const struct alloc_gres *g, struct str *out)
 {
@@ -15,17 +19,112 @@ static void gres_add(const struct alloc_gres *g, struct str *out)
         str_addf(out, "=#%lld", (long long)g->count);
 }
 
+static void node_add(const struct alloc_node *n, int64_t ids_step, struct str *out)
+{
+    str_addf(out, " cpus=%s mem=%lld", n->cpus, (long long)n->mem_mib);
+    if (n->tasks)
+        str_addf(out, " tasks=%d", n->tasks);
+    if (n->task_ids)
+        str_addf(out, " ids=%s", n->task_ids);
+    if (n->task_ids && ids_step)
+        str_addf(out, "+%lld", (long long)ids_step);
+    for (size_t g = 0; g < n->ngres; g++)
+        gres_add(&n->gres[g], out);
+}
+
+static bool gres_same(const struct alloc_node *a, const struct alloc_node *b)
+{
+    bool same = a->ngres == b->ngres;
+    for (size_t i = 0; same && i < a->ngres; i++)
+        same = text_is(a->gres[i].kind, b->gres[i].kind) && text_is(a->gres[i].type, b->gres[i].type) &&
+               text_is(a->gres[i].devices, b->gres[i].devices) && a->gres[i].count == b->gres[i].count;
+    return same;
+}
+
+/* Is b's list a's with one number added to each of its numbers? */
+static bool ids_step(const char *a, const char *b, int64_t *ret)
+{
+    bool first = true;
+    *ret = 0;
+    if (!a || !b)
+        return !a && !b;
+    while (*a && *b) {
+        if (*a < '0' || *a > '9' || *b < '0' || *b > '9') {
+            if (*a++ != *b++)
+                return false;
+            continue;
+        }
+        char *after_a, *after_b;
+        int64_t step = -strtoll(a, &after_a, 10);
+        step += strtoll(b, &after_b, 10);
+        if (!first && step != *ret)
+            return false;
+        first = false;
+        *ret = step;
+        a = after_a;
+        b = after_b;
+    }
+    return *a == *b && *ret >= 0;
+}
+
+/* The name without its number, and the number; false if it ends in none that could be counted on. */
+static bool name_split(const char *name, size_t *ret_prefix, uint64_t *ret_number)
+{
+    size_t len = strlen(name), at = len;
+    while (at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9')
+        at--;
+    *ret_prefix = at;
+    return at < len && len - at < 10 && text_to_u64(name + at, UINT32_MAX, ret_number);
+}
+
+/* "n9" and "n10", "n09" and "n10", but not "n9" and "n010". */
+static bool name_follows(const char *a, const char *b)
+{
+    size_t prefix_a, prefix_b;
+    uint64_t number_a, number_b;
+    if (!name_split(a, &prefix_a, &number_a) || !name_split(b, &prefix_b, &number_b))
+        return false;
+    bool padded = a[prefix_a] == '0' || b[prefix_b] == '0';
+    return prefix_a == prefix_b && memcmp(a, b, prefix_a) == 0 && number_b == number_a + 1 &&
+           (!padded || strlen(a) == strlen(b));
+}
+
+/* How many nodes from the i-th on can be written as one. */
+static size_t run_length(const struct alloc *al, size_t i, int64_t *ret_step)
+{
+    const struct alloc_node *n = al->node;
+    size_t len = 1;
+    for (; i + len < al->n; len++) {
+        const struct alloc_node *a = &n[i + len - 1], *b = a + 1;
+        int64_t step;
+        if (!name_follows(a->node, b->node) || !text_is(a->cpus, b->cpus) || a->mem_mib != b->mem_mib ||
+            a->tasks != b->tasks || !gres_same(a, b) || !ids_step(a->task_ids, b->task_ids, &step) ||
+            (len > 1 && step != *ret_step))
+            break;
+        *ret_step = step;
+    }
+    return len;
+}
+
 void alloc_format(const struct alloc *al, struct str *out)
 {
-    for (size_t i = 0; i < al->n; i++) {
+    for (size_t i = 0; i < al->n;) {
         const struct alloc_node *n = &al->node[i];
-        str_addf(out, "%s%s cpus=%s mem=%lld", i ? "; " : "", n->node, n->cpus, (long long)n->mem_mib);
-        if (n->tasks)
-            str_addf(out, " tasks=%d", n->tasks);
-        if (n->task_ids)
-            str_addf(out, " ids=%s", n->task_ids);
-        for (size_t g = 0; g < n->ngres; g++)
-            gres_add(&n->gres[g], out);
+        int64_t step = 0;
+        size_t run = run_length(al, i, &step), prefix = 0;
+        uint64_t number;
+        str_add(out, i ? "; " : "");
+        if (run < FOLD_MIN) {
+            str_add(out, n->node);
+            node_add(n, 0, out);
+            i++;
+            continue;
+        }
+        name_split(n->node, &prefix, &number);
+        const char *last = n[run - 1].node + prefix;
+        str_addf(out, "%.*s[%s-%s]", (int)prefix, n->node, n->node + prefix, last);
+        node_add(n, step, out);
+        i += run;
     }
 }
 
@@ -125,10 +224,49 @@ static bool node_parse(struct span text, struct arena *a, struct alloc_node *ret
     return ok && ret->node && !strchr(ret->node, '=');
 }
 
+/* The list with `add` added to each number. */
+static const char *ids_shifted(const char *ids, int64_t add, struct arena *a)
+{
+    struct str out = STR_INIT;
+    while (*ids) {
+        char *after = NULL;
+        if (*ids >= '0' && *ids <= '9')
+            str_add_i64(&out, strtoll(ids, &after, 10) + add);
+        else
+            str_addc(&out, *ids);
+        ids = after ? after : ids + 1;
+    }
+    const char *kept = arena_strdup(a, str_text(&out));
+    str_done(&out);
+    return kept;
+}
+
+typedef VEC(struct alloc_node) node_vec;
+
+/* "gpu[1-16]": each of them, like the one that was read. */
+static bool nodes_unfold(const struct alloc_node *like, struct arena *a, node_vec *nodes)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    int64_t step = 0;
+    const char *plus = like->task_ids ? strchr(like->task_ids, '+') : NULL;
+    const char *ids =
+        plus ? arena_strndup(a, like->task_ids, (size_t)(plus - like->task_ids)) : like->task_ids;
+    bool ok =
+        (!plus || text_to_i64(plus + 1, 0, INT32_MAX, &step)) && hostlist_parse(&names, like->node, NULL);
+    for (size_t i = 0; ok && i < names.n; i++) {
+        struct alloc_node n = *like;
+        n.node = arena_strdup(a, names.name[i]);
+        n.task_ids = i && step ? ids_shifted(ids, (int64_t)i * step, a) : ids;
+        vec_push(nodes, n);
+    }
+    hostlist_done(&names);
+    return ok;
+}
+
 bool alloc_parse(const char *text, struct arena *a, struct alloc *ret, struct err *ret_err)
 {
     struct span rest = span_of(text), piece;
-    VEC(struct alloc_node) nodes = {0};
+    node_vec nodes = {0};
     bool ok = true;
     while (ok && text && span_next(&rest, ';', &piece)) {
         struct alloc_node n;
@@ -136,7 +274,11 @@ bool alloc_parse(const char *text, struct arena *a, struct alloc *ret, struct er
             continue;
         ok = node_parse(piece, a, &n) || err_set(ret_err, ERR_INVALID, "\"%.*s\" is no allocation of a node",
                                                  (int)(piece.len < 200 ? piece.len : 200), piece.data);
-        vec_push(&nodes, n);
+        if (ok && strchr(n.node, '['))
+            ok = nodes_unfold(&n, a, &nodes) ||
+                 err_set(ret_err, ERR_INVALID, "\"%s\" names no nodes of an allocation", n.node);
+        else
+            vec_push(&nodes, n);
     }
     if (ok) {
         ret->n = nodes.n;

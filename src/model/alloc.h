@@ -3,6 +3,8 @@
  * cpus are CPU numbers of the node (threads, numbered core by core: socket 0 core 0 thread 0, thread 1, core 1 …); mem is
  * MiB; any other key is a gres kind with device indexes, or with a plain count as "kind=#n" when the kind has no devices;
  * a step's mem and devices are what it may use, shared or its own (step.shares).
+ * Neighbours that hold the same are written once, from four of them on: "gpu[1-16] cpus=0-3 mem=8000 tasks=4 ids=0-3+4", where "+4" says that the task numbers of each next
+ * node are higher by four. So a job on a thousand equal nodes is a line, wherever it is sent or stored.
  * tasks=N is the number of tasks laid out there; ids=0-3,8 are their numbers in the step (steps only). */
 #ifndef REMUDA_MODEL_ALLOC_H
 #define REMUDA_MODEL_ALLOC_H

@@ -180,6 +180,43 @@ static void a_report_that_is_repeated_counts_once(void **unused)
     assert_int_equal(sent(FX_SEND, MSG_REPORT_ACK), 1);
 }
 
+static size_t effects_of(enum effect_kind kind, int which)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w.fx.n; i++)
+        n += w.fx.v[i].kind == kind && (kind == FX_STORE ? (int)w.fx.v[i].table : (int)w.fx.v[i].msg.kind) == which;
+    return n;
+}
+
+/* Its row is written once for all of them, and no report is acknowledged before. */
+static void ends_of_many_nodes_are_gathered(void **unused)
+{
+    (void)unused;
+    uint64_t id = salloc(4);
+    srun_tasks(SRUN, id, 4);
+    am_root();
+    effects_reset(&w.fx);
+    for (int n = 1; n <= 3; n++) {
+        struct msg_report m = {.kind = REPORT_EXITED, .seq = (uint64_t)n, .job_id = id, .attempt = 1, .step_id = 0};
+        struct message said = {.kind = MSG_REPORT, .body = &m};
+        step((struct event){.kind = EV_MESSAGE, .conn = CONN_OF(n), .peer = &w.peer, .msg = &said});
+    }
+    assert_int_equal(effects_of(FX_SEND, MSG_REPORT_ACK), 0);
+    assert_int_equal(effects_of(FX_STORE, TABLE_STEP), 0);
+    assert_int_equal(core_wake_due(w.c), 0);
+    settle(0);
+    assert_int_equal(effects_of(FX_SEND, MSG_REPORT_ACK), 3);
+    assert_int_equal(effects_of(FX_STORE, TABLE_STEP), 1);
+    assert_string_equal(row(id, 0)->ended_nodes, "n[1-3]");
+    restart(CONF);
+    struct held there = {.job_id = id, .attempt = 1, .step_id = 0};
+    for (int n = 1; n <= 4; n++)
+        hello_holding(n, &there, n == 4);
+    assert_int_equal(row(id, 0)->state, JOB_RUNNING);
+    ends(4, id, 0, 0);
+    assert_int_equal(row(id, 0)->state, JOB_COMPLETED);
+}
+
 /* ---- sharing ---- */
 
 static void a_second_step_waits_for_the_first(void **unused)
@@ -634,6 +671,7 @@ int main(void)
         STORY(signals_outrank_codes),
         STORY(usage_is_summed_over_nodes),
         STORY(a_report_that_is_repeated_counts_once),
+        STORY(ends_of_many_nodes_are_gathered),
         STORY(a_second_step_waits_for_the_first),
         STORY(exact_steps_run_side_by_side),
         STORY(a_step_with_memory_of_its_own_leaves_less_to_others),

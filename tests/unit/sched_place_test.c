@@ -165,8 +165,7 @@ static void layouts(void **state)
                                                        .max_nodes = 9,
                                                        .exclusive = EXCLUSIVE_NODE,
                                                        .mem_per_node_mib = 1}),
-                        "n1 cpus=0-7 mem=1 tasks=1; n2 cpus=0-7 mem=1 tasks=1; n3 cpus=0-7 mem=1 tasks=1; n4 "
-                        "cpus=0-7 mem=1 tasks=1");
+                        "n[1-4] cpus=0-7 mem=1 tasks=1");
     assert_string_equal(
         where(&w, (struct job_request){.ntasks = 20, .overcommit = true, .mem_per_node_mib = 1}),
         "n1 cpus=0 mem=1 tasks=20");
