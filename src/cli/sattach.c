@@ -1,5 +1,6 @@
 /* sattach: the streams of a running step, once more. Ctrl-C and the end of this command leave the step alone. */
 #include "base/idset.h"
+#include "cli/cluster_dir.h"
 #include "cli/command_signals.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -122,6 +123,11 @@ static int attach(const struct ask *q, const struct job_ref *ref, struct arena *
     }
     al.signal_fd = command_signals_open();
     struct step_run_ask run = {.label = q->label, .pty = q->pty, .quiet = q->quiet, .in_fd = STDIN_FILENO, .in_task = q->in_task, .out_fd = STDOUT_FILENO, .err_fd = STDERR_FILENO, .out_task = q->out_task, .err_task = q->err_task, .created = made, .ctx = (void *)(uintptr_t)q};
+    struct config conf;
+    if (cluster_conf_read(al.state_dir, &conf, &e)) {
+        run.plain = !conf.settings.stream_tls;
+        config_done(&conf);
+    }
     int status = step_follow(&al, ref->job_id, ref->step_id, &run);
     client_close(al.client);
     return status;

@@ -314,6 +314,7 @@ static void settings_take(struct launch *l)
         l->run.wait_us = s->wait_time_us;
     if (!text_empty(s->srun_port_range))
         l->run.ports = arena_strdup(l->line.a, s->srun_port_range);
+    l->run.plain = !s->stream_tls;
     if (!l->prolog && !text_empty(s->srun_prolog))
         l->prolog = arena_strdup(l->line.a, s->srun_prolog);
     if (!l->epilog && !text_empty(s->srun_epilog))

@@ -648,7 +648,7 @@ static bool hub_open(struct run *r)
 {
     static const struct hub_ops ops = {shepherd_hello, shepherd_message, shepherd_gone};
     struct err e = {0};
-    r->hub = hub_new(true, r->ask->ports, &ops, r, &e);
+    r->hub = hub_new(true, r->ask->ports, r->ask->plain ? NULL : program_sibling("remudad", r->a), &ops, r, &e);
     if (!r->hub)
         program_error(r->al->name, "%s", e.text);
     return r->hub != NULL;
@@ -666,6 +666,7 @@ int step_run(struct allocation *al, const struct step_run_ask *ask)
         s->create = ask->step[i].create;
         s->create.address = hub_address(r.hub);
         s->create.key = hub_key_new(r.a);
+        hub_secret_add(r.hub, s->create.key);
         s->step.job_id = s->create.job_id;
     }
     loop(&r);
@@ -682,6 +683,7 @@ int step_follow(struct allocation *al, uint64_t job_id, int64_t step_id, const s
     r.step = arena_alloc(r.a, sizeof *r.step);
     r.step[0].create =
         (struct msg_create_step){.job_id = job_id, .address = hub_address(r.hub), .key = hub_key_new(r.a)};
+    hub_secret_add(r.hub, r.step[0].create.key);
     r.step[0].step = (struct step){.job_id = job_id, .step_id = step_id};
     loop(&r);
     int status = status_of(&r);

@@ -25,6 +25,7 @@ struct step_run_ask {
     int out_fd, err_fd;         /* -1 = dropped, or in files on the nodes */
     int32_t out_task, err_task; /* ≥ 0: only of that task; -1 = all */
     const char *ports;          /* SrunPortRange; NULL = any */
+    bool plain;                 /* StreamTLS=NO: streams of other hosts are not encrypted */
     /* Called once when the steps exist, before their streams are used (--prolog, files named by the job's id): may change the descriptors above. May be NULL. */
     void (*created)(void *ctx, const struct step *step);
     void *ctx;

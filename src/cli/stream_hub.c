@@ -7,11 +7,14 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +40,9 @@ struct stream_hub {
     int listen_fd[2]; /* Unix, TCP (-1 = none) */
     VEC(struct stream_peer *) peer;
     struct str address;
+    char *sealer; /* path of remudad; NULL = no encryption */
+    struct str secrets;
+    int sealing;         /* our end of its standard input, while it runs; else -1 */
     struct arena *arena; /* of the message at hand */
 };
 
@@ -112,7 +118,7 @@ static void addresses_add(struct stream_hub *h, uint16_t port)
                 (pass == 0) == ((i->ifa_flags & IFF_LOOPBACK) != 0))
                 continue;
             inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)i->ifa_addr)->sin_addr, text, sizeof text);
-            str_addf(&h->address, " %s:%u", text, port);
+            str_addf(&h->address, " %s%s:%u", h->sealer ? "tls:" : "", text, port);
         }
         freeifaddrs(all);
     }
@@ -133,13 +139,14 @@ static bool tcp_listen(struct stream_hub *h, const char *ports, struct err *e)
     return true;
 }
 
-struct stream_hub *hub_new(bool remote, const char *ports, const struct hub_ops *ops, void *ctx,
-                           struct err *ret_err)
+struct stream_hub *hub_new(bool remote, const char *ports, const char *sealer, const struct hub_ops *ops,
+                           void *ctx, struct err *ret_err)
 {
     struct stream_hub *h = xcalloc(1, sizeof *h);
     h->ops = ops;
     h->ctx = ctx;
-    h->listen_fd[0] = h->listen_fd[1] = -1;
+    h->listen_fd[0] = h->listen_fd[1] = h->sealing = -1;
+    h->sealer = xstrdup(sealer);
     h->arena = arena_new();
     if (unix_listen(h, ret_err) && (!remote || tcp_listen(h, ports, ret_err)))
         return h;
@@ -162,6 +169,10 @@ void hub_free(struct stream_hub *h)
     for (size_t i = 0; i < 2; i++)
         if (h->listen_fd[i] >= 0)
             close(h->listen_fd[i]);
+    if (h->sealing >= 0)
+        close(h->sealing);
+    free(h->sealer);
+    str_done(&h->secrets);
     for (size_t i = 0; i < h->peer.n; i++)
         peer_free(h->peer.v[i]);
     vec_done(&h->peer);
@@ -173,6 +184,52 @@ void hub_free(struct stream_hub *h)
 const char *hub_address(const struct stream_hub *h)
 {
     return str_text(&h->address);
+}
+
+void hub_secret_add(struct stream_hub *h, const char *key)
+{
+    str_addf(&h->secrets, "%s%s", h->secrets.len ? " " : "", key);
+}
+
+/* ---- encryption ----
+ * A shepherd of another host is there: from now on remudad takes those, and they come to us through our own socket. Without it nobody gets in. */
+
+static void seal_start(struct stream_hub *h)
+{
+    char number[16];
+    char *argv[] = {h->sealer, "seal", number, h->address.data, NULL};
+    int in[2], listen_fd = h->listen_fd[1];
+    char *blank = strchr(h->address.data, ' ');
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    sigset_t none;
+    pid_t pid;
+    h->listen_fd[1] = -1;
+    if (pipe2(in, O_CLOEXEC) != 0) {
+        close(listen_fd);
+        return;
+    }
+    snprintf(number, sizeof number, "%d", listen_fd);
+    fcntl(listen_fd, F_SETFD, 0);
+    sigemptyset(&none);
+    posix_spawnattr_init(&how); /* a session of its own: Ctrl-C is for the command and its tasks */
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigmask(&how, &none);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, in[0], STDIN_FILENO);
+    str_addc(&h->secrets, '\n');
+    *blank = '\0'; /* after the name of our Unix socket */
+    bool ok = posix_spawn(&pid, h->sealer, &files, &how, argv, environ) == 0 &&
+              write(in[1], h->secrets.data, h->secrets.len) == (ssize_t)h->secrets.len;
+    *blank = ' ';
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&how);
+    close(in[0]);
+    close(listen_fd);
+    h->sealing = in[1];
+    if (!ok)
+        fprintf(stderr, "srun: error: cannot start %s, which encrypts the streams of other hosts: %s\n",
+                h->sealer, strerror(errno));
 }
 
 /* ---- sending ---- */
@@ -334,8 +391,11 @@ void hub_serve(struct stream_hub *h, const struct pollfd *v, size_t n)
         else if (v[2 + i].revents & POLLERR)
             p->dead = true;
     }
-    for (size_t i = 0; i < 2; i++)
-        if (v[i].revents & POLLIN)
-            peers_accept(h, h->listen_fd[i]);
+    if (v[0].revents & POLLIN)
+        peers_accept(h, h->listen_fd[0]);
+    if ((v[1].revents & POLLIN) && h->sealer)
+        seal_start(h);
+    else if (v[1].revents & POLLIN)
+        peers_accept(h, h->listen_fd[1]);
     dead_remove(h);
 }

@@ -21,6 +21,8 @@ int main(int argc, char **argv)
         return relay_main(argc - 1, argv + 1);
     if (text_is(role, "join"))
         return join_main(argc - 1, argv + 1);
+    if (text_is(role, "seal"))
+        return seal_main(argc - 1, argv + 1);
     if (text_is(role, "leave"))
         return leave_main(argc - 1, argv + 1);
     if (text_is(role, "--version") || text_is(role, "-V")) {

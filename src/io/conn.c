@@ -152,7 +152,7 @@ static void conn_lingered(void *ctx)
     conn_end(ctx);
 }
 
-void conn_close(struct conn *c)
+void conn_finish(struct conn *c)
 {
     if (c->state != CONN_OPEN)
         return;
@@ -162,6 +162,15 @@ void conn_close(struct conn *c)
     }
     c->state = CONN_CLOSING;
     poll_update(c);
+}
+
+void conn_close(struct conn *c)
+{
+    if (c->state != CONN_OPEN)
+        return;
+    conn_finish(c);
+    if (c->state != CONN_CLOSING)
+        return;
     c->linger = timer_new(c->loop, conn_lingered, c);
     timer_set(c->linger, LINGER_US);
 }

@@ -65,6 +65,8 @@ void conn_pause(struct conn *c);  /* deliver no frames until conn_resume; may be
 void conn_resume(struct conn *c); /* frames that wait come in the next round */
 /* No more frames in; closes when the unsent bytes are out, at the latest after 5 seconds. `closed` follows. */
 void conn_close(struct conn *c);
+/* The same, but however long the other side takes to read. */
+void conn_finish(struct conn *c);
 /* Closes at once. `closed` follows in the next round. */
 void conn_abort(struct conn *c);
 bool conn_is_closing(const struct conn *c);

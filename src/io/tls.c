@@ -18,6 +18,8 @@ struct tls_context {
     SSL_CTX *ctx;
     bool server;
     char authority_hash[CERT_HASH_TEXT]; /* joining */
+    char *secrets;                       /* shared */
+    unsigned char secret_name[EVP_MAX_MD_SIZE];
 };
 
 struct tls {
@@ -143,11 +145,90 @@ struct tls_context *tls_context_joining(const char *authority_hash, struct err *
     return c;
 }
 
+/* ---- a shared secret ---- */
+
+#define SECRET_HASH_BYTES 32u
+
+/* What the key is made of, and what names it to the other end without telling it. */
+static void secret_hash(const char *what, struct span secret, unsigned char ret[EVP_MAX_MD_SIZE])
+{
+    EVP_MD_CTX *md = EVP_MD_CTX_new();
+    unsigned n = 0;
+    CHECK(md && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1 &&
+          EVP_DigestUpdate(md, what, strlen(what)) == 1 &&
+          EVP_DigestUpdate(md, secret.data, secret.len) == 1 && EVP_DigestFinal_ex(md, ret, &n) == 1 &&
+          n == SECRET_HASH_BYTES);
+    EVP_MD_CTX_free(md);
+}
+
+static SSL_SESSION *secret_session(SSL *ssl, struct span secret)
+{
+    static const unsigned char aes_128_gcm_sha256[] = {0x13, 0x01};
+    unsigned char key[EVP_MAX_MD_SIZE];
+    const SSL_CIPHER *cipher = SSL_CIPHER_find(ssl, aes_128_gcm_sha256);
+    SSL_SESSION *session = SSL_SESSION_new();
+    secret_hash("remuda stream key ", secret, key);
+    CHECK(cipher && session && SSL_SESSION_set1_master_key(session, key, SECRET_HASH_BYTES) == 1 &&
+          SSL_SESSION_set_cipher(session, cipher) == 1 &&
+          SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) == 1);
+    OPENSSL_cleanse(key, sizeof key);
+    return session;
+}
+
+static const struct tls_context *context_of(SSL *ssl)
+{
+    return SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+}
+
+static int secret_show(SSL *ssl, const EVP_MD *md, const unsigned char **ret_name, size_t *ret_len,
+                       SSL_SESSION **ret_session)
+{
+    struct tls_context *c = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    (void)md;
+    secret_hash("remuda stream name ", span_of(c->secrets), c->secret_name);
+    *ret_name = c->secret_name;
+    *ret_len = SECRET_HASH_BYTES;
+    *ret_session = secret_session(ssl, span_of(c->secrets));
+    return 1;
+}
+
+static int secret_find(SSL *ssl, const unsigned char *name, size_t len, SSL_SESSION **ret_session)
+{
+    struct span rest = span_of(context_of(ssl)->secrets), one;
+    unsigned char known[EVP_MAX_MD_SIZE];
+    *ret_session = NULL;
+    while (len == SECRET_HASH_BYTES && !*ret_session && span_next(&rest, ' ', &one)) {
+        secret_hash("remuda stream name ", one, known);
+        if (one.len && CRYPTO_memcmp(known, name, len) == 0)
+            *ret_session = secret_session(ssl, one);
+    }
+    return 1; /* without one the handshake fails: there is no certificate */
+}
+
+struct tls_context *tls_context_shared(bool server, const char *secrets, struct err *ret_err)
+{
+    struct tls_context *c = context_new(server, ret_err);
+    if (!c)
+        return NULL;
+    c->secrets = xstrdup(secrets);
+    SSL_CTX_set_app_data(c->ctx, c);
+    CHECK(SSL_CTX_set_ciphersuites(c->ctx, "TLS_AES_128_GCM_SHA256") == 1); /* a key goes with one hash */
+    if (server) {
+        SSL_CTX_set_verify(c->ctx, SSL_VERIFY_NONE,
+                           NULL); /* it has no certificate to show, so who has no secret fails */
+        SSL_CTX_set_psk_find_session_callback(c->ctx, secret_find);
+    } else {
+        SSL_CTX_set_psk_use_session_callback(c->ctx, secret_show);
+    }
+    return c;
+}
+
 void tls_context_free(struct tls_context *c)
 {
     if (!c)
         return;
     SSL_CTX_free(c->ctx);
+    free(c->secrets);
     free(c);
 }
 
@@ -240,6 +321,11 @@ void tls_sent(struct tls *t, size_t len)
         return;
     t->sent = 0;
     (void)BIO_reset(t->out);
+}
+
+bool tls_is_ready(const struct tls *t)
+{
+    return SSL_is_init_finished(t->ssl);
 }
 
 const char *tls_peer(const struct tls *t)

@@ -19,6 +19,9 @@ struct tls_context *tls_context_client(const char *authority, const char *cert, 
                                        struct err *ret_err);
 /* A host that joins: it has no certificate, and knows the authority by its hash alone (cert_hash), from the token. */
 struct tls_context *tls_context_joining(const char *authority_hash, struct err *ret_err);
+/* Two ends that share a secret (the streams of a step) instead of certificates; `server` knows several and finds out which one the other end has. Texts of any length, blank-
+ * separated for a server. It must outlive its connections. */
+struct tls_context *tls_context_shared(bool server, const char *secrets, struct err *ret_err);
 void tls_context_free(struct tls_context *c); /* NULL is fine */
 
 struct tls; /* opaque; one connection */
@@ -35,6 +38,8 @@ size_t tls_write(struct tls *t, const void *data, size_t len);
 /* Sealed bytes to be sent. Valid until the next call; tls_sent takes off what the socket took. */
 const char *tls_unsent(const struct tls *t, size_t *ret_len);
 void tls_sent(struct tls *t, size_t len);
+/* Is the handshake done? */
+bool tls_is_ready(const struct tls *t);
 /* Name in the certificate of the other side once the handshake is done; NULL = it showed none, or is not done. */
 const char *tls_peer(const struct tls *t);
 

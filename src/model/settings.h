@@ -87,6 +87,7 @@
     X(BOOL, kill_on_bad_exit, KillOnBadExit, "NO", "", "a task that fails ends its step, unless srun says otherwise")      \
     X(SPAN, wait_time_us, WaitTime, "0", "sec", "srun: so long after the first task ended the others are ended; 0 = never") \
     X(TEXT, srun_port_range, SrunPortRange, "", "", "ports srun listens on for tasks of other hosts: 60001-63000; default any") \
+    X(BOOL, stream_tls, StreamTLS, "YES", "", "streams of srun and sattach between hosts are encrypted, by the secret of their step") \
     X(TEXT, srun_prolog, SrunProlog, "", "", "program srun runs before each step, unless --prolog names another")          \
     X(TEXT, srun_epilog, SrunEpilog, "", "", "program srun runs after each step, unless --epilog names another")           \
     X(TEXT, task_prolog, TaskProlog, "", "", "program run as the user before each task; its output may set variables")     \

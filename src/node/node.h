@@ -13,4 +13,7 @@ int relay_main(int argc, char **argv);
 int join_main(int argc, char **argv);
 int leave_main(int argc, char **argv);
 
+/* `remudad seal LISTEN_FD @NAME`: TLS between a command's socket and shepherds of other hosts (seal.c); commands start it. */
+int seal_main(int argc, char **argv);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "io/tls.h"
 #include "model/message.h"
 #include "node/step_plan.h"
 
@@ -19,9 +20,11 @@ struct stream {
     struct str in, out;
     size_t sent;
     struct arena *arena; /* of the message at hand */
+    struct tls_context *secret; /* of another host; NULL = plain */
+    struct tls *tls;
 };
 
-/* Tries each of the blank-separated addresses ("@name", "1.2.3.4:port") and says hello. False with errno if none takes us. Of a Unix socket the other end must be the job's owner or root. */
+/* Tries each of the blank-separated addresses ("@name", "tls:1.2.3.4:port", "1.2.3.4:port" without encryption) and says hello. False with errno if none takes us. Of a Unix socket the other end must be the job's owner or root. */
 bool stream_connect(struct stream *s, const struct step_plan *p, const char *addresses, const char *key,
                     int64_t pid);
 void stream_close(struct stream *s);

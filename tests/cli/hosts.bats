@@ -108,6 +108,51 @@ until_is() { # until_is SECONDS WANTED COMMAND…
     [ "$output" = head ]
 }
 
+# Says whether WORD passes the wire in the clear while COMMAND runs on the head.
+overheard() { # overheard WORD COMMAND…
+    local word=$1 ready="$SHARED/sniffing"
+    shift
+    rm -f "$ready"
+    on "$FAR_NS" far python3 "$BATS_TEST_DIRNAME/hosts_sniff.py" "$FAR_NS" 4 "$word" "$ready" >"$SHARED/overheard" &
+    local sniffer=$!
+    for _ in $(seq 50); do [ -e "$ready" ] && break; sleep 0.1; done
+    head1 timeout 30 "$@" >"$SHARED/said" 2>&1
+    wait "$sniffer"
+    cat "$SHARED/overheard"
+}
+
+@test "streams between hosts are encrypted, unless the site says otherwise" {
+    word=$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')
+    run -0 overheard "$word" srun -n1 -w far --mem=50 sh -c "for i in 1 2 3 4 5 6 7 8 9; do echo $word; done"
+    [ "$output" = "not seen" ]
+    [ "$(sort -u "$SHARED/said")" = "$word" ]
+    # Nothing is left of what spoke TLS for srun.
+    until_is 5 "0" sh -c 'ip netns pids "$HEAD_NS" | xargs ps -o args= -p | grep -c "remudad seal" || true'
+    echo 'StreamTLS=NO' >>"$SHARED/head/remuda.conf"
+    run -0 overheard "$word" srun -n1 -w far --mem=50 sh -c "for i in 1 2 3 4 5 6 7 8 9; do echo $word; done"
+    sed -i '/^StreamTLS/d' "$SHARED/head/remuda.conf"
+    [ "$output" = "seen" ]
+    [ "$(sort -u "$SHARED/said")" = "$word" ]
+}
+
+@test "much goes through an encrypted stream, both ways, and a slow reader loses nothing" {
+    head -c 30000000 /dev/urandom >big
+    run -0 head1 timeout 60 sh -c 'srun -n1 -w far --mem=50 cat <big | { sleep 6; sha256sum; }'
+    [ "$output" = "$(sha256sum <big)" ]
+    rm big
+}
+
+@test "who does not know the secret of a step gets nowhere near it" {
+    head1 timeout 30 srun -n1 -w far --mem=50 sleep 8 &
+    sleep 3
+    port=$(on "$HEAD_NS" head ss -Hltnp | awk '/remudad/ && !/:6817/ {sub(/.*:/, "", $4); print $4; exit}')
+    [ -n "$port" ]
+    # Neither plain words nor TLS without the key.
+    on "$FAR_NS" stranger timeout 5 bash -c "exec 9<>/dev/tcp/10.99.0.1/$port; printf '\0\0\0\2\0\0\0\0{}' >&9; [ \"\$(head -c 1 <&9 | wc -c)\" = 0 ] || true"
+    run ! on "$FAR_NS" stranger timeout 5 openssl s_client -connect "10.99.0.1:$port" -tls1_3 </dev/null
+    wait
+}
+
 @test "a wrong token, a wrong authority and a stranger are turned away" {
     token=$(head1 remuda token)
     run ! on "$FAR_NS" third env REMUDA_STATE="$SHARED/third" remuda join 10.99.0.1 "${token%.*.*}.00000000000000000000000000000000.${token##*.}"

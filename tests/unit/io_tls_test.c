@@ -214,13 +214,70 @@ static void what_is_no_tls_ends_the_connection(void **state)
     tls_context_free(e.server);
 }
 
+/* Hands what each end wants sent to the other until nobody says anything. False when one of them fails. */
+static bool talk(struct tls *a, struct tls *b)
+{
+    char room[256];
+    struct err err = {0};
+    for (bool said = true; said;) {
+        said = false;
+        struct tls *end[2] = {a, b};
+        for (int i = 0; i < 2; i++) {
+            size_t len;
+            const char *data = tls_unsent(end[i], &len);
+            if (len == 0)
+                continue;
+            said = true;
+            tls_feed(end[1 - i], data, len);
+            tls_sent(end[i], len);
+            if (tls_read(end[1 - i], room, sizeof room, &err) < 0) {
+                print_message("# %s\n", err.text);
+                return false;
+            }
+        }
+    }
+    return tls_is_ready(a) && tls_is_ready(b);
+}
+
+static void test_who_shares_a_secret_needs_no_certificate(void **state)
+{
+    struct err err = {0};
+    char room[64];
+    size_t len;
+    struct tls_context *server = tls_context_shared(true, "first-secret second-secret", &err);
+    struct tls_context *client = tls_context_shared(false, "second-secret", &err);
+    struct tls_context *wrong = tls_context_shared(false, "third-secret", &err);
+    struct tls *s = tls_new(server), *c = tls_new(client);
+    assert_true(talk(c, s));
+    assert_int_equal(tls_write(c, "hello", 5), 5);
+    const char *sealed = tls_unsent(c, &len);
+    assert_null(memmem(sealed, len, "hello", 5));
+    tls_feed(s, sealed, len);
+    assert_int_equal(tls_read(s, room, sizeof room, &err), 5);
+    assert_memory_equal(room, "hello", 5);
+    tls_free(s);
+    tls_free(c);
+    s = tls_new(server);
+    c = tls_new(wrong);
+    assert_false(talk(c, s));
+    tls_free(s);
+    tls_free(c);
+    tls_context_free(server);
+    tls_context_free(client);
+    tls_context_free(wrong);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(frames_go_both_ways_and_the_name_is_known),    TEST(a_host_of_another_authority_is_refused),
-        TEST(a_controller_of_another_authority_is_refused), TEST(a_host_cannot_play_the_controller),
-        TEST(who_joins_knows_the_authority_by_its_hash),    TEST(who_joins_refuses_another_authority),
+        TEST(frames_go_both_ways_and_the_name_is_known),
+        TEST(a_host_of_another_authority_is_refused),
+        TEST(a_controller_of_another_authority_is_refused),
+        TEST(a_host_cannot_play_the_controller),
+        TEST(who_joins_knows_the_authority_by_its_hash),
+        TEST(who_joins_refuses_another_authority),
         TEST(what_is_no_tls_ends_the_connection),
+        cmocka_unit_test(test_who_shares_a_secret_needs_no_certificate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,7 +141,7 @@ static int setup(void **state)
     srun.arena = arena_new();
     srun.key = hub_key_new(srun.arena);
     srun.keep = true;
-    srun.hub = hub_new(true, NULL, &ops, &srun, &e);
+    srun.hub = hub_new(true, NULL, NULL, &ops, &srun, &e);
     assert_non_null(srun.hub);
     return 0;
 }
@@ -325,7 +325,7 @@ static void test_without_its_command_a_step_ends(void **state)
     UNTIL(srun.out[0].len && srun.out[1].len);
     hub_free(srun.hub);
     struct err e = {0};
-    srun.hub = hub_new(false, NULL, &ops, &srun, &e);
+    srun.hub = hub_new(false, NULL, NULL, &ops, &srun, &e);
     struct note end = world_wait(&world, NOTE_EXITED);
     assert_true(end.status == SIGTERM || end.status == SIGKILL);
 }

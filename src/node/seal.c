@@ -1,0 +1,177 @@
+/* The encrypting half of a command's streams: `remudad seal LISTEN_FD @NAME`, started by srun (cli/stream_hub.c) when the first shepherd of another host connects.
+ *
+ * It accepts shepherds at the TCP port that the command listens on, speaks TLS with them by the secret of their step (it comes on standard input, and a shepherd got it
+ * through the controller), and is a connection to the command's own Unix socket on the other side. So commands need no TLS of their own to start, and the command sees
+ * frames as it does from shepherds of its own host. A side stops reading while the other does not take what it has; when one goes, the other gets what is left, however long
+ * that takes. It ends with its standard input, that is, with the command. */
+#include "base/alloc.h"
+#include "base/str.h"
+#include "io/conn.h"
+#include "io/tcp_socket.h"
+#include "node/node.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct sealer {
+    struct loop *loop;
+    struct tls_context *tls;
+    int listen_fd;
+    const char *name; /* of the command's socket */
+    struct fd_watch *listening, *command;
+};
+
+struct sealed {
+    struct conn *near; /* the command; NULL when gone */
+    struct conn *far;  /* the shepherd */
+};
+
+static void pass(struct conn *from, struct conn *to, const struct frame *f)
+{
+    if (!to)
+        return;
+    conn_send(to, f->json - FRAME_HEADER_BYTES, FRAME_HEADER_BYTES + f->json_len + f->raw_len);
+    if (conn_unsent(to) > CONN_HIGH_BYTES)
+        conn_pause(from);
+}
+
+static void near_frame(void *ctx, struct conn *c, const struct frame *f)
+{
+    pass(c, ((struct sealed *)ctx)->far, f);
+}
+
+static void far_frame(void *ctx, struct conn *c, const struct frame *f)
+{
+    pass(c, ((struct sealed *)ctx)->near, f);
+}
+
+static void near_drained(void *ctx, struct conn *c)
+{
+    struct sealed *s = ctx;
+    (void)c;
+    if (s->far)
+        conn_resume(s->far);
+}
+
+static void far_drained(void *ctx, struct conn *c)
+{
+    struct sealed *s = ctx;
+    (void)c;
+    if (s->near)
+        conn_resume(s->near);
+}
+
+static void near_closed(void *ctx, struct conn *c, const struct err *why)
+{
+    struct sealed *s = ctx;
+    (void)c;
+    (void)why;
+    s->near = NULL;
+    if (s->far)
+        conn_finish(s->far);
+    else
+        free(s);
+}
+
+static void far_closed(void *ctx, struct conn *c, const struct err *why)
+{
+    struct sealed *s = ctx;
+    (void)c;
+    (void)why;
+    s->far = NULL;
+    if (s->near)
+        conn_finish(s->near);
+    else
+        free(s);
+}
+
+static int command_connect(const char *name)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    size_t len = strlen(name);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || len > sizeof to.sun_path)
+        return -1;
+    memcpy(to.sun_path, name, len);
+    to.sun_path[0] = '\0'; /* instead of the @ */
+    if (connect(fd, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) == 0 &&
+        fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static void shepherd_take(struct sealer *r, int fd)
+{
+    static const struct conn_ops near_ops = {
+        .frame = near_frame, .closed = near_closed, .drained = near_drained};
+    static const struct conn_ops far_ops = {.frame = far_frame, .closed = far_closed, .drained = far_drained};
+    struct err err = {0};
+    struct sealed *s = xcalloc(1, sizeof *s);
+    int command = command_connect(r->name);
+    tcp_socket_tune(fd);
+    s->near = command < 0 ? NULL : conn_new(r->loop, command, &near_ops, s, &err);
+    if (!s->near) {
+        close(fd);
+        free(s);
+        return;
+    }
+    s->far = conn_new_tls(r->loop, fd, r->tls, &far_ops, s, &err);
+    if (!s->far)
+        conn_close(s->near);
+}
+
+static void shepherds_came(void *ctx)
+{
+    struct sealer *r = ctx;
+    int fd;
+    while ((fd = accept4(r->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0)
+        shepherd_take(r, fd);
+}
+
+/* It says nothing more after the secrets: this is its end. */
+static void command_gone(void *ctx)
+{
+    (void)ctx;
+    _exit(0);
+}
+
+/* One line on standard input. */
+static char *secrets_read(void)
+{
+    struct str line = STR_INIT;
+    char c;
+    ssize_t n;
+    while ((n = read(STDIN_FILENO, &c, 1)) == 1 && c != '\n')
+        str_addc(&line, c);
+    return n == 1 ? xstrdup(str_text(&line)) : NULL;
+}
+
+int seal_main(int argc, char **argv)
+{
+    struct err err = {0};
+    struct sealer r = {.listen_fd = argc == 3 ? (int)strtol(argv[1], NULL, 10) : -1,
+                       .name = argc == 3 ? argv[2] : ""};
+    char *secrets = r.name[0] == '@' ? secrets_read() : NULL;
+    if (!secrets) {
+        fputs("remudad seal: srun starts this\n", stderr);
+        return 2;
+    }
+    r.loop = loop_new(&err);
+    r.tls = tls_context_shared(true, secrets, &err);
+    if (r.loop && r.tls) {
+        r.listening = fd_watch_new(r.loop, r.listen_fd, shepherds_came, &r, &err);
+        r.command = r.listening ? fd_watch_new(r.loop, STDIN_FILENO, command_gone, &r, &err) : NULL;
+    }
+    if (r.command)
+        loop_run(r.loop);
+    fprintf(stderr, "remudad seal: %s\n", err.text);
+    return 1;
+}
