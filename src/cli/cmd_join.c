@@ -120,24 +120,46 @@ int cmd_join(int argc, char **argv)
     return ok ? 0 : 1;
 }
 
+/* The controller does not know yet: remudad goes on trying, and the key stays until it has heard. */
+static bool leave_later(const char *dir, const struct host_dir *h, struct arena *a, struct err *ret_err)
+{
+    char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a), "leave", "--until-told", "--state",
+                    (char *)(uintptr_t)dir, NULL};
+    FILE *mark = fopen(arena_printf(a, "%s/leaving", dir), "we");
+    if (mark)
+        fclose(mark);
+    if (program_run(argv, ret_err) != 0)
+        return false;
+    fprintf(stderr,
+            "remuda leave: warning: the controller at %s cannot be reached. The daemons here are stopped, and the "
+            "controller is told as soon as it answers (after a restart of this machine: remuda leave). If only this "
+            "machine is cut off, `remuda hosts remove %s` on the controller's does the same; if the cluster is gone "
+            "for good, remove %s\n",
+            h->controller, h->id, dir);
+    printf("This machine is leaving cluster \"%s\".\n", h->cluster ? h->cluster : "");
+    return true;
+}
+
 static bool leave(const char *dir, struct arena *a, struct err *ret_err)
 {
-    static const char *const files[] = {"host.conf", "tls/host.key", "tls/host.crt", "tls/authority.crt",
-                                        "tls"};
+    static const char *const files[] = {"host.conf", "leaving", "tls/host.key", "tls/host.crt",
+                                        "tls/authority.crt", "tls"};
     struct host_dir h;
     int count = 0;
     if (!host_dir_read(dir, a, &h))
         return err_set(ret_err, ERR_NOT_FOUND,
                        "%s is not the state directory of a host that joined a cluster", dir);
+    if (program_daemon_pid(arena_printf(a, "%s/leave.pid", dir)))
+        return err_set(ret_err, ERR_EXISTS,
+                       "this machine is leaving already; it is waited for the controller at %s to hear of it",
+                       h.controller);
     char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a), "leave", "--state",
                     (char *)(uintptr_t)dir, NULL};
-    if (program_run(argv, ret_err) != 0)
-        fprintf(stderr,
-                "remuda leave: warning: the controller was not told; there, `remuda hosts remove %s` shuts "
-                "this host out\n",
-                h.id);
+    bool told = program_run(argv, ret_err) == 0;
     if (!host_stop(dir, &h, a, &count))
         return err_set(ret_err, ERR_UNAVAILABLE, "some daemons do not end; see %s/log", dir);
+    if (!told)
+        return leave_later(dir, &h, a, ret_err);
     for (size_t i = 0; i < ARRAY_LEN(files); i++)
         remove(arena_printf(a, "%s/%s", dir, files[i]));
     printf("This machine left cluster \"%s\".\n", h.cluster ? h.cluster : "");

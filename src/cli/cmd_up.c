@@ -382,6 +382,8 @@ static bool host_up(const struct up_options *o, const struct host_dir *h, struct
 {
     if (o->shape_given || o->cluster_name)
         return err_set(ret_err, ERR_EXISTS, "this machine is a host of cluster \"%s\", whose configuration is on %s: --nodes, --cpus, --mem, --gres and --name shape a new cluster; choose another directory with --state", h->cluster ? h->cluster : "", h->controller);
+    if (access(arena_printf(a, "%s/leaving", o->state_dir), F_OK) == 0)
+        return err_set(ret_err, ERR_EXISTS, "this machine is leaving cluster \"%s\": `remuda leave` tells the controller at %s, and it can then join again", h->cluster ? h->cluster : "", h->controller);
     if (!host_start(o->state_dir, h, a, ret_err))
         return false;
     if (!o->quiet)

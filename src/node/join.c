@@ -16,8 +16,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LEAVE_AGAIN_S 3
+
 struct join_options {
     const char *state_dir, *controller, *token, *name;
+    bool until_told;
 };
 
 static bool value_take(int argc, char **argv, int *i, const char *name, const char **ret)
@@ -40,6 +43,10 @@ static bool options_read(int argc, char **argv, struct join_options *o, struct e
         if (value_take(argc, argv, &i, "--state", &o->state_dir) ||
             value_take(argc, argv, &i, "--name", &o->name))
             continue;
+        if (text_is(argv[i], "--until-told")) {
+            o->until_told = true;
+            continue;
+        }
         if (argv[i][0] == '-' || o->token)
             return err_set(ret_err, ERR_INVALID, "unknown word \"%s\"", argv[i]);
         if (!o->controller)
@@ -135,6 +142,38 @@ static bool leave(const struct join_options *o, struct arena *a, struct err *ret
     return ok;
 }
 
+static void host_files_remove(const char *state_dir, struct arena *a)
+{
+    static const char *const files[] = {"host.conf",    "leaving",           "tls/host.key",
+                                        "tls/host.crt", "tls/authority.crt", "tls"};
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        remove(arena_printf(a, "%s/%s", state_dir, files[i]));
+}
+
+/* The controller was away: goes on telling it, beside everything else, until it has heard; then nothing is left of the host here. One that was shut out meanwhile has no more to
+ * tell. */
+static bool leave_later(const struct join_options *o, struct arena *a, struct err *ret_err)
+{
+    struct pid_file pid_file = {.fd = -1};
+    int ready = -1;
+    if (!daemon_detach(&ready, ret_err) ||
+        !pid_file_take(&pid_file, arena_printf(a, "%s/leave.pid", o->state_dir), ret_err))
+        return false;
+    daemon_ready(ready);
+    for (;;) {
+        struct arena *once = arena_new();
+        struct err err = {0};
+        bool over = leave(o, once, &err) || err.code == ERR_DENIED || err.code == ERR_NOT_FOUND;
+        arena_free(once);
+        if (over)
+            break;
+        sleep(LEAVE_AGAIN_S);
+    }
+    host_files_remove(o->state_dir, a);
+    pid_file_drop(&pid_file);
+    return true;
+}
+
 static int failed(const char *word, const struct err *err)
 {
     fprintf(stderr, "remuda %s: error: %s\n", word, err->text);
@@ -159,7 +198,7 @@ int leave_main(int argc, char **argv)
     struct join_options o = {0};
     struct err err = {0};
     struct arena *a = arena_new();
-    bool ok = options_read(argc, argv, &o, &err) && leave(&o, a, &err);
+    bool ok = options_read(argc, argv, &o, &err) && (o.until_told ? leave_later : leave)(&o, a, &err);
     arena_free(a);
     return ok ? 0 : failed("leave", &err);
 }

@@ -15,6 +15,7 @@
 #include "io/files.h"
 #include "io/listen.h"
 #include "io/log.h"
+#include "io/work.h"
 #include "model/protocol.h"
 #include "node/host_file.h"
 #include "node/node.h"
@@ -41,6 +42,16 @@ struct relay {
     bool told;  /* that the controller cannot be reached */
     struct timer *renew;
     struct conn *renewing;
+    struct lookup *lookup; /* of `to`, while it is under way … */
+    struct pair *waiting;  /* … and who waits for it */
+};
+
+/* A name service that does not answer holds up nobody but those who need the name. */
+struct lookup {
+    struct relay *relay;
+    struct tcp_address to;
+    bool ok;
+    struct err err;
 };
 
 struct pair {
@@ -50,6 +61,7 @@ struct pair {
     bool heard;        /* the controller has said something */
     bool is_node;      /* a node daemon: it tries again by itself, more slowly while nothing comes back */
     struct conn_peer who;
+    struct pair *next; /* in relay.waiting */
 };
 
 /* ---- frames ---- */
@@ -98,6 +110,15 @@ static void far_drained(void *ctx, struct conn *c)
 
 /* ---- ends ---- */
 
+static void waiting_remove(struct pair *p)
+{
+    for (struct pair **at = &p->relay->waiting; *at; at = &(*at)->next)
+        if (*at == p) {
+            *at = p->next;
+            return;
+        }
+}
+
 static void pair_done(struct pair *p)
 {
     if (!p->near && !p->far)
@@ -110,6 +131,7 @@ static void near_closed(void *ctx, struct conn *c, const struct err *why)
     (void)c;
     (void)why;
     p->near = NULL;
+    waiting_remove(p);
     if (p->far)
         conn_close(p->far);
     pair_done(p);
@@ -150,15 +172,71 @@ static const struct conn_ops far_ops = {.frame = far_frame, .closed = far_closed
 
 static struct conn *dial(struct relay *r, const struct conn_ops *ops, void *ctx, struct err *ret_err)
 {
+    int fd = tcp_socket_connect(&r->to, ret_err);
+    return fd < 0 ? NULL : conn_new_tls(r->loop, fd, r->tls, ops, ctx, ret_err);
+}
+
+static void pair_dial(struct pair *p)
+{
+    struct err err = {0};
+    p->far = dial(p->relay, &far_ops, p, &err);
+    if (!p->far) {
+        near_tell(p, err.text);
+        conn_close(p->near);
+        return;
+    }
+    struct msg_vouch who = {.uid = p->who.uid,
+                            .gid = p->who.gid,
+                            .protocol = PROTOCOL_NOW,
+                            .protocol_oldest = PROTOCOL_OLDEST,
+                            .version = REMUDA_VERSION};
+    conn_send_message(p->far, &(struct message){.kind = MSG_VOUCH, .body = &who});
+    conn_resume(p->near);
+}
+
+/* On a thread of its own: nothing of the relay changes meanwhile that this reads. */
+static void lookup_run(void *ctx)
+{
+    struct lookup *l = ctx;
     struct arena *a = arena_new();
     const char *host;
     int port = HOST_PORT;
-    if (!r->found)
-        r->found = tcp_address_split(r->file.controller, a, &host, &port, ret_err) &&
-                   tcp_address_find(host, port, &r->to, ret_err);
-    int fd = r->found ? tcp_socket_connect(&r->to, ret_err) : -1;
+    l->ok = tcp_address_split(l->relay->file.controller, a, &host, &port, &l->err) &&
+            tcp_address_find(host, port, &l->to, &l->err);
     arena_free(a);
-    return fd < 0 ? NULL : conn_new_tls(r->loop, fd, r->tls, ops, ctx, ret_err);
+}
+
+static void lookup_done(void *ctx)
+{
+    struct lookup *l = ctx;
+    struct relay *r = l->relay;
+    struct pair *p = r->waiting;
+    r->lookup = NULL;
+    r->waiting = NULL;
+    if (l->ok) {
+        r->to = l->to;
+        r->found = true;
+    }
+    for (struct pair *next; p; p = next) {
+        next = p->next;
+        p->next = NULL;
+        if (l->ok) {
+            pair_dial(p);
+        } else {
+            near_tell(p, l->err.text);
+            conn_close(p->near);
+        }
+    }
+    free(l);
+}
+
+static void lookup_start(struct relay *r)
+{
+    if (r->lookup)
+        return;
+    r->lookup = xcalloc(1, sizeof *r->lookup);
+    r->lookup->relay = r;
+    work_start(r->loop, lookup_run, lookup_done, r->lookup);
 }
 
 static void accepted(void *ctx, int fd)
@@ -174,18 +252,18 @@ static void accepted(void *ctx, int fd)
         return;
     }
     p->who = conn_peer(p->near);
-    p->far = p->who.known ? dial(r, &far_ops, p, &err) : NULL;
-    if (!p->far) {
-        near_tell(p, err.text);
+    if (!p->who.known) {
         conn_close(p->near);
         return;
     }
-    struct msg_vouch who = {.uid = p->who.uid,
-                            .gid = p->who.gid,
-                            .protocol = PROTOCOL_NOW,
-                            .protocol_oldest = PROTOCOL_OLDEST,
-                            .version = REMUDA_VERSION};
-    conn_send_message(p->far, &(struct message){.kind = MSG_VOUCH, .body = &who});
+    conn_pause(p->near);
+    if (r->found) {
+        pair_dial(p);
+        return;
+    }
+    p->next = r->waiting;
+    r->waiting = p;
+    lookup_start(r);
 }
 
 /* ---- the certificate ---- */
@@ -254,6 +332,12 @@ static void renew(void *ctx)
     struct relay *r = ctx;
     struct err err = {0};
     struct arena *a = arena_new();
+    if (!r->found) {
+        lookup_start(r);
+        timer_set(r->renew, USEC_PER_SEC);
+        arena_free(a);
+        return;
+    }
     struct msg_renew ask = {.public_key = cert_key_public(r->file.key, a, &err)};
     r->renewing = ask.public_key ? dial(r, &ops, r, &err) : NULL;
     if (r->renewing)
