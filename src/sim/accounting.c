@@ -9,6 +9,14 @@
 #include <string.h>
 #include <time.h>
 
+#define TIME_MAX   (INT64_C(1) << 36) /* seconds: the year 4147 */
+#define AMOUNT_MAX INT32_MAX
+
+static int64_t clip(int64_t amount)
+{
+    return amount < AMOUNT_MAX ? amount : AMOUNT_MAX;
+}
+
 bool site_time(const char *cell, int64_t *ret_s, struct err *ret_err)
 {
     static const char *const none[] = {"", "Unknown", "None", "N/A", "NONE"};
@@ -17,7 +25,7 @@ bool site_time(const char *cell, int64_t *ret_s, struct err *ret_err)
     for (size_t i = 0; i < ARRAY_LEN(none); i++)
         if (text_is(cell, none[i]))
             return true;
-    if (text_to_i64(cell, 0, INT64_MAX / 2, ret_s))
+    if (text_to_i64(cell, 0, TIME_MAX, ret_s))
         return true;
     int used = 0, n = sscanf(cell, "%d-%d-%dT%d:%d:%d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
                              &tm.tm_min, &tm.tm_sec, &used);
@@ -42,11 +50,11 @@ static int64_t amount_of(struct span value)
     int64_t n = 0;
     memcpy(text, value.data, value.len < sizeof text ? value.len : sizeof text - 1);
     if (text_to_i64(text, 0, INT64_MAX, &n) || size_parse_mib(text, &n, NULL))
-        return n;
+        return clip(n);
     char *end;
     double v = strtod(text, &end);
     double unit = *end == 'T' ? 1048576 : *end == 'G' ? 1024 : 1;
-    return v > 0 && v < 1e12 ? (int64_t)(v * unit) : 0;
+    return v > 0 && v < 1e9 ? clip((int64_t)(v * unit)) : 0;
 }
 
 int64_t site_tres(const char *cell, const char *name)
@@ -59,9 +67,9 @@ int64_t site_tres(const char *cell, const char *name)
         if (key.len == strlen(name))
             whole = amount_of(item);
         else
-            typed += amount_of(item);
+            typed = clip(typed + amount_of(item));
     }
-    return whole ? whole : typed;
+    return clip(whole ? whole : typed);
 }
 
 const char *site_gpu_type(const char *cell, struct arena *a)
@@ -82,5 +90,5 @@ int64_t site_memory(const char *cell, int64_t cpus, int64_t nodes)
         n--;
     }
     int64_t mib = amount_of((struct span){cell, n});
-    return mib < INT64_C(1) << 40 ? mib * (times > 0 ? times : 1) : 0;
+    return mib * (times > 0 ? times : 1);
 }

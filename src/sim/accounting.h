@@ -2,6 +2,7 @@
 #ifndef REMUDA_SIM_ACCOUNTING_H
 #define REMUDA_SIM_ACCOUNTING_H
 
+#include "sim/table.h"
 #include "sim/trace.h"
 
 /* The columns that are read, for help texts. */
@@ -22,6 +23,10 @@ bool sacct_read(const char *path, struct trace *ret, struct err *ret_err);
     "TimeLimit:30|,"                                                                                         \
     "TimeUsed:30|,NumCPUs:20|,NumNodes:20|,tres-alloc:400|,NodeList:4000|,Reason:100|,Feature:200"
 bool squeue_read(const char *path, int64_t now_s, struct trace *ret, struct err *ret_err);
+
+/* The same of tables that are read already; the trace of accounting has no name. now_s 0: as the running jobs tell. */
+bool sacct_parse(const struct text_table *t, struct trace *ret, struct err *ret_err);
+bool squeue_parse(struct text_table *t, int64_t now_s, struct trace *ret, struct err *ret_err);
 
 /* ---- one cell ---- */
 

@@ -1,5 +1,6 @@
 /* remuda-sim check: schedules equal, to the second, to what simulators that are not ours computed. A table of expected starts has a column for each
  * policy, named convention-policy-estimates; reference.csv has a SHA-256 of each whole schedule. Each column or row is one line of TAP. */
+#include "sim/check.h"
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/str.h"
@@ -14,6 +15,7 @@
 struct count {
     unsigned n, failed;
     const char *only; /* names of columns, comma-separated; NULL = all */
+    bool quiet;       /* only counted */
 };
 
 static bool wanted(const struct count *c, const char *column)
@@ -27,10 +29,13 @@ static bool wanted(const struct count *c, const char *column)
 
 static void tap(struct count *c, bool ok, const char *name, const char *column, const char *detail)
 {
-    printf("%sok %u - %s %s%s%s\n", ok ? "" : "not ", ++c->n, name, column, ok || !detail ? "" : ": ",
+    c->n++;
+    c->failed += !ok;
+    if (c->quiet && ok)
+        return;
+    printf("%sok %u - %s %s%s%s\n", ok ? "" : "not ", c->n, name, column, ok || !detail ? "" : ": ",
            ok || !detail ? "" : detail);
     fflush(stdout);
-    c->failed += !ok;
 }
 
 /* "B-sjf-user", "N-fifo": how to replay. N is nodes, strict order, placed together; its estimates are the run times. */
@@ -208,6 +213,16 @@ static void reference_check(struct count *c, const char *trace, const char *refe
     }
     trace_done(&t);
     free(text);
+}
+
+struct exactness exactness_of(const char *trace, const char *expected, bool reference, const char *only)
+{
+    struct count c = {.only = only, .quiet = true};
+    if (reference)
+        reference_check(&c, trace, expected);
+    else
+        table_check(&c, trace, expected);
+    return (struct exactness){c.n, c.failed};
 }
 
 int sim_check(int argc, char **argv)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#define SPAN_MAX_S  (INT64_C(1) << 33)
 #define UNLIMITED_S (INT64_C(365) * 86400) /* the limit of a job without one */
 
 struct sacct {
@@ -153,7 +154,8 @@ static bool row_take(struct sacct *s, size_t row, struct err *ret_err)
         !cell_time(s, row, s->start, &j.started, ret_err) || !cell_time(s, row, s->end, &end, ret_err) ||
         !run_read(s, row, j.started, end, &j.run, ret_err) || !limit_read(s, row, &j.estimate, ret_err))
         return false;
-    j.estimate = j.estimate > 0 ? j.estimate : j.run;
+    j.run = j.run < SPAN_MAX_S ? j.run : SPAN_MAX_S;
+    j.estimate = j.estimate > SPAN_MAX_S ? SPAN_MAX_S : j.estimate > 0 ? j.estimate : j.run;
     j.submit = eligible > j.submit ? eligible : j.submit;
     j.procs = count_of(s, row, s->cpus);
     if (j.procs == 0)
@@ -192,26 +194,30 @@ static void times_shift(struct trace *t)
     t->epoch = t->job.n ? first : 0;
 }
 
+bool sacct_parse(const struct text_table *t, struct trace *ret, struct err *ret_err)
+{
+    struct sacct s = {.t = t, .trace = ret, .users = map_str_new()};
+    *ret = (struct trace){.site = true, .text = arena_new()};
+    bool ok = columns_find(&s, ret_err);
+    for (size_t row = 0; ok && row < t->rows; row++)
+        ok = row_take(&s, row, ret_err);
+    map_str_free(s.users);
+    times_shift(ret);
+    trace_sort(ret);
+    if (!ok)
+        trace_done(ret);
+    return ok;
+}
+
 bool sacct_read(const char *path, struct trace *ret, struct err *ret_err)
 {
     struct text_table t;
-    struct sacct s = {.t = &t, .trace = ret};
     *ret = (struct trace){0};
     if (!table_read(path, '|', &t, ret_err))
         return false;
-    *ret = (struct trace){
-        .name = text_is(path, "-") ? xstrdup("sacct") : trace_name(path), .site = true, .text = arena_new()};
-    s.users = map_str_new();
-    bool ok = columns_find(&s, ret_err);
-    for (size_t row = 0; ok && row < t.rows; row++)
-        ok = row_take(&s, row, ret_err);
-    map_str_free(s.users);
+    bool ok = sacct_parse(&t, ret, ret_err) || err_prefix(ret_err, "%s", path);
     table_done(&t);
-    times_shift(ret);
-    trace_sort(ret);
-    if (!ok) {
-        err_prefix(ret_err, "%s", path);
-        trace_done(ret);
-    }
+    if (ok)
+        ret->name = text_is(path, "-") ? xstrdup("sacct") : trace_name(path);
     return ok;
 }

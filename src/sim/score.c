@@ -1,9 +1,8 @@
 /* remuda-sim score: the scoreboard of scheduling quality, one command and one JSON. Every workload is shaken (arrivals moved by up to a minute,
  * seeded) under EASY in order of arrival and under the policy in question, and what one is worth to the other is the mean over the seeds. */
+#include "sim/score.h"
 #include "base/alloc.h"
 #include "base/str.h"
-#include "sim/metrics.h"
-#include "sim/packing.h"
 #include "sim/sim.h"
 
 #include <getopt.h>
@@ -11,31 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILES_MAX 16
-#define SHAKE_S   60
-
-struct figures {
-    double slow, slow_dev, wait, max, p99, area, util, pass_us; /* means over seeds */
-};
+#define SHAKE_S 60
 
 struct ratios {
     double slow, max, p99, area, util;
 };
 
-struct scoring {
-    const char *folder;
-    struct ref_policy policy;
-    const char *settings;
-    unsigned seeds;
-    struct str json;
-    double slow[FILES_MAX], area[FILES_MAX];
-    size_t n;
-    bool gates;
-};
+const char *const score_traces[3] = {"philly-2017-sep-oct", "philly-6c71a0-oct", "philly-b436b2-oct"};
 
-static const char *const open_traces[] = {"philly-2017-sep-oct", "philly-6c71a0-oct", "philly-b436b2-oct"};
-
-static bool trace_open(const struct scoring *s, const char *name, struct trace *t)
+bool score_trace(const struct scoring *s, const char *name, struct trace *t)
 {
     struct err err = {0};
     struct str path = STR_INIT;
@@ -49,7 +32,7 @@ static bool trace_open(const struct scoring *s, const char *name, struct trace *
     return ok;
 }
 
-static void figures_add(struct figures *f, const struct metrics *m, double *square)
+static void figures_add(struct figures *f, const struct metrics *m, double fragmented, double *square)
 {
     f->slow += m->bsld.mean;
     *square += m->bsld.mean * m->bsld.mean;
@@ -59,11 +42,12 @@ static void figures_add(struct figures *f, const struct metrics *m, double *squa
     f->area += m->wait.area;
     f->util += m->util_to_last_submit;
     f->pass_us += m->pass_us.mean;
+    f->fragmented += fragmented;
 }
 
 static void figures_mean(struct figures *f, double n, double square)
 {
-    double *all[] = {&f->slow, &f->wait, &f->max, &f->p99, &f->area, &f->util, &f->pass_us};
+    double *all[] = {&f->slow, &f->wait, &f->max, &f->p99, &f->area, &f->util, &f->pass_us, &f->fragmented};
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         *all[i] /= n;
     double variance = n > 1 ? (square - n * f->slow * f->slow) / (n - 1) : 0;
@@ -71,8 +55,8 @@ static void figures_mean(struct figures *f, double n, double square)
 }
 
 /* Seeds 1 … n; none: the file as it is. */
-static bool shaken(const struct scoring *s, const char *name, const struct replay_setup *setup,
-                   struct figures *ret)
+bool score_shaken(const struct scoring *s, const char *name, const struct replay_setup *setup,
+                  struct figures *ret)
 {
     double square = 0;
     unsigned n = s->seeds ? s->seeds : 1;
@@ -82,14 +66,14 @@ static bool shaken(const struct scoring *s, const char *name, const struct repla
         struct replay_result r;
         struct metrics m;
         struct err err = {0};
-        if (!trace_open(s, name, &t))
+        if (!score_trace(s, name, &t))
             return false;
         if (s->seeds)
             trace_shake(&t, seed, SHAKE_S);
         bool ok = replay_run(&t, setup, &r, &err);
         if (ok) {
             metrics_of(&t, &setup->machine, &r, &m);
-            figures_add(ret, &m, &square);
+            figures_add(ret, &m, r.fragmented, &square);
             replay_done(&r);
         } else {
             fprintf(stderr, "remuda-sim score: %s: %s\n", name, err.text);
@@ -102,8 +86,7 @@ static bool shaken(const struct scoring *s, const char *name, const struct repla
     return true;
 }
 
-static struct replay_setup setup_of(const struct scoring *s, const struct ref_policy *p,
-                                    const struct trace *t)
+struct replay_setup score_setup(const struct scoring *s, const struct ref_policy *p, const struct trace *t)
 {
     return (struct replay_setup){.machine = {.procs = t->max_procs},
                                  .policy = *p,
@@ -122,11 +105,12 @@ static bool order_score(struct scoring *s, const char *name)
 {
     struct trace t;
     struct figures easy, ours;
-    if (!trace_open(s, name, &t))
+    if (!score_trace(s, name, &t))
         return false;
-    struct replay_setup base = setup_of(s, ref_policy_named("easy"), &t), mine = setup_of(s, &s->policy, &t);
+    struct replay_setup base = score_setup(s, ref_policy_named("easy"), &t),
+                        mine = score_setup(s, &s->policy, &t);
     trace_done(&t);
-    if (!shaken(s, name, &base, &easy) || !shaken(s, name, &mine, &ours))
+    if (!score_shaken(s, name, &base, &easy) || !score_shaken(s, name, &mine, &ours))
         return false;
     struct ratios r = {ours.slow / easy.slow, ours.max / easy.max, ours.p99 / easy.p99, ours.area / easy.area,
                        ours.util / easy.util};
@@ -149,7 +133,7 @@ static bool order_score(struct scoring *s, const char *name)
     return true;
 }
 
-static double geo_mean(const double *v, size_t n)
+double geo_mean(const double *v, size_t n)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
@@ -162,104 +146,161 @@ static bool tax_score(struct scoring *s, const char *name, bool first)
 {
     struct trace t;
     struct figures flat, nodes;
-    if (!trace_open(s, name, &t))
+    if (!score_trace(s, name, &t))
         return false;
-    struct replay_setup a = setup_of(s, &s->policy, &t), b = a;
+    struct replay_setup a = score_setup(s, &s->policy, &t), b = a;
     b.machine.nodes = t.max_nodes;
     b.machine.node_procs = t.gpus_per_node;
     trace_done(&t);
-    if (!shaken(s, name, &a, &flat) || !shaken(s, name, &b, &nodes))
+    if (!score_shaken(s, name, &a, &flat) || !score_shaken(s, name, &b, &nodes))
         return false;
-    printf("S6 %-20s mean wait %.0f s in nodes, %.0f flat: x %.3f; %.1f us a pass in nodes\n", name,
-           nodes.wait, flat.wait, nodes.wait / flat.wait, nodes.pass_us);
+    printf("S6 %-20s mean wait %.0f s in nodes, %.0f flat: x %.3f; %.1f us a pass in nodes; of what was idle "
+           "while jobs waited %.1f %% on "
+           "nodes partly busy\n",
+           name, nodes.wait, flat.wait, nodes.wait / flat.wait, nodes.pass_us, 100 * nodes.fragmented);
     fflush(stdout);
-    str_addf(&s->json, "%s{\"trace\": \"%s\", \"tax\": %.4f, \"pass_us\": %.1f}", first ? "" : ", ", name,
-             nodes.wait / flat.wait, nodes.pass_us);
+    str_addf(&s->json, "%s{\"trace\": \"%s\", \"tax\": %.4f, \"fragmented\": %.4f, \"pass_us\": %.1f}",
+             first ? "" : ", ", name, nodes.wait / flat.wait, nodes.fragmented, nodes.pass_us);
     return true;
 }
 
-/* S7 */
-static bool packing_score(struct scoring *s)
+/* S2, S3 and S9 of all. */
+static bool orders_score(struct scoring *s)
 {
-    struct packing_result best, least;
-    struct err err = {0};
-    struct str nodes = STR_INIT, tasks = STR_INIT;
-    unsigned seeds = s->seeds ? s->seeds : 1;
-    str_addf(&nodes, "%s/openb-nodes.csv.gz", s->folder);
-    str_addf(&tasks, "%s/openb-pods-default.csv.gz", s->folder);
-    bool ok = packing_run(str_text(&nodes), str_text(&tasks), PACK_BEST_FIT, seeds, &best, &err) &&
-              packing_run(str_text(&nodes), str_text(&tasks), PACK_LEAST_LOST, seeds, &least, &err);
-    str_done(&nodes);
-    str_done(&tasks);
-    if (!ok) {
-        fprintf(stderr, "remuda-sim score: %s\n", err.text);
-        return false;
-    }
-    printf("S7 openb                GPUs allocated at full demand: %.2f %% +- %.2f by least lost capacity, "
-           "%.2f %% by best fit\n",
-           least.percent, least.deviation, best.percent);
-    str_addf(&s->json, "], \"S7\": {\"least_lost\": %.3f, \"deviation\": %.3f, \"best_fit\": %.3f}",
-             least.percent, least.deviation, best.percent);
-    return true;
-}
-
-static bool score(struct scoring *s)
-{
-    str_addf(&s->json, "{\"policy\": \"%s\", \"seeds\": %u, \"S2\": [", s->policy.name, s->seeds);
-    for (size_t i = 0; i < ARRAY_LEN(open_traces); i++)
-        if (!order_score(s, open_traces[i]))
+    score_part(s, "S2");
+    str_add(&s->json, "[");
+    for (size_t i = 0; i < ARRAY_LEN(score_traces); i++)
+        if (!order_score(s, score_traces[i]))
             return false;
     double q = geo_mean(s->slow, s->n), area = geo_mean(s->area, s->n);
     s->gates &= area <= 1.10;
     printf("S2 Q over the Philly traces %.3f; S3 area-weighted wait x %.3f: gates %s\n", q, area,
            s->gates ? "hold" : "FAIL");
-    str_addf(&s->json, "], \"Q_philly\": %.4f, \"area\": %.4f, \"gates\": %s, \"S6\": [", q, area,
+    str_addf(&s->json, "], \"Q_philly\": %.4f, \"area\": %.4f, \"gates\": %s", q, area,
              s->gates ? "true" : "false");
-    return tax_score(s, open_traces[1], true) && tax_score(s, open_traces[2], false) && packing_score(s);
+    return true;
+}
+
+static bool taxes_score(struct scoring *s)
+{
+    score_part(s, "S6");
+    str_add(&s->json, "[");
+    bool ok = tax_score(s, score_traces[1], true) && tax_score(s, score_traces[2], false);
+    str_add(&s->json, "]");
+    return ok;
+}
+
+void score_part(struct scoring *s, const char *name)
+{
+    str_addf(&s->json, ", \"%s\": ", name);
+}
+
+static const struct part {
+    const char *name;
+    bool (*score)(struct scoring *s);
+} parts[] = {{"S1", score_exactness}, {"S2", orders_score},  {"S4", score_sc15},
+             {"S6", taxes_score},     {"S7", score_packing}, {"S8", score_promises}};
+
+static bool wanted(const struct scoring *s, const char *name)
+{
+    struct span rest = span_of(s->only ? s->only : ""), piece;
+    while (span_next(&rest, ',', &piece))
+        if (span_is(piece, name))
+            return true;
+    return !s->only;
+}
+
+static bool only_known(const char *only)
+{
+    struct span rest = span_of(only), piece;
+    while (span_next(&rest, ',', &piece)) {
+        bool known = false;
+        for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+            known |= span_is(piece, parts[i].name);
+        if (!known) {
+            fprintf(stderr,
+                    "remuda-sim score: --only=%s: S1, S2 (with S3 and S9), S4, S6, S7 and S8 are scored "
+                    "here, comma-separated\n",
+                    only);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool score(struct scoring *s)
+{
+    bool ok = true;
+    str_addf(&s->json, "{\"policy\": \"%s\", \"seeds\": %u", s->policy.name, s->seeds);
+    for (size_t i = 0; ok && i < ARRAY_LEN(parts); i++)
+        ok = !wanted(s, parts[i].name) || parts[i].score(s);
+    return ok;
+}
+
+static void help(FILE *to)
+{
+    fputs("Usage: remuda-sim score [OPTION]…\n"
+          "The scoreboard on the Philly traces and openb: S1 exactness, S2 slowdown against EASY, S3 gates, "
+          "S4 the logs of\n"
+          "SC '15 where they are, S6 placement tax, S7 packing, S8 promises, S9 time a pass.\n"
+          "  --traces FOLDER   default $REMUDA_TRACES or ../shared/traces\n"
+          "  --policy NAME     default default (remuda-sim run --help)\n"
+          "  --set KEY=VALUE   a setting as in remuda.conf\n"
+          "  --only S2,S7      these only (all take a quarter of an hour)\n"
+          "  --seeds N         shaken arrivals for S2, S4, S6 and orders of arrival for S7 (12; 0 = the "
+          "files as they are)\n"
+          "  --json FILE       the result as a JSON object; - is standard output\n",
+          to);
+}
+
+static bool json_write(const struct scoring *s, const char *path)
+{
+    FILE *to = text_is(path, "-") ? stdout : fopen(path, "w");
+    if (!to) {
+        fprintf(stderr, "remuda-sim score: %s: %m\n", path);
+        return false;
+    }
+    fprintf(to, "%s}\n", str_text(&s->json));
+    return to == stdout || fclose(to) == 0;
 }
 
 int sim_score(int argc, char **argv)
 {
-    static const struct option longs[] = {{"traces", 1, 0, 't'}, {"policy", 1, 0, 'p'}, {"seeds", 1, 0, 'n'},
-                                          {"set", 1, 0, 's'},    {"json", 1, 0, 'J'},   {0}};
+    static const struct option longs[] = {
+        {"traces", 1, 0, 't'}, {"policy", 1, 0, 'p'}, {"seeds", 1, 0, 'n'}, {"set", 1, 0, 's'},
+        {"only", 1, 0, 'o'},   {"json", 1, 0, 'J'},   {"help", 0, 0, 'h'},  {0}};
     const char *folder = getenv("REMUDA_TRACES"), *json = NULL;
     struct scoring s = {.folder = folder ? folder : "../shared/traces",
                         .policy = *ref_policy_named("default"),
                         .seeds = 12,
                         .gates = true};
     struct str settings = STR_INIT;
-    int c;
-    while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+    int64_t seeds;
+    int c, status = -1;
+    while (status < 0 && (c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
         if (c == 't')
             s.folder = optarg;
         else if (c == 'p' && ref_policy_named(optarg))
             s.policy = *ref_policy_named(optarg);
-        else if (c == 'n')
-            s.seeds = (unsigned)strtoul(optarg, NULL, 10);
+        else if (c == 'n' && text_to_i64(optarg, 0, 10000, &seeds))
+            s.seeds = (unsigned)seeds;
         else if (c == 's')
             str_addf(&settings, "%s\n", optarg);
+        else if (c == 'o' && only_known(optarg))
+            s.only = optarg;
         else if (c == 'J')
             json = optarg;
-        else {
-            fputs("Usage: remuda-sim score [--traces FOLDER] [--policy NAME] [--set KEY=VALUE] [--seeds N] "
-                  "[--json FILE]\n"
-                  "The scoreboard on the Philly traces and openb: S2 slowdown against EASY, S3 gates, S6 "
-                  "placement tax,\n"
-                  "S7 packing, S9 time a pass. N shaken arrivals each (12; 0 = the files as they are). S1 is "
-                  "remuda-sim check.\n",
-                  stderr);
-            str_done(&settings);
-            return 2;
-        }
+        else
+            status = c == 'h' ? 0 : 2;
+    }
+    if (status >= 0 || optind < argc) {
+        help(status == 0 ? stdout : stderr);
+        status = status < 0 ? 2 : status;
     }
     s.settings = settings.len ? str_text(&settings) : NULL;
-    bool ok = score(&s);
-    FILE *to = ok && json ? fopen(json, "w") : NULL;
-    if (to) {
-        fprintf(to, "%s}\n", str_text(&s.json));
-        fclose(to);
-    }
+    if (status < 0)
+        status = score(&s) && (!json || json_write(&s, json)) ? 0 : 1;
     str_done(&s.json);
     str_done(&settings);
-    return ok && (!json || to) ? 0 : 1;
+    return status;
 }

@@ -116,7 +116,7 @@ static bool row_take(struct squeue *s, size_t row, struct err *ret_err)
     if (!site_time(table_cell(s->t, row, s->submit), &j.submit, ret_err) ||
         !span_read(s, row, s->limit, &limit, ret_err) || !span_read(s, row, s->used, &used, ret_err))
         return err_prefix(ret_err, "line %zu", s->t->line.v[row]);
-    limit = limit > 0 ? limit : UNLIMITED_S;
+    limit = limit > 0 && limit < UNLIMITED_S ? limit : UNLIMITED_S;
     if (!text_to_i64(table_cell(s->t, row, s->cpus), 1, INT32_MAX, &j.procs))
         j.procs = site_tres(tres, "cpu");
     if (!text_to_i64(table_cell(s->t, row, s->nodes), 0, INT32_MAX, &j.nodes))
@@ -206,28 +206,32 @@ static void cells_trim(struct text_table *t)
     }
 }
 
+bool squeue_parse(struct text_table *t, int64_t now_s, struct trace *ret, struct err *ret_err)
+{
+    struct squeue s = {.t = t, .trace = ret, .now = now_s, .users = map_str_new()};
+    *ret = (struct trace){.name = xstrdup("queue"), .site = true, .text = arena_new()};
+    cells_trim(t);
+    bool ok = columns_find(&s, ret_err) && (now_s > 0 || moment_find(&s, ret_err));
+    for (size_t row = 0; ok && row < t->rows; row++)
+        ok = row_take(&s, row, ret_err);
+    map_str_free(s.users);
+    if (ok)
+        times_set(&s);
+    trace_sort(ret);
+    if (!ok)
+        trace_done(ret);
+    return ok;
+}
+
 bool squeue_read(const char *path, int64_t now_s, struct trace *ret, struct err *ret_err)
 {
     struct text_table t;
-    struct squeue s = {.t = &t, .trace = ret, .now = path ? 0 : now_s};
     *ret = (struct trace){0};
     char *text = path ? NULL : squeue_output(ret_err);
     if (path ? !table_read(path, '|', &t, ret_err) : !text || !table_parse(text, '|', &t, ret_err))
         return false;
-    cells_trim(&t);
-    *ret = (struct trace){.name = xstrdup("queue"), .site = true, .text = arena_new()};
-    s.users = map_str_new();
-    bool ok = columns_find(&s, ret_err) && (!path || moment_find(&s, ret_err));
-    for (size_t row = 0; ok && row < t.rows; row++)
-        ok = row_take(&s, row, ret_err);
-    map_str_free(s.users);
+    bool ok =
+        squeue_parse(&t, path ? 0 : now_s, ret, ret_err) || err_prefix(ret_err, "%s", path ? path : "squeue");
     table_done(&t);
-    if (ok)
-        times_set(&s);
-    trace_sort(ret);
-    if (!ok) {
-        err_prefix(ret_err, "%s", path ? path : "squeue");
-        trace_done(ret);
-    }
     return ok;
 }

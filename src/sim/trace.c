@@ -10,7 +10,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define FIELDS 20
+#define FIELDS     20
+#define NUMBER_MAX (INT64_C(1) << 33) /* seconds: 272 years */
 
 char *file_text(const char *path, size_t *ret_len, struct err *ret_err)
 {
@@ -80,6 +81,9 @@ static bool line_take(struct trace *t, const char *line, struct err *ret_err)
     if (*line == ';' || *line == '#' || *line == '\0' || *line == '\r')
         return true;
     size_t n = numbers_take(line, v);
+    for (size_t i = 1; i < n; i++)
+        if (v[i] > NUMBER_MAX || v[i] < -NUMBER_MAX)
+            return err_set(ret_err, ERR_LIMIT, "number %zu of the line is out of range", i + 1);
     if (n < 5) {
         err_set(ret_err, ERR_INVALID, "a job's line has 18 numbers (the first 5 at least)");
         return false;
@@ -138,24 +142,29 @@ char *trace_name(const char *path)
     return name;
 }
 
-bool trace_read(const char *path, struct trace *ret, struct err *ret_err)
+bool trace_parse(char *text, struct trace *ret, size_t *ret_line, struct err *ret_err)
 {
-    size_t len;
-    char *text = file_text(path, &len, ret_err), *rest = text, *line;
+    char *rest = text, *line;
     *ret = (struct trace){0};
-    if (!text)
-        return false;
-    for (size_t number = 1; (line = strsep(&rest, "\n")); number++)
+    for (*ret_line = 1; (line = strsep(&rest, "\n")); ++*ret_line)
         if (!line_take(ret, line, ret_err)) {
-            err_prefix(ret_err, "%s:%zu", path, number);
-            free(text);
             trace_done(ret);
             return false;
         }
-    free(text);
-    ret->name = trace_name(path);
     trace_sort(ret);
     return true;
+}
+
+bool trace_read(const char *path, struct trace *ret, struct err *ret_err)
+{
+    size_t len, line;
+    char *text = file_text(path, &len, ret_err);
+    *ret = (struct trace){0};
+    bool ok = text && (trace_parse(text, ret, &line, ret_err) || err_prefix(ret_err, "%s:%zu", path, line));
+    free(text);
+    if (ok)
+        ret->name = trace_name(path);
+    return ok;
 }
 
 static bool clean_keeps(struct trace *t, const struct trace_job *j, int64_t machine)
@@ -192,7 +201,8 @@ void trace_keep(struct trace *t, size_t first, size_t last)
     first = first > 0 ? first - 1 : 0;
     last = last > t->job.n ? t->job.n : last;
     size_t n = last > first ? last - first : 0;
-    memmove(t->job.v, t->job.v + first, n * sizeof t->job.v[0]);
+    if (n > 0)
+        memmove(t->job.v, t->job.v + first, n * sizeof t->job.v[0]);
     t->job.n = n;
 }
 

@@ -43,6 +43,8 @@ struct trace {
 
 /* Reads and sorts; nothing is dropped yet. ERR names file and line. */
 bool trace_read(const char *path, struct trace *ret, struct err *ret_err);
+/* The same of a text, which is changed; *ret_line is where it stopped. The trace has no name. */
+bool trace_parse(char *text, struct trace *ret, size_t *ret_line, struct err *ret_err);
 /* The name a trace gets from the path of its file; owned by the caller. */
 char *trace_name(const char *path);
 void trace_sort(struct trace *t); /* by submission, stable */
