@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 bool options_complain(const char *command, const char *format, ...)
 {
@@ -372,17 +373,33 @@ bool workload_open(const struct sim_options *o, const char *path, struct replay_
 
 /* ---- the machine ---- */
 
-/* Where the running cluster has its configuration. */
+/* FOLDER[/below]/remuda.conf if it can be read; owned by the caller. */
+static char *conf_in(const char *folder, const char *below)
+{
+    struct str path = STR_INIT;
+    if (folder)
+        str_addf(&path, "%s%s/remuda.conf", folder, below);
+    if (!folder || access(str_text(&path), R_OK) != 0)
+        str_clear(&path);
+    char *found = path.len ? xstrdup(str_text(&path)) : NULL;
+    str_done(&path);
+    return found;
+}
+
+/* Where the running cluster has its configuration: as the environment says, as Slurm's scontrol says, or where `remuda up` puts it. */
 static char *live_config(void)
 {
     const char *named = getenv("SLURM_CONF");
-    char line[4096], path[4096] = "";
-    FILE *from = named ? NULL : popen("scontrol show config 2>/dev/null", "r");
+    char line[4096], path[4096] = "", *state = named ? NULL : conf_in(getenv("REMUDA_STATE"), "");
+    FILE *from = named || state ? NULL : popen("scontrol show config 2>/dev/null", "r");
     while (from && fgets(line, sizeof line, from))
         (void)sscanf(line, " SLURM_CONF = %4095[^\n]", path);
     if (from)
         pclose(from);
-    return named ? xstrdup(named) : *path ? xstrdup(path) : NULL;
+    if (named || state || *path)
+        return state ? state : xstrdup(named ? named : path);
+    state = conf_in("/var/lib/remuda", "");
+    return state ? state : conf_in(getenv("HOME"), "/.local/state/remuda");
 }
 
 static bool config_open(const struct sim_options *o, const char *path, struct site *site,
