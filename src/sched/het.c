@@ -1,7 +1,9 @@
 /* A heterogeneous job: all components start together or none does. The components are placed one after another in the same world; if one does
- * not fit, those placed before it are undone, and it is tried as the first of them: another may have taken what only this one could not do without. */
+ * not fit, those placed before it are undone, and it is tried as the first of them: another may have taken what only this one could not do without. What stands in their way together may
+ * have to give way (preempt.c). */
 #include "base/alloc.h"
 #include "sched/pass.h"
+#include "sched/preempt.h"
 #include "sched/priority.h"
 #include "sched/resv_view.h"
 
@@ -48,8 +50,7 @@ static int64_t limit_at(const struct pass *p, const struct option *o, int64_t st
     return view_limit(p->w, o, o->limit_us, start_us);
 }
 
-/* First option in which the component can start at `at_us`; fills p->at. */
-static struct option *component_place(struct pass *p, const struct compiled *c, int64_t at_us)
+struct option *het_place(struct pass *p, const struct compiled *c, int64_t at_us)
 {
     for (size_t i = 0; i < c->n; i++) {
         struct option *o = &c->option[i];
@@ -89,7 +90,7 @@ static bool start_in_order(struct pass *p, const struct het *h, size_t *ret_fail
     bool ok = true;
     for (; ok && n < h->n; n += ok) {
         struct compiled *c = demand_of(p->cl, h->job[n]->lane->klass);
-        struct option *o = component_place(p, c, now);
+        struct option *o = het_place(p, c, now);
         ok = o && (p->future || pass_emit(p, h->job[n], c, &p->at, limit_at(p, o, now),
                                           priority_of(p->cl, o, &h->job[n]->w, p->v->now_us) / PRIORITY_ONE));
         if (ok)
@@ -226,10 +227,11 @@ enum outcome pass_het(struct pass *p, struct entry *e)
     }
     uint32_t part = e->o->serve;
     pass_note(p, e, p->served[part] ? REASON_PRIORITY : REASON_RESOURCES);
-    if (!p->served[part]) {
-        if (!p->future)
-            vec_push(&p->v->head, e->job->w.job_id);
+    if (!p->served[part] && !p->future)
+        vec_push(&p->v->head, e->job->w.job_id);
+    enum preempting stops = pass_preempt(p, e, h);
+    h->done = stops == PREEMPTS_AT_ONCE; /* the pass that follows starts it */
+    if (stops == PREEMPTS_ENDING || (stops == PREEMPTS_NONE && !p->served[part]))
         promise_all(p, h, part);
-    }
-    return BLOCKED;
+    return h->done ? NEVER : BLOCKED;
 }

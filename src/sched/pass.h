@@ -135,6 +135,8 @@ void pass_took_one(struct pass *p,
 void pass_step(struct pass *p);                      /* every waiting job in order, at the world's time */
 void pass_forecast(struct pass *p, uint32_t budget); /* on from there */
 enum outcome pass_het(struct pass *p, struct entry *e);
+/* First option in which a component can start at that time; fills p->at. NULL = none. */
+struct option *het_place(struct pass *p, const struct compiled *c, int64_t at_us);
 bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o);
 void pass_note(struct pass *p, const struct entry *e, enum job_reason reason);
 bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, const struct placement *at,

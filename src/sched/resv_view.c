@@ -145,7 +145,7 @@ static void used_fill(struct world *w, uint32_t node, int64_t at_us, uint32_t re
     memset(w->used, 0, w->dims * sizeof w->used[0]);
     for (uint32_t t = w->work[node]; t != NONE; t = w->take.v[t].next) {
         const struct wjobs *j = &w->job.v[w->take.v[t].job];
-        if (j->end_us > at_us && (resv ? j->resv == resv : j->part == part))
+        if (!j->lifted && j->end_us > at_us && (resv ? j->resv == resv : j->part == part))
             used_add(w, &w->take.v[t]);
     }
     for (uint32_t t = w->kept[node]; t != NONE; t = w->take.v[t].next) {

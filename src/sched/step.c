@@ -192,7 +192,7 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
     pass_note(p, e, blocked_reason(p, e));
     if (!p->served[e->o->serve] && !p->future)
         vec_push(&p->v->head, e->job->w.job_id);
-    enum preempting stops = pass_preempt(p, e);
+    enum preempting stops = pass_preempt(p, e, NULL);
     if (stops == PREEMPTS_NONE || stops == PREEMPTS_ENDING)
         promise_make(p, e, stops == PREEMPTS_ENDING);
     return stops == PREEMPTS_NONE ? BLOCKED : SKIPPED;

@@ -439,6 +439,17 @@ void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t
     w->freed++;
 }
 
+void world_lift(struct world *w, uint64_t name, bool lifted)
+{
+    if (!w->kept_head) /* nobody asks */
+        return;
+    for (size_t i = 0; i < w->job.n; i++)
+        if (w->job.v[i].name == name) {
+            w->job.v[i].lifted = lifted;
+            return;
+        }
+}
+
 void world_end_by(struct world *w, uint64_t name, int64_t end_us)
 {
     uint32_t job = 0;

@@ -23,6 +23,7 @@ struct wjobs {
     uint64_t name;     /* job id: decides between equal ends */
     uint32_t resv;     /* number of the reservation it is in; 0 = none */
     uint32_t part;     /* place of its partition, plus 1; 0 = not known */
+    bool lifted;       /* as if it were gone (preemption) */
 };
 
 struct end {
@@ -170,6 +171,8 @@ void world_fulfil(struct world *w, uint32_t job); /* a promise that is due becom
 
 /* The amounts of `row` are free on the node now, too (sign 1), or no longer (-1). */
 void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t sign);
+/* Is the work as if it were gone? What it holds no longer counts as used by its reservation; what is free is told by world_free_more. */
+void world_lift(struct world *w, uint64_t name, bool lifted);
 void world_end_by(struct world *w, uint64_t name,
                   int64_t end_us); /* running work ends sooner than was expected */
 

@@ -2,6 +2,7 @@
  *
  *   nodes n[1-3] cpus=4 mem=4000 gres=gpu:v100:2      KillWait=2 (any setting line)      partition NAME Key=Value…
  *   submit nodes=2 tasks=2 cpus=1 mem=100 gres=gpu:1 limit=1:00 runs=30 exit=1 array=0-3%2 depends=afterok:1 begin=60 hold stubborn oom norequeue name=x
+ *   submit tasks=1 : tasks=2 partition=high            (a heterogeneous job of up to four components)
  *   at 30                                              hold 1 | release 1 | cancel 1_2 | requeue 1 | requeuehold 1 | suspend 1 | resume 1
  *   limit 1 2:00                                       drain n1 | resume-node n1 | down n1 | lose n1 100 | cut n1 5 | crash 3 | crash-agent n1 3
  *   break-gpu n1 0, mend-gpu n1 0 (resume-node has it looked at); stuck=30 of submit: so long its GPUs are held after its end
@@ -143,15 +144,22 @@ static bool submit_word(struct story *s, const char *word, struct job_spec *spec
     return true;
 }
 
+#define COMPONENTS_MAX 4
+
 static bool submit_line(struct story *s, char **word, size_t n)
 {
-    struct job_spec spec = {.name = "job", .req = {.mem_per_node_mib = 1}};
+    struct job_spec spec[COMPONENTS_MAX];
     struct behaviour b = {.runs_us = 10 * USEC_PER_SEC};
     enum refusal refusal = REFUSE_NONE;
+    size_t at = 0;
+    for (size_t i = 0; i < COMPONENTS_MAX; i++)
+        spec[i] = (struct job_spec){.name = "job", .req = {.mem_per_node_mib = 1}};
     for (size_t i = 1; i < n; i++)
-        if (!submit_word(s, word[i], &spec, &b))
+        if (text_is(word[i], ":") && at + 1 < COMPONENTS_MAX)
+            at++;
+        else if (!submit_word(s, word[i], &spec[at], &b))
             return fail(s, word[i], "cannot be read");
-    uint64_t id = world_submit(s->w, &spec, &b, &refusal);
+    uint64_t id = world_submit_het(s->w, spec, at + 1, &b, &refusal);
     trace_take(s);
     if (!id)
         str_addf(&s->said, "refused: %s\n", refusal_text(refusal));

@@ -34,6 +34,9 @@ bool world_idle(const struct world *w); /* no job waits for resources, runs or i
 
 /* A client's request; the answer comes in the same instant unless the controller is away or dies over it. Returns the id of an acknowledged submission, 0 if it was refused or
  * never answered. *ret_refusal may be NULL. */
+/* The components of a heterogeneous job; the script runs in the first, and all end with it. */
+uint64_t world_submit_het(struct world *w, const struct job_spec *specs, size_t n, const struct behaviour *b,
+                          enum refusal *ret_refusal);
 uint64_t world_submit(struct world *w, const struct job_spec *spec, const struct behaviour *b,
                       enum refusal *ret_refusal);
 /* An allocation that belongs to its command, which stays to hear of it. */

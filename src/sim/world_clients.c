@@ -52,20 +52,31 @@ static uint64_t submitted(struct world *w, const struct msg_submit *m, bool stay
     return w->answered_id;
 }
 
+uint64_t world_submit_het(struct world *w, const struct job_spec *specs, size_t n, const struct behaviour *b,
+                          enum refusal *ret_refusal)
+{
+    struct job_spec *copy = xcalloc(n, sizeof copy[0]);
+    struct str comment = STR_INIT;
+    static const char script[] = "#!/bin/sh\n";
+    comment_of(b, &comment);
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = specs[i];
+        copy[i].comment = str_text(&comment);
+        copy[i].batch = true;
+        if (!copy[i].work_dir)
+            copy[i].work_dir = "/tmp";
+    }
+    struct msg_submit m = {.specs = {copy, n}, .script = {script, sizeof script - 1}};
+    uint64_t id = submitted(w, &m, false, ret_refusal);
+    str_done(&comment);
+    free(copy);
+    return id;
+}
+
 uint64_t world_submit(struct world *w, const struct job_spec *spec, const struct behaviour *b,
                       enum refusal *ret_refusal)
 {
-    struct job_spec copy = *spec;
-    struct str comment = STR_INIT;
-    static const char script[] = "#!/bin/sh\n";
-    copy.comment = comment_of(b, &comment);
-    copy.batch = true;
-    if (!copy.work_dir)
-        copy.work_dir = "/tmp";
-    struct msg_submit m = {.specs = {&copy, 1}, .script = {script, sizeof script - 1}};
-    uint64_t id = submitted(w, &m, false, ret_refusal);
-    str_done(&comment);
-    return id;
+    return world_submit_het(w, spec, 1, b, ret_refusal);
 }
 
 uint64_t world_allocate(struct world *w, const struct job_spec *spec, enum refusal *ret_refusal)

@@ -75,7 +75,10 @@ static void submit(struct play *p)
     b.stubborn = rng_chance(&p->rng, 150);
     b.oom = rng_chance(&p->rng, 50);
     b.stuck_us = spec.req.gres && rng_chance(&p->rng, 300) ? some_time(p, 60 * USEC_PER_SEC) : 0;
-    uint64_t id = world_submit(p->w, &spec, &b, NULL);
+    struct job_spec component[2] = {spec, spec};
+    component[1].req.ntasks = 1;
+    bool het = !spec.array && rng_chance(&p->rng, 80);
+    uint64_t id = world_submit_het(p->w, component, het ? 2 : 1, &b, NULL);
     if (id)
         vec_push(&p->id, id);
 }
