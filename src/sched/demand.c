@@ -3,6 +3,7 @@
 #include "sched/demand_work.h"
 
 #include "base/alloc.h"
+#include "model/gres.h"
 #include "base/hostlist.h"
 
 #include <stdlib.h>
@@ -329,6 +330,13 @@ static bool work_all(struct demand_work *w)
     return true;
 }
 
+static int64_t gpus_of_socket(const struct job_request *req, struct arena *a)
+{
+    struct gres_list list = {0};
+    bool ok = !text_empty(req->gpus_per_socket) && gres_parse_gpus(req->gpus_per_socket, a, &list, NULL);
+    return ok ? gres_count(&list, "gpu") : 0;
+}
+
 struct compiled *demand_compile(const struct cluster *cl, const struct job_request *req, struct verdict *v)
 {
     cluster_settle(cl);
@@ -337,7 +345,7 @@ struct compiled *demand_compile(const struct cluster *cl, const struct job_reque
     c->arena = a;
     c->req = req;
     c->gpu_mem_mib = req->gpu_mem_mib;
-    c->sockets = req->ntasks_per_socket > 0 || !text_empty(req->gpus_per_socket);
+    c->gpus_per_socket = gpus_of_socket(req, a);
     struct demand_work w = {.cl = cl, .req = req, .c = c, .a = a, .v = v, .scratch = arena_new()};
     if (!work_all(&w))
         c->n = 0;

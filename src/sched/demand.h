@@ -91,7 +91,7 @@ struct compiled {
     uint64_t *allowed; /* bitmap of nodes (--exclude); NULL = all */
     uint32_t *must;    /* nodes that must be in (--nodelist) */
     size_t nmust;
-    bool sockets; /* has rules about sockets: counts are not enough */
+    int64_t gpus_per_socket; /* 0 = not asked */
     int64_t gpu_mem_mib;
 };
 

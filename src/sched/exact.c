@@ -211,6 +211,40 @@ static bool devices_choose(struct choice *ch, uint32_t dim, int64_t count)
     return true;
 }
 
+/* Does it lie near the socket? Where nothing is known of that, it may be near any. */
+static bool near_socket(const struct group *g, size_t d, int32_t socket, int32_t each)
+{
+    if (!g->dev[d].near)
+        return true;
+    for (int32_t s = socket * each; s < (socket + 1) * each && s < g->slots; s++)
+        if (g->dev[d].near[s])
+            return true;
+    return false;
+}
+
+/* --gpus-per-socket: `per` on each of as many sockets as it takes. */
+static bool devices_by_socket(struct choice *ch, uint32_t dim, int64_t count, int64_t per)
+{
+    int32_t each = (ch->g->slots + ch->g->spec_slots) / ch->g->sockets;
+    for (int32_t k = 0; k < ch->g->sockets && count > 0; k++) {
+        int64_t here = 0;
+        for (size_t d = 0; d < ch->g->ndev; d++)
+            here += ch->g->dev[d].dim == dim && !ch->x->dev_job[d] && !ch->dev[d] &&
+                    near_socket(ch->g, d, k, each);
+        if (here < per)
+            continue;
+        here = per;
+        for (size_t d = 0; d < ch->g->ndev && here > 0; d++)
+            if (ch->g->dev[d].dim == dim && !ch->x->dev_job[d] && !ch->dev[d] &&
+                near_socket(ch->g, d, k, each)) {
+                ch->dev[d] = 1;
+                here--;
+            }
+        count -= per;
+    }
+    return count <= 0;
+}
+
 static bool has_devices(const struct group *g, uint32_t dim)
 {
     for (size_t d = 0; d < g->ndev; d++)
@@ -237,7 +271,8 @@ static bool near_chosen(const struct choice *ch, int32_t slot)
 }
 
 struct socket_rule {
-    int32_t per_socket; /* slots on one socket at most */
+    int32_t per_socket;  /* slots on one socket at most */
+    const int32_t *open; /* by socket: what MaxCPUsPerSocket leaves; NULL = all */
     int32_t share;
     uint16_t load; /* slots with this load only */
 };
@@ -258,6 +293,8 @@ static int32_t socket_count(const struct choice *ch, int32_t socket, const struc
         n += slot_usable(ch, s, r->share) && ch->x->load[s] == r->load && (!near || near_chosen(ch, s));
     }
     int32_t room = r->per_socket - *ret_taken;
+    if (r->open && r->open[socket] - *ret_taken < room)
+        room = r->open[socket] - *ret_taken;
     return n < room ? n : room > 0 ? room : 0;
 }
 
@@ -286,9 +323,33 @@ static int32_t slots_from_sockets(struct choice *ch, int32_t want, const struct 
     return want;
 }
 
-static bool slots_choose(struct choice *ch, const struct compiled *c, const struct option *o, int32_t want)
+/* What jobs of the partition may still take of each socket of the node; NULL = all. What was taken in this pass counts as theirs. The caller frees it. */
+static int32_t *sockets_open(const struct choice *ch, const struct snode *n, const struct partition *p)
 {
-    struct socket_rule r = {.per_socket = INT32_MAX, .share = o->mode.share};
+    int32_t each = socket_slots(ch->g), most = p->max_cpus_per_socket / ch->g->slot_cpus;
+    if (p->max_cpus_per_socket <= 0)
+        return NULL;
+    char *used = xmemdup(ch->x->taken, (size_t)ch->g->slots + 1);
+    for (size_t i = 0; i < n->hold.n; i++) {
+        const struct hold *h = n->hold.v[i];
+        for (size_t k = 0; k < h->ncpu && !h->run->suspended && text_is(h->run->partition, p->name); k++)
+            if (h->cpu[k] / ch->g->slot_cpus < ch->g->slots)
+                used[h->cpu[k] / ch->g->slot_cpus] = 1;
+    }
+    int32_t *open = xcalloc((size_t)ch->g->sockets + 1, sizeof open[0]);
+    for (int32_t k = 0; k < ch->g->sockets; k++) {
+        open[k] = most;
+        for (int32_t s = k * each; s < (k + 1) * each && s < ch->g->slots; s++)
+            open[k] -= used[s];
+    }
+    free(used);
+    return open;
+}
+
+static bool slots_choose(struct choice *ch, const struct compiled *c, const struct option *o,
+                         const int32_t *open, int32_t want)
+{
+    struct socket_rule r = {.per_socket = INT32_MAX, .open = open, .share = o->mode.share};
     if (c->req->ntasks_per_socket > 0) {
         int32_t each = c->req->cpus_per_task > 0 ? c->req->cpus_per_task : 1;
         r.per_socket = (c->req->ntasks_per_socket * each + ch->g->slot_cpus - 1) / ch->g->slot_cpus;
@@ -393,8 +454,12 @@ bool exact_take(struct exacts *e, const struct compiled *c, const struct option 
     bool ok = true;
     for (uint32_t i = 0; ok && i < t.n; i++)
         if (t.use[i].dim >= DIM_GRES && has_devices(g, t.use[i].dim))
-            ok = devices_choose(&ch, t.use[i].dim, t.use[i].amount);
-    ok = ok && slots_choose(&ch, c, o, t.cpus / g->slot_cpus);
+            ok = c->gpus_per_socket > 0 && e->cl->dim.v[t.use[i].dim].is_gpu
+                     ? devices_by_socket(&ch, t.use[i].dim, t.use[i].amount, c->gpus_per_socket)
+                     : devices_choose(&ch, t.use[i].dim, t.use[i].amount);
+    int32_t *open = sockets_open(&ch, e->cl->node.v[node], &o->part->p);
+    ok = ok && slots_choose(&ch, c, o, open, t.cpus / g->slot_cpus);
+    free(open);
     for (int32_t s = g->slots - (c->req->core_spec - 1); ok && c->req->core_spec > 1 && s < g->slots; s++)
         if (s > 0)
             ch.slot[s] = 0;

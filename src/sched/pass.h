@@ -115,6 +115,7 @@ struct pass {
     bool *served; /* by partition: its first blocked job has a promise */
     VEC(struct het) het;
     struct placement at;
+    uint32_t refused_node; /* where pass_emit found that single CPUs or devices are not to be had */
     VEC(uint64_t) awaited; /* jobs for which work is ending (preempt.c) */
     bool awaited_known;
     int32_t resumed_tier; /* suspended work of this tier and above was looked at */

@@ -138,7 +138,7 @@ void placing_candidates(struct placing *p)
     vec_clear(&w->key);
     if (p->start_us > w->now_us || p->o->mode.user_only || p->o->mode.share) {
         for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-            candidates_of(p, i, w->up[i] & option_allows(p->c, p->o, i));
+            candidates_of(p, i, w->up[i] & option_allows(p->c, p->o, i) & ~(w->barred ? w->barred[i] : 0));
         return;
     }
     int which = counts_which(w, p->end_us);
@@ -147,10 +147,10 @@ void placing_candidates(struct placing *p)
     bool simple = is_simple(p);
     vec_reserve(&w->key, w->nnodes + 1);
     for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-        if (simple)
+        if (simple && !w->barred)
             candidates_simple(p, i, w->screened[i]);
         else
-            candidates_of(p, i, w->screened[i]);
+            candidates_of(p, i, w->screened[i] & ~(w->barred ? w->barred[i] : 0));
     if (w->key.n < (size_t)p->v->lay.nmin)
         p->lacks = (size_t)p->v->lay.nmin - w->key.n;
 }

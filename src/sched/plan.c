@@ -67,6 +67,7 @@ bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, c
             continue;
         for (size_t i = 0; i < al.n; i++)
             exact_back(p->ex, at->at.v[i].node, at->option, &al.node[i]);
+        p->refused_node = pl->node;
         return false;
     }
     struct plan_start s = {.job_id = j->w.job_id,

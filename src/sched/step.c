@@ -74,6 +74,27 @@ static void started_tell(const struct pass *p, const struct entry *e)
     hook->started(hook->ctx, e->job->w.job_id, why);
 }
 
+#define DETOURS_MAX 16
+
+/* Starts it where it was placed. Where counts say yes but sockets or devices no, other nodes are looked for. */
+static bool emit_somewhere(struct pass *p, const struct entry *e, int64_t limit_us)
+{
+    struct world *w = p->w;
+    bool emitted = false, placed = true;
+    for (int i = 0; placed && !emitted && i < DETOURS_MAX; i++) {
+        emitted = pass_emit(p, e->job, e->c, &p->at, limit_us, e->priority / PRIORITY_ONE);
+        if (emitted)
+            break;
+        if (!w->barred)
+            w->barred = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof w->barred[0]);
+        bit_set(w->barred, p->refused_node);
+        placed = world_place(w, e->c, e->o, w->now_us, time_add(w->now_us, limit_us), &p->at);
+    }
+    free(w->barred);
+    w->barred = NULL;
+    return emitted;
+}
+
 static bool try_start(struct pass *p, const struct entry *e)
 {
     struct world *w = p->w;
@@ -88,7 +109,7 @@ static bool try_start(struct pass *p, const struct entry *e)
         return false;
     if (p->future)
         pass_foresee(p, e->job->w.job_id, w->now_us, &p->at, false);
-    else if (!pass_emit(p, e->job, e->c, &p->at, limit, e->priority / PRIORITY_ONE))
+    else if (!emit_somewhere(p, e, limit))
         return false;
     if (!p->future)
         started_tell(p, e);

@@ -84,7 +84,10 @@ bool demand_take(const struct cluster *cl, const struct compiled *c, const struc
 {
     const struct partition *p = &o->part->p;
     int64_t cpus = take_cpus(c, o, v, g, units), gpus = 0;
+    int64_t tasks = v->lay.base_tasks + (int64_t)v->lay.unit_tasks * units;
     bool fits = cpus <= g->cpus && cpus <= part_cpus_most(p, g);
+    if (c->req->ntasks_per_socket > 0 && tasks > (int64_t)c->req->ntasks_per_socket * g->sockets)
+        fits = false;
     *ret = (struct take){.tasks = v->lay.base_tasks + v->lay.unit_tasks * units,
                          .cpus = (int32_t)(cpus < INT32_MAX ? cpus : INT32_MAX)};
     if (cl->policy.share_max > 1)

@@ -66,6 +66,7 @@ struct world {
     int64_t *free;           /* nall × dims, at now_us */
     uint64_t *open;          /* bitmap of nodes that take work and have a CPU or a share of one free now */
     uint64_t *up;            /* bitmap of nodes that take work */
+    uint64_t *barred;        /* nodes that are passed over for the job being placed: its CPUs or devices were not to be had there; NULL = none */
     uint64_t *screened;      /* scratch of placing: nodes worth a second look */
     struct group **group;    /* by node */
     uint32_t *work;          /* by node: first take of running work, by end */

@@ -1,0 +1,117 @@
+/* What counts of a node do not tell: sockets. Tasks, GPUs and CPUs of each socket; a node that has enough of all but on the wrong socket is passed over for another. */
+#include "sched_help.h"
+
+struct world {
+    struct cluster *cl;
+    struct plan *plan;
+};
+
+static struct world world_make(struct node n, const char *nodes, struct partition p)
+{
+    struct world w = {cluster_new(), plan_new()};
+    put_nodes(w.cl, nodes, n);
+    put_part(w.cl, &p);
+    return w;
+}
+
+static void world_end(struct world *w)
+{
+    cluster_check(w->cl);
+    plan_free(w->plan);
+    cluster_free(w->cl);
+}
+
+/* Plans the job alone; what starts goes on running. */
+static const char *runs(struct world *w, uint64_t id, struct job_request req)
+{
+    req.partition = req.partition ? req.partition : "main";
+    req.time_limit_us = HOUR;
+    queue_job(w->cl, id, &req);
+    sched_plan(w->cl, NOW, NULL, w->plan);
+    const char *text = alloc_text(w->plan, id);
+    cluster_unwait(w->cl, id);
+    for (size_t i = 0; i < w->plan->nstarts; i++)
+        cluster_start(w->cl, id, &req, 1000, w->plan->start[i].partition, &w->plan->start[i].alloc, NOW,
+                      NOW + HOUR);
+    return text;
+}
+
+static void tasks_of_a_socket(void **state)
+{
+    struct world w = world_make(a_node(NULL), "n[1-3]", a_part("main", "ALL"));
+    assert_string_equal(runs(&w, 1, (struct job_request){.ntasks = 4, .ntasks_per_socket = 1}),
+                        "n1 cpus=0,4 mem=2000 tasks=2; n2 cpus=0,4 mem=2000 tasks=2");
+    /* n3 has one socket left: both tasks would have to lie on it. */
+    assert_string_equal(runs(&w, 2, (struct job_request){.cpus_per_task = 4, .nodelist = "n3"}),
+                        "n3 cpus=0-3 mem=4000 tasks=1");
+    assert_string_equal(
+        runs(&w, 3,
+             (struct job_request){.ntasks = 2, .ntasks_per_socket = 1, .cpus_per_task = 2, .exclude = "n2"}),
+        "n1 cpus=1-2,5-6 mem=4000 tasks=2");
+    world_end(&w);
+}
+
+static void a_node_whose_socket_is_taken_is_passed_over(void **state)
+{
+    struct node n = a_node(NULL);
+    struct world w = world_make(n, "n[1-2]", a_part("main", "ALL"));
+    runs(&w, 1, (struct job_request){.cpus_per_task = 4, .nodelist = "n1"});
+    /* Best fit by counts is n1, where only one socket is left. */
+    assert_string_equal(
+        runs(&w, 2,
+             (struct job_request){.ntasks = 2, .ntasks_per_socket = 1, .min_nodes = 1, .max_nodes = 1}),
+        "n2 cpus=0,4 mem=2000 tasks=2");
+    world_end(&w);
+}
+
+static void gpus_of_a_socket(void **state)
+{
+    struct node n = a_node(NULL);
+    n.gres = "gpu:v100:4";
+    n.devices = "gpu:v100:0:16384:0-3:;gpu:v100:1:16384:0-3:;gpu:v100:2:16384:4-7:;gpu:v100:3:16384:4-7:";
+    struct world w = world_make(n, "n[1-2]", a_part("main", "ALL"));
+    struct job_request q = {.gpus_per_socket = "1",
+                            .sockets_per_node = 2,
+                            .ntasks = 2,
+                            .ntasks_per_socket = 1,
+                            .mem_per_node_mib = 10};
+    assert_string_equal(runs(&w, 1, q), "n1 cpus=0,4 mem=10 tasks=2 gpu:v100=0,2");
+    /* GPU 3 is left on n1, and 1: one on each. Then with two on each: n2. */
+    assert_string_equal(
+        runs(&w, 2, (struct job_request){.gpus_per_node = "1", .mem_per_node_mib = 10, .nodelist = "n1"}),
+        "n1 cpus=1 mem=10 tasks=1 gpu:v100=1");
+    q.min_nodes = 1;
+    assert_string_equal(runs(&w, 3, q), "n2 cpus=0,4 mem=10 tasks=2 gpu:v100=0,2");
+    q.gpus_per_socket = "v100:2";
+    assert_string_equal(runs(&w, 4, q), "");
+    world_end(&w);
+}
+
+static void a_partition_bounds_its_cpus_on_a_socket(void **state)
+{
+    struct partition p = a_part("main", "ALL"), other = a_part("other", "ALL");
+    p.max_cpus_per_socket = 3;
+    other.is_default = false;
+    struct world w = world_make(a_node(NULL), "n1", p);
+    put_part(w.cl, &other);
+    assert_string_equal(runs(&w, 1, (struct job_request){.cpus_per_task = 4, .mem_per_node_mib = 10}),
+                        "n1 cpus=0-2,4 mem=10 tasks=1");
+    assert_string_equal(runs(&w, 2, (struct job_request){.cpus_per_task = 2, .mem_per_node_mib = 10}),
+                        "n1 cpus=5-6 mem=10 tasks=1");
+    assert_string_equal(runs(&w, 3, (struct job_request){.mem_per_node_mib = 10}), "");
+    assert_string_equal(
+        runs(&w, 4, (struct job_request){.partition = "other", .cpus_per_task = 2, .mem_per_node_mib = 10}),
+        "n1 cpus=3,7 mem=10 tasks=1");
+    world_end(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tasks_of_a_socket),
+        cmocka_unit_test(a_node_whose_socket_is_taken_is_passed_over),
+        cmocka_unit_test(gpus_of_a_socket),
+        cmocka_unit_test(a_partition_bounds_its_cpus_on_a_socket),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
