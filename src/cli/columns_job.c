@@ -66,6 +66,7 @@ NUMBER_CELL(cpus_per_task, j->spec.req.cpus_per_task ? j->spec.req.cpus_per_task
 TIME_CELL(deadline, j->spec.deadline_us, "N/A")
 TIME_CELL(eligible, j->eligible_us, "N/A")
 TIME_CELL(evaluated, j->evaluated_us, "N/A")
+TIME_CELL(preempt, j->preempt_us, "N/A")
 TIME_CELL(submit, j->submit_us, "N/A")
 TIME_CELL(end, j->end_us, "N/A")
 TIME_CELL(start, j->start_us ? j->start_us : j->planned_us, "N/A")
@@ -397,7 +398,7 @@ CELL(empty)
     X("OverSubscribe", 'h', "OVER_SUBSCRIBE", oversubscribe, "exclusive,oversubscribe")                      \
     X("Partition", 'P', "PARTITION", partition, "partition,run_partition")                                   \
     X("PendingTime", 0, "PENDING_TIME", pending_time, "submit_us,start_us")                                  \
-    X("PreemptTime", 0, "PREEMPT_TIME", nothing, "id")                                                       \
+    X("PreemptTime", 0, "PREEMPT_TIME", preempt, "preempt_us")                                                       \
     X("Prefer", 0, "PREFER", prefer, "prefer")                                                               \
     X("Priority", 'p', "PRIORITY", priority, "priority")                                                     \
     X("PriorityLong", 'Q', "PRIORITY", priority_long, "priority")                                            \

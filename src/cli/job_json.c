@@ -54,7 +54,7 @@ static void times(struct json_out *o, const struct job *j)
     json_key_time(o, "eligible_time", j->eligible_us);
     json_key_time(o, "end_time", j->end_us);
     json_key_time(o, "last_sched_evaluation", j->evaluated_us);
-    json_key_time(o, "preempt_time", 0);
+    json_key_time(o, "preempt_time", j->preempt_us);
     json_key_time(o, "preemptable_time", 0);
     json_key_time(o, "pre_sus_time", j->suspended_us);
     json_key_time(o, "resize_time", 0);

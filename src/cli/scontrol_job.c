@@ -140,6 +140,11 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
         record_break(r);
         record_add(r, "PreSusTime", span_text(job_elapsed_us(j, env->now_us), a));
     }
+    if (j->preempt_us) {
+        record_break(r);
+        record_add(r, "PreemptEligibleTime", time_text(env, j->preempt_us, "Unknown", a));
+        record_add(r, "PreemptTime", time_text(env, j->preempt_us, "None", a));
+    }
     record_break(r);
     record_add(r, "SuspendTime", time_text(env, j->state == JOB_SUSPENDED ? j->suspend_us : 0, "None", a));
     record_addf(r, "SecsPreSuspend", "%lld", (long long)(j->suspended_us / USEC_PER_SEC));

@@ -322,6 +322,7 @@ void gang_turn(struct core *c, bool slice_over); /* who of those that share CPUs
 /* ---- preempt.c ---- */
 void preempts_apply(struct core *c);                   /* what the plan says about running work */
 void preempt_end(struct core *c, struct jobrec *r);    /* its grace is over */
+void job_warn(struct core *c, struct jobrec *r);                /* --signal, now */
 bool preempt_ended_by_itself(struct core *c, struct jobrec *r, const struct msg_report *report); /* within its grace, because it was told to */
 void preempt_clear(struct jobrec *r);
 

@@ -176,7 +176,7 @@ int64_t timers_due(const struct core *c)
     return c->heap.n ? c->heap.v[0].at_us : INT64_MAX;
 }
 
-static void warn(struct core *c, struct jobrec *r)
+void job_warn(struct core *c, struct jobrec *r)
 {
     struct msg_signal m = {.job_id = r->j.id, .attempt = r->j.attempt, .signal = r->j.spec.signal, .batch = r->j.spec.signal_batch};
     r->warned = true;
@@ -191,7 +191,7 @@ static void running_fire(struct core *c, struct jobrec *r)
 {
     steps_fire(c, r);
     if (signal_time(c, r) <= c->now_us)
-        warn(c, r);
+        job_warn(c, r);
     for (size_t i = 0; i < ARRAY_LEN(limit_mails); i++)
         if (mail_time(c, r, &limit_mails[i]) <= c->now_us) {
             r->mailed |= limit_mails[i].type;

@@ -163,8 +163,6 @@ void config_warn_value(struct parser *p, const char *key, const char *value)
         const char *key, *word, *why;
     } idle[] = {
         {"PreemptType", "preempt/qos", "there are no QOS yet, so nothing is preempted; preempt/partition_prio is"},
-        {"PreemptMode", "WITHIN", "it chooses among QOS, which do not exist yet"},
-        {"PreemptMode", "PRIORITY", "victims are chosen so that the least work is lost, whatever their priority"},
     };
     struct span rest = span_of(value), word;
     while (span_next(&rest, ',', &word))

@@ -272,8 +272,7 @@ PART_KEY(job_defaults)
     return ok;
 }
 
-/* GANG beside another mode says how suspended jobs are woken: SUSPEND,GANG is SUSPEND. PRIORITY and WITHIN
- * choose among candidates, not how they give way. */
+/* GANG beside another mode says how suspended jobs are woken: SUSPEND,GANG is SUSPEND. */
 PART_KEY(preempt)
 {
     struct partition *p = record;
@@ -281,8 +280,6 @@ PART_KEY(preempt)
     int32_t mode = PREEMPT_UNSET, one;
     while (span_next(&rest, ',', &piece)) {
         const char *word = arena_strndup(a, piece.data, piece.len);
-        if (text_is_nocase(word, "PRIORITY") || text_is_nocase(word, "WITHIN"))
-            continue;
         if (!enum_set(&preempt_mode_names, "OFF, CANCEL, REQUEUE, SUSPEND or GANG", word, &one, ret_err))
             return false;
         if (mode == PREEMPT_UNSET || mode == PREEMPT_OFF || mode == PREEMPT_GANG)

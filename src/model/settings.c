@@ -101,7 +101,8 @@ static const struct {
 } word_sets[] = {
     {"PriorityType", "priority/ageing,priority/multifactor,priority/basic", false},
     {"PreemptType", "preempt/none,preempt/partition_prio,preempt/qos", false},
-    {"PreemptMode", "OFF,CANCEL,REQUEUE,SUSPEND,GANG,PRIORITY,WITHIN", true},
+    {"PreemptMode", "OFF,CANCEL,REQUEUE,SUSPEND,GANG", true},
+    {"PreemptParameters", "reclaim_licenses,send_user_signal,youngest_first", true},
     {"PriorityFlags",
      "ACCRUE_ALWAYS,CALCULATE_RUNNING,DEPTH_OBLIVIOUS,FAIR_TREE,INCR_ONLY,MAX_TRES,NO_FAIR_TREE,NO_NORMAL_ALL,"
      "NO_NORMAL_ASSOC,NO_NORMAL_PART,NO_NORMAL_QOS,NO_NORMAL_TRES,SMALL_RELATIVE_TO_TIME",

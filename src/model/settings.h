@@ -51,6 +51,7 @@
     X(TEXT, priority_usage_reset, PriorityUsageResetPeriod, "NONE", "", "when use is forgotten: NONE, NOW (when the controller starts), DAILY, WEEKLY, MONTHLY, QUARTERLY, YEARLY, by UTC") \
     X(TEXT, preempt_type, PreemptType, "preempt/none", "", "which jobs give way to others: preempt/none, or preempt/partition_prio (those of partitions with a lower PriorityTier)")          \
     X(TEXT, preempt_mode, PreemptMode, "OFF", "", "how jobs give way unless their partition says otherwise: OFF, CANCEL, REQUEUE or SUSPEND; GANG: jobs that share CPUs by OverSubscribe=FORCE run in turn") \
+    X(TEXT, preempt_parameters, PreemptParameters, "", "", "youngest_first: who has run least goes, however large; send_user_signal: a victim with a grace gets the signal of its --signal instead of SIGTERM; reclaim_licenses: as always") \
     X(SPAN, preempt_exempt_us, PreemptExemptTime, "0", "time", "a job runs at least so long before it must give way")      \
     X(TEXT, sched_parameters, SchedulerParameters, "", "", "planner parameters")                                           \
     X(TEXT, scheduler_type, SchedulerType, "sched/backfill", "", "kept for compatibility: Remuda always plans the whole queue") \

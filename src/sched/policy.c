@@ -193,6 +193,7 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s)
         .preempt_tier = text_is(s->preempt_type, "preempt/partition_prio"),
         .preempt_mode = preempt_mode_of(s->preempt_mode),
         .preempt_exempt_us = s->preempt_exempt_us,
+        .preempt_youngest = listed(s->preempt_parameters, "youngest_first"),
         .share_max = 1,
     };
     if (text_empty(s->select_type_parameters))

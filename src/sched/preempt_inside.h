@@ -8,7 +8,7 @@
 struct victim {
     struct run *run;
     enum preempt_mode mode;
-    int64_t lost; /* CPU seconds */
+    int64_t lost; /* CPU seconds; with youngest_first seconds */
     int64_t cpus;
 };
 typedef VEC(struct victim) victims;

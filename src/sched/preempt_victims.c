@@ -156,7 +156,7 @@ void victims_collect(const struct asker *a, victims *v)
             continue;
         struct victim one = {.run = r, .mode = mode, .cpus = run_cpus(r)};
         int64_t ran = p->w->now_us > r->start_us ? (p->w->now_us - r->start_us) / USEC_PER_SEC : 0;
-        one.lost = mode == PREEMPT_SUSPEND ? 0 : one.cpus * ran;
+        one.lost = mode == PREEMPT_SUSPEND ? 0 : p->cl->policy.preempt_youngest ? ran : one.cpus * ran;
         vec_push(v, one);
     }
     if (v->n > 1)

@@ -240,6 +240,7 @@ struct policy {
     uint32_t promises; /* bf_max_job_test: planned starts a pass; 0 = all */
     bool preempt_tier;              /* PreemptType=preempt/partition_prio */
     enum preempt_mode preempt_mode; /* of partitions that say nothing */
+    bool preempt_youngest;          /* who has run least goes first, whatever its size */
     int64_t preempt_exempt_us;      /* a job runs at least so long before it must go */
     enum sched_order order;       /* of the waiting work */
     int64_t age_bound_us;         /* who waited longer goes first (order=ageing) */

@@ -398,10 +398,19 @@ static void test_old_keys_still_work(void **state)
 static void test_values_without_effect_are_said(void **state)
 {
     (void)state;
-    const struct config *c = read("PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG,WITHIN\n");
-    assert_int_equal(c->nwarnings, 2);
+    const struct config *c = read("PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG\n");
+    assert_int_equal(c->nwarnings, 1);
     assert_non_null(strstr(c->warning[0], "PreemptType=preempt/qos has no effect in Remuda"));
-    assert_non_null(strstr(c->warning[1], "PreemptMode=WITHIN has no effect in Remuda"));
+}
+
+static void test_preemption_that_is_not_there_is_refused(void **state)
+{
+    (void)state;
+    assert_error("PreemptMode=SUSPEND,GANG,WITHIN\n", "remuda.conf:1: PreemptMode", "\"SUSPEND,GANG,WITHIN\"");
+    assert_error("PreemptMode=REQUEUE,PRIORITY\n", "remuda.conf:1: PreemptMode", "OFF,CANCEL,REQUEUE,SUSPEND,GANG is expected");
+    assert_error("PreemptParameters=youngest_first,strict_order\n", "remuda.conf:1: PreemptParameters", "reclaim_licenses,send_user_signal,youngest_first is expected");
+    assert_error("NodeName=a\nPartitionName=p Nodes=a PreemptMode=WITHIN\n", "remuda.conf:2: PreemptMode", "WITHIN");
+    assert_string_equal(read("PreemptParameters=send_user_signal\n")->settings.preempt_parameters, "send_user_signal");
 }
 
 int main(void)
@@ -419,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_an_unknown_key_names_its_place_and_the_nearest),
         cmocka_unit_test(test_a_key_of_slurms_without_effect_says_so),
         cmocka_unit_test(test_values_without_effect_are_said),
+        cmocka_unit_test(test_preemption_that_is_not_there_is_refused),
         cmocka_unit_test(test_include_reads_another_file_in_place),
         cmocka_unit_test(test_errors_say_in_which_file_they_are),
         cmocka_unit_test(test_a_node_with_every_key),
