@@ -34,7 +34,7 @@
     "sockets,cores_per_socket,threads_per_core,"                                                             \
     "memory_mib,memory_spec_mib,core_spec,tmp_disk_mib,weight,features,gres,partitions,version,last_seen_"   \
     "us,load_centi,free_mem_mib,alloc_cpus,"                                                                 \
-    "alloc_mem_mib,alloc_gres,jobs,jobs_cleaning,planned,reserved,maint,comment"
+    "alloc_mem_mib,alloc_gres,jobs,jobs_cleaning,planned,reserved,maint,reservation,comment"
 
 enum {
     OPT_ALL = 1,

@@ -84,18 +84,12 @@ FOLD_CELL(addrs, addrs)
 NODE_CELL(features, features, "(null)")
 NODE_CELL(gres, gres, "(null)")
 NODE_CELL(reason, reason, "none")
+NODE_CELL(reservation, reservation, "")
 NODE_CELL(version, version, "N/A")
 NODE_CELL(comment, comment, "(null)")
 PART_TEXT_CELL(partition_name, name, "n/a")
 PART_TEXT_CELL(groups, allow_groups, "all")
 PART_TEXT_CELL(alloc_nodes, alloc_nodes, "all")
-
-CELL(none)
-{
-    (void)env;
-    (void)r;
-    (void)out;
-}
 
 CELL(null)
 {
@@ -350,7 +344,7 @@ CELL(gres_used)
     X("Gres", 'G', "GRES", NEVER, gres)                                                                      \
     X("OverSubscribe", 'h', "OVERSUBSCRIBE", NEVER, share)                                                   \
     X("TimeStamp", 'H', "TIMESTAMP", NEVER, timestamp)                                                       \
-    X("Reservation", 'i', "RESERVATION", ALWAYS, none)                                                       \
+    X("Reservation", 'i', "RESERVATION", NEVER, reservation)                                                       \
     X("PriorityJobFactor", 'I', "PRIO_JOB_FACTOR", NEVER, job_factor)                                        \
     X("Time", 'l', "TIMELIMIT", NEVER, limit)                                                                \
     X("DefaultTime", 'L', "DEFAULTTIME", NEVER, default_time)                                                \

@@ -116,7 +116,7 @@ void node_json(struct json_out *o, const struct node *n)
     text(o, "extra", "");
     text(o, "owner", "");
     text(o, "mcs_label", "");
-    text(o, "reservation", "");
+    text(o, "reservation", n->reservation);
     text(o, "cluster_name", "");
     text(o, "burstbuffer_network_address", "");
     json_object_end(o);
@@ -328,7 +328,7 @@ void sinfo_row_json(struct json_out *o, const struct sinfo_row *r)
     json_key_time(o, "time", n->reason_us);
     text(o, "user", n->reason_user);
     json_object_end(o);
-    text(o, "reservation", "");
+    text(o, "reservation", n->reservation);
     json_key(o, "partition");
     partition_json(o, r->part);
     json_object_end(o);

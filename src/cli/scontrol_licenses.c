@@ -9,7 +9,7 @@
 
 struct license {
     const char *name;
-    int64_t total, used;
+    int64_t total, used, reserved;
 };
 
 struct licenses {
@@ -39,18 +39,29 @@ static void setting_note(void *ctx, const void *record)
         l->text = m->value;
 }
 
-static void used_note(void *ctx, const void *record)
+static void count_each(struct licenses *l, const char *list, bool reserved)
 {
-    struct licenses *l = ctx;
-    const struct job *j = record;
-    struct span rest = span_of(j->spec.req.licenses), item;
-    while (j->spec.req.licenses && span_next(&rest, ',', &item)) {
+    struct span rest = span_of(list ? list : ""), item;
+    while (list && span_next(&rest, ',', &item)) {
         int64_t count;
         const char *name = item_read(l->a, item, &count);
         for (size_t i = 0; i < l->v.n; i++)
             if (text_is(l->v.v[i].name, name))
-                l->v.v[i].used += count;
+                *(reserved ? &l->v.v[i].reserved : &l->v.v[i].used) += count;
     }
+}
+
+static void used_note(void *ctx, const void *record)
+{
+    const struct job *j = record;
+    count_each(ctx, j->spec.req.licenses, false);
+}
+
+static void reserved_note(void *ctx, const void *record)
+{
+    const struct reservation *r = record;
+    if (r->active)
+        count_each(ctx, r->licenses, true);
 }
 
 static bool licenses_read(struct scontrol *s, struct licenses *l, struct err *ret_err)
@@ -68,7 +79,9 @@ static bool licenses_read(struct scontrol *s, struct licenses *l, struct err *re
         if (!text_empty(one.name))
             vec_push(&l->v, one);
     }
-    return client_query(s->client, &jobs, &job_fields, s->a, used_note, l, &done, ret_err);
+    struct msg_query resvs = {.what = QUERY_RESERVATIONS};
+    return client_query(s->client, &jobs, &job_fields, s->a, used_note, l, &done, ret_err) &&
+           client_query(s->client, &resvs, &reservation_fields, s->a, reserved_note, l, &done, ret_err);
 }
 
 static void licenses_json(const struct licenses *l)
@@ -86,7 +99,7 @@ static void licenses_json(const struct licenses *l)
         json_key_i64(&o, "Used", one->used);
         json_key_i64(&o, "Free", one->total > one->used ? one->total - one->used : 0);
         json_key_bool(&o, "Remote", false);
-        json_key_i64(&o, "Reserved", 0);
+        json_key_i64(&o, "Reserved", one->reserved);
         json_object_end(&o);
     }
     json_array_end(&o);
@@ -102,7 +115,7 @@ static void license_print(struct scontrol *s, const struct license *one)
     record_addf(&r, "Total", "%lld", (long long)one->total);
     record_addf(&r, "Used", "%lld", (long long)one->used);
     record_addf(&r, "Free", "%lld", (long long)(one->total > one->used ? one->total - one->used : 0));
-    record_add(&r, "Reserved", "0");
+    record_addf(&r, "Reserved", "%lld", (long long)one->reserved);
     record_add(&r, "Remote", "no");
     record_print(&r);
 }

@@ -175,6 +175,10 @@ static void node_print(struct scontrol *s, const struct node *n, const struct ce
         record_break(&r);
         record_add(&r, "Comment", n->comment);
     }
+    if (n->reservation) {
+        record_break(&r);
+        record_add(&r, "ReservationName", n->reservation);
+    }
     if (n->complaint && !s->oneliner) {
         record_break(&r);
         record_add(&r, "Complaint", n->complaint);

@@ -483,7 +483,7 @@ enum refusal resv_check(const struct core *c, const struct job_request *req, con
 const char *resv_partition(const struct core *c, const char *names);
 bool resv_there(const struct core *c, const char *names);       /* one of them is */
 void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *v, size_t *ret_shown);
-void resv_mark_node(const struct core *c, struct node *n, int64_t now_us); /* node.reserved, node.maint */
+void resv_mark_node(const struct core *c, struct node *n, int64_t now_us); /* node.reserved, .maint, .reservation */
 
 /* ---- submit_host.c ---- */
 enum refusal submit_host_check(const struct core *c, const char *partitions, struct str *why); /* AllocNodes= */

@@ -358,6 +358,7 @@ void resv_mark_node(const struct core *c, struct node *n, int64_t now_us)
         if (resv_is_on(r, now_us) && !text_empty(nodes) && hostlist_parse(&names, nodes, NULL) &&
             hostlist_has(&names, n->name)) {
             n->maint |= (r->flags & RESV_MAINT) != 0;
+            n->reservation = n->reservation ? n->reservation : r->name;
             n->reserved |= !(r->flags & RESV_MAINT);
         }
         hostlist_done(&names);

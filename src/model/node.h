@@ -57,6 +57,7 @@ extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
     X(BOOL, planned, 0, "kept for a promised start (computed)")                                 \
     X(BOOL, reserved, 0, "inside an active reservation (computed)")                             \
     X(BOOL, maint, 0, "inside an active maintenance reservation (computed)")                    \
+    X(TEXT, reservation, 0, "active reservation that it is in (computed)")                      \
     X(TEXT, set_fields, 0, "fields that scontrol set and the configuration file does not know") \
     X(TEXT, set_gres, 0, "generic resources, if scontrol set them")                             \
     X(TEXT, comment, 0, "administrator's comment")

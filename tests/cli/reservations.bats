@@ -69,6 +69,10 @@ wait_state() { # JOB STATE
     me=$(id -un)
     scontrol create reservation in StartTime=now Duration=60 Users="$me" NodeCnt=2
     [ "$(sinfo -h -N -n n1,n2 -o %T | sort -u)" = reserved ]
+    [ "$(sinfo -h -o '%i|%N' | sort | tr '\n' ' ')" = "in|n[1-2] |n3 " ]
+    [[ "$(scontrol -o show node n1)" == *" ReservationName=in"* ]]
+    [[ "$(scontrol -o show node n3)" != *ReservationName* ]]
+    scontrol show node n2 --json | python3 -c 'import json,sys; n=json.load(sys.stdin)["nodes"][0]; assert n["reservation"]=="in" and "RESERVED" in n["state"], n'
     out="$BATS_TEST_TMPDIR/out"
     inside=$(sbatch --parsable --reservation=in -o "$out" --wrap='echo $SLURM_JOB_RESERVATION $SLURM_JOB_NODELIST')
     wait_state "$inside" COMPLETED
@@ -106,9 +110,58 @@ wait_state() { # JOB STATE
     ours=$(sbatch --parsable -L sim:2 --reservation=lic -o /dev/null --wrap=true)
     wait_state "$ours" COMPLETED
     [ "$(squeue -h -j "$two" -o %T)" = PENDING ]
+    [[ "$(scontrol -o show licenses sim)" =~ Total=4\ Used=0\ Free=4\ Reserved=3 ]]
+    scontrol show licenses --json | python3 -c 'import json,sys; l=json.load(sys.stdin)["licenses"][0]; assert l["Reserved"]==3, l'
     scontrol delete reservation lic
     wait_state "$two" COMPLETED
     scontrol create reservation part StartTime=now Duration=60 Users="$me" Nodes=n1 CoreCnt=1
     [[ "$(scontrol -o show res part)" =~ CoreCnt=1\ .*TRES=cpu=1 ]]
     scontrol delete reservation part
+}
+
+@test "the ways to write times, users and amounts" {
+    me=$(id -un)
+    end_of() { scontrol -o show res "$1" | sed -E 's/.* Duration=([^ ]+) .*/\1/'; }
+    scontrol create reservation a StartTime=tomorrow Duration=UNLIMITED Users=-root,-daemon NodeCnt=1,1
+    [[ "$(scontrol -o show res a)" =~ StartTime=[0-9-]+T00:00:00\ .*NodeCnt=2\ .*Users=-root,-daemon ]]
+    [ "$(end_of a)" = 365-00:00:00 ]
+    scontrol create reservation b StartTime=now+30minutes EndTime=now+2hours Accounts=physics Nodes=n3 Flags=HOURLY,PURGE_COMP=00:02:00 2> "$BATS_TEST_TMPDIR/err" && false
+    [[ "$(cat "$BATS_TEST_TMPDIR/err")" == *"longer than the time until it comes again"* ]]
+    scontrol create reservation b StartTime=now+30minutes EndTime=now+1hour Accounts=physics Nodes=n3 Flags=HOURLY,PURGE_COMP=00:02:00
+    [[ "$(scontrol -o show res b)" =~ Flags=HOURLY,PURGE_COMP=00:02:00,SPEC_NODES.*Accounts=physics ]]
+    first=$(date -d "$(scontrol -o show res b | sed -E 's/.*StartTime=([^ ]+) .*/\1/')" +%s)
+    scontrol update ReservationName=b Skip
+    second=$(date -d "$(scontrol -o show res b | sed -E 's/.*StartTime=([^ ]+) .*/\1/')" +%s)
+    [ $((second - first)) = 3600 ]
+    scontrol delete res a
+    scontrol delete res b
+    for flags in WEEKDAY WEEKEND WEEKLY FLEX,DAILY REPLACE REPLACE_DOWN STATIC; do
+        scontrol create reservation c StartTime=now+1hour Duration=10 Users="$me" NodeCnt=1 Flags=$flags
+        [[ "$(scontrol -o show res c)" == *" Flags="*"${flags##*,}"* ]]
+        scontrol delete res c
+    done
+    scontrol create reservation p StartTime=now+1hour Duration=10 Users="$me" PartitionName=main Nodes=ALL Flags=PART_NODES
+    [[ "$(scontrol -o show res p)" =~ Nodes=n\[1-3\]\ .*PartitionName=main\ .*PART_NODES ]]
+    scontrol delete res p
+    run -1 scontrol create reservation d StartTime=now Duration=10 Users="$me" Nodes=n1 Flags=TIME_FLOAT
+    [[ "$output" == *"TIME_FLOAT is not supported"* ]]
+    run -1 scontrol create reservation d StartTime=now Duration=10 Users="$me" Nodes=n1 BurstBuffer=x
+    [[ "$output" == *"not supported"* ]]
+}
+
+@test "one of several, and both parts of a heterogeneous job" {
+    me=$(id -un)
+    scontrol create reservation early StartTime=now Duration=60 Users="$me" Nodes=n1
+    scontrol create reservation late StartTime=now+1hour Duration=60 Users="$me" Nodes=n2
+    out="$BATS_TEST_TMPDIR/out"
+    either=$(sbatch --parsable --reservation=late,early -o "$out" --wrap='echo $SLURM_JOB_NODELIST')
+    wait_state "$either" COMPLETED
+    [ "$(cat "$out")" = n1 ]
+    [ "$(squeue -h -t all -j "$either" -o %v)" = late,early ]
+    pair=$(sbatch --parsable --reservation=early -n1 -o /dev/null --wrap=true : --reservation=late -n1)
+    sleep 0.5
+    [ "$(squeue -h -j "$pair" -o '%T %v' | sort | tr '\n' ' ')" = "PENDING early PENDING late " ]
+    scancel "$pair"
+    scontrol delete res early
+    scontrol delete res late
 }
