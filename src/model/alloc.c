@@ -274,7 +274,7 @@ bool alloc_parse(const char *text, struct arena *a, struct alloc *ret, struct er
             continue;
         ok = node_parse(piece, a, &n) || err_set(ret_err, ERR_INVALID, "\"%.*s\" is no allocation of a node",
                                                  (int)(piece.len < 200 ? piece.len : 200), piece.data);
-        if (ok && strchr(n.node, '['))
+        if (ok && n.node && strchr(n.node, '['))
             ok = nodes_unfold(&n, a, &nodes) ||
                  err_set(ret_err, ERR_INVALID, "\"%s\" names no nodes of an allocation", n.node);
         else
