@@ -154,7 +154,7 @@ static const char *line_value(const char *line, const char *key, struct arena *a
 static bool node_lines(const struct up_options *o, struct arena *a, const char **ret_line,
                        struct err *ret_err)
 {
-    const char *machine;
+    const char *machine = "";
     if (!machine_line(a, &machine, ret_err))
         return false;
     if (!o->shape_given) {
@@ -188,7 +188,7 @@ static bool file_write(const char *path, const char *text, struct err *ret_err)
 
 static bool conf_write(const struct up_options *o, const char *path, struct arena *a, struct err *ret_err)
 {
-    const char *line;
+    const char *line = "";
     if (!node_lines(o, a, &line, ret_err))
         return false;
     struct str text = STR_INIT;
