@@ -68,7 +68,7 @@ static const char *gres_of(const struct device_list *devices, struct arena *a)
 }
 
 /* The files are of use only if those of all are known: else a job could open what is not hidden. */
-static void devices_say(struct machine *m, const struct gpu_found *found, struct arena *a, struct str *remarks)
+static void devices_say(struct machine *m, const struct gpu_found *found, const struct str *counted, struct arena *a, struct str *remarks)
 {
     struct device_list list = {.v = arena_alloc(a, (found->gpu.n + 1) * sizeof(struct device)), .n = found->gpu.n};
     struct str text = STR_INIT, files = STR_INIT;
@@ -76,29 +76,64 @@ static void devices_say(struct machine *m, const struct gpu_found *found, struct
     for (size_t i = 0; i < list.n; i++) {
         const struct gpu_row *row = &found->gpu.v[i];
         list.v[i] = row->d;
+        if (!text_is(row->d.kind, "gpu"))
+            continue;
         files_known &= row->files != NULL;
-        str_addf(&files, "%s%d=%s", i ? "," : "", row->d.index, row->files ? row->files : "");
+        str_addf(&files, "%s%d=%s", files.len ? "," : "", row->d.index, row->files ? row->files : "");
     }
     devices_format(&list, &text);
     if (list.n > 0) {
         m->devices = arena_strdup(a, str_text(&text));
         m->gres = gres_of(&list, a);
     }
-    if (list.n > 0 && files_known)
+    if (counted->len)
+        m->gres = m->gres ? arena_printf(a, "%s,%s", m->gres, str_text(counted)) : arena_strdup(a, str_text(counted));
+    if (files.len > 0 && files_known)
         m->device_files = arena_strdup(a, str_text(&files));
-    else if (list.n > 0)
+    else if (files.len > 0)
         remark_add(remarks, "the device files of a GPU are not known: devices of other jobs are not hidden");
     str_done(&text);
     str_done(&files);
 }
 
-static void discover_devices(struct machine *m, struct arena *a, struct str *remarks)
+/* No such file: nothing is said. */
+static bool conf_read(const struct machine_ask *ask, struct arena *a, struct gres_conf *ret, struct err *ret_err)
+{
+    struct str text = STR_INIT;
+    FILE *f = ask->gres_conf ? fopen(ask->gres_conf, "re") : NULL;
+    char piece[4096];
+    size_t n;
+    *ret = (struct gres_conf){0};
+    while (f && (n = fread(piece, 1, sizeof piece, f)) > 0)
+        str_addn(&text, piece, n);
+    bool ok = !f || gres_conf_parse(str_text(&text), ask->gres_conf, ask->node, a, ret, ret_err);
+    if (f)
+        fclose(f);
+    str_done(&text);
+    return ok;
+}
+
+static void discover_devices(struct machine *m, const struct machine_ask *ask, struct arena *a, struct str *remarks)
 {
     struct gpu_found found = {0};
-    discover_nvidia(&found, a, remarks);
-    gpus_finish(&found, m->cpu_numbers, a);
-    devices_say(m, &found, a, remarks);
+    struct gres_conf conf;
+    struct str counted = STR_INIT;
+    struct err err = {0};
+    if (conf_read(ask, a, &conf, &err)) {
+        if (conf.detect == DETECT_UNSET || conf.detect == DETECT_NVML)
+            discover_nvidia(&found, a, remarks);
+        gpus_number(&found, m->cpu_numbers, a);
+        if (conf.remarks)
+            remark_add(remarks, conf.remarks);
+        if (gres_conf_apply(&found, &conf, ask->gres_conf, (int32_t)m->threads_per_core, a, &counted, &err))
+            gpus_link(&found, a);
+    }
+    if (err.code)
+        m->error = arena_strdup(a, err.text);
+    else
+        devices_say(m, &found, &counted, a, remarks);
     vec_done(&found.gpu);
+    str_done(&counted);
 }
 
 /* ---- from the child to the parent ---- */
@@ -126,7 +161,7 @@ static void machine_take_line(struct machine *m, const char *line, struct arena 
 #undef X
 }
 
-static _Noreturn void discover_all(int fd)
+static _Noreturn void discover_all(int fd, const struct machine_ask *ask)
 {
     struct machine m = {0};
     struct arena *a = arena_new();
@@ -138,14 +173,14 @@ static _Noreturn void discover_all(int fd)
     discover_topology(&m, a, &remarks);
     machine_write(&m, to);
     fflush(to); /* what is known so far survives a crash below */
-    discover_devices(&m, a, &remarks);
+    discover_devices(&m, ask, a, &remarks);
     m.remarks = remarks.len ? str_text(&remarks) : NULL;
     machine_write(&m, to);
     fflush(to);
     _exit(0);
 }
 
-void machine_discover(struct machine *ret, struct arena *a)
+void machine_discover(struct machine *ret, const struct machine_ask *ask, struct arena *a)
 {
     int pipes[2], status = 0;
     char *line = NULL;
@@ -156,7 +191,7 @@ void machine_discover(struct machine *ret, struct arena *a)
     pid_t pid = fork();
     if (pid == 0) {
         close(pipes[0]);
-        discover_all(pipes[1]);
+        discover_all(pipes[1], ask);
     }
     close(pipes[1]);
     FILE *from = fdopen(pipes[0], "re");

@@ -72,7 +72,8 @@ static void links_say(struct gpu_found *f, struct arena *a)
             if (k != i && (by_switch || direct_link))
                 str_addf(&text, "%s%d", text.len ? "+" : "", f->gpu.v[k].d.index);
         }
-        f->gpu.v[i].d.links = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+        if (!f->gpu.v[i].said_links)
+            f->gpu.v[i].d.links = text.len ? arena_strdup(a, str_text(&text)) : NULL;
         str_done(&text);
     }
 }
@@ -99,7 +100,7 @@ static const char *cpus_translate(const char *cpus, const char *cpu_numbers, str
     return result;
 }
 
-void gpus_finish(struct gpu_found *f, const char *cpu_numbers, struct arena *a)
+void gpus_number(struct gpu_found *f, const char *cpu_numbers, struct arena *a)
 {
     for (size_t i = 0; i < f->gpu.n; i++) {
         struct device *d = &f->gpu.v[i].d;
@@ -107,5 +108,9 @@ void gpus_finish(struct gpu_found *f, const char *cpu_numbers, struct arena *a)
         if (d->cpus && cpu_numbers)
             d->cpus = cpus_translate(d->cpus, cpu_numbers, a);
     }
+}
+
+void gpus_link(struct gpu_found *f, struct arena *a)
+{
     links_say(f, a);
 }

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "model/gres.h"
+#include "model/gres_conf.h"
 
 #define GPU_PEERS_MAX 32u
 
@@ -16,6 +17,7 @@ struct gpu_row {
     const char
         *peer[GPU_PEERS_MAX]; /* PCI addresses at the other ends of its links: of GPUs, or of switches */
     size_t npeers;
+    bool said_links; /* gres.conf says d.links */
 };
 
 struct gpu_found {
@@ -24,9 +26,13 @@ struct gpu_found {
 
 struct gpu_row *gpu_found_add(struct gpu_found *f); /* valid until the next */
 void remark_add(struct str *remarks, const char *text);
-/* Numbers them, and says of each which others it is linked with. `cpu_numbers` are the system's numbers of the node's CPUs (machine.h): near CPUs are from now on said as the node
- * numbers them. */
-void gpus_finish(struct gpu_found *f, const char *cpu_numbers, struct arena *a);
+/* gres.conf over what was found and numbered: `found` becomes what the node has; `counted` gets what has no devices ("nic:2"). False with an error that names file and
+ * line. */
+bool gres_conf_apply(struct gpu_found *found, const struct gres_conf *conf, const char *path, int32_t threads_per_core, struct arena *a, struct str *counted, struct err *ret_err);
+/* Numbers them. `cpu_numbers` are the system's numbers of the node's CPUs (machine.h): near CPUs are from now on said as the node numbers them. */
+void gpus_number(struct gpu_found *f, const char *cpu_numbers, struct arena *a);
+/* Says of each which others it is linked with, by the numbers they have now. */
+void gpus_link(struct gpu_found *f, struct arena *a);
 
 /* One maker's devices each; nothing if there is no such library. */
 void discover_nvidia(struct gpu_found *f, struct arena *a, struct str *remarks);

@@ -72,7 +72,7 @@ static const char *own_line(const struct join_options *o, struct arena *a, const
 {
     struct machine m;
     struct str line = STR_INIT;
-    machine_discover(&m, a);
+    machine_discover(&m, &(struct machine_ask){0}, a);
     if (o->name)
         m.hostname = o->name;
     machine_config_line(&m, &line);

@@ -25,6 +25,7 @@
     X(TEXT, devices, "devices, as model/gres.h writes them")                                                 \
     X(TEXT, gres, "the same as counts: gpu:v100:2")                                                          \
     X(TEXT, device_files, "device numbers of GPUs' files: \"0=195:0,1=195:1+241:7\"; NULL = not known")         \
+    X(TEXT, error, "gres.conf cannot be used: file, line and why")                                           \
     X(TEXT, remarks, "what could not be found out, sentences separated by \"; \"")
 
 #define MACHINE_C_I64  int64_t
@@ -37,7 +38,11 @@ struct machine {
 
 /* Finds out, in a child process: vendors' libraries are large, start threads and sometimes crash. What a child that crashed did not tell is 0
  * or NULL, and `remarks` says so. Texts live in the arena. */
-void machine_discover(struct machine *ret, struct arena *a);
+struct machine_ask {
+    const char *gres_conf; /* the file, which need not be there; NULL = none */
+    const char *node;      /* whose lines of it count */
+};
+void machine_discover(struct machine *ret, const struct machine_ask *ask, struct arena *a);
 /* "NodeName=… CPUs=… …", as slurmd -C prints it, appended. */
 void machine_config_line(const struct machine *m, struct str *out);
 

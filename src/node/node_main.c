@@ -26,7 +26,7 @@
 
 static const char usage[] =
     "Usage: remudad node --state DIR --name NAME [--virtual] [--foreground] [--verbose]\n"
-    "       remudad node --print-config\n";
+    "       remudad node --print-config [--state DIR [--name NAME]]\n";
 
 /* ---- options ---- */
 
@@ -97,20 +97,31 @@ static void devices_print(const struct machine *m, struct arena *a)
     }
 }
 
-static int config_print(void)
+static const char *gres_conf_of(const struct node_options *o, struct arena *a)
+{
+    return o->state_dir ? arena_printf(a, "%s/gres.conf", o->state_dir) : NULL;
+}
+
+static int config_print(const struct node_options *o)
 {
     struct arena *a = arena_new();
     struct machine m;
     struct str line = STR_INIT;
-    machine_discover(&m, a);
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    host[strcspn(host, ".")] = '\0';
+    machine_discover(&m, &(struct machine_ask){gres_conf_of(o, a), o->name ? o->name : host}, a);
     machine_config_line(&m, &line);
     puts(str_text(&line));
     devices_print(&m, a);
     if (m.remarks)
         fprintf(stderr, "remudad node: %s\n", m.remarks);
+    if (m.error)
+        fprintf(stderr, "remudad node: %s\n", m.error);
+    int status = m.error ? 1 : 0;
     str_done(&line);
     arena_free(a);
-    return 0;
+    return status;
 }
 
 /* ---- what the node says of itself ---- */
@@ -436,7 +447,9 @@ static bool begin(struct node_daemon *d, const char *node_dir, struct err *ret_e
                       d->options.verbose ? LOG_IS_DEBUG : LOG_IS_INFO, ret_err);
     if (!d->log)
         return false;
-    machine_discover(&d->machine, d->arena);
+    machine_discover(&d->machine, &(struct machine_ask){d->options.is_virtual ? NULL : gres_conf_of(&d->options, d->arena), d->options.name}, d->arena);
+    if (d->machine.error)
+        return err_set(ret_err, ERR_INVALID, "%s", d->machine.error);
     if (d->machine.remarks)
         log_warning(d->log, "%s", d->machine.remarks);
     site_fill(d, node_dir);
@@ -490,7 +503,7 @@ int node_main(int argc, char **argv)
         return 2;
     }
     if (d.options.print_config)
-        return config_print();
+        return config_print(&d.options);
     if (d.options.watch_gpus)
         return gpu_watch_main();
     d.arena = arena_new();

@@ -196,3 +196,38 @@ shows_not() { ! scontrol show node | grep -qE "$1"; }
     [[ "$output" == *"# gpu 2: t4, 15360 MiB, GPU-3"* ]]
     happens
 }
+
+# asks STATE_DIR: what the node would be, with that directory's gres.conf
+asks() {
+    run --separate-stderr remudad node --print-config --state "$1" --name n2
+}
+
+@test "gres.conf says what is found anew, and what is wrong with it" {
+    mkdir -p conf
+    cat >conf/gres.conf <<C
+NodeName=n1 Name=gpu Type=other File=$TOP/nvidia0
+NodeName=n2 Name=gpu Type=fast File=$TOP/nvidia[2-3] Cores=1
+Name=gpu Type=slow File=$TOP/nvidia0 Links=0,16,-1
+Name=nic Count=2
+C
+    asks conf
+    [ "$status" = 0 ]
+    [[ "$output" == *"Gres=gpu:fast:2,gpu:slow:1,nic:2"* ]]
+    # The file nvidia2 is that of the GPU that NVML calls the second.
+    [[ "$output" == *"# gpu 0: fast, 40960 MiB, GPU-2, PCI 0000:11:00.0, near CPUs 1"* ]]
+    [[ "$output" == *"# gpu 2: slow, 40960 MiB, GPU-4, PCI 0000:13:00.0, "*"linked with 1"* ]]
+    echo "AutoDetect=off" >>conf/gres.conf
+    asks conf
+    [[ "$output" == *"# gpu 0: fast, near CPUs 1"* ]]
+    echo "Name=gpu File=/dev/null-and-void" >>conf/gres.conf
+    asks conf
+    [ "$status" = 1 ]
+    [ "$stderr" = "remudad node: conf/gres.conf:6: File=/dev/null-and-void is no device file on this machine" ]
+    echo "Name=gpu Fiel=x" >conf/gres.conf
+    asks conf
+    [ "$status" = 1 ]
+    [[ "$stderr" == *"conf/gres.conf:1: unknown key Fiel"* ]]
+    run remudad node --state conf --name n2 --foreground
+    [ "$status" = 1 ]
+    [[ "$output" == *"gres.conf:1: unknown key Fiel"* ]]
+}
