@@ -122,6 +122,8 @@ static void discover_devices(struct machine *m, const struct machine_ask *ask, s
     if (conf_read(ask, a, &conf, &err)) {
         if (conf.detect == DETECT_UNSET || conf.detect == DETECT_NVML)
             discover_nvidia(&found, a, remarks);
+        if (conf.detect == DETECT_UNSET || conf.detect == DETECT_RSMI)
+            discover_amd(&found, a, remarks);
         gpus_number(&found, m->cpu_numbers, a);
         if (conf.remarks)
             remark_add(remarks, conf.remarks);

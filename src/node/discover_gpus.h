@@ -36,6 +36,7 @@ void gpus_link(struct gpu_found *f, struct arena *a);
 
 /* One maker's devices each; nothing if there is no such library. */
 void discover_nvidia(struct gpu_found *f, struct arena *a, struct str *remarks);
+void discover_amd(struct gpu_found *f, struct arena *a, struct str *remarks);
 
 /* "NVIDIA A100-SXM4-40GB MIG 1g.5gb" → "a100_1g.5gb". */
 void gpu_type_of(const char *name, char *ret, size_t size);

@@ -12,6 +12,7 @@
 #include "node/gpu_holders.h"
 #include "node/gpu_watch.h"
 #include "node/nvml.h"
+#include "node/rsmi.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -39,14 +40,18 @@ struct gpu {
     nvml_device handle; /* NULL: the library does not know it */
     nvml_device whole;  /* the GPU that it is an instance of, or itself: events name it */
     bool is_mig;
-    bool broken; /* has been told */
+    bool is_amd; /* its number there is `amd` */
+    uint32_t amd;
+    bool answered; /* once, when asked for its memory */
+    bool broken;   /* has been told */
     bool has_base, has_ecc;
     uint64_t base_bytes, ecc;
 };
 
 struct helper {
     struct nvml nvml;
-    bool has_nvml;
+    struct rsmi rsmi;
+    bool has_nvml, has_rsmi;
     void *events; /* NULL: none */
     VEC(struct gpu) gpu;
     VEC(struct device_look) look;
@@ -102,16 +107,50 @@ static void broke(struct helper *h, struct gpu *g, const char *why)
 
 /* ---- health ---- */
 
-/* A few devices are lost in a way that only some calls notice: this one asks the device itself. */
-static bool is_lost(const struct helper *h, const struct gpu *g)
+static bool memory_read(const struct helper *h, const struct gpu *g, struct nvml_memory *ret)
+{
+    uint64_t total = 0, used = 0;
+    *ret = (struct nvml_memory){0};
+    if (!g->is_amd)
+        return g->handle && h->nvml.memory(g->handle, ret) == NVML_OK;
+    bool ok = h->rsmi.memory_total(g->amd, RSMI_VRAM, &total) == 0 &&
+              h->rsmi.memory_used(g->amd, RSMI_VRAM, &used) == 0;
+    ret->total = total;
+    ret->used = used;
+    return ok;
+}
+
+/* A few devices are lost in a way that only some calls notice: this one asks the device itself. AMD's library has no word for it: what answered once and does not now is lost. */
+static bool is_lost(const struct helper *h, struct gpu *g)
 {
     struct nvml_memory memory = {0};
-    return g->handle && h->nvml.memory(g->handle, &memory) == NVML_LOST;
+    if (!g->is_amd)
+        return g->handle && h->nvml.memory(g->handle, &memory) == NVML_LOST;
+    bool answers = memory_read(h, g, &memory);
+    g->answered |= answers;
+    return g->answered && !answers;
+}
+
+static bool amd_ecc_read(const struct helper *h, const struct gpu *g, uint64_t *ret)
+{
+    static const int blocks[] = {1, 2, 4}; /* memory, copy engines, shaders */
+    bool any = false;
+    *ret = 0;
+    for (size_t i = 0; h->rsmi.ecc && i < sizeof blocks / sizeof blocks[0]; i++) {
+        struct rsmi_errors e = {0};
+        if (h->rsmi.ecc(g->amd, blocks[i], &e) != 0)
+            continue;
+        *ret += e.uncorrectable;
+        any = true;
+    }
+    return any;
 }
 
 static bool ecc_read(const struct helper *h, const struct gpu *g, uint64_t *ret)
 {
     unsigned long long count = 0;
+    if (g->is_amd)
+        return amd_ecc_read(h, g, ret);
     bool ok = g->handle && !g->is_mig && h->nvml.ecc_total &&
               h->nvml.ecc_total(g->handle, 1 /* uncorrected */, 0 /* since the driver was loaded */,
                                 &count) == NVML_OK;
@@ -124,7 +163,8 @@ static bool is_broken(struct helper *h, struct gpu *g, struct str *why)
 {
     uint64_t ecc;
     if (is_lost(h, g)) {
-        str_addf(why, "GPU %s is lost: NVML_ERROR_GPU_IS_LOST", g->uuid);
+        str_addf(why, "GPU %s is lost: %s", g->uuid,
+                 g->is_amd ? "ROCm SMI does not reach it any more" : "NVML_ERROR_GPU_IS_LOST");
     } else if (ecc_read(h, g, &ecc) && g->has_ecc && ecc > g->ecc) {
         str_addf(why, "GPU %s has %llu new uncorrectable memory errors (ECC)", g->uuid,
                  (unsigned long long)(ecc - g->ecc));
@@ -210,10 +250,31 @@ static void computing_search(struct search *s, nvml_device device,
     }
 }
 
+static void amd_search(const struct helper *h, const struct gpu *g, struct search *s)
+{
+    struct rsmi_process process[PROCESSES_MAX];
+    uint32_t n = PROCESSES_MAX;
+    if (!h->rsmi.processes || !h->rsmi.process_gpus || h->rsmi.processes(process, &n) != 0)
+        return;
+    for (uint32_t i = 0; i < n && i < PROCESSES_MAX; i++) {
+        uint32_t on[64], gpus = 64;
+        struct gpu_holder holder;
+        bool here = false;
+        if (h->rsmi.process_gpus(process[i].pid, on, &gpus) != 0 ||
+            !gpu_holder_find((pid_t)process[i].pid, &holder))
+            continue;
+        for (uint32_t k = 0; k < gpus && k < 64; k++)
+            here |= on[k] == g->amd;
+        s->computes = true;
+        if (here)
+            holder_weigh(s, &holder);
+    }
+}
+
 static void memory_weigh(struct helper *h, struct gpu *g, struct search *s)
 {
     struct nvml_memory m = {0};
-    if (h->nvml.memory(g->handle, &m) != NVML_OK)
+    if (!memory_read(h, g, &m))
         return;
     uint64_t used = m.used > s->innocent_bytes ? m.used - s->innocent_bytes : 0;
     uint64_t most = m.total / 32 > MEMORY_UNKNOWN ? m.total / 32 : MEMORY_UNKNOWN;
@@ -245,10 +306,12 @@ static void one_look(struct helper *h, struct gpu *g, const struct device_look *
         computing_search(&s, g->handle, h->nvml.compute_processes, true);
         computing_search(&s, g->handle, h->nvml.graphics_processes, false);
     }
+    if (g->is_amd)
+        amd_search(h, g, &s);
     s.computes = false;
     if (!s.why.len)
         gpu_holders_each(g->file, g->nfiles, holder_weigh, &s);
-    if (!s.why.len && g->handle)
+    if (!s.why.len && (g->handle || g->is_amd))
         memory_weigh(h, g, &s);
     str_addf(&h->out, "seen %d %llu %s %s\n", look->index, (unsigned long long)look->use,
              s.why.len ? "held" : "clean", str_text(&s.why));
@@ -284,6 +347,19 @@ static void files_read(struct gpu *g, const char *text)
     }
 }
 
+static void amd_find(struct helper *h, struct gpu *g)
+{
+    uint32_t count = 0;
+    char uuid[32];
+    if (!h->has_rsmi || g->handle || h->rsmi.count(&count) != 0)
+        return;
+    for (uint32_t i = 0; i < count && !g->is_amd; i++)
+        if (rsmi_uuid(&h->rsmi, i, uuid) && text_is(uuid, g->uuid)) {
+            g->is_amd = true;
+            g->amd = i;
+        }
+}
+
 static void handle_find(struct helper *h, struct gpu *g)
 {
     unsigned count = 0;
@@ -308,6 +384,7 @@ static void device_take(struct helper *h, int32_t index, const char *uuid, const
     snprintf(g.uuid, sizeof g.uuid, "%s", uuid);
     files_read(&g, files);
     handle_find(h, &g);
+    amd_find(h, &g);
     g.has_ecc = ecc_read(h, &g, &g.ecc);
     g.whole = g.handle;
     if (g.is_mig && g.handle && (!h->nvml.mig_parent || h->nvml.mig_parent(g.handle, &g.whole) != NVML_OK))
@@ -317,9 +394,11 @@ static void device_take(struct helper *h, int32_t index, const char *uuid, const
     vec_push(&h->gpu, g);
 }
 
-static void nvml_begin(struct helper *h)
+static void libraries_begin(struct helper *h)
 {
     struct nvml *n = &h->nvml;
+    bool unfit;
+    h->has_rsmi = rsmi_open(&h->rsmi, &unfit);
     h->has_nvml = nvml_open(n) == NVML_OPENED;
     if (h->has_nvml &&
         (!n->event_set || !n->event_register || !n->event_wait || n->event_set(&h->events) != NVML_OK))
@@ -375,11 +454,11 @@ int gpu_watch_main(void)
     struct helper h = {0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "remudad-gpus");
-    nvml_begin(&h);
+    libraries_begin(&h);
     for (int64_t due_ms = 0;;) {
         struct pollfd p = {.fd = PARENT_FD, .events = POLLIN};
         int64_t left_ms = due_ms - now_ms();
-        if (poll(&p, 1, !h.has_nvml ? -1 : left_ms > 0 ? (int)left_ms : 0) > 0)
+        if (poll(&p, 1, !h.has_nvml && !h.has_rsmi ? -1 : left_ms > 0 ? (int)left_ms : 0) > 0)
             lines_take(&h);
         if (now_ms() < due_ms)
             continue;

@@ -1,0 +1,51 @@
+/* AMD's management library (ROCm SMI), opened at run time; REMUDA_RSMI names another, for tests. The declarations are its ABI. */
+#ifndef REMUDA_NODE_RSMI_H
+#define REMUDA_NODE_RSMI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RSMI_VRAM      0 /* kind of memory */
+#define RSMI_LINK_XGMI 2
+
+struct rsmi_process {
+    uint32_t pid, pasid;
+    uint64_t vram_bytes, sdma_usage;
+    uint32_t cu_occupancy;
+};
+struct rsmi_errors {
+    uint64_t correctable, uncorrectable;
+};
+
+/* X(member, must, symbol, parameters); all answer 0 for success. */
+#define RSMI_FUNCTIONS(X)                                                                                    \
+    X(init, true, "rsmi_init", (uint64_t))                                                                   \
+    X(shut_down, true, "rsmi_shut_down", (void))                                                             \
+    X(count, true, "rsmi_num_monitor_devices", (uint32_t *))                                                 \
+    X(name, true, "rsmi_dev_name_get", (uint32_t, char *, size_t))                                           \
+    X(unique_id, true, "rsmi_dev_unique_id_get", (uint32_t, uint64_t *))                                     \
+    X(memory_total, true, "rsmi_dev_memory_total_get", (uint32_t, int, uint64_t *))                          \
+    X(memory_used, true, "rsmi_dev_memory_usage_get", (uint32_t, int, uint64_t *))                           \
+    X(pci, true, "rsmi_dev_pci_id_get", (uint32_t, uint64_t *))                                              \
+    X(render_minor, false, "rsmi_dev_drm_render_minor_get", (uint32_t, uint32_t *))                          \
+    X(numa, false, "rsmi_topo_numa_affinity_get", (uint32_t, int32_t *))                                     \
+    X(link_type, false, "rsmi_topo_get_link_type", (uint32_t, uint32_t, uint64_t *, int *))                  \
+    X(processes, false, "rsmi_compute_process_info_get", (struct rsmi_process *, uint32_t *))                \
+    X(process_gpus, false, "rsmi_compute_process_gpus_get", (uint32_t, uint32_t *, uint32_t *))              \
+    X(ecc, false, "rsmi_dev_ecc_count_get", (uint32_t, int, struct rsmi_errors *))
+
+struct rsmi {
+    void *library;
+#define X(member, must, symbol, parameters) int(*member) parameters;
+    RSMI_FUNCTIONS(X)
+#undef X
+};
+
+/* False if there is no such library, or no driver; *ret_unfit: it lacks what is needed. */
+bool rsmi_open(struct rsmi *r, bool *ret_unfit);
+void rsmi_close(struct rsmi *r);
+/* How a device is called: by its unique id, as ROCR_VISIBLE_DEVICES takes it. `to` holds 32 bytes. */
+bool rsmi_uuid(const struct rsmi *r, uint32_t device, char *to);
+
+#endif

@@ -1,0 +1,96 @@
+#!/usr/bin/env bats
+# AMD's GPUs, as a fake ROCm SMI tells of them: types, files, variables, and what happens to them.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export WHY_NOT=
+    [ "$(id -u)" = 0 ] || { WHY_NOT="needs root to hide devices"; return 0; }
+    TOP=$(mktemp -d /tmp/remuda-amd-XXXXXX)
+    export TOP REMUDA_STATE="$TOP/state" REMUDA_RSMI="$TOP/rsmi.so" REMUDA_FAKE_AMD="$TOP/gpus" REMUDA_KFD="$TOP/kfd"
+    chmod 755 "$TOP"
+    cc -shared -fPIC -o "$TOP/rsmi.so" "$BATS_TEST_DIRNAME/../fake/rsmi.c"
+    : >"$TOP/gpus"
+    mknod -m 666 "$TOP/kfd" c 239 7 2>/dev/null || { WHY_NOT="device files cannot be made here"; return 0; }
+    for minor in 128 129 130; do mknod -m 666 "$TOP/renderD$minor" c 226 "$minor"; done
+    cat >"$TOP/seen" <<'S'
+#!/bin/sh
+# The files that are not forbidden (no driver answers, or one without such a device).
+for file in kfd renderD128 renderD129 renderD130; do
+    (: <"$(dirname "$0")/$file") 2>&1 | grep -q "Operation not permitted" || printf '%s ' "$file"
+done
+echo "| $ROCR_VISIBLE_DEVICES | $HIP_VISIBLE_DEVICES | $SLURM_JOB_GPUS"
+S
+    chmod 755 "$TOP/seen"
+    remuda up -q 3>&-
+    grep -q "devices of other jobs are not hidden" "$REMUDA_STATE"/log/node-*.log && WHY_NOT="no devices control group can be written here"
+    return 0
+}
+
+teardown_file() {
+    [ -n "${TOP:-}" ] || return 0
+    scancel -u root || true
+    remuda down || true
+    rm -rf "$TOP"
+}
+
+setup() {
+    [ -z "$WHY_NOT" ] || skip "$WHY_NOT"
+    cd "$TOP" || exit 1
+}
+
+over() {
+    for _ in $(seq 100); do [ -z "$(squeue -h -j "$1" 2>/dev/null)" ] && return 0; sleep 0.1; done
+    squeue
+    return 1
+}
+
+until_true() {
+    for _ in $(seq 100); do "$@" && return 0; sleep 0.1; done
+    scontrol show node; tail -5 "$REMUDA_STATE"/log/*.log
+    return 1
+}
+
+shows() { scontrol show node | grep -qE "$1"; }
+shows_not() { ! scontrol show node | grep -qE "$1"; }
+
+@test "AMD's GPUs are found with memory, address and links" {
+    [ "$(sinfo -h -o %G)" = "gpu:mi250x:2,gpu:mi210:1" ]
+    run -0 --separate-stderr remudad node --print-config
+    [[ "$output" == *"# gpu 0: mi250x, 65536 MiB, GPU-000000000000abc0, PCI 0000:40:00.0, NUMA node 0"*"linked with 1"* ]]
+}
+
+@test "a job opens the render nodes of its own GPUs and kfd, numbered from 0; one without GPUs opens none" {
+    first=$(sbatch --parsable --mem=100 -c1 --gres=gpu:mi250x:1 -o first.out --wrap './seen; sleep 30')
+    for _ in $(seq 100); do [ -s first.out ] && break; sleep 0.1; done
+    second=$(sbatch --parsable --mem=100 -c1 --gpus=mi210:1 -o second.out --wrap './seen')
+    over "$second"
+    [ "$(head -1 first.out)" = "kfd renderD128 | 0 | 0 | 0" ]
+    [ "$(cat second.out)" = "kfd renderD130 | 0 | 0 | 2" ]
+    id=$(sbatch --parsable --mem=100 -c1 -o none.out --wrap './seen')
+    over "$id"
+    [ "$(cat none.out)" = "| NoDevFiles |  | " ]
+    scancel "$first"
+    over "$first"
+}
+
+@test "memory that does not come back and a process that stays keep an AMD GPU out of use" {
+    setsid sh -c 'REMUDA_STEP_DIR=/x SLURM_JOB_ID=78 exec sleep 60' 3>&- &
+    pid=$!
+    printf 'used 0 9000\nprocess 1 %s 10\n' "$pid" >gpus
+    id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:3 --wrap 'true') || id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:mi250x:2 --wrap 'true')
+    over "$id"
+    until_true shows "DeviceOut=gpu:0 NOT_CLEAN .*9000 MiB of its memory"
+    shows "DeviceOut=gpu:1 NOT_CLEAN .*process $pid .sleep. of job 78 still holds it"
+    kill "$pid"
+    : >gpus
+    until_true shows_not DeviceOut
+}
+
+@test "ECC errors and a device that is not reached any more take it out" {
+    printf 'ecc 1 3\nlost 2\n' >gpus
+    until_true shows "DeviceOut=gpu:1 BROKEN .*3 new uncorrectable memory errors"
+    until_true shows "DeviceOut=gpu:2 BROKEN .*ROCm SMI does not reach it any more"
+    : >gpus
+    scontrol update nodename=ALL state=resume
+    until_true shows_not DeviceOut
+}
