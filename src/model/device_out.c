@@ -46,9 +46,14 @@ void device_out_format(const struct device_out *d, struct str *out)
 {
     str_addf(out, "%s%s:%d:%s:%lld:", out->len ? ";" : "", d->kind, d->index,
              d->failed ? "failed" : "unproven", (long long)d->since_us);
-    for (size_t i = 0; d->why && d->why[i] && i < DEVICE_WHY_BYTES;
-         i++) /* one line, and no end of an entry */
-        str_addc(out, d->why[i] == ';' ? ',' : (unsigned char)d->why[i] < ' ' ? ' ' : d->why[i]);
+    for (size_t i = 0; d->why && d->why[i] && i < DEVICE_WHY_BYTES; i++) { /* one line, and no end of an entry */
+        char c = d->why[i];
+        if (c == ';')
+            c = ',';
+        else if ((unsigned char)c < ' ')
+            c = ' ';
+        str_addc(out, c);
+    }
 }
 
 const struct device_out *device_outs_find(const struct device_outs *list, const char *kind, int32_t index)

@@ -272,7 +272,7 @@ static void line_keep(struct parsing *p, struct reading *r)
 static bool line_parse(struct parsing *p, const char *text)
 {
     struct reading r = {.row = {.line = p->line}};
-    const char *key = "", *value;
+    const char *key = "", *value = "";
     bool ok = true, any = false;
     while (ok && (ok = word_next(p, &text, &key, &value)) && key) {
         any = true;
