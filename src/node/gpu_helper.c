@@ -48,6 +48,12 @@ struct gpu {
     uint64_t base_bytes, ecc;
 };
 
+/* A process that has a device file open. */
+struct opener {
+    struct gpu_holder holder;
+    struct device_number file;
+};
+
 struct helper {
     struct nvml nvml;
     struct rsmi rsmi;
@@ -55,6 +61,7 @@ struct helper {
     void *events; /* NULL: none */
     VEC(struct gpu) gpu;
     VEC(struct device_look) look;
+    VEC(struct opener) opener; /* while a look is answered */
     struct str in, out;
 };
 
@@ -289,6 +296,21 @@ static void memory_weigh(struct helper *h, struct gpu *g, struct search *s)
     g->has_base = true;
 }
 
+static bool has_file(const struct gpu *g, const struct device_number *file)
+{
+    for (size_t i = 0; i < g->nfiles; i++)
+        if (g->file[i].major == file->major && g->file[i].minor == file->minor)
+            return true;
+    return false;
+}
+
+static void openers_weigh(const struct helper *h, const struct gpu *g, struct search *s)
+{
+    for (size_t i = 0; i < h->opener.n && !s->why.len; i++)
+        if (has_file(g, &h->opener.v[i].file))
+            holder_weigh(s, &h->opener.v[i].holder);
+}
+
 static void one_look(struct helper *h, struct gpu *g, const struct device_look *look)
 {
     struct gpu_use use = {look->job_id, look->uid, look->from_us};
@@ -309,8 +331,7 @@ static void one_look(struct helper *h, struct gpu *g, const struct device_look *
     if (g->is_amd)
         amd_search(h, g, &s);
     s.computes = false;
-    if (!s.why.len)
-        gpu_holders_each(g->file, g->nfiles, holder_weigh, &s);
+    openers_weigh(h, g, &s);
     if (!s.why.len && (g->handle || g->is_amd))
         memory_weigh(h, g, &s);
     str_addf(&h->out, "seen %d %llu %s %s\n", look->index, (unsigned long long)look->use,
@@ -319,8 +340,30 @@ static void one_look(struct helper *h, struct gpu *g, const struct device_look *
     str_done(&wrong);
 }
 
+static void opener_take(void *ctx, const struct gpu_holder *holder, const struct device_number *file)
+{
+    struct helper *h = ctx;
+    struct opener o = {*holder, *file};
+    vec_push(&h->opener, o);
+}
+
+/* Who has files of the devices open that are to be looked at: of those whose last job is known, since without that an open file says nothing. */
+static void openers_find(struct helper *h)
+{
+    struct device_number file[GPU_FILES_MAX];
+    size_t n = 0;
+    vec_clear(&h->opener);
+    for (size_t i = 0; i < h->look.n; i++)
+        for (size_t k = 0; k < h->gpu.n && h->look.v[i].from_us; k++)
+            for (size_t f = 0;
+                 h->gpu.v[k].index == h->look.v[i].index && f < h->gpu.v[k].nfiles && n < GPU_FILES_MAX; f++)
+                file[n++] = h->gpu.v[k].file[f];
+    gpu_holders_each(file, n, opener_take, h);
+}
+
 static void looks_answer(struct helper *h)
 {
+    openers_find(h);
     for (size_t i = 0; i < h->look.n; i++)
         for (size_t k = 0; k < h->gpu.n; k++)
             if (h->gpu.v[k].index == h->look.v[i].index)

@@ -104,38 +104,46 @@ bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_use *use, bo
     return newer && (h->uid != 0 || use->uid == 0);
 }
 
-static bool has_open(const char *pid, const struct device_number *files, size_t n)
+/* Marks those of the files that the process has open. */
+static bool open_files(const char *pid, const struct device_number *files, size_t n, bool *ret_open)
 {
     char path[320];
     struct dirent *e;
-    bool found = false;
+    bool any = false;
     snprintf(path, sizeof path, "/proc/%.20s/fd", pid);
     DIR *fds = opendir(path);
-    while (fds && !found && (e = readdir(fds))) {
+    memset(ret_open, 0, n * sizeof *ret_open);
+    while (fds && (e = readdir(fds))) {
         struct stat st;
         if (!isdigit((unsigned char)e->d_name[0]) || fstatat(dirfd(fds), e->d_name, &st, 0) != 0 ||
             !S_ISCHR(st.st_mode))
             continue;
         for (size_t i = 0; i < n; i++)
-            found |= major(st.st_rdev) == files[i].major && minor(st.st_rdev) == files[i].minor;
+            if (major(st.st_rdev) == files[i].major && minor(st.st_rdev) == files[i].minor)
+                any = ret_open[i] = true;
     }
     if (fds)
         closedir(fds);
-    return found;
+    return any;
 }
 
 void gpu_holders_each(const struct device_number *files, size_t n,
-                      void (*fn)(void *ctx, const struct gpu_holder *h), void *ctx)
+                      void (*fn)(void *ctx, const struct gpu_holder *h, const struct device_number *file),
+                      void *ctx)
 {
+    bool is_open[GPU_FILES_MAX];
     struct dirent *e;
+    n = n < GPU_FILES_MAX ? n : GPU_FILES_MAX;
     DIR *proc = n > 0 ? opendir("/proc") : NULL;
     while (proc && (e = readdir(proc))) {
         struct gpu_holder h;
         pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
-        if (!isdigit((unsigned char)e->d_name[0]) || pid == getpid() || !has_open(e->d_name, files, n))
+        if (!isdigit((unsigned char)e->d_name[0]) || pid == getpid() ||
+            !open_files(e->d_name, files, n, is_open) || !gpu_holder_find(pid, &h))
             continue;
-        if (gpu_holder_find(pid, &h))
-            fn(ctx, &h);
+        for (size_t i = 0; i < n; i++)
+            if (is_open[i])
+                fn(ctx, &h, &files[i]);
     }
     if (proc)
         closedir(proc);

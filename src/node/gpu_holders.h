@@ -33,8 +33,11 @@ struct gpu_use {
  * has its file open does if it is of the job that had it: libraries open the files of all devices that they can see. */
 bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_use *use, bool computes, bool many_users);
 
-/* Calls fn for each process but this one that has one of these device files open. */
+#define GPU_FILES_MAX 512u
+
+/* Calls fn for each process but this one that has some of these device files open (GPU_FILES_MAX at most), and each such file: one walk through /proc for all of them. */
 void gpu_holders_each(const struct device_number *files, size_t n,
-                      void (*fn)(void *ctx, const struct gpu_holder *h), void *ctx);
+                      void (*fn)(void *ctx, const struct gpu_holder *h, const struct device_number *file),
+                      void *ctx);
 
 #endif

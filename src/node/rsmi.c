@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool symbol(const struct rsmi *r, const char *name, void *to)
 {
@@ -19,6 +20,9 @@ bool rsmi_open(struct rsmi *r, bool *ret_unfit)
     bool ok = true;
     memset(r, 0, sizeof *r);
     *ret_unfit = false;
+    if (!path &&
+        access("/dev/kfd", F_OK) != 0) /* no driver: the library would only complain, on standard error */
+        return false;
     r->library = dlopen(path ? path : "librocm_smi64.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!r->library && !path)
         r->library = dlopen("librocm_smi64.so", RTLD_NOW | RTLD_LOCAL);

@@ -164,6 +164,21 @@ shows_not() { ! scontrol show node | grep -qE "$1"; }
     until_true shows_not DeviceOut
 }
 
+@test "the command of a step is told, too, and the step goes on" {
+    happens
+    srun -n1 --mem=100 --gpus=1 sh -c 'echo go; while ! test -e told; do sleep 0.1; done; echo end' >srun.out 2>srun.err 3>&- &
+    pid=$!
+    until_true grep -q go srun.out
+    happens "xid 0 95"
+    until_true grep -q "slurmstepd: error: GPU 0 of .*, which this job uses, is broken: GPU GPU-1 reports XID 95: uncontained memory error" srun.err
+    touch told
+    wait "$pid"
+    [ "$(tail -1 srun.out)" = end ]
+    happens
+    scontrol update nodename=ALL state=resume
+    until_true shows_not DeviceOut
+}
+
 @test "a fatal XID and uncorrectable memory errors take a GPU out; an XID of a program does not" {
     happens "xid 1 13" "xid 1 31" "xid 2 79" "ecc 3 2"
     until_true shows "DeviceOut=gpu:2 BROKEN .*XID 79: it has fallen off the bus"
