@@ -57,8 +57,8 @@ over() {
     second=$(sbatch --parsable --mem=100 -c1 --gpus=1 -o second.out --wrap './seen')
     over "$second"
     scancel "$first"
-    [ "$(cat first.out | head -1)" = "0 1 | 0,1 | 0,1" ]
-    [ "$(cat second.out)" = "2 | 0 | 2" ]
+    [ "$(cat first.out | head -1)" = "0 3 | 0,1 | 0,3" ] # these two are linked
+    [ "$(cat second.out)" = "1 | 0 | 1" ]
     over "$first"
 }
 
@@ -71,8 +71,8 @@ over() {
 @test "a step holds what it asked for of its job's GPUs" {
     id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:3 -o step.out --wrap 'srun -n1 --mem=50 --gres=gpu:1 ./seen; srun -n1 --mem=50 ./seen')
     over "$id"
-    [ "$(sed -n 1p step.out)" = "0 | 0 | 0,1,2" ]
-    [ "$(sed -n 2p step.out)" = "0 1 2 | 0,1,2 | 0,1,2" ]
+    [ "$(sed -n 1p step.out)" = "0 | 0 | 0,1,3" ]
+    [ "$(sed -n 2p step.out)" = "0 1 3 | 0,1,2 | 0,1,3" ]
 }
 
 # What happens to the machine from now on: one line each.
@@ -84,7 +84,7 @@ happens() {
 # until COMMAND…: within ten seconds
 until_true() {
     for _ in $(seq 100); do "$@" && return 0; sleep 0.1; done
-    scontrol show node; tail -5 "$REMUDA_STATE"/log/*.log
+    scontrol show node; tail -n 5 "$REMUDA_STATE"/log/*.log
     return 1
 }
 
@@ -113,26 +113,26 @@ shows_not() { ! scontrol show node | grep -qE "$1"; }
 @test "a process of a job that computes on its GPU after the job's end is named" {
     setsid sh -c 'REMUDA_STEP_DIR=/x SLURM_JOB_ID=77 exec sleep 60' 3>&- &
     pid=$!
-    happens "process 1 $pid 100"
+    happens "process 3 $pid 100"
     id=$(sbatch --parsable --mem=100 -c1 --gpus=2 --wrap 'true')
     over "$id"
-    until_true shows "DeviceOut=gpu:1 NOT_CLEAN since .*process $pid .sleep. of job 77 still holds it"
+    until_true shows "DeviceOut=gpu:3 NOT_CLEAN since .*process $pid .sleep. of job 77 still holds it"
     kill "$pid"
     happens
     until_true shows_not DeviceOut
 }
 
 @test "neither node daemon nor controller forget a GPU that is not clean" {
-    happens "used 2 5000"
+    happens "used 3 5000"
     id=$(sbatch --parsable --mem=100 -c1 --gpus=3 --wrap 'true')
     over "$id"
-    until_true shows "DeviceOut=gpu:2 NOT_CLEAN"
+    until_true shows "DeviceOut=gpu:3 NOT_CLEAN"
     kill -9 "$(cat "$REMUDA_STATE"/nodes/*/node.pid)" "$(remuda status --pid controller)"
     remuda up -q 3>&-
-    until_true shows "DeviceOut=gpu:2 NOT_CLEAN"
+    until_true shows "DeviceOut=gpu:3 NOT_CLEAN"
     id=$(sbatch --parsable --mem=100 -c1 --gpus=3 -o after.out --wrap './seen')
     over "$id"
-    [ "$(cat after.out)" = "0 1 3 | 0,1,2 | 0,1,3" ]
+    [ "$(cat after.out)" = "0 1 2 | 0,1,2 | 0,1,2" ]
     happens
     until_true shows_not DeviceOut
 }

@@ -46,7 +46,7 @@ over() {
 
 until_true() {
     for _ in $(seq 100); do "$@" && return 0; sleep 0.1; done
-    scontrol show node; tail -5 "$REMUDA_STATE"/log/*.log
+    scontrol show node; tail -n 5 "$REMUDA_STATE"/log/*.log
     return 1
 }
 
