@@ -95,7 +95,15 @@ static bool pick_counts(struct placing *p)
     return true;
 }
 
-/* The first stretch of neighbouring candidates that holds what is asked. */
+static bool has_must(const struct compiled *c, uint64_t first, uint64_t last)
+{
+    for (size_t i = 0; i < c->nmust; i++)
+        if (c->must[i] < first || c->must[i] > last)
+            return false;
+    return true;
+}
+
+/* The first stretch of neighbouring candidates that holds what is asked, and the nodes that are named. */
 static bool pick_neighbours(struct placing *p)
 {
     struct world *w = p->w;
@@ -115,8 +123,12 @@ static bool pick_neighbours(struct placing *p)
             units -= w->cap[w->key.v[from++]];
             nodes--;
         }
-        if (nodes < (size_t)l->nmin || units < l->units)
+        if (nodes < (size_t)l->nmin || units < l->units || !has_must(p->c, w->key.v[from], w->key.v[i]))
             continue;
+        for (; nodes > (size_t)l->nmin && units - w->cap[w->key.v[from]] >= l->units &&
+               has_must(p->c, w->key.v[from + 1], w->key.v[i]);
+             nodes--)
+            units -= w->cap[w->key.v[from++]];
         for (size_t k = from; k <= i; k++)
             vec_push(&w->pick, (uint32_t)w->key.v[k]);
         return true;
@@ -215,13 +227,8 @@ static bool pick_nodes(struct placing *p)
         else if (!(w->pick.n == 0 && l->nmin <= 1 && !p->c->req->spread_job && pick_one(p)))
             pick_largest(p, true);
     }
-    if (w->pick.n < (size_t)l->nmin || w->pick.n > (size_t)l->nmax ||
-        (l->units > 0 && pick_units(w) < l->units))
-        return false;
-    for (size_t i = 0; p->c->req->contiguous && i < p->c->nmust; i++)
-        if (!picked(w, p->c->must[i]))
-            return false;
-    return true;
+    return w->pick.n >= (size_t)l->nmin && w->pick.n <= (size_t)l->nmax &&
+           (l->units == 0 || pick_units(w) >= l->units);
 }
 
 /* May the nodes lie below more leaf switches than the job wants? */

@@ -27,12 +27,11 @@ static int64_t cpus_for_memory(const struct option *o, const struct variant *v, 
     return needed > cpus ? needed : cpus;
 }
 
-static int64_t take_cpus(const struct compiled *c, const struct option *o, const struct variant *v,
-                         const struct group *g, int32_t units)
+/* CPUs that the request itself needs; who takes whole nodes gets more. */
+static int64_t cpus_asked(const struct compiled *c, const struct option *o, const struct variant *v,
+                          const struct group *g, int32_t units)
 {
     const struct job_request *r = c->req;
-    if (o->mode.whole)
-        return part_cpus_most(&o->part->p, g) < g->cpus ? part_cpus_most(&o->part->p, g) : g->cpus;
     int64_t cpus = v->base_cpus + (int64_t)v->unit_cpus * units;
     int64_t tasks = v->lay.base_tasks + (int64_t)v->lay.unit_tasks * units;
     int32_t usable = g->slot_cpus;
@@ -83,11 +82,14 @@ bool demand_take(const struct cluster *cl, const struct compiled *c, const struc
                  const struct variant *v, const struct group *g, int32_t units, struct take *ret)
 {
     const struct partition *p = &o->part->p;
-    int64_t cpus = take_cpus(c, o, v, g, units), gpus = 0;
+    int64_t most = part_cpus_most(p, g) < g->cpus ? part_cpus_most(p, g) : g->cpus;
+    int64_t cpus = cpus_asked(c, o, v, g, units), gpus = 0;
     int64_t tasks = v->lay.base_tasks + (int64_t)v->lay.unit_tasks * units;
-    bool fits = cpus <= g->cpus && cpus <= part_cpus_most(p, g);
+    bool fits = cpus <= most;
     if (c->req->ntasks_per_socket > 0 && tasks > (int64_t)c->req->ntasks_per_socket * g->sockets)
         fits = false;
+    if (o->mode.whole)
+        cpus = most;
     *ret = (struct take){.tasks = v->lay.base_tasks + v->lay.unit_tasks * units,
                          .cpus = (int32_t)(cpus < INT32_MAX ? cpus : INT32_MAX)};
     if (cl->policy.share_max > 1)

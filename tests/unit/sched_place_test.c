@@ -169,12 +169,20 @@ static void layouts(void **state)
     assert_string_equal(
         where(&w, (struct job_request){.ntasks = 20, .overcommit = true, .mem_per_node_mib = 1}),
         "n1 cpus=0 mem=1 tasks=20");
+    /* Whole nodes have no more CPUs than they have. */
+    assert_string_equal(
+        where(&w, (struct job_request){.ntasks = 9, .exclusive = EXCLUSIVE_NODE, .mem_per_node_mib = 1}),
+        "n1 cpus=0-7 mem=1 tasks=8; n2 cpus=0-7 mem=1 tasks=1");
     runs(&w, 11, (struct job_request){.nodelist = "n2", .cpus_per_task = 8});
     assert_string_equal(where(&w, (struct job_request){.min_nodes = 2, .contiguous = true}),
                         "n3 cpus=0 mem=1000 tasks=1; n4 cpus=0 mem=1000 tasks=1");
     assert_string_equal(where(&w, (struct job_request){.nodelist = "n4", .exclude = "n1", .min_nodes = 2}),
                         "n3 cpus=0 mem=1000 tasks=1; n4 cpus=0 mem=1000 tasks=1");
     assert_string_equal(where(&w, (struct job_request){.min_nodes = 3, .contiguous = true}), "");
+    cluster_release(w.cl, 11);
+    assert_string_equal(
+        where(&w, (struct job_request){.nodelist = "n3", .min_nodes = 2, .max_nodes = 3, .contiguous = true}),
+        "n2 cpus=0 mem=1000 tasks=1; n3 cpus=0 mem=1000 tasks=1");
     world_end(&w);
 }
 
