@@ -24,6 +24,8 @@ struct task {
     uint32_t nodes;
     uint64_t het; /* leader of its heterogeneous job; 0 = none */
     bool suspended, was_suspended;
+    int32_t nice;
+    bool held;             /* not with the planner for now */
     int64_t since, paused; /* suspended since; suspended in all before that */
     struct arena *arena;   /* its allocation, once it runs */
     struct alloc al;
@@ -145,6 +147,7 @@ static void job_wait(struct cluster *cl, const struct task *j)
                         .het_job_id = j->het,
                         .het_size = j->het ? 2 : 0,
                         .elements = j->elements,
+                        .nice = j->nice,
                         .submit_us = j->submit,
                         .eligible_us = j->submit};
     cluster_wait(cl, &w);
@@ -224,7 +227,7 @@ static inline struct cluster *rebuilt(struct sim *s)
         put_part(cl, &s->part[i]);
     for (size_t i = s->njobs; i-- > 0;) {
         struct task *j = &s->job[i];
-        if (j->gone)
+        if (j->gone || j->held)
             continue;
         if (!j->start) {
             job_wait(cl, j);
