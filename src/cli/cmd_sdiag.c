@@ -2,6 +2,7 @@
  * shown as both. */
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "base/vec.h"
 #include "cli/cluster_dir.h"
 #include "cli/commands.h"
 #include "cli/json_slurm.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { OPT_CLUSTERS = 1, OPT_HELP, OPT_IGNORE, OPT_JSON, OPT_RESET, OPT_VERSION, OPT_YAML };
+enum { OPT_CLUSTERS = 1, OPT_HELP, OPT_IGNORE, OPT_JSON, OPT_RESET, OPT_BY_ID, OPT_BY_TIME, OPT_BY_MEAN, OPT_VERSION, OPT_YAML };
 
 static const struct cli_option option_rows[] = {
     {"all", 'a', CLI_NONE, OPT_IGNORE, "everything (the default)"},
@@ -23,19 +24,28 @@ static const struct cli_option option_rows[] = {
     {"help", 'h', CLI_NONE, OPT_HELP, "this text"},
     {"json", 0, CLI_ATTACHED, OPT_JSON, "everything as JSON"},
     {"reset", 'r', CLI_NONE, OPT_RESET, "count anew (administrators)"},
-    {"sort-by-id", 'i', CLI_NONE, OPT_IGNORE, "order of messages: they are not counted by kind here"},
-    {"sort-by-time", 't', CLI_NONE, OPT_IGNORE, "the same"},
-    {"sort-by-time2", 'T', CLI_NONE, OPT_IGNORE, "the same"},
+    {"sort-by-id", 'i', CLI_NONE, OPT_BY_ID, "messages by their numbers, users by theirs (else: by count)"},
+    {"sort-by-time", 't', CLI_NONE, OPT_BY_TIME, "by the time spent on them"},
+    {"sort-by-time2", 'T', CLI_NONE, OPT_BY_MEAN, "by the time spent on each"},
     {"usage", 0, CLI_NONE, OPT_HELP, "short help"},
     {"version", 'V', CLI_NONE, OPT_VERSION, "version"},
     {"yaml", 0, CLI_ATTACHED, OPT_YAML, NULL},
 };
 static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), false};
 
+/* Messages of a kind, or of a user. */
+struct rpc {
+    const char *name;
+    uint64_t number, count, us;
+};
+typedef VEC(struct rpc) rpc_vec;
+
 struct sdiag {
     struct arena *a;
     bool json, reset, help, version;
+    int sort; /* OPT_BY_…; 0 = by count */
     struct diag diag;
+    rpc_vec rpc, rpc_user;
 };
 
 static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
@@ -58,6 +68,11 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
     case OPT_VERSION:
         s->version = true;
         break;
+    case OPT_BY_ID:
+    case OPT_BY_TIME:
+    case OPT_BY_MEAN:
+        s->sort = id;
+        break;
     default:
         break;
     }
@@ -67,7 +82,7 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 static void diag_take(void *ctx, const void *record)
 {
     struct sdiag *s = ctx;
-    s->diag = *(const struct diag *)record;
+    record_copy(&diag_fields, &s->diag, record, s->a);
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------------------------------- */
@@ -143,8 +158,66 @@ static void plans_print(const struct diag *d)
     printf("\tLast queue length: %llu\n", (unsigned long long)d->considered);
     printf("\tQueue length mean: %lld\n", mean((int64_t)d->considered_sum, d->plans));
     puts("\nLatency for 1000 calls to gettimeofday(): 0 microseconds");
-    if (d->trouble)
-        printf("\nTrouble: %s\n", d->trouble);
+}
+
+/* "NAME NUMBER COUNT MICROSECONDS;…" */
+static void rpcs_read(const char *text, struct arena *a, rpc_vec *ret)
+{
+    struct span rest = span_of(text), piece, word;
+    while (text && span_next(&rest, ';', &piece)) {
+        struct rpc r = {0};
+        uint64_t *const number[] = {&r.number, &r.count, &r.us};
+        for (int i = 0; span_next(&piece, ' ', &word) && i < 4; i++) {
+            char *copy = arena_strndup(a, word.data, word.len);
+            if (i == 0)
+                r.name = copy;
+            else
+                text_to_u64(copy, UINT64_MAX, number[i - 1]);
+        }
+        vec_push(ret, r);
+    }
+}
+
+static int64_t sort_value(const struct rpc *r, int sort)
+{
+    return sort == OPT_BY_ID     ? -(int64_t)r->number
+           : sort == OPT_BY_TIME ? (int64_t)r->us
+           : sort == OPT_BY_MEAN ? mean((int64_t)r->us, r->count)
+                                 : (int64_t)r->count;
+}
+
+/* Largest first; few rows. */
+static void rpcs_sort(rpc_vec *list, int sort)
+{
+    for (size_t i = 1; i < list->n; i++)
+        for (size_t k = i; k > 0 && sort_value(&list->v[k], sort) > sort_value(&list->v[k - 1], sort); k--) {
+            struct rpc swap = list->v[k];
+            list->v[k] = list->v[k - 1];
+            list->v[k - 1] = swap;
+        }
+}
+
+static void rpc_end(const struct rpc *r)
+{
+    printf(" count:%-6llu ave_time:%-6lld total_time:%llu\n", (unsigned long long)r->count, mean((int64_t)r->us, r->count),
+           (unsigned long long)r->us);
+}
+
+static void rpcs_print(const struct sdiag *s)
+{
+    puts("\nRemote Procedure Call statistics by message type");
+    for (size_t i = 0; i < s->rpc.n; i++) {
+        printf("\t%-40s(%5llu)", s->rpc.v[i].name, (unsigned long long)s->rpc.v[i].number);
+        rpc_end(&s->rpc.v[i]);
+    }
+    puts("\nRemote Procedure Call statistics by user");
+    for (size_t i = 0; i < s->rpc_user.n; i++) {
+        printf("\t%-16s(%8llu)", s->rpc_user.v[i].name, (unsigned long long)s->rpc_user.v[i].number);
+        rpc_end(&s->rpc_user.v[i]);
+    }
+    puts("\nPending RPC statistics\n\tNo pending RPCs");
+    if (s->diag.trouble)
+        printf("\nTrouble: %s\n", s->diag.trouble);
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------------------------------------------- */
@@ -212,8 +285,30 @@ static void json_empty(struct json_out *j, const char *key)
     json_array_end(j);
 }
 
-static void json_print(const struct diag *d)
+static void json_rpcs(struct json_out *j, const char *key, const rpc_vec *list, const char *name, const char *number)
 {
+    json_key(j, key);
+    json_array(j);
+    for (size_t i = 0; i < list->n; i++) {
+        const struct rpc *r = &list->v[i];
+        json_object(j);
+        json_key_text(j, name, r->name);
+        json_key_i64(j, number, (int64_t)r->number);
+        json_key_i64(j, "count", (int64_t)r->count);
+        json_key_i64(j, "queued", 0);
+        json_key_i64(j, "dropped", 0);
+        json_key_i64(j, "cycle_last", 0);
+        json_key_i64(j, "cycle_max", 0);
+        json_key_i64(j, "total_time", (int64_t)r->us);
+        json_key_number(j, "average_time", true, mean((int64_t)r->us, r->count));
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
+static void json_print(const struct sdiag *s)
+{
+    const struct diag *d = &s->diag;
     struct json_out j;
     struct str out = STR_INIT;
     json_slurm_begin(&j, &out, "sdiag");
@@ -221,8 +316,8 @@ static void json_print(const struct diag *d)
     json_object(&j);
     json_jobs(&j, d);
     json_plans(&j, d);
-    json_empty(&j, "rpcs_by_message_type");
-    json_empty(&j, "rpcs_by_user");
+    json_rpcs(&j, "rpcs_by_message_type", &s->rpc, "message_type", "type_id");
+    json_rpcs(&j, "rpcs_by_user", &s->rpc_user, "user", "user_id");
     json_empty(&j, "pending_rpcs");
     json_empty(&j, "pending_rpcs_by_hostlist");
     json_object_end(&j);
@@ -255,12 +350,17 @@ static bool sdiag_run(struct sdiag *s, struct err *ret_err)
     client_close(c);
     if (!ok || s->reset)
         return ok;
+    rpcs_read(s->diag.rpcs, s->a, &s->rpc);
+    rpcs_read(s->diag.rpc_users, s->a, &s->rpc_user);
+    rpcs_sort(&s->rpc, s->sort);
+    rpcs_sort(&s->rpc_user, s->sort);
     if (s->json) {
-        json_print(&s->diag);
+        json_print(s);
         return true;
     }
     jobs_print(&s->diag);
     plans_print(&s->diag);
+    rpcs_print(s);
     return true;
 }
 
@@ -277,6 +377,8 @@ int cmd_sdiag(int argc, char **argv)
         ok = sdiag_run(&s, &err);
     if (!ok && err.code)
         program_error("sdiag", "%s", err.text);
+    vec_done(&s.rpc);
+    vec_done(&s.rpc_user);
     arena_free(s.a);
     return ok ? 0 : 1;
 }

@@ -248,10 +248,10 @@ static const char *format_default(const struct sprio *s)
 {
     const struct weights *w = &s->weights;
     if (s->longer)
-        return s->norm ? "%.15i %9r %.8u %10y %10S %10a %10b %10f %10j %10p %10q %20t"
+        return s->norm ? "%.15i %9r %.8u %10y %10a %10b %10f %10j %10p %10q %20t"
                        : "%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T";
     struct str f = STR_INIT;
-    str_add(&f, s->norm ? "%.15i %9r %10y %10S" : "%.15i %9r %.10Y %.10S");
+    str_add(&f, s->norm ? "%.15i %9r %10y" : "%.15i %9r %.10Y %.10S");
     const struct {
         bool wanted;
         const char *norm, *weighed;

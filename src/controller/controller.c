@@ -13,6 +13,7 @@
 #include "controller/payload.h"
 #include "controller/query.h"
 #include "controller/session.h"
+#include "controller/traffic.h"
 #include "controller/turn.h"
 #include "io/client.h"
 #include "io/clock.h"
@@ -192,6 +193,7 @@ static void controller_end(struct controller *c)
     hosts_free(c->hosts);
     turns_free(c->turns);
     sessions_free(c->sessions);
+    traffic_free(c->traffic);
     mailer_free(c->mailer);
     users_free(c->users);
     timer_free(c->stop_timer);
@@ -228,6 +230,7 @@ static bool store_start(struct controller *c, struct err *ret_err)
     c->payloads = payloads_new(c, path);
     c->history = history_new(c, path);
     c->sessions = sessions_new(c);
+    c->traffic = traffic_new();
     c->turns = turns_new(c, s, epoch, seq);
     struct config config;
     if (!config_file_read(c->config_path, &config, ret_err))

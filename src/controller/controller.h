@@ -34,6 +34,7 @@ struct controller {
     struct hosts *hosts;
     struct sessions *sessions;
     struct turns *turns;
+    struct traffic *traffic;
     struct payloads *payloads;
     struct history *history;
     bool stopping;

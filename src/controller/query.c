@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "controller/answer.h"
 #include "controller/session.h"
+#include "controller/traffic.h"
 #include "controller/turn.h"
 #include "io/clock.h"
 
@@ -125,6 +126,7 @@ static void diag_row(void *ctx, const void *record)
     d.plan_sum_us = times.sum_us;
     d.turns = turns_count(v->c->turns);
     d.trouble = trouble(v->c, v->arena);
+    traffic_show(v->c->traffic, v->arena, &d);
     answer_row(v->answer, &d);
 }
 

@@ -8,6 +8,7 @@
 #include "controller/config_file.h"
 #include "controller/query.h"
 #include "controller/session_inside.h"
+#include "controller/traffic.h"
 #include "controller/turn.h"
 #include "io/clock.h"
 #include "model/limits.h"
@@ -229,6 +230,15 @@ static void message_take(struct session *s, const struct message *m)
     }
 }
 
+static void message_counted(struct session *s, const struct message *m, int64_t spent_us)
+{
+    struct peer peer = session_peer(s);
+    const struct msg_daemon *d = m->body;
+    traffic_count(s->owner->c->traffic, m, peer.uid, peer.user, spent_us);
+    if (m->kind == MSG_DAEMON && d->action == DAEMON_RESET_DIAG && peer.is_admin)
+        traffic_reset(s->owner->c->traffic);
+}
+
 static void asked_count(struct session *s)
 {
     uint64_t turn = turns_count(s->owner->c->turns);
@@ -256,8 +266,11 @@ static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
         conn_close(conn);
         return;
     }
-    if (!s->remote || remote_take(s, &m))
+    if (!s->remote || remote_take(s, &m)) {
+        int64_t began = clock_monotonic_us();
         message_take(s, &m);
+        message_counted(s, &m, clock_monotonic_us() - began);
+    }
     asked_count(s);
 }
 

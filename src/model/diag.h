@@ -29,6 +29,8 @@
     X(U64, backfilled_ever, 0, "since the controller started")                                     \
     X(U64, turns, 0, "turns of the controller")                                                    \
     X(U64, commits, 0, "commits of the store")                                                     \
+    X(TEXT, rpcs, 0, "messages by kind: name, number, count, microseconds spent; next one …")      \
+    X(TEXT, rpc_users, 0, "the same by user: name, uid, …")                                        \
     X(TEXT, trouble, 0, "what is wrong; NULL = nothing")
 
 struct diag {

@@ -32,6 +32,7 @@
     X(TEXT, partition, 0, "test_only: in which partition")
 
 enum query_what { QUERY_JOBS, QUERY_NODES, QUERY_PARTITIONS, QUERY_STEPS, QUERY_SETTINGS, QUERY_STATUS, QUERY_HISTORY, QUERY_RESERVATIONS, QUERY_PRIORITY, QUERY_SHARES, QUERY_DIAG, QUERY_TOKENS, QUERY_HOSTS };
+#define QUERY_COUNT (QUERY_HOSTS + 1)
 extern const struct enum_names query_what_names;
 /* Filters are "and"ed; NULL = all. Answer: ROWS frames (wire.h) of the records asked for, then DONE. */
 #define MSG_QUERY_FIELDS(X)                                                                                \

@@ -75,6 +75,13 @@ teardown_file() {
     [ "$(echo "$output" | grep -c 'Mean cycle:')" -eq 2 ]
     echo "$output" | grep -q '^Jobs submitted: 2$'
     sdiag --json | python3 -c 'import json,sys; d=json.load(sys.stdin)["statistics"]; assert d["jobs_started"] == 1 and d["jobs_running"] == 1'
+    # As vpenso's exporter reads them.
+    echo "$output" | grep -Eq '^	REQUEST_SUBMIT_BATCH_JOB +\( 4003\) count:2 +ave_time:[0-9]+ +total_time:[0-9]+$'
+    echo "$output" | grep -Eq "^	$(id -un) +\( +$(id -u)\) count:[0-9]+ +ave_time:[0-9]+ +total_time:[0-9]+\$"
+    [[ "$output" == *"Remote Procedure Call statistics by message type"*"Remote Procedure Call statistics by user"*"Pending RPC statistics"* ]]
+    sdiag --json | python3 -c 'import json,sys; d=json.load(sys.stdin)["statistics"]["rpcs_by_message_type"]; assert [r for r in d if r["message_type"] == "REQUEST_SUBMIT_BATCH_JOB" and r["type_id"] == 4003 and r["count"] == 2], d'
+    run -0 sdiag -i
+    [ "$(echo "$output" | grep -o '^	[A-Z_]* *([ 0-9]*)' | tr -d '()' | awk '{print $2}')" = "$(echo "$output" | grep -o '^	[A-Z_]* *([ 0-9]*)' | tr -d '()' | awk '{print $2}' | sort -n)" ]
     sdiag -r
     sdiag | grep -q '^Jobs submitted: 0$'
 }

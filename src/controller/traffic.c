@@ -1,0 +1,158 @@
+/* Monitoring knows Slurm's names and numbers of messages, so a kind that Slurm has, too, is counted under those; ours are counted under our own. Users
+ * beyond a bound are counted together. */
+#include "controller/traffic.h"
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+
+#define USERS_MAX 1000
+#define REST      UINT32_MAX /* all further users */
+
+struct tally {
+    uint32_t uid;
+    char *user; /* owned */
+    uint64_t count;
+    int64_t us;
+};
+
+struct traffic {
+    struct tally kind[MESSAGE_COUNT], query[QUERY_COUNT];
+    struct map_u64 *by_user; /* uid + 1 → struct tally */
+};
+
+struct slurm_name {
+    const char *name;
+    int32_t number;
+};
+static const struct slurm_name kind_names[MESSAGE_COUNT] = {
+    [MSG_SUBMIT] = {"REQUEST_SUBMIT_BATCH_JOB", 4003},
+    [MSG_CANCEL] = {"REQUEST_KILL_JOB", 5032},
+    [MSG_UPDATE_JOB] = {"REQUEST_UPDATE_JOB", 3001},
+    [MSG_UPDATE_NODE] = {"REQUEST_UPDATE_NODE", 3002},
+    [MSG_UPDATE_PARTITION] = {"REQUEST_UPDATE_PARTITION", 3005},
+    [MSG_UPDATE_RESERVATION] = {"REQUEST_UPDATE_RESERVATION", 3009},
+    [MSG_CREATE_STEP] = {"REQUEST_JOB_STEP_CREATE", 5001},
+    [MSG_DAEMON] = {"REQUEST_PING", 1008},
+    [MSG_NODE_HELLO] = {"MESSAGE_NODE_REGISTRATION_STATUS", 1002},
+};
+static const struct slurm_name query_names[QUERY_COUNT] = {
+    [QUERY_JOBS] = {"REQUEST_JOB_INFO", 2003},
+    [QUERY_NODES] = {"REQUEST_NODE_INFO", 2007},
+    [QUERY_PARTITIONS] = {"REQUEST_PARTITION_INFO", 2009},
+    [QUERY_STEPS] = {"REQUEST_JOB_STEP_INFO", 2005},
+    [QUERY_SETTINGS] = {"REQUEST_BUILD_INFO", 2001},
+    [QUERY_RESERVATIONS] = {"REQUEST_RESERVATION_INFO", 2024},
+    [QUERY_PRIORITY] = {"REQUEST_PRIORITY_FACTORS", 2026},
+    [QUERY_SHARES] = {"REQUEST_SHARE_INFO", 2022},
+    [QUERY_DIAG] = {"REQUEST_STATS_INFO", 2035},
+};
+
+struct traffic *traffic_new(void)
+{
+    struct traffic *t = xcalloc(1, sizeof *t);
+    t->by_user = map_u64_new();
+    return t;
+}
+
+static void users_free(struct traffic *t)
+{
+    struct map_walk walk = {0};
+    while (map_u64_next(t->by_user, &walk)) {
+        struct tally *one = walk.value;
+        free(one->user);
+        free(one);
+    }
+    map_u64_free(t->by_user);
+}
+
+void traffic_free(struct traffic *t)
+{
+    if (!t)
+        return;
+    users_free(t);
+    free(t);
+}
+
+void traffic_reset(struct traffic *t)
+{
+    users_free(t);
+    *t = (struct traffic){.by_user = map_u64_new()};
+}
+
+static void tally_add(struct tally *one, int64_t us)
+{
+    one->count++;
+    one->us += us > 0 ? us : 0;
+}
+
+static struct tally *user_tally(struct traffic *t, uint32_t uid, const char *user)
+{
+    struct tally *one = map_u64_get(t->by_user, (uint64_t)uid + 1);
+    if (one)
+        return one;
+    if (map_u64_count(t->by_user) >= USERS_MAX && uid != REST)
+        return user_tally(t, REST, "others");
+    one = xcalloc(1, sizeof *one);
+    *one = (struct tally){.uid = uid, .user = user ? xstrdup(user) : NULL};
+    map_u64_put(t->by_user, (uint64_t)uid + 1, one);
+    return one;
+}
+
+void traffic_count(struct traffic *t, const struct message *m, uint32_t uid, const char *user,
+                   int64_t spent_us)
+{
+    const struct msg_query *q = m->body;
+    bool query = m->kind == MSG_QUERY && q->what >= 0 && q->what < QUERY_COUNT;
+    tally_add(query ? &t->query[q->what] : &t->kind[m->kind], spent_us);
+    tally_add(user_tally(t, uid, user), spent_us);
+}
+
+static void row_add(struct str *out, const char *name, uint32_t number, const struct tally *one)
+{
+    if (one->count > 0)
+        str_addf(out, "%s%s %u %llu %lld", out->len ? ";" : "", name, number, (unsigned long long)one->count,
+                 (long long)one->us);
+}
+
+static const char *text_of(struct str *s, struct arena *a)
+{
+    const char *text = s->len ? arena_strdup(a, str_text(s)) : NULL;
+    str_done(s);
+    return text;
+}
+
+static const char *upper(const char *text, struct arena *a)
+{
+    char *copy = arena_strdup(a, text);
+    for (char *c = copy; *c; c++)
+        *c = *c >= 'a' && *c <= 'z' ? (char)(*c - 'a' + 'A') : *c;
+    return copy;
+}
+
+static void kind_add(struct str *out, const struct tally *one, const struct slurm_name *known,
+                     const char *own, uint32_t number, struct arena *a)
+{
+    if (known->name)
+        row_add(out, known->name, (uint32_t)known->number, one);
+    else
+        row_add(out, upper(own, a), number, one);
+}
+
+void traffic_show(const struct traffic *t, struct arena *a, struct diag *d)
+{
+    struct str kinds = STR_INIT, users = STR_INIT;
+    struct map_walk walk = {0};
+    for (uint32_t k = 0; k < MESSAGE_COUNT; k++)
+        kind_add(&kinds, &t->kind[k], &kind_names[k], message_table[k].name, k, a);
+    for (uint32_t q = 0; q < QUERY_COUNT; q++)
+        kind_add(&kinds, &t->query[q], &query_names[q], enum_name(&query_what_names, (int)q), q, a);
+    while (map_u64_next(t->by_user, &walk)) {
+        const struct tally *one = walk.value;
+        row_add(&users, one->user ? one->user : "nobody", one->uid, one);
+    }
+    d->rpcs = text_of(&kinds, a);
+    d->rpc_users = text_of(&users, a);
+}
