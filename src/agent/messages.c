@@ -50,7 +50,7 @@ static bool launch_devices(struct turn *t, struct held_step *s, const struct msg
 static void take_launch(struct turn *t, const struct msg_launch *l)
 {
     struct agent *a = t->a;
-    if (l->job.n != 1 || !a->has_welcome)
+    if (l->job.n < 1 || !a->has_welcome)
         return;
     const struct job *j = l->job.v;
     if (held_find(&a->held, j->id, j->attempt, l->step_id) || held_was_ended(&a->held, j->id, j->attempt, l->step_id))

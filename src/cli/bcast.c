@@ -29,7 +29,7 @@ int bcast_run(struct allocation *al, struct step_ask *step, const struct bcast_a
         str_addn(&words, argv[i], strlen(argv[i]) + 1);
     step->tasks.args = (struct blob){arena_dup(al->a, words.data, words.len), words.len};
     str_done(&words);
-    struct step_run_ask run = {.step = step, .nsteps = 1, .in_fd = fd, .in_task = -1, .out_fd = STDOUT_FILENO, .err_fd = STDERR_FILENO, .out_task = -1, .err_task = -1, .quiet = ask->quiet};
+    struct step_run_ask run = {.step = step, .nsteps = 1, .in_fd = fd, .in_task = -1, .output = {{STDOUT_FILENO, -1}, {STDERR_FILENO, -1}}, .quiet = ask->quiet};
     int status = step_run(al, &run);
     close(fd);
     return status;

@@ -42,8 +42,9 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
     return true;
 }
 
-static void made(void *ctx, const struct step *step)
+static void made(void *ctx, size_t i, const struct step *step)
 {
+    (void)i;
     (void)ctx;
     (void)step;
     terminal_raw();

@@ -45,7 +45,7 @@ bool job_step_open(struct job_step *s, const char *command, uint64_t job_id, con
     s->step.tasks.work_dir = s->spec.work_dir;
     s->step.tasks.umask_plus1 = submit_umask() + 1;
     s->step.tasks.rlimits = submit_rlimits(NULL, a);
-    s->run = (struct step_run_ask){.step = &s->step, .nsteps = 1, .in_fd = STDIN_FILENO, .in_task = -1, .out_fd = STDOUT_FILENO, .err_fd = STDERR_FILENO, .out_task = -1, .err_task = -1};
+    s->run = (struct step_run_ask){.step = &s->step, .nsteps = 1, .in_fd = STDIN_FILENO, .in_task = -1, .output = {{STDOUT_FILENO, -1}, {STDERR_FILENO, -1}}};
     return true;
 }
 

@@ -46,31 +46,15 @@ static void say(const struct session *s, const char *format, ...)
 
 /* ---- the environment of the command ---- */
 
-static void env_of_component(const struct session *s, size_t i, const char *cluster)
+static void env_apply(const struct str *assignments)
 {
-    const struct job *j = &s->al.job[i];
-    struct alloc alloc = {0};
-    struct str out = STR_INIT, name = STR_INIT;
-    if (j->alloc)
-        alloc_parse(j->alloc, s->line.a, &alloc, NULL);
-    struct job_env e = {.job = j,
-                        .alloc = &alloc,
-                        .node = alloc.n ? alloc.node[0].node : "",
-                        .cluster_name = cluster,
-                        .state_dir = s->al.state_dir};
-    job_env_allocation(&e, &out);
-    for (const char *at = out.data, *end = at + out.len; at < end; at += strlen(at) + 1) {
-        const char *equals = strchr(at, '=');
+    struct str name = STR_INIT;
+    for (const char *at = assignments->data, *end = at + assignments->len; at < end; at += strlen(at) + 1) {
+        size_t len = strcspn(at, "=");
         str_clear(&name);
-        str_addn(&name, at, (size_t)(equals - at));
-        if (i == 0)
-            setenv(str_text(&name), equals + 1, 1);
-        if (s->al.njobs > 1) {
-            str_addf(&name, "_HET_GROUP_%zu", i);
-            setenv(str_text(&name), equals + 1, 1);
-        }
+        str_addn(&name, at, len);
+        setenv(str_text(&name), at + len + 1, 1);
     }
-    str_done(&out);
     str_done(&name);
 }
 
@@ -78,11 +62,20 @@ static void env_set(const struct session *s)
 {
     struct config conf;
     struct err e = {0};
+    struct alloc alloc = {0};
+    struct str out = STR_INIT;
     bool known = cluster_conf_read(s->al.state_dir, &conf, &e);
-    for (size_t i = 0; i < s->al.njobs; i++)
-        env_of_component(s, i, known ? conf.settings.cluster_name : NULL);
-    if (s->al.njobs > 1)
-        setenv("SLURM_HET_SIZE", arena_printf(s->line.a, "%zu", s->al.njobs), 1);
+    if (s->al.job[0].alloc)
+        alloc_parse(s->al.job[0].alloc, s->line.a, &alloc, NULL);
+    struct job_env leader = {.job = &s->al.job[0],
+                             .alloc = &alloc,
+                             .node = alloc.n ? alloc.node[0].node : "",
+                             .cluster_name = known ? conf.settings.cluster_name : NULL,
+                             .state_dir = s->al.state_dir};
+    job_env_allocation(&leader, &out);
+    job_env_components(&leader, s->al.job, s->al.njobs, s->line.a, &out);
+    env_apply(&out);
+    str_done(&out);
     setenv("SLURM_SUBMIT_DIR", s->line.cwd, 1);
     setenv("SLURM_SUBMIT_HOST", submit_hostname(s->line.a), 1);
     if (known)

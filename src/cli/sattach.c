@@ -93,9 +93,10 @@ static void step_take(void *ctx, const void *record)
     f->step = arena_dup(f->a, record, sizeof(struct step));
 }
 
-static void made(void *ctx, const struct step *step)
+static void made(void *ctx, size_t i, const struct step *step)
 {
     const struct ask *q = ctx;
+    (void)i;
     (void)step;
     if (q->pty)
         terminal_raw();
@@ -122,7 +123,7 @@ static int attach(const struct ask *q, const struct job_ref *ref, struct arena *
         return 0;
     }
     al.signal_fd = command_signals_open();
-    struct step_run_ask run = {.label = q->label, .pty = q->pty, .quiet = q->quiet, .in_fd = STDIN_FILENO, .in_task = q->in_task, .out_fd = STDOUT_FILENO, .err_fd = STDERR_FILENO, .out_task = q->out_task, .err_task = q->err_task, .created = made, .ctx = (void *)(uintptr_t)q};
+    struct step_run_ask run = {.label = q->label, .pty = q->pty, .quiet = q->quiet, .in_fd = STDIN_FILENO, .in_task = q->in_task, .output = {{STDOUT_FILENO, q->out_task}, {STDERR_FILENO, q->err_task}}, .created = made, .ctx = (void *)(uintptr_t)q};
     struct config conf;
     if (cluster_conf_read(al.state_dir, &conf, &e)) {
         run.plain = !conf.settings.stream_tls;

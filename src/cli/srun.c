@@ -7,6 +7,7 @@
 #include "cli/command_signals.h"
 #include "cli/commands.h"
 #include "cli/program.h"
+#include "cli/srun_streams.h"
 #include "cli/step_run.h"
 #include "cli/step_terminal.h"
 #include "cli/submit_check.h"
@@ -15,7 +16,6 @@
 #include "cli/submit_host.h"
 #include "cli/submit_script.h"
 #include "model/limits.h"
-#include "model/pattern.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,20 +31,12 @@
 
 extern char **environ;
 
-struct stream_way {
-    int fd;
-    int32_t task;          /* -1 = all */
-    const char *node_file; /* NULL = the stream */
-    const char *late_file; /* of srun's own, whose name holds the job's id: opened when that is known */
-};
-
 struct launch {
     struct submit_command line;
     struct allocation al;
-    struct str env;
     struct step_ask *step;
     struct step_run_ask run;
-    struct stream_way in, out, err;
+    struct srun_streams *streams; /* of each component */
     const char *prolog, *epilog;
 };
 
@@ -109,105 +101,38 @@ static bool program_take(struct launch *l, size_t i, struct step_ask *s, struct 
 
 /* ---- streams ---- */
 
-/* all, none, a task's number, a file of srun's own, or (with fields that differ by task or node) files on the nodes. */
-static bool is_node_side(const char *path)
-{
-    for (const char *p = path; (p = strchr(p, '%')); p++) {
-        p += 1 + strspn(p + 1, "0123456789");
-        if (*p && strchr("tnNs", *p))
-            return true;
-        if (!*p)
-            break;
-    }
-    return false;
-}
-
-static bool file_open(struct launch *l, const char *path, int flags, int *ret, struct err *e)
-{
-    const char *full =
-        path[0] == '/' ? path : arena_printf(l->line.a, "%s/%s", l->line.comp[0].spec.work_dir, path);
-    *ret = open(full, flags | O_CLOEXEC, 0666);
-    return *ret >= 0 || err_set(e, ERR_NOT_FOUND, "Could not open %s file: %s: %s",
-                                flags & O_CREAT ? "stdout" : "stdin", path, strerror(errno));
-}
-
-static bool way_choose(struct launch *l, const char *asked, int standard, int flags, struct stream_way *ret,
-                       struct err *e)
-{
-    int64_t number;
-    *ret = (struct stream_way){.fd = standard, .task = -1};
-    if (text_empty(asked) || text_is(asked, "all"))
-        return true;
-    if (text_is(asked, "none") || text_is(asked, "/dev/null")) {
-        ret->fd = -1;
-        return true;
-    }
-    if (text_to_i64(asked, 0, LIMIT_TASKS, &number)) {
-        ret->task = (int32_t)number;
-        return true;
-    }
-    if (strchr(asked, '%')) {
-        ret->fd = -1;
-        *(is_node_side(asked) ? &ret->node_file : &ret->late_file) = asked;
-        return true;
-    }
-    return file_open(l, asked, flags, &ret->fd, e);
-}
-
-static int output_flags(const struct launch *l)
-{
-    return O_WRONLY | O_CREAT | (l->line.comp[0].spec.open_mode == OPEN_APPEND ? O_APPEND : O_TRUNC);
-}
-
-static bool streams_choose(struct launch *l, struct stream_way *in, struct stream_way *out,
-                           struct stream_way *err, struct err *e)
-{
-    const struct submit_options *o = &l->line.comp[0];
-    int flags = output_flags(l);
-    if (!way_choose(l, o->spec.std_in, STDIN_FILENO, O_RDONLY, in, e) ||
-        !way_choose(l, o->spec.std_out, STDOUT_FILENO, flags, out, e))
-        return false;
-    bool together = text_empty(o->spec.std_err) && !text_empty(o->spec.std_out);
-    if (together) {
-        *err = *out;
-        err->node_file = NULL; /* with the output, says the node */
-        return true;
-    }
-    return way_choose(l, o->spec.std_err, STDERR_FILENO, flags, err, e);
-}
-
+/* Input goes to all components, from where the first one says; output of a component that says nothing goes where the first one's does. */
 static bool streams_take(struct launch *l, struct err *e)
 {
-    const struct submit_options *o = &l->line.comp[0];
-    if (!streams_choose(l, &l->in, &l->out, &l->err, e))
-        return false;
-    if (o->launch.label && l->out.node_file)
-        fprintf(stderr, NAME ": --label has no effect on files that the nodes write (%s)\n",
-                l->out.node_file);
-    if (o->launch.pty)
-        l->in.task = l->out.task = 0;
-    l->run.in_fd = l->in.fd;
-    l->run.in_task = l->in.task;
-    l->run.out_fd = l->out.fd;
-    l->run.out_task = l->out.task;
-    l->run.err_fd = l->err.fd;
-    l->run.err_task = l->err.task;
+    l->streams = arena_alloc(l->line.a, l->run.nsteps * sizeof *l->streams);
     for (size_t i = 0; i < l->run.nsteps; i++) {
-        struct msg_stream_tasks *t = &l->step[i].tasks;
-        t->std_in = l->in.node_file;
-        t->std_out = l->out.node_file;
-        t->std_err = l->err.node_file;
-        t->append = o->spec.open_mode == OPEN_APPEND;
-        t->stdin_task_plus1 = l->in.fd < 0 && !l->in.node_file && !l->in.late_file ? -1 : l->in.task + 1;
+        const struct submit_options *o = &l->line.comp[i];
+        bool own = i == 0 || streams_have_output(o);
+        if (own && !streams_choose(o, l->line.a, &l->streams[i], e))
+            return false;
+        if (!own)
+            l->streams[i] = l->streams[0];
+        if (i > 0 && !text_empty(o->spec.std_in))
+            fprintf(stderr, NAME ": --input of a later component has no effect: all read what the first one's says\n");
+        l->streams[i].in = l->streams[0].in;
+        if (o->launch.label && l->streams[i].out.node_file)
+            fprintf(stderr, NAME ": --label has no effect on files that the nodes write (%s)\n",
+                    l->streams[i].out.node_file);
+        streams_tell(&l->streams[i], &l->step[i].tasks);
+        l->step[i].output = i > 0 && own ? &l->streams[i].files : NULL;
     }
+    l->run.in_fd = l->streams[0].in.fd;
+    l->run.in_task = l->streams[0].in.task;
+    l->run.output = l->streams[0].files;
     return true;
 }
 
 /* ---- the steps ---- */
 
-static bool env_take(struct launch *l, struct err *e)
+static bool env_take(struct launch *l, size_t i, struct err *e)
 {
-    const struct submit_options *o = &l->line.comp[0];
+    const struct submit_options *o = &l->line.comp[i];
+    struct str env = STR_INIT;
     const char *extra[] = {
         arena_printf(l->line.a, "SLURM_SUBMIT_DIR=%s", l->line.cwd),
         arena_printf(l->line.a, "SLURM_SUBMIT_HOST=%s", o->spec.alloc_host),
@@ -219,7 +144,11 @@ static bool env_take(struct launch *l, struct err *e)
                           .export_env = o->spec.export_env,
                           .keep_job = o->launch.job_id != 0,
                           .extra = extra};
-    return submit_env_capture(&ask, &l->env, e);
+    bool ok = submit_env_capture(&ask, &env, e);
+    if (ok)
+        l->step[i].tasks.env = (struct blob){arena_dup(l->line.a, str_text(&env), env.len), env.len};
+    str_done(&env);
+    return ok;
 }
 
 static void step_take(struct launch *l, size_t i)
@@ -234,7 +163,6 @@ static void step_take(struct launch *l, size_t i)
     s->create.no_rendezvous = o->launch.no_rendezvous;
     s->create.no_kill = o->spec.no_kill;
     s->create.relative_plus1 = o->launch.relative_plus1;
-    t->env = (struct blob){l->env.data, l->env.len};
     t->work_dir = o->spec.work_dir;
     t->preserve_env = o->launch.preserve_env;
     t->task_prolog = o->launch.task_prolog;
@@ -284,7 +212,7 @@ static bool steps_take(struct launch *l, struct err *e)
 {
     struct job_spec *specs = arena_alloc(l->line.a, l->run.nsteps * sizeof *specs);
     for (size_t i = 0; i < l->run.nsteps; i++) {
-        if (!program_take(l, i, &l->step[i], e) || !arbitrary_take(l, i, e))
+        if (!program_take(l, i, &l->step[i], e) || !arbitrary_take(l, i, e) || !env_take(l, i, e))
             return false;
         step_take(l, i);
         specs[i] = l->line.comp[i].spec;
@@ -362,34 +290,16 @@ static void program_run(const struct launch *l, const char *program)
     (void)l;
 }
 
-static void late_open(struct launch *l, const struct stream_way *way, int flags, const struct step *step,
-                      int *ret_fd)
-{
-    struct str path = STR_INIT;
-    struct err e = {0};
-    const struct submit_options *o = &l->line.comp[0];
-    if (!way->late_file)
-        return;
-    struct pattern_env env = {.job_id = step->job_id,
-                              .array_task_id = NO_TASK,
-                              .step_id = step->step_id,
-                              .job_name = o->spec.name,
-                              .user = getenv("USER")};
-    pattern_expand(way->late_file, &env, &path);
-    if (!file_open(l, str_text(&path), flags, ret_fd, &e))
-        program_error(NAME, "%s", e.text);
-    str_done(&path);
-}
-
-static void step_created(void *ctx, const struct step *step)
+static void step_created(void *ctx, size_t i, const struct step *step)
 {
     struct launch *l = ctx;
-    late_open(l, &l->in, O_RDONLY, step, &l->run.in_fd);
-    late_open(l, &l->out, output_flags(l), step, &l->run.out_fd);
-    if (l->err.late_file && text_is(l->err.late_file, l->out.late_file))
-        l->run.err_fd = l->run.out_fd;
-    else
-        late_open(l, &l->err, output_flags(l), step, &l->run.err_fd);
+    struct srun_streams *streams = &l->streams[l->step[i].output ? i : 0];
+    if (i == 0 || l->step[i].output)
+        streams_open_late(streams, step);
+    if (i > 0)
+        return;
+    l->run.in_fd = streams->in.fd;
+    l->run.output = streams->files;
     char id[32];
     snprintf(id, sizeof id, "%lld", (long long)step->step_id);
     setenv("SLURM_STEP_ID", id, 1);
@@ -604,7 +514,7 @@ static int launch_run(struct launch *l)
     l->run.created = step_created;
     l->run.ctx = l;
     run_take(l);
-    if (!submit_cluster_check(&l->line, &e) || !env_take(l, &e) || !steps_take(l, &e) ||
+    if (!submit_cluster_check(&l->line, &e) || !steps_take(l, &e) ||
         !streams_take(l, &e) || !submit_become(o->uid, o->gid, &e))
         return submit_fail(&l->line, &e);
     l->al.signal_fd = command_signals_open();
@@ -635,7 +545,6 @@ int cmd_srun(int argc, char **argv)
     } else if (!submit_information(&l.line, first) && !mpi_list(first)) {
         status = launch_run(&l);
     }
-    str_done(&l.env);
     submit_command_done(&l.line);
     arena_free(a);
     return status;

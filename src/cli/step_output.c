@@ -46,8 +46,8 @@ struct step_output *output_new(const struct output_ask *ask)
     o->label = ask->label;
     o->ntasks = ask->ntasks;
     o->width = snprintf(NULL, 0, "%d", ask->ntasks - 1);
-    sink_open(&o->sink[0], ask->out, lines, ask->ntasks);
-    sink_open(&o->sink[1], ask->err, lines, ask->ntasks);
+    sink_open(&o->sink[0], ask->to.out, lines, ask->ntasks);
+    sink_open(&o->sink[1], ask->to.err, lines, ask->ntasks);
     return o;
 }
 

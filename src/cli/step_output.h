@@ -20,10 +20,14 @@ struct output_way {
     int32_t only_task; /* ≥ 0: of that task; the others' is dropped; -1 = all */
 };
 
+struct output_ways {
+    struct output_way out, err;
+};
+
 struct output_ask {
     int32_t ntasks;
     bool label, unbuffered;
-    struct output_way out, err;
+    struct output_ways to;
 };
 
 struct step_output *output_new(const struct output_ask *ask);

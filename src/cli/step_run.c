@@ -51,6 +51,7 @@ struct one_step {
     size_t nnodes;
     int32_t first; /* number of its first task over all steps */
     struct step_tasks *tasks;
+    struct step_output *output; /* the run's, or its own */
     int32_t ended_status;
     enum job_state ended_state;
     int64_t ended_at_ms;
@@ -61,7 +62,8 @@ struct run {
     struct allocation *al;
     struct arena *a;
     struct stream_hub *hub;
-    struct step_output *output;
+    struct step_output **output; /* the one that steps share, then those of steps with files of their own; none before all steps exist */
+    size_t noutput;
     struct one_step *step;
     size_t nsteps;
     bool follows; /* sattach */
@@ -132,6 +134,28 @@ static void step_kill(struct run *r, const char *why)
 
 /* ---- what the controller says ---- */
 
+static struct step_output *output_open(struct run *r, const struct output_ways *to)
+{
+    struct step_output *o = output_new(&(struct output_ask){
+        .ntasks = r->ntasks,
+        .label = r->ask->label,
+        .unbuffered = r->ask->unbuffered || r->ask->pty,
+        .to = *to,
+    });
+    r->output[r->noutput++] = o;
+    return o;
+}
+
+static size_t unsent_most(const struct run *r)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < r->noutput; i++) {
+        size_t unsent = output_unsent(r->output[i]);
+        most = unsent > most ? unsent : most;
+    }
+    return most;
+}
+
 /* When the number of all tasks is known, output can be laid out. */
 static void all_made(struct run *r)
 {
@@ -146,15 +170,14 @@ static void all_made(struct run *r)
         s->tasks = tasks_new(&s->layout, s->step.ntasks, s->first);
     }
     r->ntasks = first;
-    if (r->ask->created)
-        r->ask->created(r->ask->ctx, &r->step[0].step);
-    r->output = output_new(&(struct output_ask){
-        .ntasks = first,
-        .label = r->ask->label,
-        .unbuffered = r->ask->unbuffered || r->ask->pty,
-        .out = {r->ask->out_fd, r->ask->out_task},
-        .err = {r->ask->err_fd, r->ask->err_task},
-    });
+    for (size_t i = 0; r->ask->created && i < r->nsteps; i++)
+        r->ask->created(r->ask->ctx, i, &r->step[i].step);
+    r->output = arena_alloc(r->a, (r->nsteps + 1) * sizeof *r->output);
+    struct step_output *shared = output_open(r, &r->ask->output);
+    for (size_t i = 0; i < r->nsteps; i++) {
+        const struct step_ask *own = r->step[i].ask;
+        r->step[i].output = own && own->output ? output_open(r, own->output) : shared;
+    }
 }
 
 static void created(struct run *r, struct one_step *s, const struct msg_step_created *m)
@@ -314,10 +337,10 @@ static void exit_take(struct run *r, struct step_node *n, const struct msg_strea
         bad_end(r);
 }
 
-static void data_take(struct run *r, struct step_node *n, const struct msg_stream_data *m)
+static void data_take(struct step_node *n, const struct msg_stream_data *m)
 {
     int32_t task = n->step->first + (m->task_plus1 > 0 ? m->task_plus1 - 1 : 0);
-    output_put(r->output, (enum stream_name)m->stream, task, m->data.data, m->data.len, m->end);
+    output_put(n->step->output, (enum stream_name)m->stream, task, m->data.data, m->data.len, m->end);
 }
 
 static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p, const struct message *m)
@@ -329,7 +352,7 @@ static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p, c
         tasks_started(n->step->tasks, ((const struct msg_stream_started *)m->body)->tasks);
         break;
     case MSG_STREAM_DATA:
-        data_take(r, n, m->body);
+        data_take(n, m->body);
         break;
     case MSG_STREAM_CREDIT:
         n->credit += ((const struct msg_stream_credit *)m->body)->bytes;
@@ -548,7 +571,7 @@ static bool finished(struct run *r)
         if (r->step[i].phase != STEP_OVER && !(r->follows && r->step[i].phase == STEP_MADE))
             return false;
     each_node(r, node_waits, &waits);
-    return !waits && output_unsent(r->output) == 0;
+    return !waits && unsent_most(r) == 0;
 }
 
 static int timeout_ms(const struct run *r)
@@ -576,21 +599,20 @@ static void wait_check(struct run *r)
 
 static void round_of(struct run *r)
 {
-    size_t max = hub_count(r->hub) + 5, n;
+    size_t max = hub_count(r->hub) + 3 + 2 * r->noutput, n;
     r->fd = xrealloc(r->fd, max * sizeof *r->fd);
     struct pollfd *v = r->fd;
-    bool full = r->output && output_unsent(r->output) > OUTPUT_HIGH_BYTES;
+    bool full = unsent_most(r) > OUTPUT_HIGH_BYTES;
     size_t hub = hub_wait_for(r->hub, v, full || !r->output);
     n = hub;
     v[n++] = (struct pollfd){.fd = r->al->signal_fd, .events = POLLIN};
     v[n++] = (struct pollfd){.fd = r->al->client ? client_fd(r->al->client) : -1, .events = POLLIN};
     v[n++] = (struct pollfd){.fd = input_wanted(r) ? r->ask->in_fd : -1, .events = POLLIN};
-    size_t out = n;
-    if (r->output)
-        n += output_wait_for(r->output, v + n);
+    for (size_t i = 0; i < r->noutput; i++)
+        n += output_wait_for(r->output[i], v + n);
     poll(v, n, timeout_ms(r));
-    if (n > out)
-        output_serve(r->output);
+    for (size_t i = 0; i < r->noutput; i++)
+        output_serve(r->output[i]);
     hub_serve(r->hub, v, hub);
     for (int signo; (signo = command_signal_next(r->al->signal_fd)) != 0;)
         signal_take(r, signo);
@@ -598,6 +620,14 @@ static void round_of(struct run *r)
         controller_read(r);
     if (v[hub + 2].revents)
         input_read(r);
+}
+
+static bool any_broken(const struct run *r)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->noutput; i++)
+        any |= output_broken(r->output[i]);
+    return any;
 }
 
 static void loop(struct run *r)
@@ -609,7 +639,7 @@ static void loop(struct run *r)
             ask_all(r);
         round_of(r);
         wait_check(r);
-        if (r->output && output_broken(r->output) && !r->killed && !r->follows)
+        if (any_broken(r) && !r->killed && !r->follows)
             step_kill(r, NULL);
     }
 }
@@ -636,7 +666,8 @@ static int status_of(const struct run *r)
 
 static void run_done(struct run *r)
 {
-    output_free(r->output);
+    for (size_t i = 0; i < r->noutput; i++)
+        output_free(r->output[i]);
     for (size_t i = 0; i < r->nsteps; i++)
         tasks_free(r->step[i].tasks);
     hub_free(r->hub);

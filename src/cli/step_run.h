@@ -3,6 +3,7 @@
 #define REMUDA_CLI_STEP_RUN_H
 
 #include "cli/allocation.h"
+#include "cli/step_output.h"
 #include "model/message.h"
 
 #include <stdbool.h>
@@ -13,6 +14,7 @@
 struct step_ask {
     struct msg_create_step create;
     struct msg_stream_tasks tasks;
+    const struct output_ways *output; /* of this step alone; NULL = the run's */
 };
 
 struct step_run_ask {
@@ -22,12 +24,11 @@ struct step_run_ask {
     int64_t wait_us;            /* 0 = never */
     int in_fd;                  /* the tasks' input; -1 = none */
     int32_t in_task;            /* ≥ 0: of that task only; -1 = all */
-    int out_fd, err_fd;         /* -1 = dropped, or in files on the nodes */
-    int32_t out_task, err_task; /* ≥ 0: only of that task; -1 = all */
+    struct output_ways output;
     const char *ports;          /* SrunPortRange; NULL = any */
     bool plain;                 /* StreamTLS=NO: streams of other hosts are not encrypted */
-    /* Called once when the steps exist, before their streams are used (--prolog, files named by the job's id): may change the descriptors above. May be NULL. */
-    void (*created)(void *ctx, const struct step *step);
+    /* Called for each step once all exist, before their streams are used (--prolog, files named by the job's id): may change the descriptors. May be NULL. */
+    void (*created)(void *ctx, size_t i, const struct step *step);
     void *ctx;
 };
 

@@ -380,7 +380,7 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
             fx_log(c, LEVEL_WARNING, "job %llu runs on %s, which is not configured any more", (unsigned long long) r->j.id, al.node[i].node);
             continue;
         }
-        struct hold hold = {.node = node_index(c, n), .told = r->j.spec.batch && text_is(al.node[i].node, r->j.batch_host)};
+        struct hold hold = {.node = node_index(c, n), .told = job_has_script(r) && text_is(al.node[i].node, r->j.batch_host)};
         vec_push(&r->hold, hold);
         node_job_add(c, hold.node, r->j.id);
         al.node[known++] = al.node[i];

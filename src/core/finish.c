@@ -129,6 +129,7 @@ static void ending(struct core *c, struct jobrec *r, enum job_state how, enum jo
     job_move_ending(c, r, r->j.requeue_pending ? JOB_REQUEUED : JOB_COMPLETING, how);
     steps_end_with_job(c, r);
     quiet_nodes_release(c, r);
+    het_end_others(c, r, how, why);
 }
 
 void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why, int64_t kill_wait_us, const char *line)
@@ -187,7 +188,7 @@ void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *rep
 
 void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
 {
-    bool batch_host = r->j.spec.batch && text_is(c->node.v[node]->n.name, r->j.batch_host);
+    bool batch_host = job_has_script(r) && text_is(c->node.v[node]->n.name, r->j.batch_host);
     bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
     if (runs && r->j.spec.no_kill && !batch_host && r->j.alloc_nodes > 1) {
         steps_node_gone(c, r, node, true);

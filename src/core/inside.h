@@ -453,10 +453,17 @@ int64_t steps_due(const struct core *c, const struct jobrec *r);
 void steps_fire(struct core *c, struct jobrec *r);
 void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_node_hello *m);
 
+/* ---- het.c ---- */
+uint64_t leader_of(const struct jobrec *r);    /* of a heterogeneous job, else itself */
+void components_find(const struct core *c, uint64_t leader, jobrec_vec *out); /* the leader and its components, in order; a plain job alone */
+bool job_has_script(const struct jobrec *r);   /* a batch job, and of a heterogeneous one the leader */
+void het_end_others(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why); /* r ends so: what else of its job has to? */
+void launch_when_whole(struct core *c, struct jobrec *r); /* r runs: the script starts once all components do */
+void launch_jobs(struct core *c, struct jobrec *r, struct msg_launch *m); /* the records a launch of r's script needs, in the turn's arena */
+
 /* ---- req_alloc.c ---- */
 void req_attach(struct core *c, const struct msg_attach *m);
 void req_finish_job(struct core *c, const struct msg_finish_job *m);
-uint64_t leader_of(const struct jobrec *r);       /* of a heterogeneous job, else itself */
 bool allocation_attached(const struct jobrec *r); /* it belongs to a connection */
 void allocation_announce(struct core *c, const struct jobrec *r); /* it runs: who waits for it is told once all components do */
 void allocation_hold(struct core *c, struct jobrec *leader);      /* by the connection at hand */

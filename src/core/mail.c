@@ -137,7 +137,7 @@ static void body(const struct jobrec *r, bool summary, struct str *out)
         str_addf(out, "Nodes: %s\n", r->j.nodes);
     if (r->j.reason_detail)
         str_addf(out, "Reason: %s\n", r->j.reason_detail);
-    if (r->j.spec.batch && r->j.start_us)
+    if (job_has_script(r) && r->j.start_us)
         output_path(r, out);
     used(r, out);
 }

@@ -111,7 +111,7 @@ static void believed_check(struct core *c, struct noderec *n, struct jobrec *r, 
     steps_reconcile(c, n, r, m);
     if (held_find(m, r, false))
         suspend_repeat(c, r, n);
-    if (r->j.spec.batch && text_is(n->n.name, r->j.batch_host))
+    if (job_has_script(r) && text_is(n->n.name, r->j.batch_host))
         script_compare(c, n, r, held_find(m, r, true));
     if (r->j.state == JOB_RUNNING)
         step_wishes_retry(c, r);

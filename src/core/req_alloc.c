@@ -5,24 +5,9 @@
  * Of a heterogeneous job the leader stands for all components. */
 #include "core/inside.h"
 
-uint64_t leader_of(const struct jobrec *r)
-{
-    return r->j.het_job_id ? r->j.het_job_id : r->j.id;
-}
-
 bool allocation_attached(const struct jobrec *r)
 {
     return r->j.spec.attached && !r->j.spec.batch && leader_of(r) == r->j.id;
-}
-
-/* The records of an allocation, in order of components. */
-static void components_find(const struct core *c, uint64_t leader, jobrec_vec *out)
-{
-    struct jobrec *r = job_find(c, leader);
-    if (r)
-        vec_push(out, r);
-    for (uint64_t id = leader + 1; r && r->j.het_job_id && (r = job_find(c, id)) && r->j.het_job_id == leader; id++)
-        vec_push(out, r);
 }
 
 static bool all_run(const jobrec_vec *jobs)

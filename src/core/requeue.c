@@ -78,12 +78,15 @@ void requeue_finish(struct core *c, struct jobrec *r)
 
 enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special, const char **detail)
 {
+    const struct jobrec *leader = job_find(c, leader_of(r));
     if (!r->j.spec.batch) {
         *detail = "only batch jobs can be requeued: an interactive allocation ends with its command";
         return REFUSE_NOT_REQUEUABLE;
     }
     switch ((enum job_state) r->j.state) {
     case JOB_PENDING:
+        if (!hold && leader && leader != r && leader->j.state != JOB_PENDING)
+            return REFUSE_NONE; /* a component goes back with its leader, and may be there first */
         if (!hold) {
             *detail = "the job is pending already";
             return REFUSE_NOT_RUNNING;

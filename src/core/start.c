@@ -83,10 +83,13 @@ void alloc_shrink(struct core *c, struct jobrec *r, const char *node)
 void launch_send(struct core *c, struct jobrec *r)
 {
     struct noderec *n = node_find(c, r->j.batch_host);
-    struct msg_launch m = {.job = {&r->j, 1}, .step_id = STEP_BATCH};
-    if (r->j.spec.batch && r->hold.n)
+    struct msg_launch m = {.step_id = STEP_BATCH};
+    if (!job_has_script(r))
+        return;
+    launch_jobs(c, r, &m);
+    if (r->hold.n)
         r->hold.v[0].told = true;
-    if (r->j.spec.batch && n && n->conn)
+    if (n && n->conn)
         fx_send(c, n->conn, MSG_LAUNCH, &m, r->j.array_job_id ? r->j.array_job_id : r->j.id);
 }
 
@@ -134,7 +137,7 @@ static void start_one(struct core *c, const struct plan_start *s)
     c->resv_refit |= s->reservation != NULL;
     cluster_run_inside(c->cluster, r->j.id, s->reservation);
     job_save(c, r);
-    launch_send(c, r);
+    launch_when_whole(c, r);
     allocation_announce(c, r);
     mail_job(c, r, MAIL_BEGIN);
     dependents_wake(c, r);

@@ -253,6 +253,21 @@ static bool spread_read(struct reading *x)
     return true;
 }
 
+/* --gpus beside --gpus-per-task is how many tasks there are, told twice: each task's share says it all. */
+static bool totals_check(struct reading *x)
+{
+    for (size_t i = 0; i < x->w->nneed; i++) {
+        struct gres_need *need = &x->w->need[i];
+        int64_t by_task = need->per_task * x->w->ntasks;
+        if (!need->total || !need->per_task)
+            continue;
+        if (need->total != by_task)
+            return refuse(x, REFUSE_GRES, "%lld GPUs are asked for with --gpus, and %lld with --gpus-per-task for %d tasks", (long long) need->total, (long long) by_task, x->w->ntasks);
+        need->total = 0;
+    }
+    return true;
+}
+
 bool step_want_read(const struct msg_create_step *m, const struct job *job, const struct alloc *held, struct arena *a, struct step_want *ret, enum refusal *ret_refusal,
                     struct str *detail)
 {
@@ -264,6 +279,7 @@ bool step_want_read(const struct msg_create_step *m, const struct job *job, cons
         ok = refuse(&x, REFUSE_NOT_SUPPORTED, "--constraint of a step is not supported: name its nodes with --nodelist");
     if (ok && !ret->ntasks)
         ret->ntasks = tasks_follow(&x);
+    ok = ok && totals_check(&x);
     if (ok && ret->spread != SPREAD_ARBITRARY)
         nodes_follow(&x);
     vec_done(&x.need);

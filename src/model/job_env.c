@@ -410,6 +410,38 @@ void job_env_allocation(const struct job_env *e, struct str *out)
     map_str_free(m.set);
 }
 
+static void component_put(const struct job_env *e, size_t i, struct str *out)
+{
+    struct str plain = STR_INIT;
+    job_env_allocation(e, &plain);
+    for (const char *at = plain.data, *end = at + plain.len; at < end; at += strlen(at) + 1) {
+        size_t name = strcspn(at, "=");
+        str_addn(out, at, name);
+        str_addf(out, "_HET_GROUP_%zu%s", i, at + name);
+        str_addc(out, '\0');
+    }
+    str_done(&plain);
+}
+
+void job_env_components(const struct job_env *like, const struct job *jobs, size_t n, struct arena *a,
+                        struct str *out)
+{
+    if (n < 2)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        struct job_env e = *like;
+        struct alloc alloc = {0};
+        if (jobs[i].alloc)
+            alloc_parse(jobs[i].alloc, a, &alloc, NULL);
+        e.job = &jobs[i];
+        e.alloc = &alloc;
+        e.node = alloc.n ? alloc.node[0].node : "";
+        component_put(&e, i, out);
+    }
+    str_addf(out, "SLURM_HET_SIZE=%zu", n);
+    str_addc(out, '\0');
+}
+
 void job_env_program(const struct job_env *e, const char *context, struct str *out)
 {
     struct env_maker m = env_maker_of(e, out);

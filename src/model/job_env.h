@@ -2,6 +2,7 @@
 #ifndef REMUDA_MODEL_JOB_ENV_H
 #define REMUDA_MODEL_JOB_ENV_H
 
+#include "base/arena.h"
 #include "base/str.h"
 #include "model/alloc.h"
 #include "model/job.h"
@@ -29,6 +30,10 @@ struct job_env {
 void job_env_batch(const struct job_env *e, struct str *out);
 /* For the shell of salloc: what describes the allocation as a whole, nothing of a task or a node. */
 void job_env_allocation(const struct job_env *e, struct str *out);
+/* Of a heterogeneous job's n components: each one's allocation with _HET_GROUP_i behind the names, and SLURM_HET_SIZE. `like` says what they have in common;
+ * scratch memory comes from a. Nothing for fewer than two. */
+void job_env_components(const struct job_env *like, const struct job *jobs, size_t n, struct arena *a,
+                        struct str *out);
 /* For prolog and epilog: only what describes the job. context: "prolog_slurmd" or "epilog_slurmd". */
 void job_env_program(const struct job_env *e, const char *context, struct str *out);
 

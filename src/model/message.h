@@ -307,7 +307,7 @@ extern const struct fields held_fields;
 extern const struct fields msg_create_step_fields;
 /* Idempotent: a node that already has (job, attempt, step) does nothing. The script and env are attached by the controller's shell from the store. */
 #define MSG_LAUNCH_FIELDS(X)                                                                               \
-    X(LIST, job, &job_fields, "one job, as it starts")                                                     \
+    X(LIST, job, &job_fields, "the job, as it starts; of a heterogeneous job's script all components, the leader first")                                                     \
     X(I64, step_id, 0, "STEP_BATCH or a step's number")                                                    \
     X(BLOB, script, 0, "batch script")                                                                     \
     X(BLOB, env, 0, "exported environment")                                                                \

@@ -204,6 +204,7 @@ static struct plan_bytes env_plan(const struct launch_site *site, const struct m
     e.shell = o->shell;
     e.exported = l->env;
     job_env_batch(&e, &out);
+    job_env_components(&e, l->job.v, l->job.n, a, &out);
     return bytes_keep(a, &out);
 }
 

@@ -266,11 +266,22 @@ static bool times_check(const struct finishing *f, struct err *e)
     return true;
 }
 
+/* In a job with --gpus-per-task, SLURM_GPUS_PER_TASK speaks for every step that says nothing of GPUs; one that does means what it says. */
+static void gpus_judge(struct finishing *f)
+{
+    static const char *const others[] = {"gpus", "gpus-per-node", "gpus-per-socket", "gres"};
+    enum option_source inherited = source_of(f, "gpus-per-task");
+    for (size_t i = 0; inherited == FROM_ENVIRONMENT && i < ARRAY_LEN(others); i++)
+        if (source_of(f, others[i]) > inherited)
+            f->q->gpus_per_task = NULL;
+}
+
 bool options_finish(struct submit_options *o, unsigned command, struct arena *a, struct str *warnings,
                     struct err *ret_err)
 {
     struct finishing f = {o, &o->spec.req, command, a, warnings};
     hint_judge(&f);
+    gpus_judge(&f);
     o->spec.no_effect = o->no_effect;
     return memory_judge(&f, ret_err) &&
            i32_rivals(&f, "cpus-per-task", &f.q->cpus_per_task, "cpus-per-gpu", &f.q->cpus_per_gpu,

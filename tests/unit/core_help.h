@@ -219,14 +219,20 @@ static inline struct job_spec a_wide_job(const char *name)
 }
 
 /* The id; 0 if refused. */
-static inline uint64_t submit(struct job_spec spec)
+/* One job, or the components of a heterogeneous one; returns the (leader's) number, 0 where it was refused. */
+static inline uint64_t submit_all(struct job_spec *specs, size_t n)
 {
-    struct msg_submit m = {.specs = {&spec, 1}, .script = {"#!/bin/sh\n", 10}};
+    struct msg_submit m = {.specs = {specs, n}, .script = {"#!/bin/sh\n", 10}};
     say(1, MSG_SUBMIT, &m);
     for (size_t i = 0; i < w.fx.n; i++)
         if (w.fx.v[i].kind == FX_REPLY && w.fx.v[i].msg.kind == MSG_SUBMITTED)
             return ((const struct msg_submitted *)w.fx.v[i].msg.body)->job_id;
     return 0;
+}
+
+static inline uint64_t submit(struct job_spec spec)
+{
+    return submit_all(&spec, 1);
 }
 
 static inline const char *ids_of(uint64_t id)

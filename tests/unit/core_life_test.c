@@ -110,6 +110,70 @@ static void components_start_together(void **unused)
     assert_int_equal(state(id + 1), JOB_RUNNING);
 }
 
+static uint64_t submit_pair(void)
+{
+    struct job_spec s[2] = {a_wide_job("leader"), a_wide_job("other")};
+    return submit_all(s, 2);
+}
+
+static const struct msg_launch *launch_of(void)
+{
+    for (size_t i = 0; i < w.fx.n; i++)
+        if (w.fx.v[i].kind == FX_SEND && w.fx.v[i].msg.kind == MSG_LAUNCH)
+            return w.fx.v[i].msg.body;
+    return NULL;
+}
+
+static void one_script_for_all_components(void **unused)
+{
+    uint64_t id = submit_pair();
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(state(id + 1), JOB_RUNNING);
+    assert_int_equal(sent(FX_SEND, MSG_LAUNCH), 1);
+    assert_int_equal(launch_of()->job.n, 2);
+    const struct job *told = launch_of()->job.v;
+    assert_int_equal(told[0].id, id);
+    assert_string_equal(told[1].nodes, job(id + 1)->nodes);
+    gone(job(id + 1)->nodes[1] - '0');
+    hello(job(id + 1)->nodes[1] - '0');
+    assert_int_equal(sent(FX_SEND, MSG_LAUNCH), 0);
+    script_ends(id, status_of_code(3));
+    assert_int_equal(state(id), JOB_FAILED);
+    assert_int_equal(state(id + 1), JOB_FAILED);
+    assert_int_equal(status_code(job(id + 1)->exit_status), 3);
+}
+
+static void components_go_back_together(void **unused)
+{
+    uint64_t id = submit_pair();
+    assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_REQUEUED);
+    assert_int_equal(state(id + 1), JOB_PENDING);
+    restart(CONF);
+    for (int n = 1; n <= 4; n++)
+        hello(n);
+    assert_int_equal(state(id + 1), JOB_RUNNING);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(job(id)->attempt, 2);
+    script_ends(id, 0);
+    assert_int_equal(state(id), JOB_COMPLETED);
+    assert_int_equal(state(id + 1), JOB_COMPLETED);
+}
+
+static void a_component_that_is_lost_takes_the_others_along(void **unused)
+{
+    uint64_t id = submit_pair();
+    int n = job(id + 1)->nodes[1] - '0';
+    gone(n);
+    pass(10 * MIN);
+    assert_int_equal(state(id), JOB_REQUEUED);
+    script_ends(id, 15);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(state(id + 1), JOB_RUNNING);
+    assert_int_equal(job(id + 1)->restarts, 1);
+    assert_int_equal(job(id)->restarts, 1);
+}
+
 /* ---- ends ---- */
 
 static void how_a_script_ends_is_how_its_job_ends(void **unused)
@@ -468,6 +532,9 @@ int main(void)
         STORY(a_trial_keeps_nothing),
         STORY(what_must_start_at_once_or_not_at_all),
         STORY(components_start_together),
+        STORY(one_script_for_all_components),
+        STORY(components_go_back_together),
+        STORY(a_component_that_is_lost_takes_the_others_along),
         STORY(how_a_script_ends_is_how_its_job_ends),
         STORY(a_job_is_completing_until_its_node_is_clean),
         STORY(a_report_that_comes_twice_or_late_is_acknowledged_only),

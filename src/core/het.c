@@ -1,0 +1,77 @@
+/* Heterogeneous jobs as one: their components start together (the planner's care), and the batch script runs once, on the first node of the leader. The other
+ * components are allocations without a script, which srun fills through the script. So their end follows the leader's: with the script everything is over, with the
+ * status of the script. Loss, preemption and requeueing of any component take the whole job, since none can start without the others. A component that is cancelled or
+ * reaches its own time limit ends alone. Allocations of salloc and srun end in req_alloc.c. */
+#include "core/inside.h"
+
+uint64_t leader_of(const struct jobrec *r)
+{
+    return r->j.het_job_id ? r->j.het_job_id : r->j.id;
+}
+
+void components_find(const struct core *c, uint64_t leader, jobrec_vec *out)
+{
+    struct jobrec *r = job_find(c, leader);
+    if (r)
+        vec_push(out, r);
+    for (uint64_t id = leader + 1; r && r->j.het_job_id && (r = job_find(c, id)) && r->j.het_job_id == leader;
+         id++)
+        vec_push(out, r);
+}
+
+bool job_has_script(const struct jobrec *r)
+{
+    return r->j.spec.batch && leader_of(r) == r->j.id;
+}
+
+static bool ends_the_others(const struct jobrec *r, enum job_state how)
+{
+    return leader_of(r) == r->j.id || r->j.requeue_pending || how == JOB_NODE_FAIL || how == JOB_PREEMPTED;
+}
+
+void het_end_others(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
+{
+    jobrec_vec jobs = {0};
+    if (!r->j.het_job_id || !r->j.spec.batch || !ends_the_others(r, how))
+        return;
+    components_find(c, r->j.het_job_id, &jobs);
+    for (size_t i = 0; i < jobs.n; i++) {
+        struct jobrec *other = jobs.v[i];
+        if (other == r || (other->j.state != JOB_RUNNING && other->j.state != JOB_SUSPENDED))
+            continue;
+        other->j.exit_status = r->j.exit_status;
+        other->j.killed_by_uid_plus1 = r->j.killed_by_uid_plus1;
+        other->j.requeue_pending = r->j.requeue_pending;
+        other->j.hold_after_requeue = r->j.hold_after_requeue;
+        text_set(c, &other->j.reason_detail, r->j.reason_detail);
+        /* The memory that ran out was the script's own. */
+        job_end(c, other, how == JOB_OUT_OF_MEMORY ? JOB_FAILED : how,
+                how == JOB_OUT_OF_MEMORY ? REASON_NON_ZERO_EXIT : why, c->settings.kill_wait_us, NULL);
+    }
+    vec_done(&jobs);
+}
+
+void launch_when_whole(struct core *c, struct jobrec *r)
+{
+    struct jobrec *leader = job_find(c, leader_of(r));
+    jobrec_vec jobs = {0};
+    bool whole = leader != NULL;
+    components_find(c, leader_of(r), &jobs);
+    for (size_t i = 0; i < jobs.n; i++)
+        whole = whole && jobs.v[i]->j.state == JOB_RUNNING;
+    if (whole)
+        launch_send(c, leader);
+    vec_done(&jobs);
+}
+
+void launch_jobs(struct core *c, struct jobrec *r, struct msg_launch *m)
+{
+    jobrec_vec jobs = {0};
+    components_find(c, r->j.id, &jobs);
+    struct job *copy = arena_alloc(c->fx->arena, jobs.n * sizeof *copy);
+    for (size_t i = 0; i < jobs.n; i++)
+        copy[i] = jobs.v[i]->j;
+    m->job.v = copy;
+    m->job.n = jobs.n;
+    vec_done(&jobs);
+}
