@@ -214,13 +214,7 @@ CELL(alloc_tres)
         job_cell_tres(row->job, out);
     } else if (row->step) {
         const struct step *s = row->step;
-        str_addf(out, "cpu=%d", s->cpus);
-        if (row->job->alloc_mem_mib && s->node_count == row->job->alloc_nodes) {
-            str_add(out, ",mem=");
-            size_format_mib(row->job->alloc_mem_mib, 0, out);
-        }
-        str_addf(out, ",node=%d", s->node_count);
-        gres_held_tres(s->gres, out);
+        step_cell_tres(s, s->node_count == row->job->alloc_nodes ? row->job->alloc_mem_mib : 0, out);
     }
 }
 

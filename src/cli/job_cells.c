@@ -1,6 +1,7 @@
 /* What several commands say about a job in the same words. */
 #include "cli/columns_job.h"
 #include "cli/node_words.h"
+#include "model/alloc.h"
 #include "model/pattern.h"
 
 int32_t job_nodes(const struct job *j)
@@ -134,6 +135,25 @@ void gres_held_tres(const char *held, struct str *out)
     struct gres_list list;
     if (gres_held_parse(held, a, &list))
         gres_list_tres(&list, out);
+    arena_free(a);
+}
+
+void step_cell_tres(const struct step *s, int64_t mem_mib, struct str *out)
+{
+    struct arena *a = arena_new();
+    struct alloc layout = {0};
+    int64_t mem = 0;
+    if (s->layout)
+        alloc_parse(s->layout, a, &layout, NULL);
+    for (size_t i = 0; i < layout.n; i++)
+        mem += layout.node[i].mem_mib;
+    str_addf(out, "cpu=%d", s->cpus);
+    if (mem || mem_mib) {
+        str_add(out, ",mem=");
+        size_format_mib(mem ? mem : mem_mib, 0, out);
+    }
+    str_addf(out, ",node=%d", s->node_count);
+    gres_held_tres(s->gres, out);
     arena_free(a);
 }
 

@@ -385,14 +385,17 @@ void scontrol_show_jobs(struct scontrol *s, const char *ids)
 static void step_print(struct scontrol *s, const struct step *p, const struct cell_env *env)
 {
     struct record_text r;
-    struct str id = STR_INIT;
+    struct str id = STR_INIT, text = STR_INIT;
     record_begin(&r, s->oneliner);
     str_addf(&id, "%llu.", (unsigned long long)p->job_id);
     step_label(p->step_id, &id);
     record_add(&r, "StepId", str_text(&id));
     record_add(&r, "UserId", p->user_name);
     record_add(&r, "StartTime", time_text(env, p->start_us, "Unknown", s->a));
-    record_add(&r, "TimeLimit", "UNLIMITED");
+    str_clear(&text);
+    if (p->limit_us)
+        duration_format(p->limit_us, &text);
+    record_add(&r, "TimeLimit", text.len ? str_text(&text) : "UNLIMITED");
     record_break(&r);
     record_add(&r, "State", enum_name(&job_state_names, p->state));
     record_add(&r, "Partition", p->partition);
@@ -402,9 +405,13 @@ static void step_print(struct scontrol *s, const struct step *p, const struct ce
     record_addf(&r, "CPUs", "%d", p->cpus);
     record_addf(&r, "Tasks", "%d", p->ntasks);
     record_add(&r, "Name", p->step_name);
-    record_add(&r, "TRES", p->gres);
+    record_break(&r);
+    str_clear(&text);
+    step_cell_tres(p, 0, &text);
+    record_add(&r, "TRES", str_text(&text));
     record_print(&r);
     str_done(&id);
+    str_done(&text);
 }
 
 void scontrol_show_steps(struct scontrol *s, const char *ids)

@@ -30,6 +30,25 @@ struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id)
     return st;
 }
 
+/* The script has what its job holds on its own node. */
+static void batch_share(struct core *c, const struct jobrec *r, struct steprec *st)
+{
+    struct arena *a = arena_new();
+    struct alloc al = {0};
+    struct str gres = STR_INIT;
+    st->s.cpus = r->j.alloc_cpus;
+    str_add(&gres, r->j.alloc_gres ? r->j.alloc_gres : "");
+    if (r->j.alloc_nodes > 1 && r->j.alloc && alloc_parse(r->j.alloc, a, &al, NULL) && al.n) {
+        al.n = 1; /* the first is the batch host */
+        st->s.cpus = al.node[0].cpu_count;
+        str_clear(&gres);
+        alloc_gres_text(&al, &gres);
+    }
+    text_set(c, &st->s.gres, str_text(&gres));
+    str_done(&gres);
+    arena_free(a);
+}
+
 struct steprec *batch_step(struct core *c, struct jobrec *r)
 {
     struct steprec *st = step_find(r, STEP_BATCH);
@@ -38,12 +57,11 @@ struct steprec *batch_step(struct core *c, struct jobrec *r)
     st = step_new(c, r, STEP_BATCH);
     st->s.node_count = 1;
     st->s.ntasks = 1;
-    st->s.cpus = r->j.alloc_cpus;
+    batch_share(c, r, st);
     st->s.start_us = r->j.start_us;
     st->suspended_before_us = 0;
     text_set(c, &st->s.step_name, "batch");
     text_set(c, &st->s.nodes, r->j.batch_host);
-    text_set(c, &st->s.gres, r->j.alloc_gres);
     return st;
 }
 
