@@ -4,6 +4,7 @@
 #include "cli/cluster_dir.h"
 #include "cli/command_signals.h"
 #include "cli/commands.h"
+#include "cli/listing.h"
 #include "cli/program.h"
 #include "cli/submit_check.h"
 #include "cli/submit_command.h"
@@ -91,11 +92,43 @@ static const char *shell_of_user(void)
     return shell && *shell ? shell : p && p->pw_shell && *p->pw_shell ? p->pw_shell : "/bin/sh";
 }
 
+/* LaunchParameters=use_interactive_step: the shell is a step on the first node, which takes nothing of the allocation. The words are the site's, parted by blanks; $SHELL is the user's. */
+static char *const *interactive_words(const struct session *s, const char *options)
+{
+    struct span rest = span_of(options), word;
+    char **argv = arena_alloc(s->line.a, (strlen(options) + 4) * sizeof *argv);
+    size_t n = 0;
+    argv[n++] = "srun";
+    while (span_next(&rest, ' ', &word))
+        if (word.len)
+            argv[n++] = span_is(word, "$SHELL") ? (char *)shell_of_user()
+                                                : arena_strndup(s->line.a, word.data, word.len);
+    argv[n] = NULL;
+    return argv;
+}
+
+static char *const *command_words(const struct session *s)
+{
+    struct config conf;
+    struct err e = {0};
+    if (s->line.rest_at < s->line.argc)
+        return s->line.argv + s->line.rest_at;
+    char **own = arena_alloc(s->line.a, 2 * sizeof *own);
+    own[0] = (char *)shell_of_user();
+    own[1] = NULL;
+    if (!cluster_conf_read(s->al.state_dir, &conf, &e))
+        return own;
+    bool on_node =
+        listing_has(text_empty(conf.settings.launch_parameters) ? "" : conf.settings.launch_parameters,
+                    "use_interactive_step");
+    char *const *words = on_node ? interactive_words(s, conf.settings.interactive_step_options) : own;
+    config_done(&conf);
+    return words;
+}
+
 static _Noreturn void command_exec(const struct session *s)
 {
-    const char *shell = shell_of_user();
-    char *const own[] = {(char *)shell, NULL};
-    char *const *argv = s->line.rest_at < s->line.argc ? s->line.argv + s->line.rest_at : own;
+    char *const *argv = command_words(s);
     const char *dir = s->line.comp[0].spec.work_dir;
     command_signals_restore();
     if (dir && chdir(dir) != 0)

@@ -165,10 +165,13 @@ void config_warn_value(struct parser *p, const char *key, const char *value)
         {"PreemptType", "preempt/qos", "there are no QOS yet, so nothing is preempted; preempt/partition_prio is"},
     };
     struct span rest = span_of(value), word;
-    while (span_next(&rest, ',', &word))
+    while (span_next(&rest, ',', &word)) {
+        if (text_is_nocase(key, "LaunchParameters") && !span_is_nocase(span_trim(word), "use_interactive_step"))
+            config_warn(p, "LaunchParameters=%.*s is known to Slurm but has no effect in Remuda", (int)word.len, word.data);
         for (size_t i = 0; i < ARRAY_LEN(idle); i++)
             if (text_is_nocase(idle[i].key, key) && span_is_nocase(span_trim(word), idle[i].word))
                 config_warn(p, "%s=%s has no effect in Remuda: %s", idle[i].key, idle[i].word, idle[i].why);
+    }
 }
 
 static bool setting_take(struct parser *p, const struct word *w, struct err *ret_err)

@@ -93,7 +93,9 @@
     X(TEXT, srun_epilog, SrunEpilog, "", "", "program srun runs after each step, unless --epilog names another")           \
     X(TEXT, task_prolog, TaskProlog, "", "", "program run as the user before each task; its output may set variables")     \
     X(TEXT, task_epilog, TaskEpilog, "", "", "program run as the user after each task")                                    \
-    X(TEXT, mpi_default, MpiDefault, "none", "", "kept for compatibility until srun comes: --mpi of srun unless given")                                             \
+    X(TEXT, launch_parameters, LaunchParameters, "", "", "use_interactive_step: salloc without a command opens its shell on the first node; other words have no effect") \
+    X(TEXT, interactive_step_options, InteractiveStepOptions, "--interactive --preserve-env --pty $SHELL", "", "what srun is given then") \
+    X(TEXT, mpi_default, MpiDefault, "none", "", "kept for compatibility: --mpi of srun is none, the others are refused by name") \
     X(BOOL, constrain_cores, ConstrainCores, "YES", "", "keep jobs on their CPUs")                                         \
     X(BOOL, constrain_ram, ConstrainRAMSpace, "YES", "", "hold jobs to their memory")                                      \
     X(BOOL, constrain_devices, ConstrainDevices, "YES", "", "hide other jobs' devices")                                    \

@@ -186,6 +186,18 @@ END
     grep -q 'StepId=[0-9]*\.batch .*Nodes=1 CPUs=2 Tasks=1 Name=batch TRES=cpu=2,node=1,gres/gpu=2,gres/gpu:p100=2' shown.out
 }
 
+@test "use_interactive_step: salloc's shell is on the node, and steps have the whole allocation beside it" {
+    printf 'LaunchParameters=use_interactive_step\n' >> "$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    run script -qec 'SHELL=/bin/sh salloc -Q -N1 -n4 -w n3' /dev/null <<< 'echo on $SLURMD_NODENAME step $SLURM_STEP_ID; srun -n4 echo beside; exit 6'
+    sed -i /LaunchParameters/d "$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    [ "$status" = 6 ]
+    [[ "$output" == *"on n3 step "* ]]
+    [ "$(grep -c '^beside' <<< "$output")" = 4 ]
+    none_left
+}
+
 @test "--multi-prog, --distribution, --relative" {
     printf '0 echo first %%t %%o\n1-3 echo other %%t %%o\n' > progs
     [ "$(srun -n4 --multi-prog progs | sort | tr '\n' ';')" = "first 0 0;other 1 0;other 2 1;other 3 2;" ]
