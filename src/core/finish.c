@@ -122,7 +122,7 @@ static void ending(struct core *c, struct jobrec *r, enum job_state how, enum jo
     r->j.end_us = c->now_us;
     r->j.reason = why;
     if (r->j.state == JOB_SUSPENDED) {
-        r->j.suspended_us += c->now_us - r->j.suspend_us;
+        suspension_count(c, r);
         cluster_suspend(c->cluster, r->j.id, false); /* its processes are woken to end */
     }
     cluster_ending(c->cluster, r->j.id, 0, c->now_us + c->settings.kill_wait_us);

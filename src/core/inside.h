@@ -301,6 +301,7 @@ void alloc_gres_text(const struct alloc *al, struct str *out);
 void job_suspend(struct core *c, struct jobrec *r, enum suspender by); /* of a running job */
 void job_resume(struct core *c, struct jobrec *r);                     /* of a suspended one */
 void suspend_tell_planner(struct core *c, struct jobrec *r);
+void suspension_count(const struct core *c, struct jobrec *r); /* it is suspended no more: adds the time */
 
 void suspend_repeat(struct core *c, struct jobrec *r, struct noderec *n); /* for a node that may not have heard of it */
 

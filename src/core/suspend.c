@@ -36,9 +36,16 @@ void job_suspend(struct core *c, struct jobrec *r, enum suspender by)
     plan_soon(c);
 }
 
+/* At least a microsecond: a restarted controller knows by it that the job's CPUs may have been lent to others. */
+void suspension_count(const struct core *c, struct jobrec *r)
+{
+    int64_t us = c->now_us - r->j.suspend_us;
+    r->j.suspended_us += us > 0 ? us : 1;
+}
+
 void job_resume(struct core *c, struct jobrec *r)
 {
-    r->j.suspended_us += c->now_us - r->j.suspend_us;
+    suspension_count(c, r);
     r->j.suspend_us = c->now_us;
     r->j.suspended_by = SUSPENDER_PERSON;
     job_move(c, r, JOB_RUNNING);
