@@ -1,6 +1,7 @@
 /* remuda status: what runs, since when, with what. `--pid controller|node[NAME]` prints just that process id. */
 #include "base/civil.h"
 #include "base/duration.h"
+#include "base/hostlist.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "cli/cluster_dir.h"
@@ -87,6 +88,27 @@ static void controller_more_print(const struct daemon_status *d)
     printf("%-12s store: %s\n", "", d->store ? d->store : "");
 }
 
+/* Once for all nodes of which the same is said. */
+static void isolation_print(const struct rows *rows)
+{
+    for (size_t i = 0; i < rows->daemon.n; i++) {
+        const char *said = rows->daemon.v[i].isolation;
+        struct hostlist names = HOSTLIST_INIT;
+        struct str folded = STR_INIT;
+        bool before = text_empty(said);
+        for (size_t k = 0; k < i && !before; k++)
+            before = text_is(rows->daemon.v[k].isolation, said);
+        for (size_t k = i; k < rows->daemon.n && !before; k++)
+            if (text_is(rows->daemon.v[k].isolation, said))
+                hostlist_add(&names, rows->daemon.v[k].name);
+        hostlist_fold(&names, &folded);
+        if (!before)
+            printf("%-12s %s: %s\n", "isolation", str_text(&folded), said);
+        hostlist_done(&names);
+        str_done(&folded);
+    }
+}
+
 static void status_print(const char *state_dir, const struct rows *rows)
 {
     int64_t now = time_now_us();
@@ -100,6 +122,7 @@ static void status_print(const char *state_dir, const struct rows *rows)
         if (text_is(rows->daemon.v[i].role, "controller"))
             controller_more_print(&rows->daemon.v[i]);
     }
+    isolation_print(rows);
 }
 
 /* Works without a controller, from the pid files. */

@@ -13,6 +13,7 @@ static void facts_take(struct core *c, struct noderec *n, const struct node *sai
     text_set(c, &n->n.arch, said->arch ? said->arch : n->conf.arch);
     text_set(c, &n->n.os, said->os);
     text_set(c, &n->n.version, said->version);
+    text_set(c, &n->n.isolation, said->isolation);
     text_set(c, &n->n.real_gres, said->real_gres);
     if (!n->conf.devices)
         text_set(c, &n->n.devices, said->devices);
@@ -38,6 +39,15 @@ static void into_service(struct core *c, struct noderec *n)
     }
 }
 
+static bool has_word(const char *list, const char *word)
+{
+    struct span rest = span_of(list ? list : ""), one;
+    while (span_next(&rest, ',', &one))
+        if (span_is_nocase(span_trim(one), word))
+            return true;
+    return false;
+}
+
 static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
 {
     const struct settings *s = &c->settings;
@@ -53,6 +63,15 @@ static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
         .constrain_cores = s->constrain_cores,
         .constrain_ram = s->constrain_ram,
         .constrain_devices = s->constrain_devices,
+        .constrain_swap = s->constrain_swap,
+        .over_memory_kill = has_word(s->job_acct_gather_params, "OverMemoryKill"),
+        .allowed_ram = s->allowed_ram,
+        .allowed_swap = s->allowed_swap,
+        .max_ram = s->max_ram,
+        .max_swap = s->max_swap,
+        .min_ram_mib = s->min_ram_mib,
+        .swappiness_plus1 = s->memory_swappiness + 1,
+        .pids_max = s->pids_max,
         .cluster_name = s->cluster_name,
         .protocol = PROTOCOL_NOW,
         .protocol_oldest = PROTOCOL_OLDEST,

@@ -434,7 +434,8 @@ static void status_show(const struct core *c, const struct view *v)
                                     .pid = n->conn ? n->pid : 0,
                                     .start_us = n->n.daemon_start_us,
                                     .version = n->n.version,
-                                    .jobs_running = n->job.n};
+                                    .jobs_running = n->job.n,
+                                    .isolation = n->n.isolation};
         struct arena *a = arena_new();
         row.trouble = node_trouble(c, n, a);
         v->row(v->ctx, &row);

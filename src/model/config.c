@@ -163,6 +163,9 @@ void config_warn_value(struct parser *p, const char *key, const char *value)
         const char *key, *word, *why;
     } idle[] = {
         {"PreemptType", "preempt/qos", "there are no QOS yet, so nothing is preempted; preempt/partition_prio is"},
+        {"JobAcctGatherParams", "NoShared", "what processes share counts once, in parts"},
+        {"JobAcctGatherParams", "UsePss", "what processes share always counts in parts before a job is ended for it"},
+        {"JobAcctGatherParams", "DisableGPUAcct", "the use of GPUs is not measured yet"},
     };
     struct span rest = span_of(value), word;
     while (span_next(&rest, ',', &word)) {
@@ -296,6 +299,16 @@ bool config_file_take(struct parser *p, const char *text, const char *file, stru
 
 /* ---- the whole ---- */
 
+/* cgroup.conf beside the configuration holds unless the configuration says otherwise. */
+static bool cgroup_file_take(struct parser *p, const char *text, struct err *ret_err)
+{
+    struct err err = {0};
+    const char *settings = p->reader && !strstr(text, "cgroup.conf") ? p->reader(p->reader_ctx, "cgroup.conf", p->a, &err) : NULL;
+    if (settings)
+        return file_parse(p, settings, "cgroup.conf", ret_err);
+    return !err.code || err.code == ERR_NOT_FOUND || err_set(ret_err, err.code, "%s", err.text);
+}
+
 static void result_fill(struct parser *p, struct config *ret)
 {
     ret->node = arena_dup(p->a, p->node.v, p->node.n * sizeof p->node.v[0]);
@@ -333,7 +346,7 @@ bool config_parse(const char *text, const char *file, config_reader reader, void
         .part_seen = map_str_new(),
     };
     settings_default(&config.settings);
-    bool ok = file_parse(&p, text, arena_strdup(p.a, file), ret_err) && config_lines_finish(&p, ret_err) && config_topology_finish(&p, &config, ret_err);
+    bool ok = cgroup_file_take(&p, text, ret_err) && file_parse(&p, text, arena_strdup(p.a, file), ret_err) && config_lines_finish(&p, ret_err) && config_topology_finish(&p, &config, ret_err);
     if (ok) {
         result_fill(&p, &config);
         *ret = config;

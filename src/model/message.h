@@ -243,6 +243,7 @@ extern const struct fields result_fields;
     X(TEXT, state_dir, 0, "state directory")                                                               \
     X(TEXT, store, 0, "store: kind and path")                                                              \
     X(TEXT, trouble, 0, "what is wrong, in a sentence; NULL = nothing")                                    \
+    X(TEXT, isolation, 0, "node: what jobs are held to there, and what they are not")                      \
     X(U64, jobs_pending, 0, "controller: jobs waiting (array elements counted)")                           \
     X(U64, jobs_running, 0, "jobs running")                                                                \
     X(I64, rss_bytes, 0, "its memory")                                                                     \
@@ -288,6 +289,15 @@ extern const struct fields held_fields;
     X(BOOL, constrain_cores, 0, "keep jobs on their CPUs")                                                 \
     X(BOOL, constrain_ram, 0, "hold jobs to their memory")                                                 \
     X(BOOL, constrain_devices, 0, "hide other jobs' devices")                                              \
+    X(BOOL, constrain_swap, 0, "hold jobs to their swap")                                                  \
+    X(BOOL, over_memory_kill, 0, "end jobs over their memory at the samples too")                          \
+    X(I32, allowed_ram, 0, "hundredths of a percent of a job's memory; 0 = all of it")                     \
+    X(I32, allowed_swap, 0, "the same, of swap beyond it")                                                 \
+    X(I32, max_ram, 0, "hundredths of a percent of the node's memory; 0 = all of it")                      \
+    X(I32, max_swap, 0, "the same, of swap")                                                               \
+    X(MIB, min_ram_mib, 0, "a job is allowed this at least")                                               \
+    X(I32, swappiness_plus1, 0, "of jobs' memory, plus 1; 0 = as the kernel likes")                        \
+    X(I32, pids_max, 0, "processes and threads of a job; 0 = half of what the machine can have")           \
     X(TEXT, topology_addr, 0, "for SLURM_TOPOLOGY_ADDR: s3.s0.n1; NULL = the node's name")                \
     X(TEXT, topology_pattern, 0, "for SLURM_TOPOLOGY_ADDR_PATTERN: switch.switch.node")                   \
     X(TEXT, devices_failed, 0, "devices that are known to be broken: an entry of node.devices_out each")   \

@@ -39,6 +39,7 @@ extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
     X(TEXT, arch, 0, "architecture it reported")                                                \
     X(TEXT, os, 0, "operating system it reported")                                              \
     X(TEXT, version, 0, "Remuda version it runs")                                               \
+    X(TEXT, isolation, 0, "what jobs are held to there, and what they are not, as it reported") \
     X(I32, real_cpus, 0, "CPUs it reported")                                                    \
     X(MIB, real_memory_mib, 0, "memory it reported")                                            \
     X(TEXT, real_gres, 0, "gres it reported")                                                   \

@@ -91,6 +91,7 @@ static const struct {
     {"FirstJobId", 1, INT32_MAX},
     {"MaxJobCount", 1, INT32_MAX},
     {"MaxArraySize", 1, INT64_C(2147483648)}, /* indexes are below it: LIMIT_ARRAY_INDEX plus 1 */
+    {"MemorySwappiness", -1, 100},
 };
 
 /* Keys whose texts are words of a closed set. */
@@ -107,6 +108,7 @@ static const struct {
      "ACCRUE_ALWAYS,CALCULATE_RUNNING,DEPTH_OBLIVIOUS,FAIR_TREE,INCR_ONLY,MAX_TRES,NO_FAIR_TREE,NO_NORMAL_ALL,"
      "NO_NORMAL_ASSOC,NO_NORMAL_PART,NO_NORMAL_QOS,NO_NORMAL_TRES,SMALL_RELATIVE_TO_TIME",
      true},
+    {"JobAcctGatherParams", "OverMemoryKill,NoShared,UsePss,DisableGPUAcct", true},
     {"PriorityUsageResetPeriod", "NONE,NOW,DAILY,WEEKLY,MONTHLY,QUARTERLY,YEARLY", false},
 };
 
@@ -175,6 +177,21 @@ static bool frequency_parse(const char *text, int64_t *ret_us, struct err *ret_e
     return true;
 }
 
+/* "101.5", in hundredths. */
+static bool percent_parse(const char *text, int32_t *ret, struct err *ret_err)
+{
+    char whole[8] = "", part[3] = "00";
+    size_t len = strcspn(text, "."), digits = text[len] ? strspn(text + len + 1, "0123456789") : 0;
+    int64_t n = 0, hundredths = 0;
+    if (len < sizeof whole)
+        memcpy(whole, text, len);
+    memcpy(part, digits ? text + len + 1 : part, digits < 2 ? digits : 2);
+    if (len >= sizeof whole || (text[len] && text[len + 1 + digits]) || !text_to_i64(whole, 0, 100000, &n) || !text_to_i64(part, 0, 99, &hundredths))
+        return err_set(ret_err, ERR_INVALID, "a percentage as 100 or 101.5 is expected, not \"%.60s\"", text);
+    *ret = (int32_t)(100 * n + hundredths);
+    return true;
+}
+
 /* Intervals that must not be nothing. */
 static bool interval_parse(const struct setting *k, const char *text, int64_t *ret_us, struct err *ret_err)
 {
@@ -232,6 +249,8 @@ bool setting_set(const struct setting *k, struct settings *s, const char *text, 
         return interval_parse(k, text, to, ret_err);
     case SETTING_MIB:
         return setting_parse_mib(text, to, ret_err);
+    case SETTING_PERCENT:
+        return percent_parse(text, to, ret_err);
     case SETTING_POLICY:
         return setting_parse_policy(text, to, ret_err);
     }
@@ -280,6 +299,11 @@ void setting_format(const struct setting *k, const struct settings *s, struct st
             str_add_i64(out, mib);
         else
             str_add(out, "UNLIMITED");
+        break;
+    }
+    case SETTING_PERCENT: {
+        int32_t hundredths = *(const int32_t *)from;
+        str_addf(out, "%d.%02d%%", hundredths / 100, hundredths % 100);
         break;
     }
     case SETTING_POLICY:

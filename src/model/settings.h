@@ -12,7 +12,7 @@
 
 /* X(type, member, Key, default as text, unit shown by scontrol ("" none; "sec" for spans), doc)
  * A doc that starts with "kept for compatibility" marks a key without effect: giving it is a warning.
- * Types: TEXT, I32, BOOL (YES/NO, 1/0), SPAN (seconds in the file), MIB, POLICY (enum limit_policy). */
+ * Types: TEXT, I32, BOOL (YES/NO, 1/0), SPAN (seconds in the file), MIB, PERCENT (in hundredths), POLICY (enum limit_policy). */
 #define SETTINGS(X)                                                                                                        \
     X(TEXT, cluster_name, ClusterName, "remuda", "", "name of the cluster")                                                \
     X(I32, first_job_id, FirstJobId, "1", "", "id of the first job")                                                       \
@@ -97,17 +97,27 @@
     X(TEXT, interactive_step_options, InteractiveStepOptions, "--interactive --preserve-env --pty $SHELL", "", "what srun is given then") \
     X(TEXT, mpi_default, MpiDefault, "none", "", "kept for compatibility: --mpi of srun is none, the others are refused by name") \
     X(BOOL, constrain_cores, ConstrainCores, "YES", "", "keep jobs on their CPUs")                                         \
-    X(BOOL, constrain_ram, ConstrainRAMSpace, "YES", "", "hold jobs to their memory")                                      \
+    X(BOOL, constrain_ram, ConstrainRAMSpace, "YES", "", "hold jobs to their memory: AllowedRAMSpace")                                      \
     X(BOOL, constrain_devices, ConstrainDevices, "YES", "", "hide other jobs' devices")                                    \
+    X(BOOL, constrain_swap, ConstrainSwapSpace, "YES", "", "hold jobs to the swap that AllowedSwapSpace leaves them")      \
+    X(PERCENT, allowed_ram, AllowedRAMSpace, "100", "percent", "of the memory a job has: what it may use before it is ended") \
+    X(PERCENT, allowed_swap, AllowedSwapSpace, "0", "percent", "of the memory a job has: swap it may use beyond that")       \
+    X(PERCENT, max_ram, MaxRAMPercent, "100", "percent", "of a node's memory: no job is allowed more; below 100 it also holds jobs that have no memory of their own to hold to") \
+    X(PERCENT, max_swap, MaxSwapPercent, "100", "percent", "of a node's memory: no job is allowed more swap")                \
+    X(MIB, min_ram_mib, MinRAMSpace, "30", "", "a job is allowed this at least, in MB; less would not let a program start") \
+    X(I32, memory_swappiness, MemorySwappiness, "-1", "", "0 to 100: how readily the kernel swaps jobs' memory out (version 1 groups); -1 = as it likes")                  \
+    X(I32, pids_max, PidsMax, "0", "", "processes and threads a job may have on a node; 0 = half of what the machine can have") \
+    X(TEXT, job_acct_gather_params, JobAcctGatherParams, "", "", "OverMemoryKill: jobs over their memory are ended at the samples also where the kernel holds them to it; without such a kernel they always are") \
     X(SPAN, unkillable_timeout_us, UnkillableStepTimeout, "60", "sec", "processes that outlive SIGKILL this long are reported")
 
-enum setting_type { SETTING_TEXT, SETTING_I32, SETTING_I64, SETTING_BOOL, SETTING_SPAN, SETTING_MIB, SETTING_POLICY };
+enum setting_type { SETTING_TEXT, SETTING_I32, SETTING_I64, SETTING_BOOL, SETTING_SPAN, SETTING_MIB, SETTING_PERCENT, SETTING_POLICY };
 #define SETTING_C_TEXT   const char *
 #define SETTING_C_I32    int32_t
 #define SETTING_C_I64    int64_t
 #define SETTING_C_BOOL   bool
 #define SETTING_C_SPAN   int64_t
 #define SETTING_C_MIB    int64_t
+#define SETTING_C_PERCENT int32_t
 #define SETTING_C_POLICY int32_t
 
 struct settings {

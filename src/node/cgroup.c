@@ -1,364 +1,329 @@
+/* The groups of a job come with its first step on the node and go with its last. Steps start and end beside each other without speaking: whoever makes a step's group makes
+ * that of the job too, sets the job's limits (always the same), and begins again if another took the job's group away in between; whoever removes a step's group tries to
+ * remove the job's, which fails while another step is there. */
 #include "node/cgroup.h"
 
 #include "base/alloc.h"
+#include "node/cgroup_base.h"
+#include "node/cgroup_fs.h"
 #include "node/device_filter.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-/* The node's groups lie below the group the daemon itself is in, so that whatever limits the daemon limits
- * its steps too. A version 2 group may have processes or children with controllers, not both: the daemon's
- * own group can be used only when the daemon can move into a leaf of it and is alone there; as root the top
- * group, which is exempt from the rule, serves instead. */
+#define MAKE_TRIES   20
+#define REMOVE_TRIES 10
+#define REMOVE_MS    2
 
-static bool text_put(const char *dir, const char *file, const char *text)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", dir, file);
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = write(fd, text, strlen(text));
-    int saved = errno;
-    close(fd);
-    errno = saved;
-    return n == (ssize_t)strlen(text);
-}
-
-static bool text_get(const char *dir, const char *file, char *buffer, size_t size)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", dir, file);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, buffer, size - 1);
-    close(fd);
-    if (n < 0)
-        return false;
-    buffer[n] = '\0';
-    return true;
-}
-
-static int64_t number_of_key(const char *text, const char *key)
-{
-    size_t len = strlen(key);
-    for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
-        if (strncmp(line, key, len) == 0 && line[len] == ' ')
-            return strtoll(line + len + 1, NULL, 10);
-    return -1;
-}
-
-/* ---- the node's groups ---- */
-
-/* Where a controller is mounted ("" = version 2) and which group of it this process is in; both from
- * /proc/self. */
-struct mount {
-    char point[PATH_MAX], own[PATH_MAX];
+/* One controller's group of a step, and that of its job. */
+struct making {
+    const char *controller;
+    const char *base;
+    char job[PATH_MAX], step[PATH_MAX];
 };
 
-static bool words_have(const char *list, const char *word)
+/* "42.1.batch" is in "42.1". */
+static bool paths_find(struct making *m, const char *controller, const char *base, const char *name)
 {
-    struct span rest = span_of(list), piece;
-    while (span_next(&rest, ',', &piece))
-        if (span_is(piece, word))
-            return true;
-    return false;
+    const char *dot = strrchr(name, '.');
+    m->controller = controller;
+    m->base = base;
+    return dot &&
+           (size_t)snprintf(m->job, sizeof m->job, "%s/%.*s", base, (int)(dot - name), name) <
+               sizeof m->job &&
+           (size_t)snprintf(m->step, sizeof m->step, "%.3000s/%s", m->job, name) < sizeof m->step;
 }
 
-static bool mount_find(const char *controller, struct mount *ret)
+static bool is_unified(const char *controller)
 {
-    char line[PATH_MAX + 512], type[64], options[512];
-    bool found = false;
-    FILE *f = fopen("/proc/self/mounts", "re");
-    while (f && !found && fgets(line, sizeof line, f))
-        found = sscanf(line, "%*s %4095s %63s %511s", ret->point, type, options) == 3 &&
-                (*controller ? strcmp(type, "cgroup") == 0 && words_have(options, controller)
-                             : strcmp(type, "cgroup2") == 0);
-    if (f)
-        fclose(f);
-    return found;
+    return text_starts(controller, "unified:");
 }
 
-static bool own_find(const char *controller, struct mount *ret)
+static bool controls(const char *controller, const char *which)
 {
-    char line[PATH_MAX + 512];
-    bool found = false;
-    FILE *f = fopen("/proc/self/cgroup", "re");
-    while (f && !found && fgets(line, sizeof line, f)) {
-        char *list = strchr(line, ':');
-        char *path = list ? strchr(list + 1, ':') : NULL;
-        if (!path)
-            continue;
-        *path++ = '\0';
-        path[strcspn(path, "\n")] = '\0';
-        found = *controller ? words_have(list + 1, controller) : list[1] == '\0';
-        if (found)
-            snprintf(ret->own, sizeof ret->own, "%s", strcmp(path, "/") == 0 ? "" : path);
-    }
-    if (f)
-        fclose(f);
-    return found;
+    return strcmp(controller, which) == 0 || cgroup_unified_has(controller, which);
 }
 
-static bool group_make(const char *dir)
+/* A group without a use would only cost time. */
+static bool group_wanted(const char *controller, const struct cgroup_limits *l)
 {
-    return mkdir(dir, 0755) == 0 || errno == EEXIST;
-}
-
-/* A version 1 cpuset is empty until it is told its CPUs and memory nodes. */
-static bool cpuset_fill(const char *from, const char *to)
-{
-    char value[1024];
-    return text_get(from, "cpuset.cpus", value, sizeof value) && text_put(to, "cpuset.cpus", value) &&
-           text_get(from, "cpuset.mems", value, sizeof value) && text_put(to, "cpuset.mems", value) &&
-           text_put(to, "cgroup.clone_children", "1");
-}
-
-static bool v1_base(const char *controller, const char *key, struct str *bases)
-{
-    struct mount m;
-    char own[2 * PATH_MAX], dir[3 * PATH_MAX];
-    if (!mount_find(controller, &m) || !own_find(controller, &m))
-        return false;
-    snprintf(own, sizeof own, "%s%s", m.point, m.own);
-    snprintf(dir, sizeof dir, "%s/%s", own, key);
-    if (!group_make(dir) || (strcmp(controller, "cpuset") == 0 && !cpuset_fill(own, dir)))
-        return false;
-    str_addf(bases, "%s=%s\n", controller, dir);
-    return true;
-}
-
-/* Makes `dir/key` with what controllers can be had there. */
-static bool v2_base_in(const char *dir, const char *key, struct str *bases, char *ret_controllers,
-                       size_t size)
-{
-    static const char *const wanted[] = {"memory", "cpuset", "cpu", "pids", "io"};
-    char base[3 * PATH_MAX], word[16];
-    snprintf(base, sizeof base, "%s/%s", dir, key);
-    if (!group_make(base))
-        return false;
-    for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
-        snprintf(word, sizeof word, "+%s", wanted[i]);
-        text_put(dir, "cgroup.subtree_control", word);
-        text_put(base, "cgroup.subtree_control", word);
-    }
-    if (!text_get(base, "cgroup.subtree_control", ret_controllers, size))
-        return false;
-    ret_controllers[strcspn(ret_controllers, "\n")] = '\0';
-    str_add(bases, "unified:");
-    struct span rest = span_of(ret_controllers), word_of;
-    for (bool first = true; span_next(&rest, ' ', &word_of); first = false) {
-        str_add(bases, first ? "" : "+");
-        str_addn(bases, word_of.data, word_of.len);
-    }
-    str_addf(bases, "=%s\n", base);
-    return true;
-}
-
-static bool v2_base(const char *key, struct str *bases, char *controllers, size_t size)
-{
-    struct mount m;
-    char own[2 * PATH_MAX], leaf[3 * PATH_MAX], pid[24];
-    size_t before = bases->len;
-    if (!mount_find("", &m) || !own_find("", &m))
-        return false;
-    snprintf(own, sizeof own, "%s%s", m.point, m.own);
-    if (*m.own) {
-        snprintf(leaf, sizeof leaf, "%s/%s.daemon", own, key);
-        snprintf(pid, sizeof pid, "%ld", (long)getpid());
-        if (group_make(leaf) && !text_put(leaf, "cgroup.procs", pid))
-            rmdir(leaf);
-    }
-    if (v2_base_in(own, key, bases, controllers, size) && strstr(controllers, "memory"))
-        return true;
-    if (geteuid() == 0 && *m.own) {
-        str_cut(bases, before);
-        return v2_base_in(m.point, key, bases, controllers, size);
-    }
-    return bases->len > before;
-}
-
-void cgroup_bases_make(const char *key, struct str *bases, struct str *missing)
-{
-    char controllers[256] = "";
-    bool memory = v1_base("memory", key, bases);
-    bool cpuset = v1_base("cpuset", key, bases);
-    bool devices = v1_base("devices", key, bases);
-    bool unified = !memory && v2_base(key, bases, controllers, sizeof controllers);
-    memory = memory || (unified && strstr(controllers, "memory"));
-    cpuset = cpuset || (unified && strstr(controllers, "cpuset"));
-    devices = devices || (unified && geteuid() == 0);
-    if (!memory)
-        str_add(missing, "memory limits are enforced by sampling /proc only: no memory control group can be "
-                         "written here\n");
-    if (!cpuset)
-        str_add(
-            missing,
-            "jobs are kept on their CPUs by affinity only: no cpuset control group can be written here\n");
-    if (!devices)
-        str_add(missing,
-                "devices of other jobs are not hidden: no devices control group can be written here\n");
-}
-
-bool cgroup_hides_devices(const char *bases)
-{
-    return bases && geteuid() == 0 && (strncmp(bases, "devices=", 8) == 0 || strstr(bases, "\ndevices=") || strstr(bases, "unified:"));
-}
-
-/* ---- a step's groups ---- */
-
-static bool base_next(struct span *rest, char *controller, size_t controller_size, char *dir, size_t dir_size)
-{
-    struct span line, head;
-    if (!span_next(rest, '\n', &line) || line.len == 0 || !span_next(&line, '=', &head))
-        return false;
-    snprintf(controller, controller_size, "%.*s", (int)head.len, head.data);
-    snprintf(dir, dir_size, "%.*s", (int)line.len, line.data);
-    return true;
-}
-
-void cgroup_bases_remove(const char *bases)
-{
-    struct span rest = span_of(bases);
-    char controller[300], base[PATH_MAX];
-    while (base_next(&rest, controller, sizeof controller, base, sizeof base))
-        rmdir(base);
-}
-
-static void group_keep(struct step_cgroup *c, const char *controller, const char *dir)
-{
-    c->dir[c->n] = xstrdup(dir);
-    if (strcmp(controller, "memory") == 0) {
-        c->memory = c->dir[c->n];
-    } else if (strstr(controller, "unified") && strstr(controller, "memory")) {
-        c->memory = c->dir[c->n];
-        c->unified = true;
-    }
-    c->n++;
-}
-
-static bool limits_put(const char *controller, const char *dir, int64_t mem_limit_bytes, const char *cpus)
-{
-    char number[24];
-    if (strcmp(controller, "devices") == 0)
-        return true;
-    snprintf(number, sizeof number, "%lld", (long long)mem_limit_bytes);
-    if (strcmp(controller, "memory") == 0)
-        return mem_limit_bytes == 0 || text_put(dir, "memory.limit_in_bytes", number);
     if (strcmp(controller, "cpuset") == 0)
-        return text_put(dir, "cpuset.cpus", cpus);
-    if (mem_limit_bytes > 0 && strstr(controller, "memory")) {
-        text_put(dir, "memory.max", number);
-        text_put(dir, "memory.oom.group", "0");
-    }
-    if (cpus && strstr(controller, "cpuset"))
-        text_put(dir, "cpuset.cpus", cpus);
+        return l->cpus != NULL;
+    if (strcmp(controller, "devices") == 0)
+        return l->deny != NULL;
+    if (strcmp(controller, "pids") == 0)
+        return l->pids > 0;
     return true;
 }
 
-/* A devices group without rules would only cost time. */
-static bool group_wanted(const char *controller, const char *cpus, const char *deny)
+/* ---- limits ---- */
+
+/* Version 1 limits memory, and memory and swap together, which must not be less: raised from above, lowered from below. */
+static bool v1_memory_put(const char *dir, int64_t bytes, int64_t swap_plus1, int64_t swappiness_plus1)
 {
-    return strcmp(controller, "memory") == 0 || (strcmp(controller, "devices") == 0 && deny) || (strcmp(controller, "cpuset") == 0 && cpus) ||
-           strncmp(controller, "unified", 7) == 0;
+    if (swappiness_plus1 > 0)
+        cgroup_put_number(dir, "memory.swappiness", swappiness_plus1 - 1);
+    if (bytes <= 0)
+        return true;
+    if (swap_plus1 > 0)
+        cgroup_put_number(dir, "memory.memsw.limit_in_bytes", bytes + swap_plus1 - 1);
+    bool ok = cgroup_put_number(dir, "memory.limit_in_bytes", bytes);
+    if (swap_plus1 > 0)
+        cgroup_put_number(dir, "memory.memsw.limit_in_bytes", bytes + swap_plus1 - 1);
+    return ok;
+}
+
+static bool v2_memory_put(const char *dir, int64_t bytes, int64_t swap_plus1)
+{
+    if (bytes > 0 && swap_plus1 > 0)
+        cgroup_put_number(dir, "memory.swap.max", swap_plus1 - 1);
+    return bytes <= 0 || cgroup_put_number(dir, "memory.max", bytes);
+}
+
+static bool memory_put(const struct making *m, const char *dir, int64_t bytes, int64_t swap_plus1,
+                       int64_t swappiness_plus1)
+{
+    return is_unified(m->controller) ? v2_memory_put(dir, bytes, swap_plus1)
+                                     : v1_memory_put(dir, bytes, swap_plus1, swappiness_plus1);
+}
+
+/* Version 2 hands controllers down group by group. */
+static void controllers_pass_on(const struct making *m)
+{
+    static const char *const which[] = {"memory", "cpuset", "pids"};
+    char word[16];
+    for (size_t i = 0; i < ARRAY_LEN(which); i++) {
+        snprintf(word, sizeof word, "+%s", which[i]);
+        if (cgroup_unified_has(m->controller, which[i]))
+            cgroup_put(m->job, "cgroup.subtree_control", word);
+    }
+}
+
+static bool job_limits_put(const struct making *m, const struct cgroup_limits *l)
+{
+    bool ok = true;
+    if (controls(m->controller, "memory"))
+        ok = memory_put(m, m->job, l->job_mem_bytes, l->job_swap_bytes_plus1, l->swappiness_plus1);
+    if (l->pids > 0 && controls(m->controller, "pids"))
+        cgroup_put_number(m->job, "pids.max", l->pids);
+    controllers_pass_on(m);
+    return ok;
 }
 
 /* True when this group hides the devices from now on. */
-static bool devices_hide(const char *controller, const char *dir, const char *deny)
+static bool devices_hide(bool program, const char *dir, const char *deny)
 {
     struct device_number number[DEVICE_DENY_MAX];
     size_t n = device_numbers_parse(deny, number);
     if (n == SIZE_MAX)
         return false;
-    if (strcmp(controller, "devices") == 0)
-        return device_filter_write(dir, number, n);
-    return strncmp(controller, "unified", 7) == 0 && device_filter_attach(dir, number, n);
+    return program ? device_filter_attach(dir, number, n) : device_filter_write(dir, number, n);
 }
 
-void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name, int64_t mem_limit_bytes,
-                      const char *cpus, const char *deny)
+static bool step_limits_put(struct step_cgroup *c, const struct making *m, const struct cgroup_limits *l)
+{
+    if (l->deny && !c->hides && (is_unified(m->controller) || strcmp(m->controller, "devices") == 0))
+        c->hides = devices_hide(is_unified(m->controller), m->step, l->deny);
+    if (l->cpus && controls(m->controller, "cpuset") && !cgroup_put(m->step, "cpuset.cpus", l->cpus) &&
+        !is_unified(m->controller))
+        return false;
+    if (controls(m->controller, "memory"))
+        return memory_put(m, m->step, l->step_mem_bytes, l->step_swap_bytes_plus1, l->swappiness_plus1);
+    return true;
+}
+
+/* ---- making and removing ---- */
+
+static void group_keep(struct step_cgroup *c, const struct making *m)
+{
+    char *dir = xstrdup(m->step);
+    c->dir[c->n++] = dir;
+    if (controls(m->controller, "memory")) {
+        c->memory = dir;
+        c->unified = is_unified(m->controller);
+    }
+    if (controls(m->controller, "pids"))
+        c->pids = dir;
+    if (strcmp(m->controller, "freezer") == 0)
+        c->freezer = dir;
+    if (is_unified(m->controller) && cgroup_has(dir, "cgroup.kill"))
+        c->ender = dir;
+    if (strcmp(m->controller, "devices") == 0 || (is_unified(m->controller) && !c->devices)) {
+        c->devices = dir;
+        c->device_program = is_unified(m->controller);
+    }
+}
+
+/* Another step's end may take the job's group (or a daemon's end the base) away between two of these. */
+static bool groups_make(const struct making *m, const struct cgroup_limits *l, bool *ret_limited)
+{
+    for (int i = 0; i < MAKE_TRIES; i++) {
+        if ((cgroup_make(m->base), !cgroup_make(m->job)) && errno != ENOENT)
+            return false;
+        *ret_limited = job_limits_put(m, l);
+        if (cgroup_make(m->step))
+            return true;
+        if (errno != ENOENT)
+            return false;
+    }
+    return false;
+}
+
+static void one_make(struct step_cgroup *c, const struct making *m, const struct cgroup_limits *l)
+{
+    bool limited;
+    if (!groups_make(m, l, &limited))
+        return;
+    if (step_limits_put(c, m, l)) {
+        group_keep(c, m);
+        if (controls(m->controller, "memory"))
+            c->limits_memory = limited;
+        return;
+    }
+    rmdir(m->step);
+    rmdir(m->job);
+}
+
+void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name,
+                      const struct cgroup_limits *limits)
 {
     struct span rest = span_of(bases);
-    char controller[300], base[PATH_MAX], dir[PATH_MAX + 300];
+    char controller[300], base[PATH_MAX];
+    struct making m;
     memset(c, 0, sizeof *c);
-    while (c->n < STEP_CGROUP_MAX && base_next(&rest, controller, sizeof controller, base, sizeof base)) {
-        snprintf(dir, sizeof dir, "%s/%s", base, name);
-        if (!group_wanted(controller, cpus, deny) || !group_make(dir))
-            continue;
-        if (deny && devices_hide(controller, dir, deny))
-            c->hides = true;
-        if (limits_put(controller, dir, mem_limit_bytes, cpus))
-            group_keep(c, controller, dir);
-        else
-            rmdir(dir);
-    }
+    while (c->n < STEP_CGROUP_MAX &&
+           cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base))
+        if (group_wanted(controller, limits) && paths_find(&m, controller, base, name))
+            one_make(c, &m, limits);
 }
 
 void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name)
 {
     struct span rest = span_of(bases);
-    char controller[300], base[PATH_MAX], dir[PATH_MAX + 300];
+    char controller[300], base[PATH_MAX];
+    struct making m;
     memset(c, 0, sizeof *c);
-    while (c->n < STEP_CGROUP_MAX && base_next(&rest, controller, sizeof controller, base, sizeof base)) {
-        snprintf(dir, sizeof dir, "%s/%s", base, name);
-        if (access(dir, F_OK) == 0)
-            group_keep(c, controller, dir);
-    }
+    while (c->n < STEP_CGROUP_MAX &&
+           cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base))
+        if (paths_find(&m, controller, base, name) && access(m.step, F_OK) == 0)
+            group_keep(c, &m);
 }
 
-void step_cgroup_enter(const struct step_cgroup *c)
+bool step_cgroup_enter(const struct step_cgroup *c)
 {
+    bool ok = true;
     for (size_t i = 0; i < c->n; i++)
-        text_put(c->dir[i], "cgroup.procs", "0");
+        ok &= cgroup_put(c->dir[i], "cgroup.procs", "0");
+    return ok;
 }
 
-int64_t step_cgroup_rss(const struct step_cgroup *c)
+bool step_cgroup_task(const struct step_cgroup *c, int64_t task, const char *deny)
 {
-    char text[8192];
-    if (!c->memory || !text_get(c->memory, "memory.stat", text, sizeof text))
-        return -1;
-    return number_of_key(text, c->unified ? "anon" : "total_rss");
+    char dir[PATH_MAX];
+    if (!c->devices || !c->hides)
+        return false;
+    snprintf(dir, sizeof dir, "%.4000s/task_%lld", c->devices, (long long)task);
+    return cgroup_make(dir) && devices_hide(c->device_program, dir, deny) &&
+           cgroup_put(dir, "cgroup.procs", "0");
 }
 
-bool step_cgroup_oom(const struct step_cgroup *c)
+/* Processes that were just waited for may still be counted. */
+static void group_remove_soon(const char *dir)
 {
-    char text[1024];
-    return c->memory &&
-           text_get(c->memory, c->unified ? "memory.events" : "memory.oom_control", text, sizeof text) &&
-           number_of_key(text, "oom_kill") > 0;
-}
-
-void step_cgroup_kill(const struct step_cgroup *c)
-{
-    char text[16384];
-    for (size_t i = 0; i < c->n; i++) {
-        if (!text_get(c->dir[i], "cgroup.procs", text, sizeof text))
-            continue;
-        for (char *at = text; *at;) {
-            char *end;
-            long pid = strtol(at, &end, 10);
-            if (end == at)
-                break;
-            if (pid > 1)
-                kill((pid_t)pid, SIGKILL);
-            at = end;
-        }
-    }
+    for (int i = 0; i < REMOVE_TRIES && !cgroup_remove(dir); i++)
+        nanosleep(&(struct timespec){.tv_nsec = REMOVE_MS * 1000000}, NULL);
 }
 
 void step_cgroup_remove(struct step_cgroup *c)
 {
     for (size_t i = 0; i < c->n; i++) {
+        group_remove_soon(c->dir[i]);
+        *strrchr(c->dir[i], '/') = '\0'; /* the job's */
         rmdir(c->dir[i]);
         free(c->dir[i]);
     }
     memset(c, 0, sizeof *c);
+}
+
+/* ---- what is in them ---- */
+
+int64_t step_cgroup_rss(const struct step_cgroup *c)
+{
+    char text[8192];
+    if (!c->memory || !cgroup_get(c->memory, "memory.stat", text, sizeof text))
+        return -1;
+    int64_t own = cgroup_number(text, c->unified ? "anon" : "total_rss"),
+            shared = cgroup_number(text, c->unified ? "shmem" : "total_shmem");
+    return own < 0 ? -1 : own + (shared > 0 ? shared : 0);
+}
+
+int64_t step_cgroup_oom_kills(const struct step_cgroup *c)
+{
+    char text[1024];
+    if (!c->memory ||
+        !cgroup_get(c->memory, c->unified ? "memory.events" : "memory.oom_control", text, sizeof text))
+        return 0;
+    int64_t n = cgroup_number(text, "oom_kill");
+    return n > 0 ? n : 0;
+}
+
+bool step_cgroup_kill(const struct step_cgroup *c)
+{
+    if (c->ender && cgroup_kill_whole(c->ender))
+        return true;
+    /* Whoever is frozen cannot fork; whoever may have no more processes cannot either. */
+    bool held =
+        (c->freezer && cgroup_freeze(c->freezer, true)) || (c->pids && cgroup_put(c->pids, "pids.max", "0"));
+    for (size_t i = 0; i < c->n; i++)
+        cgroup_kill_each(c->dir[i]);
+    if (c->freezer)
+        cgroup_freeze(c->freezer, false);
+    return held;
+}
+
+/* ---- leftovers ---- */
+
+struct tidying {
+    bool (*is_known)(void *ctx, const char *name);
+    void *ctx;
+};
+
+static void job_tidy(const char *job, const struct tidying *t)
+{
+    char dir[PATH_MAX];
+    struct dirent *e;
+    DIR *d = opendir(job);
+    while (d && (e = readdir(d))) {
+        if (e->d_type != DT_DIR || e->d_name[0] == '.' || t->is_known(t->ctx, e->d_name))
+            continue;
+        snprintf(dir, sizeof dir, "%.3000s/%s", job, e->d_name);
+        cgroup_remove(dir);
+    }
+    if (d)
+        closedir(d);
+    rmdir(job);
+}
+
+void step_cgroups_tidy(const char *bases, bool (*is_known)(void *ctx, const char *name), void *ctx)
+{
+    const struct tidying t = {is_known, ctx};
+    struct span rest = span_of(bases);
+    char controller[300], base[PATH_MAX], job[PATH_MAX];
+    struct dirent *e;
+    while (cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base)) {
+        DIR *d = opendir(base);
+        while (d && (e = readdir(d)))
+            if (e->d_type == DT_DIR && e->d_name[0] != '.') {
+                snprintf(job, sizeof job, "%.3000s/%s", base, e->d_name);
+                job_tidy(job, &t);
+            }
+        if (d)
+            closedir(d);
+    }
 }

@@ -1,6 +1,6 @@
-/* Control groups of steps. Version 1 controllers and version 2 are both used, each where it is mounted and
- * writable; what is not there is said in one sentence and done without: usage is then sampled from /proc,
- * processes are found as descendants, limits are not enforced. */
+/* Control groups of steps: in each of the node's groups (cgroup_base.h) one for the job, in that one for each of its steps, and where tasks have GPUs of their own one for each
+ * task. What holds for the job (memory, swap, number of processes) is set on the job's group, so that its steps together never exceed it. What is not there is done without:
+ * usage is then sampled from /proc, limits are enforced at the samples, processes are found as descendants. */
 #ifndef REMUDA_NODE_CGROUP_H
 #define REMUDA_NODE_CGROUP_H
 
@@ -8,43 +8,55 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-/* For the node daemon, at start: makes a directory for the node's steps below this process's own groups, one
- * for each controller there is. `bases` gets a line "controller=directory" for each (controllers: memory,
- * cpuset, devices of version 1; "unified" with the version 2 controllers it has:
- * "unified:memory+cpuset+cpu+pids"); `missing` gets a sentence, ended by a newline, for each thing steps must
- * do without. `key` names the directory: unique on the machine. */
-void cgroup_bases_make(const char *key, struct str *bases, struct str *missing);
-/* At the end: removes those that hold no step. */
-void cgroup_bases_remove(const char *bases);
+#define STEP_CGROUP_MAX 8
 
-/* Can device files be hidden from steps with these bases? */
-bool cgroup_hides_devices(const char *bases);
-
-#define STEP_CGROUP_MAX 4
-
-/* The groups of one step. */
+/* Of one step. */
 struct step_cgroup {
     char *dir[STEP_CGROUP_MAX]; /* owned */
-    char *memory;               /* of these, the one that measures memory; NULL = none */
     size_t n;
-    bool unified; /* memory is a version 2 group */
-    bool hides;   /* the devices that were to be hidden are */
+    char *memory;        /* of these, the one that measures memory; NULL = none */
+    char *ender;         /* of these, the one that can end all processes at once (cgroup.kill); NULL = none */
+    char *freezer;       /* of these, the version 1 freezer; NULL = none */
+    char *pids;          /* of these, the one that counts processes; NULL = none */
+    char *devices;       /* of these, the one that hides devices; NULL = none */
+    bool unified;        /* memory is a version 2 group */
+    bool device_program; /* devices is a version 2 group */
+    bool hides;          /* the devices that were to be hidden are */
+    bool limits_memory;  /* the limits asked for are set */
 };
 
-/* Makes the step's groups below the bases (text as above; NULL = none), with its limits. What cannot be made
- * is left out. `deny` lists device files to hide ("195:1 195:2"; NULL = none): see `hides`. */
-void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name, int64_t mem_limit_bytes,
-                      const char *cpus, const char *deny);
-/* Puts the calling process into them. */
-void step_cgroup_enter(const struct step_cgroup *c);
-int64_t step_cgroup_rss(const struct step_cgroup *c); /* now, page cache not counted; -1 = not measured */
-bool step_cgroup_oom(const struct step_cgroup *c);    /* was a process killed for memory? */
-/* Kills whatever is in them, for a step whose shepherd is gone. */
-void step_cgroup_kill(const struct step_cgroup *c);
-/* Removes them; processes must be gone. */
-void step_cgroup_remove(struct step_cgroup *c);
-/* Opens the groups of a step that another process made. */
+/* Bytes; 0 = no limit. Swap: that may be used beyond the memory, plus 1; 0 = no limit of its own. */
+struct cgroup_limits {
+    int64_t job_mem_bytes, step_mem_bytes;
+    int64_t job_swap_bytes_plus1, step_swap_bytes_plus1;
+    int64_t swappiness_plus1; /* 0 = the kernel's */
+    int64_t pids;             /* processes and threads of the job here; 0 = no limit */
+    const char *cpus;         /* NULL = all */
+    const char *deny;         /* device files to hide, "195:1 195:2"; NULL = none; see `hides` */
+};
+
+/* Makes the groups of the step `name` ("JOB.ATTEMPT.STEP") below the bases (text of cgroup_base.h; NULL = none), with its limits. What cannot be made is left out. */
+void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name,
+                      const struct cgroup_limits *limits);
+/* Opens those that another process made. */
 void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name);
+/* Puts the calling process into them. False: the kernel refused; errno. */
+bool step_cgroup_enter(const struct step_cgroup *c);
+/* The calling process, which is in them, goes into a group of its own in that which hides devices, where `deny` is hidden too. False: it could not be done. */
+bool step_cgroup_task(const struct step_cgroup *c, int64_t task, const char *deny);
+
+int64_t step_cgroup_rss(
+    const struct step_cgroup
+        *c); /* now, page cache not counted, shared memory and tmpfs are; -1 = not measured */
+/* Processes that the kernel killed because memory ran out, of the step or of its job. */
+int64_t step_cgroup_oom_kills(const struct step_cgroup *c);
+/* Ends all processes in them, as surely as the groups allow. True when nobody can have escaped; processes still need a moment to go. */
+bool step_cgroup_kill(const struct step_cgroup *c);
+/* Removes them, and those of the job if no other step is there; processes must be gone. */
+void step_cgroup_remove(struct step_cgroup *c);
+/* Removes groups of steps that nobody knows any more (and are empty) below the bases. */
+void step_cgroups_tidy(const char *bases, bool (*is_known)(void *ctx, const char *name), void *ctx);
 
 #endif

@@ -325,6 +325,17 @@ void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *
     arena_free(a);
 }
 
+static bool step_is_known(void *ctx, const char *name)
+{
+    const struct herd_link *h = ctx;
+    return faccessat(h->steps_fd, name, F_OK, 0) == 0;
+}
+
+void herd_groups_tidy(struct herd_link *h)
+{
+    step_cgroups_tidy(h->cgroups, step_is_known, h);
+}
+
 void herd_start(struct herd_link *h, const struct step_plan *p)
 {
     struct str plan = STR_INIT;

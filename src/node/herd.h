@@ -22,7 +22,8 @@ struct herd_ops {
     void (*parent_lost)(void *ctx);
 };
 
-/* Makes NODE_DIR/steps and the pipe if need be, and waits until no earlier parent can start steps any more. `cgroups` is kept for herd_clear. */
+/* Makes NODE_DIR/steps and the pipe if need be, and waits until no earlier parent can start steps any more. `cgroups`:
+ * the bases (cgroup_base.h) in which steps of this node may have groups, those of earlier daemons too. */
 struct herd_link *herd_new(struct loop *l, struct log *log, const char *node_dir,
                            const char *shepherd_program, const char *cgroups, const struct herd_ops *ops,
                            void *ctx, struct err *ret_err);
@@ -31,6 +32,8 @@ void herd_free(struct herd_link *h); /* shepherds go on */
 /* What is in NODE_DIR/steps, told by notes in the order they were written: found(ctx, ids) for each step, then ctx's note for each of its notes, and
  * GONE if its shepherd is gone without having cleared everything. Before herd_serve. */
 void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *ids));
+/* Removes control groups of steps that have no directory any more. */
+void herd_groups_tidy(struct herd_link *h);
 bool herd_serve_plans(struct herd_link *h, struct err *ret_err);
 
 void herd_start(struct herd_link *h, const struct step_plan *p);

@@ -210,8 +210,8 @@ static struct plan_bytes env_plan(const struct launch_site *site, const struct m
 
 /* ---- what batch scripts and tasks have alike ---- */
 
-static bool common_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner, const struct alloc_node *here,
-                        struct arena *a, struct step_plan *ret, struct err *ret_err)
+static bool common_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner, const struct alloc_node *of_job,
+                        const struct alloc_node *here, struct arena *a, struct step_plan *ret, struct err *ret_err)
 {
     const struct job *j = l->job.v;
     struct str name = STR_INIT;
@@ -227,8 +227,8 @@ static bool common_plan(const struct launch_site *site, const struct msg_launch 
     ret->node = site->node;
     owner_plan(site, j, owner, ret);
     ret->cpus = cpus_plan(site, here, a);
-    if (site->welcome->constrain_ram && here && here->mem_mib > 0)
-        ret->mem_limit_bytes = here->mem_mib << 20;
+    limits_plan(site->welcome, &site->limits, of_job, here, ret);
+    ret->mem_asked_mib = of_job ? of_job->mem_mib : 0;
     ret->sample_us = site->welcome->accounting_freq_us;
     ret->kill_wait_us = site->welcome->kill_wait_us;
     ret->cgroups = site->cgroups;
@@ -246,7 +246,8 @@ static bool batch_plan(const struct launch_site *site, const struct msg_launch *
 {
     const struct job *j = l->job.v;
     struct str args = STR_INIT;
-    if (!common_plan(site, l, owner, alloc_find(al, site->node), a, ret, ret_err))
+    const struct alloc_node *here = alloc_find(al, site->node);
+    if (!common_plan(site, l, owner, here, here, a, ret, ret_err))
         return false;
     files_plan(site, j, l->step_id, ret->user, a, ret);
     ret->script = (struct plan_bytes){l->script.data, l->script.len};
@@ -300,10 +301,8 @@ static bool tasks_plan(const struct launch_site *site, const struct msg_launch *
         return err_set(ret_err, ERR_INVALID, "the launch of step %llu.%lld does not say what node %s has to do", (unsigned long long)j->id,
                        (long long)l->step_id, site->node);
     const struct alloc_node *here = alloc_find(&layout, site->node), *of_job = alloc_find(al, site->node);
-    if (!common_plan(site, l, owner, here, a, ret, ret_err))
+    if (!common_plan(site, l, owner, of_job, here, a, ret, ret_err))
         return false;
-    if (ret->mem_limit_bytes == 0 && site->welcome->constrain_ram && of_job && of_job->mem_mib > 0)
-        ret->mem_limit_bytes = of_job->mem_mib << 20;
     tasks_bind(site, asked->spec.v, here, a, ret, &bound);
     ret->address = asked->address ? asked->address : "";
     ret->key = asked->key;

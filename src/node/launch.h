@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "model/message.h"
+#include "node/limits_plan.h"
 #include "node/owner.h"
 #include "node/step_plan.h"
 
@@ -19,6 +20,7 @@ struct launch_site {
     const char *
         cpu_numbers; /* the system's numbers of the node's CPUs, "0,2,1,3"; NULL = do not keep jobs to CPUs */
     int32_t threads_per_core, cores_per_socket;
+    struct limits_machine limits;
     bool is_root;
     bool has_gpus;
     const char *gpu_names; /* of instances of GPUs: "3=MIG-a,4=MIG-b"; NULL = none */

@@ -8,6 +8,7 @@
 #include "io/link.h"
 #include "io/log.h"
 #include "io/loop.h"
+#include "node/cgroup_base.h"
 #include "node/gpu_watch.h"
 #include "node/herd.h"
 #include "node/launch.h"
@@ -46,6 +47,9 @@ struct node_daemon {
     struct timer *wake;
     struct machine machine;
     struct launch_site site;
+    struct cgroup_bases groups;
+    const char *known_groups; /* of earlier starts too */
+    const char *isolation;    /* what jobs are held to here, in words */
 };
 
 /* Steps the agent with one event, carries out the effects, and whatever came of them. May be called while it is at work: the event waits. */

@@ -10,7 +10,7 @@
 #include "io/daemon.h"
 #include "io/files.h"
 #include "model/gres.h"
-#include "node/cgroup.h"
+#include "node/cgroup_base.h"
 #include "node/node.h"
 #include "node/node_daemon.h"
 #include "wire/frame.h"
@@ -138,6 +138,7 @@ static struct node self_of(const struct node_daemon *d)
         .arch = m->arch,
         .os = m->os,
         .version = REMUDA_VERSION,
+        .isolation = d->isolation,
         .boot_us = m->boot_us,
         .daemon_start_us = clock_now_us(),
     };
@@ -336,24 +337,47 @@ static const char *commands_dir(struct arena *a)
     return access(arena_printf(a, "%s/sbatch", bin), X_OK) == 0 ? bin : dir;
 }
 
+/* A number in a file of /proc; 0 if it cannot be read. */
+static int64_t kernel_number(const char *path)
+{
+    long long n = 0;
+    FILE *f = fopen(path, "re");
+    if (f && fscanf(f, "%lld", &n) != 1)
+        n = 0;
+    if (f)
+        fclose(f);
+    return n;
+}
+
+static int64_t pids_possible(void)
+{
+    int64_t ids = kernel_number("/proc/sys/kernel/pid_max"), threads = kernel_number("/proc/sys/kernel/threads-max");
+    return ids == 0 || (threads > 0 && threads < ids) ? threads : ids;
+}
+
+/* The groups of earlier starts are in NODE_DIR/cgroups: steps may still be in them. */
 static const char *cgroups_make(struct node_daemon *d, const char *node_dir)
 {
-    struct str bases = STR_INIT, missing = STR_INIT;
-    struct span rest, line;
+    struct cgroup_system here = cgroup_system_here();
+    struct str known = STR_INIT;
+    struct err err = {0};
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    const char *path = arena_printf(d->arena, "%s/cgroups", node_dir);
+    const char *former = file_read_text(path, 1 << 20, d->arena, NULL);
     for (const char *c = node_dir; *c; c++)
         hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
-    cgroup_bases_make(
-        arena_printf(d->arena, "remuda-%s-%08x", d->options.name, (unsigned)(hash ^ hash >> 32)), &bases,
-        &missing);
-    rest = span_of(str_text(&missing));
-    while (span_next(&rest, '\n', &line))
-        if (line.len > 0)
-            log_warning(d->log, "%.*s", (int)line.len, line.data);
-    const char *text = arena_strdup(d->arena, str_text(&bases));
-    str_done(&bases);
-    str_done(&missing);
-    return text;
+    cgroup_bases_make(&d->groups, &here, arena_printf(d->arena, "%s.%08x", d->options.name, (unsigned)(hash ^ hash >> 32)), former);
+    cgroup_bases_known(&d->groups, former, &known);
+    if (!file_write_atomic(path, str_text(&known), known.len, 0600, &err))
+        log_error(d->log, "%s", err.text);
+    d->known_groups = arena_strdup(d->arena, str_text(&known));
+    str_done(&known);
+    d->isolation = arena_printf(d->arena, "%s%s", d->options.is_virtual ? "virtual: jobs are kept to no cores, and no devices are hidden; " : "", str_text(&d->groups.said));
+    if (d->groups.complete)
+        log_info(d->log, "%s", d->isolation);
+    else
+        log_warning(d->log, "%s", d->isolation);
+    return arena_strdup(d->arena, str_text(&d->groups.text));
 }
 
 /* Numbers do not name an instance of a GPU. */
@@ -384,11 +408,12 @@ static void site_fill(struct node_daemon *d, const char *node_dir)
         .cpu_numbers = d->options.is_virtual ? NULL : m->cpu_numbers,
         .threads_per_core = (int32_t)m->threads_per_core,
         .cores_per_socket = (int32_t)m->cores_per_socket,
+        .limits = {.memory_mib = m->memory_mib, .pids_max = pids_possible()},
         .is_root = geteuid() == 0,
         .has_gpus = m->gres && strstr(m->gres, "gpu"),
         .gpu_names = gpu_names(m->devices, d->arena),
     };
-    if (!d->options.is_virtual && cgroup_hides_devices(d->site.cgroups))
+    if (!d->options.is_virtual && d->groups.hides_devices)
         d->site.device_files = m->device_files;
 }
 
@@ -407,11 +432,12 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
     d->owners = owners_new(d->loop, OWNER_MAX_AGE_US);
     d->gpus = gpu_watch_new(d->loop, d->log, self.devices, d->machine.device_files, &gpu_events, d);
     d->programs = programs_new(d->loop, program_done, d);
-    d->herd = herd_new(d->loop, d->log, node_dir, shepherd_program(d->arena), d->site.cgroups, &herd_events,
+    d->herd = herd_new(d->loop, d->log, node_dir, shepherd_program(d->arena), d->known_groups, &herd_events,
                        d, ret_err);
     if (!d->herd)
         return false;
     herd_scan(d->herd, step_found);
+    herd_groups_tidy(d->herd);
     if (!herd_serve_plans(d->herd, ret_err) || !loop_on_signal(d->loop, SIGTERM, stop_asked, d, ret_err) ||
         !loop_on_signal(d->loop, SIGINT, stop_asked, d, ret_err) ||
         !loop_on_signal(d->loop, SIGHUP, log_rotated, d, ret_err))
@@ -484,7 +510,7 @@ static int run(struct node_daemon *d)
             log_error(d->log, "%s", err.text);
     }
     loop_end(d);
-    cgroup_bases_remove(d->site.cgroups);
+    cgroup_bases_done(&d->groups);
     log_close(d->log);
     pid_file_drop(&pid_file);
     return ok ? 0 : 1;

@@ -38,6 +38,7 @@
 #define TELL_WAIT_MS  60000
 #define NEVER         INT64_MAX
 #define TREE_MAX      65536u
+#define HOLD_PASSES   50
 
 /* Bytes that a process read and wrote when it was seen last: processes take their counters with them. */
 struct io_seen {
@@ -178,6 +179,26 @@ static void io_note(struct shepherd *s, struct io_seen *now, size_t n)
     s->nio = n;
 }
 
+/* Without groups that hold them: whoever is stopped cannot fork, so all are stopped until no new one is found. */
+static void hold_all(struct shepherd *s)
+{
+    size_t before = 0, n = tree(s);
+    for (int pass = 0; pass < HOLD_PASSES && n != before && n < TREE_MAX; pass++) {
+        for (size_t i = 0; i < n; i++)
+            kill(s->pids[i], SIGSTOP);
+        before = n;
+        n = tree(s);
+    }
+}
+
+static void kill_all(struct shepherd *s)
+{
+    if (!step_cgroup_kill(&s->groups))
+        hold_all(s);
+    for (size_t i = 0, n = tree(s); i < n; i++)
+        kill(s->pids[i], SIGKILL);
+}
+
 /* Without a control group the limit is enforced at the samples. Resident sets count what processes share once for each of them, so the sum
  * is looked at again with shares before anything is killed. */
 static void memory_enforce(struct shepherd *s, size_t n)
@@ -193,8 +214,7 @@ static void memory_enforce(struct shepherd *s, size_t n)
              (long long)s->plan->job_id, (long long)(used >> 10), (long long)(limit >> 10));
     line_say(s, &line);
     str_done(&line);
-    for (size_t i = 0; i < n; i++)
-        kill(s->pids[i], SIGKILL);
+    kill_all(s);
 }
 
 static void sample(struct shepherd *s)
@@ -251,6 +271,10 @@ static void sample_due(struct shepherd *s)
 
 static void everyone(struct shepherd *s, int signo, bool but_main)
 {
+    if (signo == SIGKILL && !but_main) {
+        kill_all(s);
+        return;
+    }
     for (size_t i = 0, n = tree(s); i < n; i++)
         if (!but_main || s->pids[i] != s->main_pid)
             kill(s->pids[i], signo);
@@ -420,7 +444,7 @@ static bool reap(struct shepherd *s)
     }
     bool none_left = pid < 0 && errno == ECHILD;
     if (s->tasks) {
-        task_set_tell_ends(s->tasks, s->over_memory || step_cgroup_oom(&s->groups));
+        task_set_tell_ends(s->tasks, s->over_memory || step_cgroup_oom_kills(&s->groups) > 0);
         if (!s->main_ended && task_set_over(s->tasks))
             main_end(s, task_set_status(s->tasks));
     }
@@ -460,7 +484,7 @@ static bool exit_tell(struct shepherd *s, bool clean)
     s->note.kind = NOTE_EXITED;
     s->note.status = s->status;
     s->note.clean = clean;
-    s->note.oom = s->over_memory || step_cgroup_oom(&s->groups);
+    s->note.oom = s->over_memory || step_cgroup_oom_kills(&s->groups) > 0;
     s->note.at_us = clock_us(CLOCK_REALTIME);
     if (s->note.oom && !s->over_memory)
         oom_line(s);
@@ -594,6 +618,22 @@ static void tasks_begin(struct shepherd *s)
     tell(s, NOTE_STARTED, 1000);
 }
 
+static void groups_make(struct shepherd *s)
+{
+    const struct step_plan *p = s->plan;
+    const struct cgroup_limits limits = {
+        .job_mem_bytes = p->job_mem_bytes,
+        .step_mem_bytes = p->mem_limit_bytes,
+        .job_swap_bytes_plus1 = p->job_swap_bytes_plus1,
+        .step_swap_bytes_plus1 = p->swap_bytes_plus1,
+        .swappiness_plus1 = p->swappiness_plus1,
+        .pids = p->pids_max,
+        .cpus = p->cpus,
+        .deny = p->deny,
+    };
+    step_cgroup_make(&s->groups, p->cgroups, p->dir_name, &limits);
+}
+
 static void begin(struct shepherd *s)
 {
     const struct step_plan *p = s->plan;
@@ -610,7 +650,7 @@ static void begin(struct shepherd *s)
     close(s->herd->lock_fd);
     if (made == STEP_DIR_FAILED)
         failed_exit(s, "cannot make the step's directory");
-    step_cgroup_make(&s->groups, p->cgroups, p->dir_name, p->mem_limit_bytes, p->cpus, p->deny);
+    groups_make(s);
     if (p->deny && !s->groups.hides)
         failed_exit(s, "cannot hide the devices of other jobs"); /* its own are numbered as if they were */
     if (p->address) {

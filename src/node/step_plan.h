@@ -40,7 +40,14 @@ struct plan_bytes {
     X(I64, nice, "nice value to run with")                                                                   \
     X(TEXT, rlimits, "soft limits: NOFILE=1024,STACK=unlimited")                                             \
     X(TEXT, cpus, "CPUs of the machine to keep to, folded; NULL = all")                                      \
-    X(I64, mem_limit_bytes, "memory limit; 0 = none")                                                        \
+    X(I64, mem_limit_bytes, "memory of the step; 0 = no limit")                                              \
+    X(I64, job_mem_bytes, "memory of the job on this node, all its steps together; 0 = no limit")            \
+    X(I64, swap_bytes_plus1, "swap beyond the memory, of the step; plus 1; 0 = no limit of its own")         \
+    X(I64, job_swap_bytes_plus1, "the same, of the job")                                                     \
+    X(I64, swappiness_plus1, "of its memory, plus 1; 0 = as the kernel likes")                               \
+    X(I64, pids_max, "processes and threads of the job on this node; 0 = no limit")                          \
+    X(I64, over_memory_kill, "end it at a sample that finds it over its memory, also where the kernel limits memory") \
+    X(I64, mem_asked_mib, "memory the job has here, as it asked or got; 0 = none")                           \
     X(I64, sample_us, "how often to sample usage")                                                           \
     X(TEXT, cgroups,                                                                                         \
       "directories to make the step's cgroups in: \"memory=/sys/…\\ncpuset=/sys/…\\n\"; see cgroup.h")       \
