@@ -72,6 +72,8 @@ struct report *report_make(enum report_kind kind, const struct held_step *s, con
     case REPORT_EXITED:
         p->msg.exit_status = (int32_t)n->status;
         p->msg.oom = n->oom;
+        if (n->oom && n->detail[0])
+            p->msg.detail = xstrdup(n->detail);
         usage_fill(p, s, n, node);
         p->usage.end_us = p->msg.at_us;
         p->usage.exit_status = p->msg.exit_status;

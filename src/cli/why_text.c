@@ -212,6 +212,8 @@ void why_text(const struct why *w, int64_t now_us, struct str *out)
             str_add(out, "; it never started");
         }
         str_addc(out, '\n');
+        if (!text_empty(w->because))
+            str_addf(out, "  %s\n", w->because);
     }
     add_plan(out, w, now_us);
     add_advice(out, w, now_us);
@@ -253,6 +255,7 @@ void why_from_history(const struct job *j, struct why *ret, struct str *label)
                         .user_name = j->user_name,
                         .state = j->state,
                         .reason = j->reason,
+                        .because = job_state_over((enum job_state)j->state) ? j->reason_detail : NULL,
                         .submit_us = j->submit_us,
                         .eligible_us = j->eligible_us,
                         .start_us = j->start_us,

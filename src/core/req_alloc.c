@@ -87,6 +87,12 @@ void allocation_abandon(struct core *c, struct jobrec *leader)
     vec_done(&jobs);
 }
 
+/* srun's job failed with its step, which ran out of memory. */
+static bool last_step_oom(const struct jobrec *r)
+{
+    return r->step.n && r->step.v[r->step.n - 1]->s.oom;
+}
+
 void req_finish_job(struct core *c, const struct msg_finish_job *m)
 {
     struct jobrec *r = job_find(c, m->job_id);
@@ -98,10 +104,15 @@ void req_finish_job(struct core *c, const struct msg_finish_job *m)
     }
     components_find(c, leader_of(r), &jobs);
     for (size_t i = 0; i < jobs.n; i++) {
+        bool oom = m->exit_status && last_step_oom(jobs.v[i]);
         if (job_live(jobs.v[i]))
             jobs.v[i]->j.exit_status = m->exit_status;
-        component_end(c, jobs.v[i], m->exit_status ? JOB_FAILED : JOB_COMPLETED,
-                      !m->exit_status ? REASON_NONE : status_signal(m->exit_status) ? REASON_RAISED_SIGNAL : REASON_NON_ZERO_EXIT, NULL);
+        component_end(c, jobs.v[i], oom ? JOB_OUT_OF_MEMORY : m->exit_status ? JOB_FAILED : JOB_COMPLETED,
+                      oom               ? REASON_OUT_OF_MEMORY
+                      : !m->exit_status ? REASON_NONE
+                      : status_signal(m->exit_status) ? REASON_RAISED_SIGNAL
+                                                      : REASON_NON_ZERO_EXIT,
+                      NULL);
     }
     vec_done(&jobs);
     reply_done(c, REFUSE_NONE, NULL);

@@ -175,8 +175,10 @@ static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t 
     struct plan_wait wait = {0};
     fill_head(r, w, a);
     w->waited_for = waited_text(c, r, a);
-    if (r->j.state != JOB_PENDING)
+    if (r->j.state != JOB_PENDING) {
+        w->because = r->j.reason_detail; /* what is known of its end, if it was not its own */
         return;
+    }
     w->reason = pending_reason(c, r, c->now_us, &wait);
     w->because = because(c, r, w->reason, a);
     if (!full && r->waiting)

@@ -164,6 +164,15 @@ static void part_failed(struct core *c, struct jobrec *r, struct steprec *st, st
     part_over(c, r, st, part, lost ? STATUS_KILLED : m->exit_status ? m->exit_status : status_of_code(1), false);
 }
 
+/* The job's record says which of its steps used too much memory. */
+static void oom_note(struct core *c, struct jobrec *r, const struct msg_report *m)
+{
+    struct str text = STR_INIT;
+    str_addf(&text, "step %lld %s", (long long) m->step_id, m->detail);
+    text_set(c, &r->j.reason_detail, str_text(&text));
+    str_done(&text);
+}
+
 void step_report(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_report *m)
 {
     struct steprec *st = step_find(r, m->step_id);
@@ -185,6 +194,8 @@ void step_report(struct core *c, struct noderec *n, struct jobrec *r, const stru
             step_save(c, st);
         return;
     case REPORT_EXITED:
+        if (m->oom && m->detail && !r->j.reason_detail)
+            oom_note(c, r, m);
         part_over(c, r, st, part, m->exit_status, m->oom);
         if (!(st = step_find(r, m->step_id)) || !step_live(st))
             job_save(c, r);

@@ -50,6 +50,8 @@ bool step_cgroup_task(const struct step_cgroup *c, int64_t task, const char *den
 int64_t step_cgroup_rss(
     const struct step_cgroup
         *c); /* now, page cache not counted, shared memory and tmpfs are; -1 = not measured */
+/* The most that was in use at one time, at most `limit`; -1 = not measured. */
+int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit);
 /* Processes that the kernel killed because memory ran out, of the step or of its job. */
 int64_t step_cgroup_oom_kills(const struct step_cgroup *c);
 /* Ends all processes in them, as surely as the groups allow. True when nobody can have escaped; processes still need a moment to go. */

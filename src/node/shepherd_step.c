@@ -15,12 +15,15 @@
  * other. If the shepherd itself is killed, its lock on the state file is gone and no EXITED is there: the
  * daemon then reports the step as lost. */
 #include "base/alloc.h"
+#include "node/memory_watch.h"
+#include "node/oom.h"
 #include "node/proc_tree.h"
 #include "node/shepherd_tasks.h"
 #include "node/step_command.h"
 #include "node/step_dir.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +38,7 @@
 #define CLEAR_WAIT_US                                                                                        \
     INT64_C(1000000) /* processes that outlive SIGKILL this long: EXITED is told first, CLEARED later */
 #define KILL_AGAIN_US INT64_C(10000)
+#define WATCH_GAP_US  INT64_C(1000000)
 #define TELL_WAIT_MS  60000
 #define NEVER         INT64_MAX
 #define TREE_MAX      65536u
@@ -56,7 +60,8 @@ struct shepherd {
     pid_t main_pid;
     bool main_ended; /* then `status` is its wait status */
     int status;
-    bool over_memory; /* used more than its limit, where no control group holds it to that */
+    bool over_memory; /* used more than its limit, as a sample found */
+    struct oom_victim largest; /* of the processes of the last sample that used most */
     bool exit_told;   /* EXITED was written, not clean */
     bool terminating;
     int64_t kill_at_us;   /* monotonic: SIGKILL to everything from then on */
@@ -199,34 +204,70 @@ static void kill_all(struct shepherd *s)
         kill(s->pids[i], SIGKILL);
 }
 
-/* Without a control group the limit is enforced at the samples. Resident sets count what processes share once for each of them, so the sum
- * is looked at again with shares before anything is killed. */
-static void memory_enforce(struct shepherd *s, size_t n)
+/* A sentence for the job's records; the first counts. */
+static void detail_keep(struct shepherd *s, const char *sentence)
 {
-    int64_t used = 0, limit = s->plan->mem_limit_bytes;
-    struct str line = STR_INIT;
-    for (size_t i = 0; i < n; i++)
-        used += max_of(proc_share_bytes(s->pids[i]), 0);
-    if (used <= limit || s->over_memory)
+    if (!s->note.detail[0])
+        snprintf(s->note.detail, sizeof s->note.detail, "%s", sentence);
+}
+
+/* Nothing but the samples finds out that the step is over its memory. */
+static bool memory_is_watched(const struct shepherd *s)
+{
+    const struct step_plan *p = s->plan;
+    return (p->mem_limit_bytes > 0 || p->job_mem_bytes > 0) && (!s->groups.limits_memory || p->over_memory_kill);
+}
+
+static void memory_enforce(struct shepherd *s, size_t n, int64_t rss)
+{
+    struct memory_watch w;
+    struct str line = STR_INIT, sentence = STR_INIT;
+    if (s->over_memory || !memory_watch(&w, s->plan, s->herd->steps_fd, s->pids, n, rss))
         return;
     s->over_memory = true;
-    str_addf(&line, "slurmstepd: error: Job %lld exceeded memory limit (%lld > %lld KiB), being killed\n",
-             (long long)s->plan->job_id, (long long)(used >> 10), (long long)(limit >> 10));
+    oom_sentence(w.used_bytes, w.limit_bytes, w.of_job, false, &s->largest, &sentence);
+    str_addf(&line, "slurmstepd: error: Job %lld exceeded memory limit (%lld > %lld KiB), being killed\n", (long long)s->plan->job_id,
+             (long long)(w.used_bytes >> 10), (long long)(w.limit_bytes >> 10));
     line_say(s, &line);
+    str_clear(&line);
+    str_add(&line, "slurmstepd: error: StepId=");
+    step_id_add(s, &line);
+    str_addf(&line, " %s\n", str_text(&sentence));
+    line_say(s, &line);
+    detail_keep(s, str_text(&sentence));
     str_done(&line);
+    str_done(&sentence);
     kill_all(s);
+}
+
+/* Its name, as the kernel has it. */
+static void largest_keep(struct shepherd *s, pid_t pid, int64_t rss_bytes)
+{
+    char path[48];
+    struct str name = STR_INIT;
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    if (small_file_read(AT_FDCWD, path, sizeof s->largest.name - 1, &name)) {
+        s->largest = (struct oom_victim){.pid = pid, .rss_bytes = rss_bytes};
+        snprintf(s->largest.name, sizeof s->largest.name, "%.*s", (int)strcspn(str_text(&name), "\n"), str_text(&name));
+    }
+    str_done(&name);
 }
 
 static void sample(struct shepherd *s)
 {
     struct proc_usage u;
-    int64_t rss = 0, vm = 0, faults = 0, user = 0, system = 0;
+    int64_t rss = 0, vm = 0, faults = 0, user = 0, system = 0, largest_rss = 0;
+    pid_t largest = 0;
     size_t n = tree(s), seen = 0;
     struct io_seen *io = xcalloc(n, sizeof *io);
     for (size_t i = 0; i < n; i++) {
         if (!proc_usage(s->pids[i], &u))
             continue;
         rss += u.rss_bytes;
+        if (u.rss_bytes > largest_rss) {
+            largest = s->pids[i];
+            largest_rss = u.rss_bytes;
+        }
         vm += u.vm_bytes;
         faults += u.major_faults;
         user += u.cpu_user_us;
@@ -234,8 +275,10 @@ static void sample(struct shepherd *s)
         io[seen++] = (struct io_seen){s->pids[i], u.read_bytes, u.write_bytes};
     }
     int64_t group_rss = step_cgroup_rss(&s->groups);
-    if (group_rss < 0 && s->plan->mem_limit_bytes > 0 && rss > s->plan->mem_limit_bytes)
-        memory_enforce(s, n);
+    if (largest)
+        largest_keep(s, largest, largest_rss);
+    if (memory_is_watched(s))
+        memory_enforce(s, n, rss);
     usage_of_ended(s);
     s->note.cpu_user_us += user;
     s->note.cpu_system_us += system;
@@ -253,6 +296,13 @@ static void suspension_count(struct shepherd *s)
     s->stopped_us = s->stopped_us ? now : 0;
 }
 
+/* Between two samples; 0 = there are none. Where only samples find out who uses too much, they come more often. */
+static int64_t sample_gap_most(const struct shepherd *s)
+{
+    int64_t asked = s->plan->sample_us;
+    return memory_is_watched(s) && (asked == 0 || asked > WATCH_GAP_US) ? WATCH_GAP_US : asked;
+}
+
 /* The first samples come soon, so that short jobs have figures too; then at the interval asked for. */
 static void sample_due(struct shepherd *s)
 {
@@ -262,9 +312,9 @@ static void sample_due(struct shepherd *s)
     suspension_count(s);
     if (!s->exit_told)
         tell(s, NOTE_USAGE, 0);
-    s->sample_gap_us =
-        10 * s->sample_gap_us < s->plan->sample_us ? 10 * s->sample_gap_us : s->plan->sample_us;
-    s->sample_at_us = s->plan->sample_us > 0 ? now_us() + s->sample_gap_us : NEVER;
+    int64_t most = sample_gap_most(s);
+    s->sample_gap_us = 10 * s->sample_gap_us < most ? 10 * s->sample_gap_us : most;
+    s->sample_at_us = most > 0 ? now_us() + s->sample_gap_us : NEVER;
 }
 
 /* ---- signals to the step ---- */
@@ -467,14 +517,39 @@ static bool setup_failed(struct shepherd *s, struct note *ret)
     return ret->kind == NOTE_FAILED;
 }
 
-static void oom_line(struct shepherd *s)
+/* The group below the node's own: "/remuda.n1.1234/42.1/42.1.0". */
+static const char *group_of(const struct shepherd *s)
 {
-    struct str line = STR_INIT;
-    str_add(&line, "slurmstepd: error: Detected 1 oom_kill event in StepId=");
+    const char *at = s->groups.memory ? strstr(s->groups.memory, "/remuda.") : NULL;
+    return at ? at : s->groups.memory;
+}
+
+/* The kernel killed some: two lines, Slurm's and one that says who, at what, and what to do. The second is also what the job's records say. */
+static void oom_tell(struct shepherd *s, int64_t kills)
+{
+    struct str line = STR_INIT, sentence = STR_INIT;
+    struct oom_victim victim;
+    bool of_job = false;
+    int64_t step = s->plan->mem_limit_bytes, job = s->plan->job_mem_bytes, limit;
+    if (!oom_log_look(group_of(s), &victim, &of_job))
+        victim = s->largest;
+    limit = of_job && job > 0 ? job : step;
+    int64_t peak = of_job ? limit : step_cgroup_peak(&s->groups, limit);
+    if (peak <= 0) /* what processes share with others does not count */
+        peak = victim.rss_bytes < limit ? victim.rss_bytes : limit;
+    oom_sentence(peak, limit, of_job && job != step, true, &victim, &sentence);
+    str_addf(&line, "slurmstepd: error: Detected %lld oom_kill event%s in StepId=", (long long)kills, kills == 1 ? "" : "s");
     step_id_add(s, &line);
     str_add(&line, ". Some of the step tasks have been OOM Killed.\n");
     line_say(s, &line);
+    str_clear(&line);
+    str_add(&line, "slurmstepd: error: StepId=");
+    step_id_add(s, &line);
+    str_addf(&line, " %s\n", str_text(&sentence));
+    line_say(s, &line);
+    detail_keep(s, str_text(&sentence));
     str_done(&line);
+    str_done(&sentence);
 }
 
 static bool exit_tell(struct shepherd *s, bool clean)
@@ -484,10 +559,11 @@ static bool exit_tell(struct shepherd *s, bool clean)
     s->note.kind = NOTE_EXITED;
     s->note.status = s->status;
     s->note.clean = clean;
-    s->note.oom = s->over_memory || step_cgroup_oom_kills(&s->groups) > 0;
+    int64_t kills = step_cgroup_oom_kills(&s->groups);
+    s->note.oom = s->over_memory || kills > 0;
     s->note.at_us = clock_us(CLOCK_REALTIME);
-    if (s->note.oom && !s->over_memory)
-        oom_line(s);
+    if (kills > 0 && !s->over_memory)
+        oom_tell(s, kills);
     state_write(s, &s->note);
     s->exit_told = true;
     return herd_tell(s->herd, &s->note, TELL_WAIT_MS);
@@ -673,7 +749,7 @@ _Noreturn void shepherd_run(const struct herd *h, const struct step_plan *p)
     s.note.step_id = p->step_id;
     s.kill_at_us = NEVER;
     begin(&s);
-    s.sample_at_us = p->sample_us > 0 ? now_us() + s.sample_gap_us : NEVER;
+    s.sample_at_us = sample_gap_most(&s) > 0 ? now_us() + s.sample_gap_us : NEVER;
     watch(&s);
     _exit(finish(&s) ? 0 : 1);
 }

@@ -334,7 +334,53 @@ static void test_memory_limit_without_control_groups(void **state)
     struct note n = world_wait(&world, NOTE_EXITED);
     assert_true(n.oom);
     assert_non_null(strstr(world_output(&world), "slurmstepd: error: Job 1 exceeded memory limit ("));
+    assert_non_null(strstr(world_output(&world), "StepId=1.batch exceeded its memory limit: "));
+    assert_non_null(strstr(n.detail, "(python3, "));
+    assert_non_null(strstr(n.detail, "for example --mem="));
     assert_null(strstr(world_output(&world), "after"));
+}
+
+/* Without control groups: processes that leave their session, ignore SIGTERM and keep forking. */
+static void test_daemons_that_fork_without_end_are_all_ended(void **state)
+{
+    (void)state;
+    struct step_plan p = world_plan(&world, 1,
+                                    "python3 - <<'P' &\nimport os,signal,time\nsignal.signal(signal.SIGTERM,signal.SIG_IGN)\nend=time.time()+20\n"
+                                    "while time.time()<end:\n  if os.fork()==0:\n    os.setsid()\n    time.sleep(0.02)\n  else:\n    os._exit(0)\nP\n"
+                                    "sleep 0.5");
+    world_send(&world, &p);
+    struct note n = world_wait(&world, NOTE_EXITED);
+    assert_int_equal(n.status, 0);
+    if (!n.clean)
+        world_wait(&world, NOTE_CLEARED);
+}
+
+/* Two steps of 70 MB each: each within its own limit, together over the job's. One of them ends, the larger. */
+static void test_steps_together_are_held_to_the_memory_of_their_job(void **state)
+{
+    (void)state;
+    static const char use[] = "python3 -c 'import sys,time; x=bytearray(int(sys.argv[1])<<20); time.sleep(6)' ";
+    char script[200];
+    int ooms = 0;
+    for (int64_t step = 0; step < 2; step++) {
+        snprintf(script, sizeof script, "%s%d; echo after %d", use, step ? 90 : 70, (int)step);
+        struct step_plan p = world_plan(&world, 1, script);
+        p.step_id = step;
+        p.dir_name = step ? "1.1.1" : "1.1.0";
+        p.append = 1;
+        p.mem_limit_bytes = p.job_mem_bytes = 130 << 20;
+        p.sample_us = 200000;
+        world_send(&world, &p);
+    }
+    for (int i = 0; i < 2; i++) {
+        struct note n = world_wait(&world, NOTE_EXITED);
+        ooms += n.oom != 0;
+        assert_int_equal(n.oom != 0, n.step_id == 1);
+        assert_int_equal(n.oom != 0, strstr(n.detail, "exceeded its job's memory limit: ") != NULL);
+    }
+    assert_int_equal(ooms, 1);
+    assert_non_null(strstr(world_output(&world), "after 0"));
+    assert_null(strstr(world_output(&world), "after 1"));
 }
 
 static void test_shared_memory_counts_once(void **state)
@@ -418,6 +464,8 @@ int main(void)
         TEST(a_killed_shepherd_is_told_by_its_parent),
         TEST(usage_is_measured),
         TEST(memory_limit_without_control_groups),
+        TEST(steps_together_are_held_to_the_memory_of_their_job),
+        TEST(daemons_that_fork_without_end_are_all_ended),
         TEST(shared_memory_counts_once),
         TEST(memory_limit),
     };

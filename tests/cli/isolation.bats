@@ -1,0 +1,196 @@
+#!/usr/bin/env bats
+# What a job is held to on its node, and that nothing of it stays behind. What a machine cannot do is skipped with the node's own words for it.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export TOP REMUDA_STATE
+    TOP=$(mktemp -d /tmp/isolation-bats-XXXXXX)
+    chmod 755 "$TOP"
+    REMUDA_STATE="$TOP/state"
+    remuda up -q --nodes 1 --cpus 4 --mem 4000 --name isolation 3>&-
+    printf 'KillWait=1\nPidsMax=60\nHeartbeatInterval=2\n' >>"$REMUDA_STATE/remuda.conf"
+    remuda down
+    remuda up -q 3>&-
+    # A fork bomb that nothing stops must not take the machine with it.
+    cat >"$TOP/bomb.py" <<'P'
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+refused = 0
+def fork():
+    global refused
+    try:
+        return os.fork()
+    except OSError:
+        refused += 1
+        return -1
+for i in range(300):
+    if fork() == 0:
+        os.setsid()
+        while True:
+            if fork() == 0:
+                os.setsid()
+            time.sleep(0.05)
+print("refused", refused > 0, flush=True)
+time.sleep(300)
+P
+}
+
+teardown_file() {
+    scancel -u "$(id -un)" || true
+    remuda down
+    rm -rf "$TOP"
+}
+
+setup() {
+    WORK="$TOP/$BATS_TEST_NUMBER"
+    mkdir -m 777 "$WORK"
+    cd "$WORK" || exit 1
+}
+
+needs() {
+    local said
+    said=$(remuda status | grep '^isolation')
+    [[ "${said%%;*not*}" == *"$1"* ]] || skip "not here: $said"
+}
+state() { sacct -X -n -P -o State -j "$1"; }
+eventually() {
+    for _ in $(seq 300); do
+        "$@" && return 0
+        sleep 0.05
+    done
+    "$@"
+}
+is() { [[ $(state "$1") == $2 ]]; }
+gone() { [[ ! -e /proc/$1 || $(awk '/^State/ {print $2}' "/proc/$1/status") == Z ]]; }
+groups_of() { find /sys/fs/cgroup -type d -path "*/remuda.node1.$KEY/*" 2>/dev/null; }
+no_groups() { [ -z "$(groups_of)" ]; }
+key() { sed -n 's|.*/remuda\.node1\.||p' "$REMUDA_STATE/nodes/node1/cgroups" | head -1; }
+
+@test "the node says what jobs are held to, and what they are not, in remuda status and in its log" {
+    run remuda status
+    [[ "$output" =~ isolation\ +node1:\ .*memory ]]
+    grep -Eq "enforced by cgroup v[12]|memory is not limited by the kernel" "$REMUDA_STATE/log/node-node1.log"
+}
+
+@test "out of memory: the state, and who was ended at what, with a size to ask for, in the output and in the job's records" {
+    id=$(sbatch --parsable --no-requeue -o out -e err --mem=60 --wrap 'python3 -c "x = bytearray(300 << 20); import time; time.sleep(30)"; exit 3')
+    eventually is "$id" OUT_OF_ME*
+    cat err
+    grep -Eq "^slurmstepd: error: StepId=$id.batch exceeded its memory limit: [0-9]+ MiB in use of 60 MiB" err
+    grep -Eq "exceeded.*memory limit" err # as aiida-core looks for it
+    grep -Eq "ask for more, for example --mem=[1-9]00M$" err
+    scontrol show job "$id" | grep -q "exceeded its memory limit"
+    remuda why "$id" | grep -q "exceeded its memory limit"
+}
+
+@test "out of memory in a step of srun: said at the terminal, the job is OUT_OF_MEMORY" {
+    run srun -n1 --mem=60 python3 -c 'x = bytearray(300 << 20); import time; time.sleep(30)'
+    [ "$status" -ne 0 ]
+    [[ "$output" =~ "exceeded its memory limit" ]]
+    id=$(squeue -h -t all -o %A --sort=-i | head -1)
+    eventually is "$id" OUT_OF_ME*
+}
+
+@test "the process that was ended is named" {
+    needs memory
+    [ -r /dev/kmsg ] || skip "the kernel's log cannot be read here"
+    id=$(sbatch --parsable --no-requeue -o out -e err --mem=60 --wrap 'python3 -c "x = bytearray(300 << 20)"')
+    eventually is "$id" OUT_OF_ME*
+    grep -Eq "process [0-9]+ \(python3, [3-9][0-9] MiB\) was ended" err
+}
+
+@test "steps together never exceed the job's memory" {
+    needs memory
+    id=$(sbatch --parsable --no-requeue -o out -e err -c 4 --mem=150 --wrap 'for i in 1 2 3; do
+        srun --overlap -n1 --mem=100 python3 -c "x = bytearray(75 << 20); import time; time.sleep(4)" & done; wait; exit 1')
+    eventually is "$id" "@(FAILED|OUT_OF_ME*)"
+    cat err
+    [[ "$(sacct -n -P -o State -j "$id")" =~ OUT_OF_MEMORY ]]
+    grep -q "exceeded its job's memory limit" err
+}
+
+@test "page cache does not count: a job reads and writes more than its memory" {
+    id=$(sbatch --parsable -o out --mem=60 --wrap 'dd if=/dev/zero of=big bs=1M count=300 2>/dev/null && cat big >/dev/null && rm big')
+    eventually is "$id" COMPLETED
+}
+
+@test "swap is limited with memory, as cgroup.conf says" {
+    needs swap
+    printf 'AllowedSwapSpace=50\nConstrainSwapSpace=yes\nCgroupPlugin=autodetect\n' >"$REMUDA_STATE/cgroup.conf"
+    scontrol reconfigure
+    [[ "$(scontrol show config)" =~ AllowedSwapSpace\ *=\ 50.00% ]]
+    id=$(sbatch --parsable -o out --mem=100 --wrap 'd=/sys/fs/cgroup; m=$d/memory$(sed -n s/.*:memory://p /proc/self/cgroup); u=$(sed -n s/^0:://p /proc/self/cgroup)
+        cat $m/memory.memsw.limit_in_bytes 2>/dev/null || cat $d$u/memory.swap.max')
+    rm "$REMUDA_STATE/cgroup.conf"
+    eventually is "$id" COMPLETED
+    scontrol reconfigure
+    [ "$(cat out)" = $((150 << 20)) ] || [ "$(cat out)" = $((50 << 20)) ]
+}
+
+@test "keys of cgroup.conf without effect are named" {
+    printf 'CgroupMountpoint=/somewhere\nConstrainKmemSpace=yes\n' >"$REMUDA_STATE/cgroup.conf"
+    run scontrol reconfigure
+    rm "$REMUDA_STATE/cgroup.conf"
+    scontrol reconfigure
+    grep -q "CgroupMountpoint is known to Slurm but has no effect" <(echo "$output"; cat "$REMUDA_STATE"/log/controller.log)
+    grep -q "ConstrainKmemSpace is known to Slurm but has no effect" <(echo "$output"; cat "$REMUDA_STATE"/log/controller.log)
+}
+
+@test "a fork bomb meets PidsMax and ends with its job" {
+    needs "number of processes"
+    id=$(sbatch --parsable --no-requeue -o out --wrap "echo \$\$ >pid; exec python3 $TOP/bomb.py")
+    eventually grep -q "refused True" out
+    scancel "$id"
+    eventually is "$id" CANCELLED*
+    eventually gone "$(cat pid)"
+    eventually test -z "$(pgrep -f "^python3 $TOP/bomb.py")"
+}
+
+@test "daemons that left their session, forked twice and ignore SIGTERM end with the job" {
+    id=$(sbatch --parsable --no-requeue -o out --wrap 'for i in 1 2 3; do (setsid bash -c "trap \"\" TERM HUP; (setsid bash -c \"trap \\\"\\\" TERM HUP; echo \\\$\\\$ >>pids; while :; do sleep 1; done\" &) ; exit 0" &); done; sleep 0.6')
+    eventually is "$id" COMPLETED
+    [ "$(wc -l <pids)" = 3 ]
+    for pid in $(cat pids); do gone "$pid"; done
+}
+
+@test "an ordinary user: limits and the end of all processes without any control group" {
+    [ "$(id -u)" = 0 ] || skip "needs root to become another user"
+    id nobody >/dev/null 2>&1 || skip "there is no user nobody here"
+    mkdir -m 777 "$WORK/own"
+    cat >as_user <<'S'
+cd own && export REMUDA_STATE=$PWD/state
+remuda up -q --nodes 1 --cpus 2 --mem 2000 --name own 3>&-
+trap "remuda down" EXIT
+remuda status | grep ^isolation
+id=$(sbatch --parsable --no-requeue -o out -e err --mem=60 --wrap 'python3 -c "x = bytearray(300 << 20); import time; time.sleep(30)"')
+id2=$(sbatch --parsable --no-requeue -o out2 --mem=60 --wrap '(setsid bash -c "trap \"\" TERM; echo \$\$ >daemon; while :; do sleep 1; done" &); sleep 0.5')
+for i in $(seq 200); do [ -z "$(squeue -h)" ] && break; sleep 0.1; done
+sacct -X -n -P -o State
+cat err
+kill -0 "$(cat daemon)" 2>/dev/null && echo "the daemon lives"
+true
+S
+    run setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups env HOME="$WORK/own" PATH="$PATH" bash as_user
+    echo "$output"
+    [[ "$output" =~ "memory is not limited by the kernel" ]] || skip "control groups are delegated to ordinary users here"
+    [[ "$output" =~ OUT_OF_MEMORY ]]
+    [[ "$output" =~ "exceeded its memory limit" ]]
+    [[ ! "$output" =~ "the daemon lives" ]]
+}
+
+@test "nothing leaks: no group of a step is left; those of killed clusters go at the next start" {
+    KEY=$(key)
+    [ -n "$KEY" ] || skip "no control group can be written here"
+    id=$(sbatch --parsable -o out --wrap 'srun true; srun true')
+    eventually is "$id" COMPLETED
+    eventually no_groups
+    node=$(cat "$REMUDA_STATE/nodes/node1/node.pid")
+    id=$(sbatch --parsable --no-requeue -o out --wrap 'echo $$ >pid; sleep 300')
+    eventually test -s pid
+    shepherd=$(ps -o ppid= -p "$(cat pid)" | tr -d ' ')
+    kill -9 "$node" "$shepherd" "$(cat pid)"
+    [ -n "$(groups_of)" ]
+    remuda up -q 3>&-
+    eventually is "$id" "@(NODE_FAIL|FAILED|CANCELLED*)"
+    eventually no_groups
+}

@@ -1,0 +1,310 @@
+/* Control groups of version 2 in a tree of plain files that behaves like them: a directory made in it has the control files, one that is removed needs not be emptied of them,
+ * and controllers are handed down only from groups without processes. mkdir, rmdir and open are this program's own for paths in the tree. */
+#include "unit.h"
+
+#include "base/alloc.h"
+#include "node/cgroup.h"
+#include "node/cgroup_base.h"
+#include "node/cgroup_fs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static char tree[64], mounts[96], own[96];
+static bool is_busy; /* the own group has processes: controllers cannot be handed down from it */
+
+static const char *const files[] = {"cgroup.procs", "cgroup.controllers", "cgroup.subtree_control", "cgroup.kill", "memory.max", "memory.swap.max",
+                                    "memory.stat",  "memory.events",      "memory.peak",            "cpuset.cpus", "pids.max"};
+
+static bool is_ours(const char *path)
+{
+    return tree[0] && strncmp(path, tree, strlen(tree)) == 0;
+}
+
+static void file_fill(const char *dir, const char *name, const char *text)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static const char *file_text(const char *dir, const char *name)
+{
+    static char text[256];
+    return cgroup_get(dir, name, text, sizeof text) ? text : "";
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    int r = (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+    if (r == 0 && is_ours(path))
+        for (size_t i = 0; i < ARRAY_LEN(files); i++)
+            file_fill(path, files[i], strcmp(files[i], "cgroup.controllers") == 0 ? "cpuset memory pids\n" : "");
+    return r;
+}
+
+int rmdir(const char *path)
+{
+    if (is_ours(path) && file_text(path, "cgroup.procs")[0]) {
+        errno = EBUSY;
+        return -1;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(files) && is_ours(path); i++) {
+        char file[4096];
+        snprintf(file, sizeof file, "%s/%s", path, files[i]);
+        unlink(file);
+    }
+    return (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
+}
+
+/* "+memory" is added to what is there; the own group answers as one with processes does. */
+static int subtree_open(const char *path)
+{
+    char dir[4096];
+    snprintf(dir, sizeof dir, "%s", path);
+    *strrchr(dir, '/') = '\0';
+    if (is_busy && file_text(dir, "cgroup.procs")[0]) {
+        errno = EBUSY;
+        return -1;
+    }
+    file_fill(dir, "cgroup.subtree_control", "cpuset memory pids\n");
+    return (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_WRONLY | O_CLOEXEC, 0);
+}
+
+static int any_open(const char *path, int flags, unsigned mode)
+{
+    bool writes = (flags & O_ACCMODE) == O_WRONLY && is_ours(path);
+    if (writes && strstr(path, "cgroup.subtree_control"))
+        return subtree_open(path);
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags | (writes ? O_TRUNC : 0), mode);
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    unsigned mode = flags & O_CREAT ? va_arg(args, unsigned) : 0;
+    va_end(args);
+    return any_open(path, flags, mode);
+}
+
+/* ---- the world ---- */
+
+static int setup(void **state)
+{
+    char line[256];
+    (void)state;
+    tree[0] = '\0';
+    char made[] = "/tmp/cgroup-test-XXXXXX";
+    assert_non_null(mkdtemp(made));
+    snprintf(mounts, sizeof mounts, "%s/mounts", made);
+    snprintf(own, sizeof own, "%s/own", made);
+    snprintf(line, sizeof line, "cgroup2 %s/cg cgroup2 rw 0 0\n", made);
+    file_fill(made, "mounts", line);
+    file_fill(made, "own", "0::/user/me\n");
+    snprintf(tree, sizeof tree, "%s/cg", made);
+    assert_int_equal(mkdir(tree, 0755), 0);
+    snprintf(line, sizeof line, "%s/user", tree);
+    assert_int_equal(mkdir(line, 0755), 0);
+    snprintf(line, sizeof line, "%s/user/me", tree);
+    assert_int_equal(mkdir(line, 0755), 0);
+    is_busy = false;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    char command[128];
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf %.*s", (int)(strrchr(tree, '/') - tree), tree);
+    return system(command);
+}
+
+static const char *in_tree(const char *path)
+{
+    static char full[4096];
+    snprintf(full, sizeof full, "%s/%s", tree, path);
+    return full;
+}
+
+static struct cgroup_bases bases_of(bool is_root, const char *former)
+{
+    struct cgroup_system sys = {mounts, own, is_root};
+    struct cgroup_bases b;
+    cgroup_bases_make(&b, &sys, "n1.1", former);
+    return b;
+}
+
+/* ---- the node's group ---- */
+
+static void test_a_delegated_group_is_used(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    char want[4200];
+    snprintf(want, sizeof want, "unified:cpuset+memory+pids=%s\n", in_tree("user/me/remuda.n1.1"));
+    assert_string_equal(str_text(&b.text), want);
+    assert_true(b.limits_memory);
+    assert_false(b.hides_devices);
+    assert_string_equal(str_text(&b.said), "enforced by cgroup v2: cores, memory, swap, number of processes, the end of all processes; "
+                                           "devices of other jobs are not hidden (that takes root)");
+    cgroup_bases_done(&b);
+    assert_int_not_equal(access(in_tree("user/me/remuda.n1.1"), F_OK), 0);
+}
+
+static void test_processes_of_the_own_group_are_moved_out_of_the_way(void **state)
+{
+    (void)state;
+    is_busy = true;
+    file_fill(in_tree("user/me"), "cgroup.procs", "1234\n");
+    struct cgroup_bases b = bases_of(false, NULL);
+    assert_string_equal(file_text(in_tree("user/me/remuda-daemons"), "cgroup.procs"), "1234");
+    cgroup_bases_done(&b);
+}
+
+static void test_root_of_a_machine_uses_the_top(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(true, NULL);
+    assert_non_null(strstr(str_text(&b.text), in_tree("remuda.n1.1")));
+    assert_true(b.hides_devices && b.complete);
+    assert_null(strstr(str_text(&b.said), "not"));
+    cgroup_bases_done(&b);
+}
+
+static void test_nothing_there_is_said_thing_by_thing(void **state)
+{
+    (void)state;
+    file_fill(in_tree(".."), "mounts", "");
+    struct cgroup_bases b = bases_of(false, NULL);
+    assert_string_equal(str_text(&b.text), "");
+    assert_false(b.limits_memory || b.hides_devices || b.complete);
+    assert_string_equal(str_text(&b.said), "jobs are kept on their cores by affinity only (no cpuset controller is mounted): programs can change it; "
+                                           "memory is not limited by the kernel (no memory controller is mounted): jobs over their memory are found by sampling and ended; "
+                                           "devices of other jobs are not hidden (that takes root); "
+                                           "the number of processes is not limited (no pids controller is mounted); "
+                                           "processes of a job are found by descent to end them (there is no cgroup.kill and no freezer)");
+    cgroup_bases_done(&b);
+}
+
+static void test_leftovers_of_killed_daemons_go_others_stay(void **state)
+{
+    (void)state;
+    struct cgroup_system sys = {mounts, own, false};
+    struct cgroup_bases alive;
+    cgroup_bases_make(&alive, &sys, "n2.1", NULL); /* its daemon lives: it holds the lock */
+    assert_int_equal(mkdir(in_tree("user/me/remuda.n3.1"), 0755), 0);
+    assert_int_equal(mkdir(in_tree("user/me/remuda.n3.1/5.1"), 0755), 0);
+    assert_int_equal(mkdir(in_tree("user/me/remuda.n4.1"), 0755), 0);
+    assert_int_equal(mkdir(in_tree("user/me/remuda.n4.1/5.1"), 0755), 0);
+    file_fill(in_tree("user/me/remuda.n4.1/5.1"), "cgroup.procs", "77\n");
+    assert_int_equal(mkdir(in_tree("user/former"), 0755), 0);
+    char former[4200];
+    snprintf(former, sizeof former, "unified:=%s\n", in_tree("user/former"));
+    struct cgroup_bases b = bases_of(false, former);
+    assert_int_equal(access(in_tree("user/me/remuda.n2.1"), F_OK), 0);
+    assert_int_not_equal(access(in_tree("user/me/remuda.n3.1"), F_OK), 0);
+    assert_int_equal(access(in_tree("user/me/remuda.n4.1/5.1"), F_OK), 0);
+    assert_int_not_equal(access(in_tree("user/former"), F_OK), 0);
+    struct str known = STR_INIT;
+    cgroup_bases_known(&b, former, &known);
+    assert_string_equal(str_text(&known), str_text(&b.text));
+    str_done(&known);
+    file_fill(in_tree("user/me/remuda.n4.1/5.1"), "cgroup.procs", "");
+    cgroup_bases_done(&b);
+    cgroup_bases_done(&alive);
+}
+
+/* ---- a step's ---- */
+
+static void test_limits_of_job_and_step(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    struct step_cgroup c, other;
+    const struct cgroup_limits l = {
+        .job_mem_bytes = 4000, .step_mem_bytes = 1000, .job_swap_bytes_plus1 = 1, .step_swap_bytes_plus1 = 101, .pids = 50, .cpus = "0-1"};
+    step_cgroup_make(&c, str_text(&b.text), "42.1.0", &l);
+    assert_true(c.limits_memory && c.unified && c.ender);
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "memory.max"), "4000");
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "memory.swap.max"), "0");
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "pids.max"), "50");
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "memory.max"), "1000");
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "memory.swap.max"), "100");
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cpuset.cpus"), "0-1");
+    assert_true(step_cgroup_enter(&c));
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.procs"), "0");
+    assert_true(step_cgroup_kill(&c));
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.kill"), "1");
+    file_fill(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.procs", "");
+    step_cgroup_make(&other, str_text(&b.text), "42.1.batch", &l);
+    step_cgroup_remove(&c);
+    assert_int_equal(access(in_tree("user/me/remuda.n1.1/42.1"), F_OK), 0); /* the other step is there */
+    step_cgroup_remove(&other);
+    assert_int_not_equal(access(in_tree("user/me/remuda.n1.1/42.1"), F_OK), 0);
+    cgroup_bases_done(&b);
+}
+
+static void test_what_counts_as_memory(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    struct step_cgroup c;
+    step_cgroup_make(&c, str_text(&b.text), "42.1.0", &(struct cgroup_limits){.step_mem_bytes = 1000});
+    file_fill(c.memory, "memory.stat", "anon 300\nfile 900\nshmem 20\n");
+    assert_int_equal(step_cgroup_rss(&c), 320); /* not the page cache */
+    assert_int_equal(step_cgroup_oom_kills(&c), 0);
+    file_fill(c.memory, "memory.events", "low 0\nhigh 0\nmax 9\noom 2\noom_kill 2\noom_group_kill 0\n");
+    assert_int_equal(step_cgroup_oom_kills(&c), 2);
+    file_fill(c.memory, "memory.peak", "5000\n");
+    assert_int_equal(step_cgroup_peak(&c, 1000), 1000);
+    step_cgroup_remove(&c);
+    cgroup_bases_done(&b);
+}
+
+static bool is_known(void *ctx, const char *name)
+{
+    return strcmp(ctx, name) == 0;
+}
+
+static void test_groups_of_forgotten_steps_are_tidied(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    struct step_cgroup known, lost;
+    step_cgroup_make(&known, str_text(&b.text), "42.1.0", &(struct cgroup_limits){0});
+    step_cgroup_make(&lost, str_text(&b.text), "41.1.batch", &(struct cgroup_limits){0});
+    char name[] = "42.1.0";
+    step_cgroups_tidy(str_text(&b.text), is_known, name);
+    assert_int_equal(access(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), F_OK), 0);
+    assert_int_not_equal(access(in_tree("user/me/remuda.n1.1/41.1"), F_OK), 0);
+    step_cgroup_remove(&known);
+    step_cgroup_remove(&lost);
+    cgroup_bases_done(&b);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_delegated_group_is_used),
+        TEST(processes_of_the_own_group_are_moved_out_of_the_way),
+        TEST(root_of_a_machine_uses_the_top),
+        TEST(nothing_there_is_said_thing_by_thing),
+        TEST(leftovers_of_killed_daemons_go_others_stay),
+        TEST(limits_of_job_and_step),
+        TEST(what_counts_as_memory),
+        TEST(groups_of_forgotten_steps_are_tidied),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
