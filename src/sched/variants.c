@@ -53,6 +53,9 @@ static void variant_cpus(const struct demand_work *w, const struct option *o, st
     }
     base = base > v->lay.base_gpus * per_gpu ? base : v->lay.base_gpus * per_gpu;
     unit = unit > v->lay.unit_gpus * per_gpu ? unit : v->lay.unit_gpus * per_gpu;
+    /* The CPUs that come with the GPUs do for the tasks; they are not for them on top. */
+    if (v->lay.base_gpus == 0 && v->lay.unit_tasks == 0 && per_gpu > 0 && base <= unit * v->lay.umin)
+        base = 0;
     v->base_cpus = base > INT32_MAX / 4 ? INT32_MAX / 4 : (int32_t)base;
     v->unit_cpus = unit > INT32_MAX / 4 ? INT32_MAX / 4 : (int32_t)unit;
 }

@@ -1,0 +1,138 @@
+/* Options and partition settings that shape what a job gets on a node, and have no test elsewhere: one line each. */
+#include "sched_help.h"
+
+struct world {
+    struct cluster *cl;
+    struct plan *plan;
+};
+
+static struct world world_make(struct node n, const char *nodes, struct partition p)
+{
+    struct world w = {cluster_new(), plan_new()};
+    put_nodes(w.cl, nodes, n);
+    put_part(w.cl, &p);
+    return w;
+}
+
+static void world_end(struct world *w)
+{
+    cluster_check(w->cl);
+    plan_free(w->plan);
+    cluster_free(w->cl);
+}
+
+/* Plans the job alone; what starts goes on running. */
+static const char *runs(struct world *w, uint64_t id, struct job_request req)
+{
+    req.partition = req.partition ? req.partition : "main";
+    req.time_limit_us = HOUR;
+    queue_job(w->cl, id, &req);
+    sched_plan(w->cl, NOW, NULL, w->plan);
+    const char *text = alloc_text(w->plan, id);
+    cluster_unwait(w->cl, id);
+    for (size_t i = 0; i < w->plan->nstarts; i++)
+        cluster_start(w->cl, id, &req, 1000, w->plan->start[i].partition, &w->plan->start[i].alloc, NOW,
+                      NOW + HOUR);
+    return text;
+}
+
+static void what_nodes_must_have(void **state)
+{
+    struct node small = a_node(NULL), big = a_node(NULL);
+    big.cpus = 32;
+    big.sockets = 4;
+    big.cores_per_socket = 4;
+    big.threads_per_core = 2;
+    big.tmp_disk_mib = 5000;
+    struct world w = world_make(small, "a1", a_part("main", "ALL"));
+    put_nodes(w.cl, "b1", big);
+    struct partition p = a_part("main", "ALL");
+    put_part(w.cl, &p);
+    struct job_request wants[] = {
+        {.sockets_per_node = 4},
+        {.threads_per_core = 2, .cpus_per_task = 4},
+        {.tmp_disk_mib = 2000},
+        {.min_cpus_per_node = 12},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(wants); i++) {
+        wants[i].mem_per_node_mib = 10;
+        assert_true(text_starts(runs(&w, i + 1, wants[i]), "b1 "));
+    }
+    /* --mincpus is what it gets there, too. */
+    assert_string_equal(alloc_text(w.plan, 4), "b1 cpus=8-19 mem=10 tasks=1");
+    assert_string_equal(runs(&w, 9, (struct job_request){.cores_per_socket = 5}), "");
+    world_end(&w);
+}
+
+static void threads_and_hints(void **state)
+{
+    struct node n = a_node(NULL);
+    n.cpus = 16;
+    n.threads_per_core = 2;
+    struct world w = world_make(n, "n1", a_part("main", "ALL"));
+    assert_string_equal(runs(&w, 1, (struct job_request){.cpus_per_task = 2, .mem_per_node_mib = 1}),
+                        "n1 cpus=0-1 mem=1 tasks=1");
+    assert_string_equal(runs(&w, 2, (struct job_request){.cpus_per_task = 2, .hint = HINT_NOMULTITHREAD, .mem_per_node_mib = 1}),
+                        "n1 cpus=2-5 mem=1 tasks=1");
+    assert_string_equal(runs(&w, 3, (struct job_request){.cpus_per_task = 2, .threads_per_core = 1, .mem_per_node_mib = 1}),
+                        "n1 cpus=8-11 mem=1 tasks=1");
+    world_end(&w);
+}
+
+static void amounts_for_each_gpu(void **state)
+{
+    struct node n = a_node(NULL);
+    n.gres = "gpu:v100:4";
+    struct partition p = a_part("main", "ALL");
+    p.def_cpu_per_gpu = 2;
+    p.def_mem_per_gpu_mib = 300;
+    struct world w = world_make(n, "n1", p);
+    /* The partition's defaults, and what the job says instead. */
+    assert_string_equal(runs(&w, 1, (struct job_request){.gpus = "2"}), "n1 cpus=0-3 mem=600 tasks=1 gpu:v100=0-1");
+    assert_string_equal(runs(&w, 2, (struct job_request){.gpus = "1", .cpus_per_gpu = 1, .mem_per_gpu_mib = 50}),
+                        "n1 cpus=4 mem=50 tasks=1 gpu:v100=2");
+    world_end(&w);
+}
+
+static void several_kinds_of_resources(void **state)
+{
+    struct node n = a_node(NULL);
+    n.gres = "gpu:a100:2,nic:2,fpga:1";
+    struct world w = world_make(n, "n1", a_part("main", "ALL"));
+    assert_string_equal(runs(&w, 1, (struct job_request){.gres = "gpu:a100:1,nic:2", .mem_per_node_mib = 1}),
+                        "n1 cpus=0 mem=1 tasks=1 gpu:a100=0 nic=#2");
+    assert_string_equal(runs(&w, 2, (struct job_request){.gres = "gpu:1,nic:1", .mem_per_node_mib = 1}), "");
+    assert_string_equal(runs(&w, 3, (struct job_request){.gres = "gpu:1,fpga:1", .mem_per_node_mib = 1}),
+                        "n1 cpus=1 mem=1 tasks=1 gpu:a100=1 fpga=#1");
+    world_end(&w);
+}
+
+static void who_may_share_a_node(void **state)
+{
+    struct partition p = a_part("main", "ALL"), open = a_part("open", "ALL");
+    p.exclusive_user = true;
+    open.is_default = false;
+    struct world w = world_make(a_node(NULL), "n1", p);
+    put_part(w.cl, &open);
+    assert_string_equal(runs(&w, 1, (struct job_request){.mem_per_node_mib = 1}), "n1 cpus=0 mem=1 tasks=1");
+    assert_string_equal(runs(&w, 2, (struct job_request){.mem_per_node_mib = 1}), "n1 cpus=1 mem=1 tasks=1");
+    struct waiting other = {.job_id = 3, .uid = 2000, .elements = 1, .submit_us = NOW, .eligible_us = NOW};
+    struct job_request req = {.partition = "open", .mem_per_node_mib = 1, .time_limit_us = HOUR};
+    other.req = &req;
+    cluster_wait(w.cl, &other);
+    sched_plan(w.cl, NOW, NULL, w.plan);
+    assert_int_equal(w.plan->nstarts, 0);
+    world_end(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_nodes_must_have),
+        cmocka_unit_test(threads_and_hints),
+        cmocka_unit_test(amounts_for_each_gpu),
+        cmocka_unit_test(several_kinds_of_resources),
+        cmocka_unit_test(who_may_share_a_node),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
