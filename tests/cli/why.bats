@@ -53,7 +53,7 @@ batch() { sbatch --parsable -o /dev/null "$@" --wrap 'sleep 60'; }
     [[ "$output" == *"1 gpu"* || "$output" == *"2 gpu:v100"* ]]
     [[ "$output" == *"2 are busy until"*"too few free gpu:v100; job $one"* ]]
     [[ "$output" == *"1 is away, drained: bad fan [v3]"* ]]
-    [[ "$output" == *"1 could not hold it even empty, with no gpu:v100 (2 asked) [a1]"* ]]
+    [[ "$output" == *"1 could not hold it even empty with no gpu:v100 (2 asked) [a1]"* ]]
     [[ "$output" == *"place 1 of 1"* ]]
     [[ "$output" == *"planned start"*"promised"* ]]
     [[ "$output" == *"with --gpus-per-node='v100|a100:2' it starts now"* ]]
