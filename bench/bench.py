@@ -15,9 +15,11 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import hosts  # noqa: E402
+import sched  # noqa: E402
 import steps  # noqa: E402
 
 BUILD, STAGE = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOAD = BUILD / "bench" / "remuda-load"
 ROWS = []
 
@@ -186,7 +188,13 @@ def bench_hosts():
     hosts.measure(BUILD, LOAD, run, row)
 
 
-BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts}
+def planner(name):
+    return lambda: sched.measure_planner(BUILD, row, name)
+
+
+BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts,
+           **{name: planner(name) for name in ("sched-5k", "sched-100k", "sched-event", "sched-why")},
+           "growth": lambda: sched.measure_growth(BUILD, row), "sim-year": lambda: sched.measure_year(ROOT, BUILD, row)}
 
 
 def main():
@@ -200,6 +208,7 @@ def main():
     if os.environ.get("BENCH_SLURM") == "1":
         import slurm
         slurm.measure(LOAD, row)
+        slurm.measure_planner(row)
     (BUILD / "bench.json").write_text(json.dumps(ROWS, indent=1))
 
 

@@ -253,20 +253,29 @@ static void why(const char *name, size_t nodes, size_t jobs, size_t shapes, cons
     bench_close(&b);
 }
 
+/* The least of some passes: what else is in the caches is not to be measured here. */
+static double least_pass(const size_t v[3])
+{
+    double least = 0;
+    for (int i = 0; i < 3; i++) {
+        struct bench b;
+        double took = full_pass(v[0], v[1], v[2], 16, &b, NULL);
+        bench_close(&b);
+        least = i == 0 || took < least ? took : least;
+    }
+    return least;
+}
+
 static void growth(void)
 {
-    struct bench b;
     const size_t base[3] = {300, 2000, 40};
     static const char *const what[] = {"nodes x10", "jobs x10", "shapes x10"};
-    double one = full_pass(base[0], base[1], base[2], 16, &b, NULL);
-    bench_close(&b);
+    double one = least_pass(base);
     row("growth: 300 nodes, 2,000 jobs, 40 shapes", one, "ms", "");
     for (int k = 0; k < 3; k++) {
         size_t v[3] = {base[0], base[1], base[2]};
         v[k] *= 10;
-        double ten = full_pass(v[0], v[1], v[2], 16, &b, NULL);
-        bench_close(&b);
-        row(what[k], ten / one, "times", "");
+        row(what[k], least_pass(v) / one, "times", "");
     }
 }
 

@@ -4,6 +4,8 @@ Needs root (slurmd does). Everything runs in a temporary directory on loopback p
 """
 import os
 import pathlib
+import random
+import re
 import shutil
 import socket
 import subprocess
@@ -43,6 +45,18 @@ NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN
 PartitionName=main Nodes={host} Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:4
 """
 
+# The planner's row: a thousand nodes that are only said to be there, and backfill as Slurm has it by default.
+CLOUD = """\
+NodeName=c[1-1000] Sockets=2 CoresPerSocket=32 RealMemory=512000 State=CLOUD
+PartitionName=cloud Nodes=c[1-1000] Default=NO MaxTime=INFINITE State=UP
+ResumeProgram=/bin/true
+SuspendProgram=/bin/true
+SuspendTime=3600
+ResumeTimeout=3600
+ResumeRate=0
+TreeWidth=65533
+"""
+
 
 def free_port():
     with socket.socket() as s:
@@ -51,7 +65,7 @@ def free_port():
 
 
 class Slurm:
-    def __init__(self):
+    def __init__(self, cloud=False):
         subprocess.run(["apt-get", "install", "-y", "-qq", "slurm-wlm", "munge"], check=True, stdout=subprocess.DEVNULL,
                        env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"})
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="slurm-bench-", dir="/var/tmp"))
@@ -64,7 +78,10 @@ class Slurm:
         key.chmod(0o600)
         host = socket.gethostname().split(".")[0]
         conf = self.dir / "slurm.conf"
-        conf.write_text(CONF.format(host=host, dir=self.dir, port=free_port(), node_port=free_port(), cpus=os.cpu_count()))
+        text = CONF.format(host=host, dir=self.dir, port=free_port(), node_port=free_port(), cpus=os.cpu_count())
+        if cloud:
+            text = re.sub("^Scheduler(Type|Parameters)=.*\n", "", text, flags=re.M) + "SchedulerType=sched/backfill\n" + CLOUD
+        conf.write_text(text)
         self.env = {**os.environ, "SLURM_CONF": str(conf)}
         self.start("munged", "-F", "--force", "--key-file", key, "--socket", self.dir / "munge.socket", "--pid-file", self.dir / "munge.pid",
                    "--log-file", self.dir / "munge.log", "--seed-file", self.dir / "munge.seed")
@@ -107,5 +124,36 @@ def measure(load, row):
             time.sleep(0.1)
         rate = n / (time.monotonic() - began)
         row("slurm-life", rate, "jobs/s", "", "", "(real Slurm, same run)", True)
+    finally:
+        slurm.close()
+
+
+def backfill(env):
+    """What sdiag says of the backfill scheduler: cycles, jobs looked at in the last one, seconds it took, jobs looked at in all."""
+    out = subprocess.run(["/usr/bin/sdiag"], env=env, capture_output=True, text=True, check=True).stdout
+    out = out[out.index("Backfilling stats"):]
+    number = lambda words: int((re.search(re.escape(words) + r":\s*(\d+)", out) or [0, 0])[1])
+    cycles = number("Total cycles")
+    return cycles, number("Last depth cycle"), number("Last cycle") / 1e6, cycles * number("Depth Mean")
+
+
+def measure_planner(row, seconds=105):
+    """sched-5k on Slurm: 1,000 nodes, busy with what was submitted first; 5,000 jobs of different shapes; what has been considered and planned after
+    so many seconds."""
+    slurm = Slurm(cloud=True)
+    try:
+        r = random.Random(42)
+        sbatch = ["/usr/bin/sbatch", "-Q", "-p", "cloud", "-o", "/dev/null", "--wrap", "true"]
+        for _ in range(6000):
+            subprocess.run([*sbatch, f"-N{r.randint(1, 64)}", "--ntasks-per-node=1", f"-c{r.randint(1, 64)}", f"--mem={r.randint(1, 400)}000",
+                            f"-t{r.choice([1, 2, 4, 8, 24])}:00:00"], env=slurm.env, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["/usr/bin/sdiag", "-r"], env=slurm.env, check=True, stdout=subprocess.DEVNULL)
+        time.sleep(seconds)
+        cycles, depth, took, considered = backfill(slurm.env)
+        waiting = subprocess.run(["/usr/bin/squeue", "-h", "-t", "PD", "-o", "%S"], env=slurm.env, capture_output=True, text=True).stdout.split()
+        planned = sum(w != "N/A" for w in waiting)
+        row("slurm-sched-5k", took * 1e3, "ms a cycle", f"{depth} of {len(waiting)} jobs looked at in it", f"{cycles} in {seconds} s",
+            "(real Slurm, same run)", True)
+        row("slurm-planned", planned, "jobs", f"of {len(waiting)} waiting; {considered} looks in {seconds} s", "", "(real Slurm, same run)", True)
     finally:
         slurm.close()

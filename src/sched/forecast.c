@@ -20,11 +20,11 @@ static void promises_due(struct pass *p)
             continue;
         }
         world_fulfil(p->w, pr.world_job);
-        p->served[pr.part] = false;
+        p->served[pr.part] &= pr.extra;
         vec_remove(&p->promise, i);
         if (pr.het)
             pass_het_of(p, pr.het)->done = true;
-        else if (!pr.awaited)
+        else if (!pr.awaited && !pr.ahead)
             pass_took_one(p, pr.lane);
     }
 }

@@ -5,6 +5,7 @@
  * that none starves. WFP3 of Tang et al. (2009) compares width × (wait ÷ limit)³; its cube root orders the same and stays small. */
 #include "sched/order.h"
 
+#include "base/alloc.h"
 #include "base/duration.h"
 #include "base/str.h"
 
@@ -117,4 +118,16 @@ bool backfill_named(const char *name, enum sched_backfill *ret)
         return false;
     *ret = text_is(name, "easy") ? BACKFILL_EASY : BACKFILL_NONE;
     return true;
+}
+
+bool promises_named(const char *name, enum sched_promises *ret)
+{
+    static const char *const names[] = {
+        [PROMISES_HEAD] = "head", [PROMISES_AGED] = "aged", [PROMISES_ALL] = "all"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (text_is(name, names[i])) {
+            *ret = (enum sched_promises)i;
+            return true;
+        }
+    return false;
 }

@@ -12,6 +12,8 @@
 
 enum sched_order { ORDER_PRIORITY, ORDER_ARRIVAL, ORDER_SJF, ORDER_SAF, ORDER_WFP, ORDER_AGEING };
 enum sched_backfill { BACKFILL_EASY, BACKFILL_NONE };
+/* Who is promised a start: the first that is blocked in each partition; and who waited longer than the age bound; and everybody. */
+enum sched_promises { PROMISES_HEAD, PROMISES_AGED, PROMISES_ALL };
 
 enum start_why { START_HEAD, START_PASSED, START_PROMISED };
 
@@ -31,6 +33,7 @@ uint64_t order_key(enum sched_order order, const struct order_job *j);
 /* The name of an order, or of a way to backfill; false if there is none of that name. */
 bool order_named(const char *name, enum sched_order *ret);
 bool backfill_named(const char *name, enum sched_backfill *ret);
+bool promises_named(const char *name, enum sched_promises *ret);
 
 /* A simulator's own order. `key` says where a job stands (larger first), among those that may pass a blocked one if `passing`; false: it must
  * not start now. Jobs that differ in it must differ in their request, their nice or their time of submission. */

@@ -61,6 +61,8 @@ struct promised {
     int64_t start_us;
     uint64_t het;
     bool awaited; /* others end for it, and its lane went on without it */
+    bool extra;   /* not the one that its partition is served by */
+    bool ahead;   /* its lane went on without it */
 };
 
 struct het {

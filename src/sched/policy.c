@@ -111,7 +111,8 @@ static const char *parameter_word(const char *list, const char *key, char word[3
     return NULL;
 }
 
-#define AGE_BOUND_S 172800 /* two days */
+#define AGE_BOUND_S   172800 /* two days */
+#define PROMISES_MOST 100
 
 /* A slurm.conf that weighs factors means the multifactor priority, whether or not it names it. */
 static bool weighs(const struct settings *s)
@@ -141,6 +142,11 @@ static void order_set(struct policy *p, const struct settings *s)
     const char *backfill = parameter_word(s->sched_parameters, "backfill", word);
     if (backfill)
         backfill_named(backfill, &p->backfill);
+    const char *promises = parameter_word(s->sched_parameters, "promises", word);
+    if (promises)
+        promises_named(promises, &p->promise_to);
+    int64_t most = parameter(s->sched_parameters, "promises_max");
+    p->promise_most = most >= 0 ? (uint32_t)most : PROMISES_MOST;
 }
 
 void cluster_policy_check(const struct settings *s, struct str *warnings)
@@ -154,6 +160,10 @@ void cluster_policy_check(const struct settings *s, struct str *warnings)
     value = parameter_word(s->sched_parameters, "backfill", word);
     if (value && !backfill_named(value, &backfill))
         str_addf(warnings, "%sSchedulerParameters: backfill=%s has no effect; easy and none are known", warnings->len ? "; " : "", value);
+    enum sched_promises promises;
+    value = parameter_word(s->sched_parameters, "promises", word);
+    if (value && !promises_named(value, &promises))
+        str_addf(warnings, "%sSchedulerParameters: promises=%s has no effect; head, aged and all are known", warnings->len ? "; " : "", value);
 }
 
 void cluster_set_hook(struct cluster *cl, const struct order_hook *hook)

@@ -245,6 +245,8 @@ struct policy {
     enum sched_order order;       /* of the waiting work */
     int64_t age_bound_us;         /* who waited longer goes first (order=ageing) */
     enum sched_backfill backfill; /* what may pass a blocked job */
+    enum sched_promises promise_to; /* who is promised a start */
+    uint32_t promise_most;          /* promises at once, but for the first of each partition */
     int32_t share_max; /* most jobs any partition lets share a CPU; 1 = none */
 };
 

@@ -119,10 +119,29 @@ static bool try_start(struct pass *p, const struct entry *e)
     return true;
 }
 
+/* Is it promised a start although it is not the first of its partition that is blocked? */
+static bool promise_due(const struct pass *p, const struct entry *e)
+{
+    const struct policy *policy = &p->cl->policy;
+    const struct waiting *w = &e->job->w;
+    if (policy->promise_to == PROMISES_HEAD || p->future || p->cl->hook.key || e->lane->het ||
+        p->promise.n >= policy->promise_most)
+        return false;
+    return policy->promise_to == PROMISES_ALL ||
+           p->w->now_us - (w->eligible_us > w->submit_us ? w->eligible_us : w->submit_us) >
+               policy->age_bound_us;
+}
+
+/* A lane whose job has its promise goes on to the next, where all of that job is promised. */
+static bool lane_may_go_on(const struct pass *p, const struct entry *e)
+{
+    return e->c->n == 1 && p->left[e->lane->idx] == 1;
+}
+
 static void promise_make(struct pass *p, const struct entry *e, bool awaited)
 {
     int64_t at, limit = e->o->limit_us;
-    if (p->served[e->o->serve] && !awaited)
+    if (p->served[e->o->serve] && !awaited && !promise_due(p, e))
         return;
     for (size_t i = 0; i < p->promise.n; i++)
         if (p->promise.v[i].job == e->job)
@@ -142,7 +161,9 @@ static void promise_make(struct pass *p, const struct entry *e, bool awaited)
                           .job = e->job,
                           .part = e->o->serve,
                           .start_us = at,
-                          .awaited = awaited};
+                          .awaited = awaited,
+                          .extra = p->served[e->o->serve] && !awaited,
+                          .ahead = !awaited && promise_due(p, e) && lane_may_go_on(p, e)};
     vec_push(&p->promise, pr);
     p->served[pr.part] = true;
     pass_foresee(p, e->job->w.job_id, at, &p->at, true);
@@ -214,8 +235,11 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
     if (!p->served[e->o->serve] && !p->future)
         vec_push(&p->v->head, e->job->w.job_id);
     enum preempting stops = pass_preempt(p, e, NULL);
+    size_t promises = p->promise.n;
     if (stops == PREEMPTS_NONE || stops == PREEMPTS_ENDING)
         promise_make(p, e, stops == PREEMPTS_ENDING);
+    if (p->promise.n > promises && p->promise.v[promises].ahead)
+        return SKIPPED;
     return stops == PREEMPTS_NONE ? BLOCKED : SKIPPED;
 }
 
@@ -225,7 +249,7 @@ static void promise_drop(struct pass *p, const struct wjob *j)
     for (size_t i = 0; i < p->promise.n; i++)
         if (p->promise.v[i].job == j) {
             world_break(p->w, p->promise.v[i].world_job);
-            p->served[p->promise.v[i].part] = false;
+            p->served[p->promise.v[i].part] &= p->promise.v[i].extra;
             vec_remove(&p->promise, i);
             p->again = true;
             return;
@@ -240,7 +264,7 @@ static bool blocked_at_sight(struct pass *p, const struct quick *q)
     if (p->future)
         return p->served[q->part];
     const struct entry *e = &p->entry.v[q->entry];
-    if (!p->served[q->part] || e->o->never != REASON_NONE || e->job->w.deadline_us > 0 ||
+    if (!p->served[q->part] || promise_due(p, e) || e->o->never != REASON_NONE || e->job->w.deadline_us > 0 ||
         !pass_reachable(p, e->c, e->o))
         return false;
     pass_note(p, e, blocked_reason(p, e));
@@ -279,7 +303,8 @@ static enum next entry_step(struct pass *p, size_t i)
     if (entry_outdated(p, e))
         return live_refresh(p, i) ? AGAIN : DROP;
     bool none_passes = strict(p->cl);
-    if (e->held || (none_passes && p->served[e->o->part->idx]) || e->o->stamp == p->step) {
+    if (e->held || (none_passes && p->served[e->o->part->idx]) ||
+        (e->o->stamp == p->step && !promise_due(p, e))) {
         pass_note(p, e, REASON_PRIORITY);
         return KEEP;
     }

@@ -79,6 +79,21 @@ static void the_settings_choose(void **state)
     }
 }
 
+static void values_nobody_knows_are_said(void **state)
+{
+    struct settings s;
+    struct str text = STR_INIT;
+    settings_default(&s);
+    s.sched_parameters = "order=sjf,backfill=easy,promises=aged,promises_max=7";
+    cluster_policy_check(&s, &text);
+    assert_string_equal(str_text(&text), "");
+    s.sched_parameters = "order=best,promises=some";
+    cluster_policy_check(&s, &text);
+    assert_non_null(strstr(str_text(&text), "order=best has no effect"));
+    assert_non_null(strstr(str_text(&text), "promises=some has no effect; head, aged and all are known"));
+    str_done(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -88,6 +103,7 @@ int main(void)
         cmocka_unit_test(shortest_limits_and_areas),
         cmocka_unit_test(keys_stay_in_bounds),
         cmocka_unit_test(the_settings_choose),
+        cmocka_unit_test(values_nobody_knows_are_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
 #include "base/idset.h"
 #include "sched_worlds.h"
 
+#include "sched/blockers.h"
+
 static void check_order(const struct sim *s)
 {
     for (size_t i = 0; i < s->njobs; i++)
@@ -322,6 +324,125 @@ static void after_any_events_it_plans_as_from_scratch(void **state)
     }
 }
 
+/* ---- who is promised what ---- */
+
+static bool is_promised(const struct sim *s, const struct plan *plan, uint64_t id)
+{
+    struct arena *a = arena_new();
+    const char *text;
+    bool yes = sched_sureness(s->cl, plan, id, a, &text) == SURE_PROMISE;
+    arena_free(a);
+    return yes;
+}
+
+static bool starts_in(const struct plan *plan, uint64_t id)
+{
+    for (size_t i = 0; i < plan->nstarts; i++)
+        if (plan->start[i].job_id == id)
+            return true;
+    return false;
+}
+
+struct promise {
+    uint64_t job;
+    uint32_t rank;
+    int64_t at;
+};
+
+static int promise_order(const void *a, const void *b)
+{
+    const struct promise *x = a, *y = b;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* Those that wait and are promised a start, in order. */
+static size_t promises_of(const struct sim *s, struct promise *ret)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->njobs; i++) {
+        struct plan_wait w;
+        if (!s->job[i].start && plan_wait_of(s->plan, s->cl, s->job[i].id, &w) && w.planned_us &&
+            is_promised(s, s->plan, s->job[i].id) && !starts_in(s->plan, s->job[i].id))
+            ret[n++] = (struct promise){s->job[i].id, w.rank, w.planned_us};
+    }
+    qsort(ret, n, sizeof ret[0], promise_order);
+    return n;
+}
+
+/* When it starts as planned now. */
+static int64_t planned_now(const struct sim *s, uint64_t id)
+{
+    struct plan_wait w = {0};
+    if (starts_in(s->plan, id))
+        return s->now;
+    assert_true(plan_wait_of(s->plan, s->cl, id, &w));
+    return w.planned_us ? w.planned_us : INT64_MAX;
+}
+
+/* Backfill comes behind the first that is promised a start: planning again after the starts of a pass, at the same time, finds it no later. (Who is
+ * promised one behind it may have to make room for it, when it finds other nodes.) */
+static void turn_keeping(struct sim *s)
+{
+    struct promise promised[ARRAY_LEN(s->job)];
+    end_due(s);
+    sched_plan(s->cl, s->now, NULL, s->plan);
+    size_t n = promises_of(s, promised);
+    for (size_t i = 0; i < s->plan->nstarts; i++)
+        start(s, &s->plan->start[i]);
+    cluster_check(s->cl);
+    sched_plan(s->cl, s->now, NULL, s->plan);
+    int64_t at = n > 0 ? planned_now(s, promised[0].job) : 0;
+    if (n > 0 && s->nparts == 1 && at > promised[0].at)
+        fail_msg("world %llu (%s): job %llu was promised %lld, and has %lld once others have started",
+                 (unsigned long long)s->seed, s->parameters, (unsigned long long)promised[0].job,
+                 (long long)promised[0].at, (long long)at);
+    for (size_t i = 0; i < s->plan->nstarts; i++)
+        start(s, &s->plan->start[i]);
+}
+
+/* Every job of one partition has a promise where all are promised one, up to the bound. */
+static void turn_promising_all(struct sim *s)
+{
+    struct promise promised[ARRAY_LEN(s->job)];
+    end_due(s);
+    sched_plan(s->cl, s->now, NULL, s->plan);
+    size_t n = promises_of(s, promised), waiting = 0;
+    for (size_t i = 0; i < s->njobs; i++) {
+        struct plan_wait w;
+        waiting += !s->job[i].start && plan_wait_of(s->plan, s->cl, s->job[i].id, &w) &&
+                   w.reason != REASON_REQ_NODE_NOT_AVAIL;
+    }
+    for (size_t i = 0; i < s->plan->nstarts; i++) {
+        start(s, &s->plan->start[i]);
+        waiting--;
+    }
+    if (s->nparts == 1)
+        assert_int_equal(n, waiting);
+}
+
+static void everybody_is_promised_a_start_on_demand(void **state)
+{
+    for (uint64_t seed = 1; seed <= worlds_of(200); seed++) {
+        struct sim s = {.rng = {seed * 611953}, .seed = seed, .parameters = "promises=all"};
+        world_play(&s, turn_promising_all);
+        check_all_ran(&s);
+        world_done(&s);
+    }
+}
+
+static void the_first_promise_stays_when_others_start(void **state)
+{
+    static const char *const parameters[] = {"promises=head", "promises=aged,age_bound=1200",
+                                             "promises=all", "promises=all,promises_max=3,order=ageing"};
+    for (size_t k = 0; k < ARRAY_LEN(parameters); k++)
+        for (uint64_t seed = 1; seed <= worlds_of(400); seed++) {
+            struct sim s = {.rng = {seed * 104729}, .seed = seed, .exact = seed % 2, .parameters = parameters[k]};
+            world_play(&s, turn_keeping);
+            check_all_ran(&s);
+            world_done(&s);
+        }
+}
+
 /* ---- EASY by counting ---- */
 
 struct flat {
@@ -430,6 +551,8 @@ int main(void)
         cmocka_unit_test(promises_are_kept),
         cmocka_unit_test(a_cluster_built_anew_plans_the_same),
         cmocka_unit_test(after_any_events_it_plans_as_from_scratch),
+        cmocka_unit_test(the_first_promise_stays_when_others_start),
+        cmocka_unit_test(everybody_is_promised_a_start_on_demand),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -539,7 +539,7 @@ static void scene_play(struct scene *sc, uint64_t seed)
     struct sim *s = &sc->s;
     s->cl = cluster_of_factors();
     s->plan = plan_new();
-    policy_put(s->cl);
+    policy_put(s->cl, NULL);
     nodes_make(s);
     parts_make(s);
     size_t actions = 4 + rng_below(&s->rng, 40);

@@ -48,13 +48,14 @@ struct sim {
     int64_t now;
     bool exact; /* jobs end when their limit says */
     bool mixed; /* licences, heterogeneous jobs, work that is suspended */
+    const char *parameters; /* SchedulerParameters; NULL = none */
 };
 
 /* ---- making worlds ---- */
 
-static void policy_put(struct cluster *cl)
+static void policy_put(struct cluster *cl, const char *parameters)
 {
-    struct settings set = {.licenses = "tool:2"};
+    struct settings set = {.licenses = "tool:2", .sched_parameters = parameters};
     cluster_set_policy(cl, &set);
 }
 
@@ -219,8 +220,8 @@ static int64_t end_expected(const struct task *j)
 static inline struct cluster *rebuilt(struct sim *s)
 {
     struct cluster *cl = cluster_of_factors();
-    if (s->mixed)
-        policy_put(cl);
+    if (s->mixed || s->parameters)
+        policy_put(cl, s->parameters);
     for (size_t i = s->nnodes; i-- > 0;)
         put_node(cl, &s->node[i]);
     for (size_t i = s->nparts; i-- > 0;)
@@ -307,8 +308,8 @@ static inline void world_play(struct sim *s, void (*turn)(struct sim *s))
     s->plan = plan_new();
     s->next_id = 1;
     s->now = NOW;
-    if (s->mixed)
-        policy_put(s->cl);
+    if (s->mixed || s->parameters)
+        policy_put(s->cl, s->parameters);
     nodes_make(s);
     parts_make(s);
     size_t jobs = 1 + rng_below(&s->rng, 40);
