@@ -81,7 +81,7 @@ static inline uint64_t enough_64(const struct rows *r, const struct screen *s)
     const __m128i cpu = _mm_set1_epi8((char)s->cpu), mem = _mm_set1_epi8((char)s->mem),
                   gres = _mm_set1_epi8((char)s->gres), none = _mm_setzero_si128();
     uint64_t bits = 0;
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++) {
         __m128i lacks = _mm_subs_epu8(cpu, _mm_loadu_si128((const __m128i *)(r->cpu + i * 16)));
         lacks = _mm_or_si128(lacks, _mm_subs_epu8(mem, _mm_loadu_si128((const __m128i *)(r->mem + i * 16))));
         lacks =
@@ -186,7 +186,7 @@ static struct cut cut_of(const struct world *w, uint32_t dim)
     return k;
 }
 
-#define ROW(j, g, c) (&(j)->nodes[((g)*JOINT_SIDE + (c)) * JOINT_SIDE])
+#define ROW(j, g, c) (&(j)->nodes[((size_t)(g) * JOINT_SIDE + (size_t)(c)) * JOINT_SIDE])
 
 static inline void row_sum(uint16_t *restrict to, const uint16_t *restrict more)
 {
@@ -216,7 +216,7 @@ void counts_joint_make(struct world *w, int which, uint32_t dim)
                   *mem = &w->bucket[which][DIM_MEM * w->padded], *gres = &w->bucket[which][dim * w->padded];
     struct joint *j = &w->joint[which][dim];
     struct cut k = cut_of(w, dim);
-    memset(j->nodes, 0, k.gres * JOINT_SIDE * JOINT_SIDE * sizeof j->nodes[0]);
+    memset(j->nodes, 0, (size_t)k.gres * JOINT_SIDE * JOINT_SIDE * sizeof j->nodes[0]);
     j->freed = w->freed;
     j->changes = w->changes;
     for (size_t i = 0; i < w->padded / 64; i++)
