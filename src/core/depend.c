@@ -53,11 +53,12 @@ static bool verdict_of(const struct core *c, uint64_t id, uint32_t task, struct 
 }
 
 /* No job of that user and name that came earlier is live. */
+/* Components of one heterogeneous job start together: none of them waits for another. */
 static bool singleton_free(const struct core *c, const struct jobrec *r)
 {
     const struct id_list *list = singleton_list(c, r);
     for (size_t i = 0; list && i < list->id.n; i++)
-        if (list->id.v[i] < r->j.id)
+        if (list->id.v[i] < leader_of(r))
             return false;
     return true;
 }
@@ -324,7 +325,7 @@ static void list_wake(struct core *c, uint64_t key, const struct jobrec *done)
     free(list);
 }
 
-/* singleton: only the earliest that lives can be free now. */
+/* singleton: only the earliest that lives can be free now, with the components beside it. */
 static void singleton_wake(struct core *c, const struct jobrec *done)
 {
     const struct id_list *same = singleton_list(c, done);
@@ -332,8 +333,13 @@ static void singleton_wake(struct core *c, const struct jobrec *done)
     for (size_t i = 0; same && i < same->id.n; i++)
         first = same->id.v[i] < first ? same->id.v[i] : first;
     struct jobrec *r = same ? job_find(c, first) : NULL;
-    if (r && r->deps.n && r->j.state == JOB_PENDING)
-        eligible_update(c, r);
+    jobrec_vec jobs = {0};
+    if (r)
+        components_find(c, leader_of(r), &jobs);
+    for (size_t i = 0; i < jobs.n; i++)
+        if (jobs.v[i]->deps.n && jobs.v[i]->j.state == JOB_PENDING)
+            eligible_update(c, jobs.v[i]);
+    vec_done(&jobs);
 }
 
 void dependents_run(struct core *c)

@@ -22,6 +22,7 @@ static void over(struct core *c, struct jobrec *r)
 
 void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
 {
+    bool waited = r->j.state == JOB_PENDING || r->j.state == JOB_SPECIAL_EXIT;
     waited_count(c, r);
     planner_leave(c, r);
     r->j.end_us = c->now_us;
@@ -30,6 +31,8 @@ void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_rea
     r->j.reason = why;
     job_move(c, r, how);
     over(c, r);
+    if (waited)
+        het_over_others(c, r, how, why);
 }
 
 static bool all_released(const struct jobrec *r)

@@ -459,6 +459,7 @@ uint64_t leader_of(const struct jobrec *r);    /* of a heterogeneous job, else i
 void components_find(const struct core *c, uint64_t leader, jobrec_vec *out); /* the leader and its components, in order; a plain job alone */
 bool job_has_script(const struct jobrec *r);   /* a batch job, and of a heterogeneous one the leader */
 void het_end_others(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why); /* r ends so: what else of its job has to? */
+void het_over_others(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why); /* r is over without having run: so is what waits with it */
 void launch_when_whole(struct core *c, struct jobrec *r); /* r runs: the script starts once all components do */
 void launch_jobs(struct core *c, struct jobrec *r, struct msg_launch *m); /* the records a launch of r's script needs, in the turn's arena */
 

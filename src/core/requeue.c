@@ -69,11 +69,23 @@ static void back_to_pending(struct core *c, struct jobrec *r, enum job_state how
     plan_soon(c);
 }
 
+/* A component that ended alone before has to run again with the others. */
+static void components_back(struct core *c, const struct jobrec *r)
+{
+    jobrec_vec jobs = {0};
+    components_find(c, leader_of(r), &jobs);
+    for (size_t i = 0; r->j.het_job_id && i < jobs.n; i++)
+        if (job_state_over((enum job_state) jobs.v[i]->j.state))
+            back_to_pending(c, jobs.v[i], (enum job_state) jobs.v[i]->j.state, false);
+    vec_done(&jobs);
+}
+
 void requeue_finish(struct core *c, struct jobrec *r)
 {
     enum job_state how = (enum job_state) r->j.end_state;
     bool special = how == JOB_SPECIAL_EXIT;
     back_to_pending(c, r, special ? JOB_FAILED : how, special);
+    components_back(c, r);
 }
 
 enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special, const char **detail)

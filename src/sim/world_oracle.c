@@ -20,8 +20,9 @@ static void row_audit(void *ctx, const void *record)
     bool resting = job_state_over((enum job_state)j->state) || j->state == JOB_SPECIAL_EXIT ||
                    (j->state == JOB_PENDING && (j->spec.hold || j->spec.dependency));
     if (!resting) {
-        world_broke(a->w, "job %llu is still %s in the store when all is healed and quiet",
-                    (unsigned long long)j->id, enum_name(&job_state_names, j->state));
+        world_broke(a->w, "job %llu is still %s (%s) in the store when all is healed and quiet",
+                    (unsigned long long)j->id, enum_name(&job_state_names, j->state),
+                    enum_name(&job_reason_names, j->reason));
         a->live++;
     }
     if (job_state_over((enum job_state)j->state) && !j->end_us)

@@ -76,8 +76,9 @@ static void submit(struct play *p)
     b.oom = rng_chance(&p->rng, 50);
     b.stuck_us = spec.req.gres && rng_chance(&p->rng, 300) ? some_time(p, 60 * USEC_PER_SEC) : 0;
     struct job_spec component[2] = {spec, spec};
-    component[1].req.ntasks = 1;
     bool het = !spec.array && rng_chance(&p->rng, 80);
+    if (het) /* the smallest cluster holds both */
+        component[0].req.ntasks = component[1].req.ntasks = 1;
     uint64_t id = world_submit_het(p->w, component, het ? 2 : 1, &b, NULL);
     if (id)
         vec_push(&p->id, id);
