@@ -142,7 +142,6 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
     }
     if (j->preempt_us) {
         record_break(r);
-        record_add(r, "PreemptEligibleTime", time_text(env, j->preempt_us, "Unknown", a));
         record_add(r, "PreemptTime", time_text(env, j->preempt_us, "None", a));
     }
     record_break(r);
