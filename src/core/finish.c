@@ -161,12 +161,23 @@ static struct outcome outcome_of(const struct msg_report *report)
     return (struct outcome){JOB_COMPLETED, REASON_NONE};
 }
 
+/* A step whose launch is still on its way to that node is not nothing. */
+static bool leaves_nothing(const struct jobrec *r, const struct msg_report *report, const struct noderec *host)
+{
+    return report->clean && host && !steps_on_node(r, host->index);
+}
+
 void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *report)
 {
     struct noderec *host = node_find(c, r->j.batch_host);
     struct outcome o = outcome_of(report);
-    if (r->script_ended)
+    if (r->script_ended) {
+        /* Said again by a daemon that started anew, now that nothing is left: no other word of that follows. */
+        bool ending_now = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
+        if (ending_now && leaves_nothing(r, report, host))
+            node_released(c, r, host->index);
         return;
+    }
     r->script_ended = true;
     r->j.exit_status = report->exit_status;
     r->j.oom |= report->oom;
@@ -177,8 +188,7 @@ void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *rep
             o = (struct outcome){JOB_PREEMPTED, REASON_PREEMPTED};
         ending(c, r, o.state, o.reason);
     }
-    /* A step whose launch is still on its way to that node is not nothing. */
-    bool clean = report->clean && host && !steps_on_node(r, host->index);
+    bool clean = leaves_nothing(r, report, host);
     job_save(c, r);
     if (!clean && all_released(r)) { /* the word that nothing is left was here before this one */
         run_finish(c, r);
