@@ -53,7 +53,10 @@ static bool listed(const char *list, const char *word)
 static void preempt_one(struct core *c, const struct plan_preempt *p)
 {
     struct jobrec *r = job_find(c, p->victim);
-    CHECK(r && (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED));
+    bool runs = r && (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
+    if (r && r->j.het_job_id && !runs)
+        return; /* another component, ended just before it, took it along */
+    CHECK(runs);
     if (p->mode == PREEMPT_SUSPEND) {
         r->j.preempt_for = p->for_job;
         if (r->j.state == JOB_RUNNING) {
