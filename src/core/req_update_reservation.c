@@ -62,9 +62,11 @@ static enum refusal times_settle(struct core *c, const struct msg_update_reserva
         }
         r->start_us = c->now_us;
     }
+    if (length && r->duration_us > LONGEST_US)
+        r->duration_us = LONGEST_US;
     if (!end || (length && m->create))
         r->end_us = r->start_us + (length || (old && start) ? r->duration_us : r->end_us - r->start_us);
-    if (r->end_us > r->start_us + LONGEST_US || (length && r->duration_us == TIME_UNLIMITED))
+    if (r->end_us > r->start_us + LONGEST_US)
         r->end_us = r->start_us + LONGEST_US;
     r->duration_us = r->end_us - r->start_us;
     int64_t next = resv_next_start(r, r->start_us, cluster_zone(c->cluster));

@@ -210,7 +210,7 @@ int nvmlDeviceGetCpuAffinity(void *d, unsigned n, unsigned long *set) { set[0] =
 C
     cc -shared -fPIC -o nvml.so nvml.c
     export REMUDA_NVML="$WORK/nvml.so"
-    [[ "$(remudad node --print-config)" == *" Gres=gpu:a100:1,gpu:v100:1,gpu:rtx3090:1,gpu:h200:2,gpu:t4:1" ]]
+    [[ "$(remudad node --print-config)" == *" Gres=gpu:a100:1,gpu:v100:1,gpu:rtx3090:1,gpu:h200:2,gpu:t4:1"$'\n'* ]]
     NO_DRIVER=1 run remudad node --print-config
     [ "$status" -eq 0 ] && [[ "$output" != *Gres=* && "$output" == *"could not be started"* ]]
     CRASH=1 run remudad node --print-config
