@@ -427,7 +427,7 @@ END
     quietly sacct -a -X --format=Allocgres --state=RUNNING --noheader --parsable2
     quietly sshare -n -P -o account,fairshare
     quietly sdiag
-    for label in 'Server thread count' 'Agent queue size' 'DBD Agent queue size' 'Last cycle' 'Mean cycle' 'Cycles per minute' 'Depth Mean' 'Total backfilled jobs (since last slurm start)' 'Total backfilled jobs (since last stats cycle start)' 'Total backfilled heterogeneous job components'; do
+    for label in 'Server thread count' 'Agent queue size' 'DBD Agent queue size' 'Last cycle' 'Mean cycle' 'Cycles per minute' 'Depth Mean' 'Total backfilled jobs (since last slurm start)' 'Total backfilled jobs (since last stats cycle start)' 'Total backfilled heterogeneous job components' 'Remote Procedure Call statistics by message type' 'Remote Procedure Call statistics by user'; do
         grep -qF "$label" <<< "$output" || { echo "no $label"; return 1; }
     done
     [ "$(grep -c 'Last cycle:' <<< "$output")" = 2 ]

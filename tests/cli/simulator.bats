@@ -27,7 +27,10 @@ END
     done
 }
 
-teardown_file() { remuda down; }
+teardown_file() {
+    scancel -u "$(id -un)" || true
+    remuda down
+}
 
 @test "when would everything start" {
     run -0 remuda-sim run --from-live
