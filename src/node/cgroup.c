@@ -154,10 +154,6 @@ static void group_keep(struct step_cgroup *c, const struct making *m)
         c->freezer = dir;
     if (is_unified(m->controller) && cgroup_has(dir, "cgroup.kill"))
         c->ender = dir;
-    if (strcmp(m->controller, "devices") == 0 || (is_unified(m->controller) && !c->devices)) {
-        c->devices = dir;
-        c->device_program = is_unified(m->controller);
-    }
 }
 
 /* Another step's end may take the job's group (or a daemon's end the base) away between two of these. */
@@ -221,16 +217,6 @@ bool step_cgroup_enter(const struct step_cgroup *c)
     for (size_t i = 0; i < c->n; i++)
         ok &= cgroup_put(c->dir[i], "cgroup.procs", "0");
     return ok;
-}
-
-bool step_cgroup_task(const struct step_cgroup *c, int64_t task, const char *deny)
-{
-    char dir[PATH_MAX];
-    if (!c->devices || !c->hides)
-        return false;
-    snprintf(dir, sizeof dir, "%.4000s/task_%lld", c->devices, (long long)task);
-    return cgroup_make(dir) && devices_hide(c->device_program, dir, deny) &&
-           cgroup_put(dir, "cgroup.procs", "0");
 }
 
 /* Processes that were just waited for may still be counted. */

@@ -20,9 +20,7 @@ struct step_cgroup {
     char *ender;         /* of these, the one that can end all processes at once (cgroup.kill); NULL = none */
     char *freezer;       /* of these, the version 1 freezer; NULL = none */
     char *pids;          /* of these, the one that counts processes; NULL = none */
-    char *devices;       /* of these, the one that hides devices; NULL = none */
     bool unified;        /* memory is a version 2 group */
-    bool device_program; /* devices is a version 2 group */
     bool hides;          /* the devices that were to be hidden are */
     bool limits_memory;  /* the limits asked for are set */
 };
@@ -44,8 +42,6 @@ void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name
 void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name);
 /* Puts the calling process into them. False: the kernel refused; errno. */
 bool step_cgroup_enter(const struct step_cgroup *c);
-/* The calling process, which is in them, goes into a group of its own in that which hides devices, where `deny` is hidden too. False: it could not be done. */
-bool step_cgroup_task(const struct step_cgroup *c, int64_t task, const char *deny);
 
 int64_t step_cgroup_rss(
     const struct step_cgroup

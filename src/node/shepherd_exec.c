@@ -173,7 +173,8 @@ _Noreturn void step_exec(const struct herd *h, const struct step_plan *p, const 
 {
     struct setup s = {.herd = h, .plan = p, .ids = ids, .state_fd = state_fd};
     setsid();
-    step_cgroup_enter(groups);
+    if (!step_cgroup_enter(groups))
+        remark(&s, "cannot enter the job's control groups (%s): its limits may not hold", strerror(errno));
     if (p->cpus)
         affinity_set(p->cpus);
     if (p->nice && nice((int)p->nice) == -1)

@@ -477,7 +477,8 @@ _Noreturn void task_exec(const struct task_set *t, const struct task *task, size
                        .task = task,
                        .local_id = local_id};
     setsid();
-    step_cgroup_enter(t->groups);
+    if (!step_cgroup_enter(t->groups))
+        remark(&m.setup, "cannot enter the step's control groups (%s): its limits may not hold", strerror(errno));
     if (task->cpus || p->cpus)
         affinity_set(task->cpus ? task->cpus : p->cpus);
     memory_bind(&m);
