@@ -83,6 +83,10 @@ void launch_when_whole(struct core *c, struct jobrec *r)
     struct jobrec *leader = job_find(c, leader_of(r));
     jobrec_vec jobs = {0};
     bool whole = leader != NULL;
+    if (!r->j.het_job_id) {
+        launch_send(c, r);
+        return;
+    }
     components_find(c, leader_of(r), &jobs);
     for (size_t i = 0; i < jobs.n; i++)
         whole = whole && jobs.v[i]->j.state == JOB_RUNNING;
@@ -94,6 +98,11 @@ void launch_when_whole(struct core *c, struct jobrec *r)
 void launch_jobs(struct core *c, struct jobrec *r, struct msg_launch *m)
 {
     jobrec_vec jobs = {0};
+    if (!r->j.het_job_id) {
+        m->job.v = &r->j;
+        m->job.n = 1;
+        return;
+    }
     components_find(c, r->j.id, &jobs);
     struct job *copy = arena_alloc(c->fx->arena, jobs.n * sizeof *copy);
     for (size_t i = 0; i < jobs.n; i++)
