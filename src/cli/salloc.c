@@ -59,19 +59,17 @@ static void env_apply(const struct str *assignments)
     str_done(&name);
 }
 
-static void env_set(const struct session *s)
+/* `site` is NULL where the cluster's configuration cannot be read. */
+static void env_set(const struct session *s, const struct settings *site)
 {
-    struct config conf;
-    struct err e = {0};
     struct alloc alloc = {0};
     struct str out = STR_INIT;
-    bool known = cluster_conf_read(s->al.state_dir, &conf, &e);
     if (s->al.job[0].alloc)
         alloc_parse(s->al.job[0].alloc, s->line.a, &alloc, NULL);
     struct job_env leader = {.job = &s->al.job[0],
                              .alloc = &alloc,
                              .node = alloc.n ? alloc.node[0].node : "",
-                             .cluster_name = known ? conf.settings.cluster_name : NULL,
+                             .cluster_name = site ? site->cluster_name : NULL,
                              .state_dir = s->al.state_dir};
     job_env_allocation(&leader, &out);
     job_env_components(&leader, s->al.job, s->al.njobs, s->line.a, &out);
@@ -79,8 +77,6 @@ static void env_set(const struct session *s)
     str_done(&out);
     setenv("SLURM_SUBMIT_DIR", s->line.cwd, 1);
     setenv("SLURM_SUBMIT_HOST", submit_hostname(s->line.a), 1);
-    if (known)
-        config_done(&conf);
 }
 
 /* ---- the command ---- */
@@ -107,28 +103,20 @@ static char *const *interactive_words(const struct session *s, const char *optio
     return argv;
 }
 
-static char *const *command_words(const struct session *s)
+static char *const *command_words(const struct session *s, const struct settings *site)
 {
-    struct config conf;
-    struct err e = {0};
     if (s->line.rest_at < s->line.argc)
         return s->line.argv + s->line.rest_at;
     char **own = arena_alloc(s->line.a, 2 * sizeof *own);
     own[0] = (char *)shell_of_user();
     own[1] = NULL;
-    if (!cluster_conf_read(s->al.state_dir, &conf, &e))
-        return own;
     bool on_node =
-        listing_has(text_empty(conf.settings.launch_parameters) ? "" : conf.settings.launch_parameters,
-                    "use_interactive_step");
-    char *const *words = on_node ? interactive_words(s, conf.settings.interactive_step_options) : own;
-    config_done(&conf);
-    return words;
+        site && site->launch_parameters && listing_has(site->launch_parameters, "use_interactive_step");
+    return on_node ? interactive_words(s, site->interactive_step_options) : own;
 }
 
-static _Noreturn void command_exec(const struct session *s)
+static _Noreturn void command_exec(const struct session *s, char *const *argv)
 {
-    char *const *argv = command_words(s);
     const char *dir = s->line.comp[0].spec.work_dir;
     command_signals_restore();
     if (dir && chdir(dir) != 0)
@@ -211,11 +199,17 @@ static void command_wait(struct session *s)
 
 static int command_run(struct session *s)
 {
-    env_set(s);
+    struct config conf;
+    struct err e = {0};
+    bool known = cluster_conf_read(s->al.state_dir, &conf, &e);
+    env_set(s, known ? &conf.settings : NULL);
+    char *const *argv = command_words(s, known ? &conf.settings : NULL);
+    if (known)
+        config_done(&conf);
     fflush(NULL);
     s->child = fork();
     if (s->child == 0)
-        command_exec(s);
+        command_exec(s, argv);
     if (s->child < 0) {
         program_error(NAME, "cannot start the command: %s", strerror(errno));
         return submit_exit_error();
