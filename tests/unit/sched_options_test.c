@@ -1,40 +1,5 @@
 /* Options and partition settings that shape what a job gets on a node, and have no test elsewhere: one line each. */
-#include "sched_help.h"
-
-struct world {
-    struct cluster *cl;
-    struct plan *plan;
-};
-
-static struct world world_make(struct node n, const char *nodes, struct partition p)
-{
-    struct world w = {cluster_new(), plan_new()};
-    put_nodes(w.cl, nodes, n);
-    put_part(w.cl, &p);
-    return w;
-}
-
-static void world_end(struct world *w)
-{
-    cluster_check(w->cl);
-    plan_free(w->plan);
-    cluster_free(w->cl);
-}
-
-/* Plans the job alone; what starts goes on running. */
-static const char *runs(struct world *w, uint64_t id, struct job_request req)
-{
-    req.partition = req.partition ? req.partition : "main";
-    req.time_limit_us = HOUR;
-    queue_job(w->cl, id, &req);
-    sched_plan(w->cl, NOW, NULL, w->plan);
-    const char *text = alloc_text(w->plan, id);
-    cluster_unwait(w->cl, id);
-    for (size_t i = 0; i < w->plan->nstarts; i++)
-        cluster_start(w->cl, id, &req, 1000, w->plan->start[i].partition, &w->plan->start[i].alloc, NOW,
-                      NOW + HOUR);
-    return text;
-}
+#include "sched_alone.h"
 
 static void what_nodes_must_have(void **state)
 {

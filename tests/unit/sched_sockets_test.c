@@ -1,40 +1,5 @@
 /* What counts of a node do not tell: sockets. Tasks, GPUs and CPUs of each socket; a node that has enough of all but on the wrong socket is passed over for another. */
-#include "sched_help.h"
-
-struct world {
-    struct cluster *cl;
-    struct plan *plan;
-};
-
-static struct world world_make(struct node n, const char *nodes, struct partition p)
-{
-    struct world w = {cluster_new(), plan_new()};
-    put_nodes(w.cl, nodes, n);
-    put_part(w.cl, &p);
-    return w;
-}
-
-static void world_end(struct world *w)
-{
-    cluster_check(w->cl);
-    plan_free(w->plan);
-    cluster_free(w->cl);
-}
-
-/* Plans the job alone; what starts goes on running. */
-static const char *runs(struct world *w, uint64_t id, struct job_request req)
-{
-    req.partition = req.partition ? req.partition : "main";
-    req.time_limit_us = HOUR;
-    queue_job(w->cl, id, &req);
-    sched_plan(w->cl, NOW, NULL, w->plan);
-    const char *text = alloc_text(w->plan, id);
-    cluster_unwait(w->cl, id);
-    for (size_t i = 0; i < w->plan->nstarts; i++)
-        cluster_start(w->cl, id, &req, 1000, w->plan->start[i].partition, &w->plan->start[i].alloc, NOW,
-                      NOW + HOUR);
-    return text;
-}
+#include "sched_alone.h"
 
 static void tasks_of_a_socket(void **state)
 {
