@@ -2,6 +2,7 @@
 # GPUs of one machine, as a fake NVML tells of them: who gets which, and that nobody can open another's. Device files with NVIDIA's numbers stand for the GPUs: opening one
 # that is allowed finds no driver (ENXIO), one that is hidden is not permitted (EPERM).
 bats_require_minimum_version 1.5.0
+load devices
 
 setup_file() {
     export WHY_NOT=
@@ -23,28 +24,7 @@ for gpu in 0 1 2 3; do
 done
 echo "| $CUDA_VISIBLE_DEVICES | $SLURM_JOB_GPUS"
 S
-    chmod 755 "$TOP/seen"
-    remuda up -q 3>&-
-    grep -q "devices of other jobs are not hidden" "$REMUDA_STATE"/log/node-*.log && WHY_NOT="no devices control group can be written here"
-    return 0
-}
-
-teardown_file() {
-    [ -n "${TOP:-}" ] || return 0
-    scancel -u root || true
-    remuda down || true
-    rm -rf "$TOP"
-}
-
-setup() {
-    [ -z "$WHY_NOT" ] || skip "$WHY_NOT"
-    cd "$TOP" || exit 1
-}
-
-over() {
-    for _ in $(seq 100); do [ -z "$(squeue -h -j "$1" 2>/dev/null)" ] && return 0; sleep 0.1; done
-    squeue
-    return 1
+    devices_up
 }
 
 @test "the GPUs are found, and all are of one type" {
@@ -80,16 +60,6 @@ happens() {
     { echo "machine a100x4"; printf '%s\n' "$@"; } >"$TOP/gpus.new"
     mv "$TOP/gpus.new" "$TOP/gpus"
 }
-
-# until COMMAND…: within ten seconds
-until_true() {
-    for _ in $(seq 100); do "$@" && return 0; sleep 0.1; done
-    scontrol show node; tail -n 5 "$REMUDA_STATE"/log/*.log
-    return 1
-}
-
-shows() { scontrol show node | grep -qE "$1"; }
-shows_not() { ! scontrol show node | grep -qE "$1"; }
 
 @test "a GPU whose memory does not come back is out of use, the node is not, and it comes back by itself" {
     happens

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # AMD's GPUs, as a fake ROCm SMI tells of them: types, files, variables, and what happens to them.
 bats_require_minimum_version 1.5.0
+load devices
 
 setup_file() {
     export WHY_NOT=
@@ -20,38 +21,8 @@ for file in kfd renderD128 renderD129 renderD130; do
 done
 echo "| $ROCR_VISIBLE_DEVICES | $HIP_VISIBLE_DEVICES | $SLURM_JOB_GPUS"
 S
-    chmod 755 "$TOP/seen"
-    remuda up -q 3>&-
-    grep -q "devices of other jobs are not hidden" "$REMUDA_STATE"/log/node-*.log && WHY_NOT="no devices control group can be written here"
-    return 0
+    devices_up
 }
-
-teardown_file() {
-    [ -n "${TOP:-}" ] || return 0
-    scancel -u root || true
-    remuda down || true
-    rm -rf "$TOP"
-}
-
-setup() {
-    [ -z "$WHY_NOT" ] || skip "$WHY_NOT"
-    cd "$TOP" || exit 1
-}
-
-over() {
-    for _ in $(seq 100); do [ -z "$(squeue -h -j "$1" 2>/dev/null)" ] && return 0; sleep 0.1; done
-    squeue
-    return 1
-}
-
-until_true() {
-    for _ in $(seq 100); do "$@" && return 0; sleep 0.1; done
-    scontrol show node; tail -n 5 "$REMUDA_STATE"/log/*.log
-    return 1
-}
-
-shows() { scontrol show node | grep -qE "$1"; }
-shows_not() { ! scontrol show node | grep -qE "$1"; }
 
 @test "AMD's GPUs are found with memory, address and links" {
     [ "$(sinfo -h -o %G)" = "gpu:mi250x:2,gpu:mi210:1" ]

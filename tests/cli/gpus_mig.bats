@@ -2,6 +2,7 @@
 # Instances of a GPU as devices of their own: types, capability files, what CUDA is told. The GPU's own file is shared by its instances; what keeps them apart are the files of
 # nvidia-caps, for which device files with a number that no driver here has stand.
 bats_require_minimum_version 1.5.0
+load devices
 
 setup_file() {
     export WHY_NOT=
@@ -32,28 +33,7 @@ for file in nvidia0 nvidia1 cap21 cap22 cap91 cap92 cap101 cap102; do
 done
 echo "| $CUDA_VISIBLE_DEVICES | $SLURM_JOB_GPUS"
 S
-    chmod 755 "$TOP/seen"
-    remuda up -q 3>&-
-    grep -q "devices of other jobs are not hidden" "$REMUDA_STATE"/log/node-*.log && WHY_NOT="no devices control group can be written here"
-    return 0
-}
-
-teardown_file() {
-    [ -n "${TOP:-}" ] || return 0
-    scancel -u root || true
-    remuda down || true
-    rm -rf "$TOP"
-}
-
-setup() {
-    [ -z "$WHY_NOT" ] || skip "$WHY_NOT"
-    cd "$TOP" || exit 1
-}
-
-over() {
-    for _ in $(seq 100); do [ -z "$(squeue -h -j "$1" 2>/dev/null)" ] && return 0; sleep 0.1; done
-    squeue
-    return 1
+    devices_up
 }
 
 @test "each profile is a type of GPU" {
