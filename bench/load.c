@@ -238,7 +238,8 @@ int main(int argc, char **argv)
     else if (argc > 3 && text_is(argv[1], "steps"))
         rc = steps_many(&l, n, (int32_t)strtol(argv[3], NULL, 10));
     else
-        fail("usage: spawn N CMD | spawn-parallel N P CMD | submit N short|distinct | array N | wait | steps N NODES");
+        fail("usage: spawn N CMD | spawn-parallel N P CMD | submit N short|distinct | array N | wait | steps "
+             "N NODES");
     client_close(l.client);
     arena_free(l.arena);
     arena_free(a);

@@ -56,18 +56,14 @@ static void effect_do(struct peer_node *p, const struct agent_effect *e)
 {
     struct note n = e->note;
     switch (e->kind) {
-    case AGENT_SEND:
-        link_send(p->link, &e->msg);
-        break;
+    case AGENT_SEND: link_send(p->link, &e->msg); break;
     case AGENT_START:
         n.pid = 1;
         input_add(p, AGENT_NOTE, &n, NOTE_STARTED);
         if (n.step_id != STEP_BATCH)
             input_add(p, AGENT_NOTE, &n, NOTE_EXITED);
         break;
-    case AGENT_TERMINATE:
-        input_add(p, AGENT_NOTE, &n, NOTE_EXITED);
-        break;
+    case AGENT_TERMINATE: input_add(p, AGENT_NOTE, &n, NOTE_EXITED); break;
     case AGENT_PROLOG:
     case AGENT_EPILOG:
     case AGENT_SIGNAL:
@@ -75,11 +71,8 @@ static void effect_do(struct peer_node *p, const struct agent_effect *e)
     case AGENT_CLEAR:
     case AGENT_FORGET:
     case AGENT_LOOK:
-    case AGENT_TELL:
-        break;
-    case AGENT_LOG:
-        fprintf(stderr, "remuda-peers: %s\n", e->text);
-        break;
+    case AGENT_TELL: break;
+    case AGENT_LOG: fprintf(stderr, "remuda-peers: %s\n", e->text); break;
     }
 }
 

@@ -108,36 +108,20 @@ void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effe
 {
     struct turn t = {a, ev->now_us, fx};
     switch (ev->kind) {
-    case AGENT_UP:
-        connection_up(&t);
-        break;
-    case AGENT_DOWN:
-        connection_down(&t);
-        break;
-    case AGENT_MESSAGE:
-        take_message(&t, ev->msg);
-        break;
+    case AGENT_UP: connection_up(&t); break;
+    case AGENT_DOWN: connection_down(&t); break;
+    case AGENT_MESSAGE: take_message(&t, ev->msg); break;
     case AGENT_FOUND:
         if (!step_of_note(&t, ev->note))
             held_add(&a->held, (uint64_t)ev->note->job_id, (uint32_t)ev->note->attempt, ev->note->step_id,
                      HELD_STARTING);
         break;
-    case AGENT_NOTE:
-        take_note(&t, ev->note);
-        break;
-    case AGENT_PROLOG_DONE:
-        take_prolog_done(&t, ev);
-        break;
-    case AGENT_EPILOG_DONE:
-        take_epilog_done(&t, ev);
-        break;
-    case AGENT_WAKE:
-        wake(&t, ev);
-        break;
+    case AGENT_NOTE: take_note(&t, ev->note); break;
+    case AGENT_PROLOG_DONE: take_prolog_done(&t, ev); break;
+    case AGENT_EPILOG_DONE: take_epilog_done(&t, ev); break;
+    case AGENT_WAKE: wake(&t, ev); break;
     case AGENT_LOOKED:
-    case AGENT_DEVICE_FAILED:
-        devices_seen(&t, ev);
-        break;
+    case AGENT_DEVICE_FAILED: devices_seen(&t, ev); break;
     }
 }
 
@@ -247,7 +231,8 @@ void agent_check(const struct agent *a)
         CHECK(s->state != HELD_OVER || s->unacknowledged > 0);
         CHECK(s->state != HELD_OVER || s->exit_reported || s->released);
         CHECK(s->state != HELD_PROLOG || s->launch);
-        CHECK(!s->release_wanted || s->state != HELD_OVER || s->released || held_has_others(&a->held, s) || said_by_another(a, s));
+        CHECK(!s->release_wanted || s->state != HELD_OVER || s->released || held_has_others(&a->held, s) ||
+              said_by_another(a, s));
         CHECK(held_find(&a->held, s->job_id, s->attempt, s->step_id) == s);
     }
     CHECK(steps == a->held.count);

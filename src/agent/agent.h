@@ -22,16 +22,16 @@
 struct agent; /* opaque */
 
 enum agent_event_kind {
-    AGENT_UP,   /* the connection to the controller is there */
-    AGENT_DOWN, /* it is gone */
+    AGENT_UP,      /* the connection to the controller is there */
+    AGENT_DOWN,    /* it is gone */
     AGENT_MESSAGE, /* from the controller: NODE_WELCOME, LAUNCH, TERMINATE, SIGNAL, STREAM_TO, REPORT_ACK, DONE (hello refused); others are
                           ignored */
-    AGENT_FOUND,       /* at start: a step of an earlier daemon (note: job_id, attempt, step_id) */
-    AGENT_NOTE,        /* a shepherd said something */
-    AGENT_PROLOG_DONE, /* note: the step; ok, text */
-    AGENT_EPILOG_DONE, /* note: the step; ok, text */
-    AGENT_WAKE,        /* agent_wake_due() has come; load_centi and free_mem_mib are filled */
-    AGENT_LOOKED,      /* the answer to AGENT_LOOK: seen */
+    AGENT_FOUND,   /* at start: a step of an earlier daemon (note: job_id, attempt, step_id) */
+    AGENT_NOTE,    /* a shepherd said something */
+    AGENT_PROLOG_DONE,   /* note: the step; ok, text */
+    AGENT_EPILOG_DONE,   /* note: the step; ok, text */
+    AGENT_WAKE,          /* agent_wake_due() has come; load_centi and free_mem_mib are filled */
+    AGENT_LOOKED,        /* the answer to AGENT_LOOK: seen */
     AGENT_DEVICE_FAILED, /* a device broke: seen */
 };
 
@@ -73,14 +73,14 @@ enum agent_effect_kind {
     AGENT_START,     /* have a shepherd start launch; it answers with notes */
     AGENT_TERMINATE, /* tell the shepherd (note: ids, pid): everything ends; kill_wait_us, why */
     AGENT_SIGNAL,    /* tell the shepherd (note: ids, pid): signal, batch, full */
-    AGENT_FOLLOW,    /* tell the shepherd (note: ids, pid) to connect to another command: text is its address, why the key */
-    AGENT_CLEAR,     /* the shepherd is gone: kill what is left of its step (note: ids, pid), before the next
+    AGENT_FOLLOW, /* tell the shepherd (note: ids, pid) to connect to another command: text is its address, why the key */
+    AGENT_CLEAR,  /* the shepherd is gone: kill what is left of its step (note: ids, pid), before the next
                         effect */
-    AGENT_EPILOG,    /* run the epilog (note: ids; job, or NULL if it was found), then AGENT_EPILOG_DONE */
-    AGENT_FORGET,    /* everything is acknowledged: remove the step's state (note: ids) */
-    AGENT_LOG,       /* text; is_error */
-    AGENT_LOOK,      /* look at the devices `look`; always answered by AGENT_LOOKED, even if with DEVICE_HELD because it cannot be found out */
-    AGENT_TELL,      /* tell the people of a step (note: ids, pid): text goes to its error output */
+    AGENT_EPILOG, /* run the epilog (note: ids; job, or NULL if it was found), then AGENT_EPILOG_DONE */
+    AGENT_FORGET, /* everything is acknowledged: remove the step's state (note: ids) */
+    AGENT_LOG,    /* text; is_error */
+    AGENT_LOOK, /* look at the devices `look`; always answered by AGENT_LOOKED, even if with DEVICE_HELD because it cannot be found out */
+    AGENT_TELL, /* tell the people of a step (note: ids, pid): text goes to its error output */
 };
 
 struct agent_effect {

@@ -276,9 +276,7 @@ static void one_seen(struct turn *t, const struct device_seen *seen, bool answer
         if (answers && !in_use(t->a, w))
             held_by(t, w, seen->why);
         break;
-    case DEVICE_BROKEN:
-        broken(t, w, seen->why);
-        break;
+    case DEVICE_BROKEN: broken(t, w, seen->why); break;
     }
 }
 

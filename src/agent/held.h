@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 /* X(state, what it means) */
+// clang-format off
 #define HELD_STATES(X)                                                                                       \
     X(PROLOG, "the prolog runs")                                                                             \
     X(STARTING, "a shepherd was asked for and has said nothing yet")                                         \
@@ -21,6 +22,7 @@
     X(EPILOG, "the epilog runs")                                                                             \
     X(PROVING, "the devices it had are looked at")                                                           \
     X(OVER, "done; waits until its reports are acknowledged")
+// clang-format on
 
 enum held_state {
 #define X(state, doc) HELD_##state,
@@ -46,9 +48,9 @@ struct held_step {
     uint32_t unacknowledged;
     struct arena *arena; /* launch below lives in it; NULL = none kept */
     struct msg_launch *launch;
-    struct idset gpus;       /* that it has here; empty if it was found */
-    int64_t prove_until_us;  /* PROVING: so long it is waited for */
-    char *release_why;       /* of the RELEASED that follows; owned */
+    struct idset gpus;      /* that it has here; empty if it was found */
+    int64_t prove_until_us; /* PROVING: so long it is waited for */
+    char *release_why;      /* of the RELEASED that follows; owned */
     struct held_step *next_of_job;
 };
 
@@ -111,7 +113,8 @@ void held_remember_ended(struct holdings *h, uint64_t job_id, uint32_t attempt);
 void held_remember_step_ended(struct holdings *h, const struct held_step *s);
 bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id);
 
-struct visit *visit_of(const struct holdings *h, uint64_t job_id, uint32_t attempt); /* NULL: that start of the job has not been here */
+struct visit *visit_of(const struct holdings *h, uint64_t job_id,
+                       uint32_t attempt); /* NULL: that start of the job has not been here */
 void visit_begin(struct holdings *h, const struct msg_launch *l);
 void visit_end(struct holdings *h, uint64_t job_id);
 

@@ -72,8 +72,8 @@ void step_forget_if_acknowledged(struct turn *t, struct held_step *s);
 
 /* ---- events ---- */
 
-void hello_when_looked(struct turn *t); /* agent.c */
-void heartbeat_send(struct turn *t);    /* agent.c */
+void hello_when_looked(struct turn *t);                               /* agent.c */
+void heartbeat_send(struct turn *t);                                  /* agent.c */
 void take_message(struct turn *t, const struct message *m);           /* messages.c */
 struct held_step *step_of_note(struct turn *t, const struct note *n); /* notes.c; NULL if it is not held */
 void take_note(struct turn *t, const struct note *n);                 /* notes.c */

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROVE_WAIT_US INT64_C(3000000) /* so long a job's end waits for its devices; after that they are out, and the job is over */
+#define PROVE_WAIT_US                                                                                        \
+    INT64_C(                                                                                                 \
+        3000000) /* so long a job's end waits for its devices; after that they are out, and the job is over */
 
 /* ---- effects ---- */
 
@@ -60,7 +62,8 @@ void turn_report_send(struct turn *t, struct report *p)
 {
     struct devices *d = &t->a->devices;
     struct msg_report m = p->msg;
-    bool gives_back = m.kind == REPORT_RELEASED || m.kind == REPORT_FAILED || m.kind == REPORT_LOST || m.clean;
+    bool gives_back =
+        m.kind == REPORT_RELEASED || m.kind == REPORT_FAILED || m.kind == REPORT_LOST || m.clean;
     devices_refresh(t);
     if (d->n > 0 && gives_back) {
         m.devices_seq = d->told_seq = d->seq;
@@ -129,7 +132,8 @@ void step_forget_if_acknowledged(struct turn *t, struct held_step *s)
 void over_finish(struct turn *t, struct held_step *s)
 {
     /* While another step of the job is alive here, the job is not gone: the last one says so. */
-    if (s->release_wanted && !s->released && !held_has_others(&t->a->held, s) && !held_has_speaker(&t->a->held, s))
+    if (s->release_wanted && !s->released && !held_has_others(&t->a->held, s) &&
+        !held_has_speaker(&t->a->held, s))
         turn_report_released(t, s, NULL);
     step_forget_if_acknowledged(t, s);
 }
@@ -143,7 +147,8 @@ void step_over(struct turn *t, struct held_step *s)
 /* The job's last step here is followed by the epilog: its batch script, or any once the job is to end. Between the steps of an allocation there is none. */
 static bool epilog_follows(const struct turn *t, const struct held_step *s)
 {
-    return program_given(t->a->welcome.epilog) && (step_is_script(s) || s->release_wanted) && !held_has_others(&t->a->held, s);
+    return program_given(t->a->welcome.epilog) && (step_is_script(s) || s->release_wanted) &&
+           !held_has_others(&t->a->held, s);
 }
 
 void step_prove(struct turn *t, struct held_step *s, const char *detail)
@@ -200,10 +205,12 @@ void step_settle(struct turn *t, struct held_step *s)
         return;
     bool epilog = epilog_follows(t, s);
     /* A step of an allocation that goes on gives nothing back. */
-    bool last = (step_is_script(s) || s->release_wanted) && !held_has_others(&t->a->held, s) && !held_has_speaker(&t->a->held, s);
+    bool last = (step_is_script(s) || s->release_wanted) && !held_has_others(&t->a->held, s) &&
+                !held_has_speaker(&t->a->held, s);
     bool prove = last && !devices_proven(t, s);
     if (!s->exit_reported)
-        step_end_report(t, s, !epilog && !prove && last && s->step_id < 0); /* of srun steps RELEASED tells it */
+        step_end_report(t, s,
+                        !epilog && !prove && last && s->step_id < 0); /* of srun steps RELEASED tells it */
     if (epilog) {
         epilog_begin(t, s);
         return;

@@ -40,7 +40,8 @@ static bool launch_devices(struct turn *t, struct held_step *s, const struct msg
     bool ok = devices_give(t, s, l, &why);
     if (!ok) {
         struct note failed = {.kind = NOTE_FAILED, .retry = 1};
-        memcpy(failed.detail, str_text(&why), why.len < sizeof failed.detail ? why.len : sizeof failed.detail - 1);
+        memcpy(failed.detail, str_text(&why),
+               why.len < sizeof failed.detail ? why.len : sizeof failed.detail - 1);
         step_failed(t, s, &failed);
     }
     str_done(&why);
@@ -53,7 +54,8 @@ static void take_launch(struct turn *t, const struct msg_launch *l)
     if (l->job.n < 1 || !a->has_welcome)
         return;
     const struct job *j = l->job.v;
-    if (held_find(&a->held, j->id, j->attempt, l->step_id) || held_was_ended(&a->held, j->id, j->attempt, l->step_id))
+    if (held_find(&a->held, j->id, j->attempt, l->step_id) ||
+        held_was_ended(&a->held, j->id, j->attempt, l->step_id))
         return;
     bool programs = program_given(a->welcome.prolog) || program_given(a->welcome.epilog);
     bool been_here = visit_of(&a->held, j->id, j->attempt) != NULL;
@@ -108,24 +110,18 @@ static void step_terminate(struct turn *t, struct held_step *s, const struct msg
     s->why = xstrdup(m->why);
     switch (s->state) {
     case HELD_PROLOG:
-    case HELD_STARTING:
-        s->doomed = true;
-        break;
+    case HELD_STARTING: s->doomed = true; break;
     case HELD_RUNNING:
-    case HELD_CLEANING:
-        step_shepherd_terminate(t, s);
-        break;
+    case HELD_CLEANING: step_shepherd_terminate(t, s); break;
     case HELD_ENDED:
     case HELD_EPILOG:
-    case HELD_PROVING:
-        break;
+    case HELD_PROVING: break;
     case HELD_OVER:
         /* What was said may have come before the controller wanted to hear it, when more was to be launched here. It asks, so it gets an answer. */
         if (!m->only_step && !held_has_others(&t->a->held, s) && !held_has_speaker(&t->a->held, s))
             turn_report_released(t, s, NULL);
         break;
-    case HELD_STATE_COUNT:
-        break;
+    case HELD_STATE_COUNT: break;
     }
 }
 

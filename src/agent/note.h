@@ -23,6 +23,7 @@ enum note_kind {
 };
 
 /* X(member, doc): all numbers of a note; what a kind does not use is 0. */
+// clang-format off
 #define NOTE_NUMBERS(X)                                                                                      \
     X(job_id, "job")                                                                                         \
     X(attempt, "which start of it")                                                                          \
@@ -42,6 +43,7 @@ enum note_kind {
     X(max_pages, "major page faults")                                                                        \
     X(read_bytes, "bytes read")                                                                              \
     X(write_bytes, "bytes written")
+// clang-format on
 
 struct note {
     enum note_kind kind;

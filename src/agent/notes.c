@@ -78,28 +78,19 @@ void take_note(struct turn *t, const struct note *n)
     if (!s)
         return;
     switch (n->kind) {
-    case NOTE_STARTED:
-        note_started(t, s, n);
-        break;
+    case NOTE_STARTED: note_started(t, s, n); break;
     case NOTE_USAGE:
         if (s->state == HELD_RUNNING)
             turn_report_once(t, turn_report_of(t, REPORT_USAGE, s, n));
         break;
-    case NOTE_EXITED:
-        note_exited(t, s, n);
-        break;
+    case NOTE_EXITED: note_exited(t, s, n); break;
     case NOTE_CLEARED:
         if (s->state == HELD_CLEANING)
             step_ended(t, s);
         break;
-    case NOTE_FAILED:
-        note_failed(t, s, n);
-        break;
-    case NOTE_GONE:
-        note_gone(t, s, n);
-        break;
-    case NOTE_KIND_COUNT:
-        break;
+    case NOTE_FAILED: note_failed(t, s, n); break;
+    case NOTE_GONE: note_gone(t, s, n); break;
+    case NOTE_KIND_COUNT: break;
     }
 }
 

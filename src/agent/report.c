@@ -79,17 +79,14 @@ struct report *report_make(enum report_kind kind, const struct held_step *s, con
         p->usage.exit_status = p->msg.exit_status;
         p->usage.oom = p->msg.oom;
         break;
-    case REPORT_USAGE:
-        usage_fill(p, s, n, node);
-        break;
+    case REPORT_USAGE: usage_fill(p, s, n, node); break;
     case REPORT_FAILED:
         p->msg.retry = n->retry;
         p->msg.detail = xstrdup(n->detail);
         break;
     case REPORT_STARTED:
     case REPORT_RELEASED:
-    case REPORT_LOST:
-        break;
+    case REPORT_LOST: break;
     }
     return p;
 }

@@ -8,7 +8,7 @@
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *ptr, size_t size);
-char *xstrdup(const char *text);             /* NULL gives NULL */
+char *xstrdup(const char *text); /* NULL gives NULL */
 char *xstrndup(const char *text, size_t max);
 void *xmemdup(const void *data, size_t size);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -8,11 +8,11 @@
 struct arena; /* opaque */
 
 struct arena *arena_new(void);
-void arena_free(struct arena *a);   /* NULL is fine */
-void arena_reset(struct arena *a);  /* everything allocated is gone; keeps its largest block */
+void arena_free(struct arena *a);         /* NULL is fine */
+void arena_reset(struct arena *a);        /* everything allocated is gone; keeps its largest block */
 size_t arena_used(const struct arena *a); /* bytes */
 
-void *arena_alloc(struct arena *a, size_t size);  /* zeroed, aligned for any type */
+void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned for any type */
 void *arena_dup(struct arena *a, const void *data, size_t size);
 char *arena_strdup(struct arena *a, const char *text); /* NULL gives NULL */
 char *arena_strndup(struct arena *a, const char *text, size_t len);

@@ -160,59 +160,24 @@ static void us_date_add(struct str *out, const struct civil *c)
 static bool conversion_add(char conversion, const struct civil *c, int64_t sec, struct str *out)
 {
     switch (conversion) {
-    case 'Y':
-        str_add_i64(out, c->year);
-        return true;
-    case 'm':
-        padded_add(out, c->month, 2, '0');
-        return true;
-    case 'd':
-        padded_add(out, c->day, 2, '0');
-        return true;
-    case 'H':
-        padded_add(out, c->hour, 2, '0');
-        return true;
-    case 'M':
-        padded_add(out, c->minute, 2, '0');
-        return true;
-    case 'S':
-        padded_add(out, c->second, 2, '0');
-        return true;
-    case 's':
-        str_add_i64(out, sec);
-        return true;
-    case 'y':
-        padded_add(out, c->year % 100, 2, '0');
-        return true;
-    case 'b':
-        str_add(out, months[c->month - 1]);
-        return true;
-    case 'a':
-        str_add(out, weekdays[c->weekday]);
-        return true;
-    case 'e':
-        padded_add(out, c->day, 2, ' ');
-        return true;
-    case 'j':
-        padded_add(out, day_of_year(c), 3, '0');
-        return true;
-    case 'T':
-        clock_add(out, c, true);
-        return true;
-    case 'R':
-        clock_add(out, c, false);
-        return true;
-    case 'F':
-        date_add(out, c);
-        return true;
-    case 'D':
-        us_date_add(out, c);
-        return true;
-    case '%':
-        str_addc(out, '%');
-        return true;
-    default:
-        return false;
+    case 'Y': str_add_i64(out, c->year); return true;
+    case 'm': padded_add(out, c->month, 2, '0'); return true;
+    case 'd': padded_add(out, c->day, 2, '0'); return true;
+    case 'H': padded_add(out, c->hour, 2, '0'); return true;
+    case 'M': padded_add(out, c->minute, 2, '0'); return true;
+    case 'S': padded_add(out, c->second, 2, '0'); return true;
+    case 's': str_add_i64(out, sec); return true;
+    case 'y': padded_add(out, c->year % 100, 2, '0'); return true;
+    case 'b': str_add(out, months[c->month - 1]); return true;
+    case 'a': str_add(out, weekdays[c->weekday]); return true;
+    case 'e': padded_add(out, c->day, 2, ' '); return true;
+    case 'j': padded_add(out, day_of_year(c), 3, '0'); return true;
+    case 'T': clock_add(out, c, true); return true;
+    case 'R': clock_add(out, c, false); return true;
+    case 'F': date_add(out, c); return true;
+    case 'D': us_date_add(out, c); return true;
+    case '%': str_addc(out, '%'); return true;
+    default: return false;
     }
 }
 

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 struct civil {
-    int year, month, day;     /* 2026, 1–12, 1–31 */
+    int year, month, day; /* 2026, 1–12, 1–31 */
     int hour, minute, second;
-    int weekday;              /* 0 = Sunday; ignored on input */
+    int weekday; /* 0 = Sunday; ignored on input */
 };
 
 /* Proleptic Gregorian, UTC, seconds since 1970. Algorithms: H. Hinnant, "chrono-Compatible Low-Level Date Algorithms". */
@@ -31,13 +31,14 @@ extern const struct civil_zone civil_utc;
  * MM/DD[/YY], MM.DD[.YY], YYYY-MM-DD[THH:MM[:SS]] (also "YYYY-MM-DD-HH:MM:SS"), and uts seconds ("uts=N" or plain ≥ 9 digits).
  * A day and a time of day combine in either order with a blank between, or T or - after a date in numbers ("12/25 16:00", "noon tomorrow", "1225-16:00"); a day alone is its
  * midnight. A day without a year is the next such day if `future`, else the last. The answer is a whole second. */
-bool civil_parse(const char *text, int64_t now_us, const struct civil_zone *zone, bool future, int64_t *ret_us,
-                 struct err *ret_err);
+bool civil_parse(const char *text, int64_t now_us, const struct civil_zone *zone, bool future,
+                 int64_t *ret_us, struct err *ret_err);
 
 /* "2026-11-21T05:06:01" */
 void civil_format_iso(int64_t us, const struct civil_zone *zone, struct str *out);
 /* SLURM_TIME_FORMAT: "standard" or NULL → ISO; "relative" → "Today"-like short forms as squeue(1) describes; otherwise a strftime(3) format.
  * Supports the conversions %Y %m %d %H %M %S %s %y %b %a %e %j %T %F %D %R %% and copies others literally. */
-void civil_format(int64_t us, int64_t now_us, const char *format, const struct civil_zone *zone, struct str *out);
+void civil_format(int64_t us, int64_t now_us, const char *format, const struct civil_zone *zone,
+                  struct str *out);
 
 #endif

@@ -3,14 +3,14 @@
 #ifndef REMUDA_BASE_ERR_H
 #define REMUDA_BASE_ERR_H
 
-#include <stdbool.h>
 #include <stdarg.h>
+#include <stdbool.h>
 
 #define ERR_TEXT_MAX 600
 
 enum err_code {
     ERR_NONE,
-    ERR_INVALID,     /* what was asked makes no sense or breaks a rule */
+    ERR_INVALID, /* what was asked makes no sense or breaks a rule */
     ERR_NOT_FOUND,
     ERR_EXISTS,
     ERR_DENIED,      /* who asked may not */
@@ -26,8 +26,10 @@ struct err {
 };
 
 /* Sets code and sentence; does nothing if e is NULL. Always returns false, so that `return err_set(…)` reads well. */
-bool err_set(struct err *e, enum err_code code, const char *format, ...) __attribute__((format(printf, 3, 4)));
-bool err_setv(struct err *e, enum err_code code, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
+bool err_set(struct err *e, enum err_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool err_setv(struct err *e, enum err_code code, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 
 /* Puts "what: " before the sentence. Returns false. */
 bool err_prefix(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));

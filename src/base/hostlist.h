@@ -26,8 +26,8 @@ bool hostlist_parse(struct hostlist *h, const char *text, struct err *ret_err);
 void hostlist_add(struct hostlist *h, const char *name);
 bool hostlist_has(const struct hostlist *h, const char *name);
 ptrdiff_t hostlist_find(const struct hostlist *h, const char *name); /* index or -1 */
-void hostlist_sort(struct hostlist *h);  /* by prefix, then number as a number */
-void hostlist_uniq(struct hostlist *h);  /* drops repeated names, keeps the first */
+void hostlist_sort(struct hostlist *h);                              /* by prefix, then number as a number */
+void hostlist_uniq(struct hostlist *h); /* drops repeated names, keeps the first */
 /* Appends the folded form, order kept: neighbours with equal prefix, equal padding and consecutive numbers share brackets.
  * One host is never bracketed. */
 void hostlist_fold(const struct hostlist *h, struct str *out);

@@ -8,9 +8,10 @@
 struct intern; /* opaque */
 
 struct intern *intern_new(void);
-void intern_free(struct intern *pool);                         /* all texts are gone */
-const char *intern_take(struct intern *pool, const char *text);/* one more user of it; NULL gives NULL */
-void intern_drop(struct intern *pool, const char *text);       /* one user less; `text` must be what intern_take gave, or NULL */
+void intern_free(struct intern *pool);                          /* all texts are gone */
+const char *intern_take(struct intern *pool, const char *text); /* one more user of it; NULL gives NULL */
+void intern_drop(struct intern *pool,
+                 const char *text); /* one user less; `text` must be what intern_take gave, or NULL */
 size_t intern_count(const struct intern *pool);
 
 #endif

@@ -11,16 +11,16 @@ struct map_u64; /* opaque */
 struct map_str; /* opaque */
 
 struct map_u64 *map_u64_new(void);
-void map_u64_free(struct map_u64 *m);                             /* not the values */
-void map_u64_put(struct map_u64 *m, uint64_t key, void *value);   /* replaces; a replaced key keeps its place */
-void *map_u64_get(const struct map_u64 *m, uint64_t key);         /* NULL if absent */
-void *map_u64_del(struct map_u64 *m, uint64_t key);               /* returns the removed value or NULL */
+void map_u64_free(struct map_u64 *m);                           /* not the values */
+void map_u64_put(struct map_u64 *m, uint64_t key, void *value); /* replaces; a replaced key keeps its place */
+void *map_u64_get(const struct map_u64 *m, uint64_t key);       /* NULL if absent */
+void *map_u64_del(struct map_u64 *m, uint64_t key);             /* returns the removed value or NULL */
 size_t map_u64_count(const struct map_u64 *m);
 /* `struct map_walk w = {0}; while (map_u64_next(m, &w)) { w.key, w.value }`. The current entry may be deleted while walking,
  * no other; entries added while walking are visited. */
 struct map_walk {
-    void *at;      /* private */
-    uint64_t seq;  /* private */
+    void *at;     /* private */
+    uint64_t seq; /* private */
     uint64_t key;
     const char *text;
     void *value;
@@ -36,6 +36,6 @@ void *map_str_del(struct map_str *m, const char *key);
  * own copy of the key. Both stay valid until the key is deleted. */
 void **map_str_slot(struct map_str *m, const char *key, bool add, const char **ret_key);
 size_t map_str_count(const struct map_str *m);
-bool map_str_next(const struct map_str *m, struct map_walk *w);    /* w.text is the key */
+bool map_str_next(const struct map_str *m, struct map_walk *w); /* w.text is the key */
 
 #endif

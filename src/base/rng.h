@@ -9,9 +9,9 @@ struct rng {
 };
 
 uint64_t rng_next(struct rng *r);
-uint64_t rng_below(struct rng *r, uint64_t n);               /* 0 … n-1, without bias; n > 0 */
-int64_t rng_range(struct rng *r, int64_t min, int64_t max);  /* both ends included */
-int rng_chance(struct rng *r, uint32_t permille);            /* true with that probability */
+uint64_t rng_below(struct rng *r, uint64_t n);              /* 0 … n-1, without bias; n > 0 */
+int64_t rng_range(struct rng *r, int64_t min, int64_t max); /* both ends included */
+int rng_chance(struct rng *r, uint32_t permille);           /* true with that probability */
 
 /* FNV-1a, 64 bits: for tables and for the hashes that compare two runs; not for security. Start with HASH_INIT. */
 #define HASH_INIT UINT64_C(0xcbf29ce484222325)

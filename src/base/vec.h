@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+// clang-format off
 #define VEC(type)   \
     struct {        \
         type *v;    \
@@ -37,9 +38,11 @@
         memmove(&(vec)->v[(i)], &(vec)->v[(i) + 1], ((vec)->n - (size_t) (i) - 1) * sizeof((vec)->v[0]));      \
         (vec)->n--;                                                                                            \
     } while (0)
+// clang-format on
 
-#define vec_clear(vec) ((void) ((vec)->n = 0))
+#define vec_clear(vec) ((void)((vec)->n = 0))
 
+// clang-format off
 #define vec_done(vec)       \
     do {                    \
         free((vec)->v);     \
@@ -47,5 +50,6 @@
         (vec)->n = 0;       \
         (vec)->cap = 0;     \
     } while (0)
+// clang-format on
 
 #endif

@@ -56,20 +56,13 @@ static void fields_write(struct str *out, const struct fields *t)
 static const char *who_text(enum who who)
 {
     switch (who) {
-    case WHO_ANYONE:
-        return "anyone";
-    case WHO_OWNER:
-        return "the job's owner, operators";
-    case WHO_OPERATOR:
-        return "operators";
-    case WHO_ADMIN:
-        return "administrators";
-    case WHO_NODE:
-        return "node daemons";
-    case WHO_CONTROLLER:
-        return "the controller";
-    case WHO_STREAM:
-        return "shepherds and commands, to each other";
+    case WHO_ANYONE: return "anyone";
+    case WHO_OWNER: return "the job's owner, operators";
+    case WHO_OPERATOR: return "operators";
+    case WHO_ADMIN: return "administrators";
+    case WHO_NODE: return "node daemons";
+    case WHO_CONTROLLER: return "the controller";
+    case WHO_STREAM: return "shepherds and commands, to each other";
     }
     return "";
 }

@@ -62,7 +62,8 @@ static int host_down(const char *state_dir, const struct host_dir *h, struct are
         program_error("remuda down", "some daemons of this host do not end; see %s/log", state_dir);
         return 1;
     }
-    printf(count ? "Host %s is down; its jobs go on. `remuda up` continues.\n" : "Host %s was not running.\n", h->id);
+    printf(count ? "Host %s is down; its jobs go on. `remuda up` continues.\n" : "Host %s was not running.\n",
+           h->id);
     return 0;
 }
 

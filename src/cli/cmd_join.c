@@ -123,17 +123,24 @@ int cmd_join(int argc, char **argv)
 /* The controller does not know yet: remudad goes on trying, and the key stays until it has heard. */
 static bool leave_later(const char *dir, const struct host_dir *h, struct arena *a, struct err *ret_err)
 {
-    char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a), "leave", "--until-told", "--state",
-                    (char *)(uintptr_t)dir, NULL};
+    char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a),
+                    "leave",
+                    "--until-told",
+                    "--state",
+                    (char *)(uintptr_t)dir,
+                    NULL};
     FILE *mark = fopen(arena_printf(a, "%s/leaving", dir), "we");
     if (mark)
         fclose(mark);
     if (program_run(argv, ret_err) != 0)
         return false;
     fprintf(stderr,
-            "remuda leave: warning: the controller at %s cannot be reached. The daemons here are stopped, and the "
-            "controller is told as soon as it answers (after a restart of this machine: remuda leave). If only this "
-            "machine is cut off, `remuda hosts remove %s` on the controller's does the same; if the cluster is gone "
+            "remuda leave: warning: the controller at %s cannot be reached. The daemons here are stopped, "
+            "and the "
+            "controller is told as soon as it answers (after a restart of this machine: remuda leave). If "
+            "only this "
+            "machine is cut off, `remuda hosts remove %s` on the controller's does the same; if the cluster "
+            "is gone "
             "for good, remove %s\n",
             h->controller, h->id, dir);
     printf("This machine is leaving cluster \"%s\".\n", h->cluster ? h->cluster : "");
@@ -142,8 +149,8 @@ static bool leave_later(const char *dir, const struct host_dir *h, struct arena 
 
 static bool leave(const char *dir, struct arena *a, struct err *ret_err)
 {
-    static const char *const files[] = {"host.conf", "leaving", "tls/host.key", "tls/host.crt",
-                                        "tls/authority.crt", "tls"};
+    static const char *const files[] = {"host.conf",    "leaving",           "tls/host.key",
+                                        "tls/host.crt", "tls/authority.crt", "tls"};
     struct host_dir h;
     int count = 0;
     if (!host_dir_read(dir, a, &h))

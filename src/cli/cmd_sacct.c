@@ -21,6 +21,7 @@
 
 #define FIELDS_DEFAULT "jobid,jobname,partition,account,alloccpus,state,exitcode"
 #define FIELDS_BRIEF   "jobid,state,exitcode"
+// clang-format off
 #define FIELDS_LONG                                                                                          \
     "jobid,jobidraw,jobname,partition,maxvmsize,maxvmsizenode,maxvmsizetask,avevmsize,maxrss,maxrssnode,"    \
     "maxrsstask,averss,maxpages,"                                                                            \
@@ -33,6 +34,7 @@
     "tresusageinmaxtask,tresusageinmin,tresusageinminnode,tresusageinmintask,tresusageintot,"                \
     "tresusageoutmax,tresusageoutmaxnode,"                                                                   \
     "tresusageoutmaxtask,tresusageoutave,tresusageouttot"
+// clang-format on
 
 enum {
     OPT_ACCOUNT = 1,
@@ -198,112 +200,44 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 {
     struct sacct *s = ctx;
     switch (id) {
-    case OPT_ACCOUNT:
-        s->query.accounts = listing_join(s->query.accounts, value, s->a);
-        break;
-    case OPT_ALLOCATIONS:
-        s->allocations = true;
-        break;
-    case OPT_ALL_USERS:
-        s->all_users = true;
-        break;
-    case OPT_BATCH_SCRIPT:
-        s->batch_script = true;
-        break;
-    case OPT_BRIEF:
-        s->fields = FIELDS_BRIEF;
-        break;
-    case OPT_CLUSTERS:
-        return listing_clusters(value, ret_err);
-    case OPT_CONSTRAINTS:
-        s->constraints = value;
-        break;
-    case OPT_DELIMITER:
-        s->delimiter = value;
-        break;
-    case OPT_DUPLICATES:
-        s->query.duplicates = true;
-        break;
-    case OPT_END:
-        s->end_text = value;
-        break;
-    case OPT_FORMAT:
-        s->fields = listing_join(s->fields, value, s->a);
-        break;
-    case OPT_GROUP:
-        s->groups = value;
-        break;
+    case OPT_ACCOUNT: s->query.accounts = listing_join(s->query.accounts, value, s->a); break;
+    case OPT_ALLOCATIONS: s->allocations = true; break;
+    case OPT_ALL_USERS: s->all_users = true; break;
+    case OPT_BATCH_SCRIPT: s->batch_script = true; break;
+    case OPT_BRIEF: s->fields = FIELDS_BRIEF; break;
+    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
+    case OPT_CONSTRAINTS: s->constraints = value; break;
+    case OPT_DELIMITER: s->delimiter = value; break;
+    case OPT_DUPLICATES: s->query.duplicates = true; break;
+    case OPT_END: s->end_text = value; break;
+    case OPT_FORMAT: s->fields = listing_join(s->fields, value, s->a); break;
+    case OPT_GROUP: s->groups = value; break;
     case OPT_HELP:
-    case OPT_USAGE:
-        s->help = true;
-        break;
-    case OPT_HELP_FORMAT:
-        s->help_format = true;
-        break;
-    case OPT_JOBS:
-        s->query.ids = listing_join(s->query.ids, value, s->a);
-        break;
-    case OPT_JSON:
-        s->json = true;
-        break;
-    case OPT_LONG:
-        s->fields = FIELDS_LONG;
-        break;
-    case OPT_NAME:
-        s->query.names = listing_join(s->query.names, value, s->a);
-        break;
-    case OPT_NNODES:
-        return range_take(value, &s->nodes, ret_err);
-    case OPT_NCPUS:
-        return range_take(value, &s->cpus, ret_err);
-    case OPT_NOCONVERT:
-        s->env.noconvert = true;
-        break;
-    case OPT_NODELIST:
-        s->query.nodes = value;
-        break;
-    case OPT_NOHEADER:
-        s->noheader = true;
-        break;
-    case OPT_PARSABLE:
-        s->parsable = 'p';
-        break;
-    case OPT_PARSABLE2:
-        s->parsable = 'P';
-        break;
-    case OPT_PARTITION:
-        s->query.partitions = listing_join(s->query.partitions, value, s->a);
-        break;
-    case OPT_QOS:
-        s->query.qos = listing_join(s->query.qos, value, s->a);
-        break;
-    case OPT_REASON:
-        s->reasons = value;
-        break;
-    case OPT_START:
-        s->start_text = value;
-        break;
-    case OPT_STATE:
-        return listing_states(value, s->a, &s->query.states, ret_err);
-    case OPT_LIMIT_MAX:
-        s->limit_max_given = true;
-        return duration_parse(value, &s->limit_max_us, ret_err);
-    case OPT_LIMIT_MIN:
-        s->limit_min_given = true;
-        return duration_parse(value, &s->limit_min_us, ret_err);
-    case OPT_TRUNCATE:
-        s->truncate = true;
-        break;
-    case OPT_USER:
-        return text_empty(value) ? true : listing_uids(value, s->a, &s->query.uids, ret_err);
-    case OPT_UNITS:
-        return units_take(s, value, ret_err);
-    case OPT_VERSION:
-        s->version = true;
-        break;
-    case OPT_WCKEYS:
-        s->wckeys = value;
-        break;
+    case OPT_USAGE: s->help = true; break;
+    case OPT_HELP_FORMAT: s->help_format = true; break;
+    case OPT_JOBS: s->query.ids = listing_join(s->query.ids, value, s->a); break;
+    case OPT_JSON: s->json = true; break;
+    case OPT_LONG: s->fields = FIELDS_LONG; break;
+    case OPT_NAME: s->query.names = listing_join(s->query.names, value, s->a); break;
+    case OPT_NNODES: return range_take(value, &s->nodes, ret_err);
+    case OPT_NCPUS: return range_take(value, &s->cpus, ret_err);
+    case OPT_NOCONVERT: s->env.noconvert = true; break;
+    case OPT_NODELIST: s->query.nodes = value; break;
+    case OPT_NOHEADER: s->noheader = true; break;
+    case OPT_PARSABLE: s->parsable = 'p'; break;
+    case OPT_PARSABLE2: s->parsable = 'P'; break;
+    case OPT_PARTITION: s->query.partitions = listing_join(s->query.partitions, value, s->a); break;
+    case OPT_QOS: s->query.qos = listing_join(s->query.qos, value, s->a); break;
+    case OPT_REASON: s->reasons = value; break;
+    case OPT_START: s->start_text = value; break;
+    case OPT_STATE: return listing_states(value, s->a, &s->query.states, ret_err);
+    case OPT_LIMIT_MAX: s->limit_max_given = true; return duration_parse(value, &s->limit_max_us, ret_err);
+    case OPT_LIMIT_MIN: s->limit_min_given = true; return duration_parse(value, &s->limit_min_us, ret_err);
+    case OPT_TRUNCATE: s->truncate = true; break;
+    case OPT_USER: return text_empty(value) ? true : listing_uids(value, s->a, &s->query.uids, ret_err);
+    case OPT_UNITS: return units_take(s, value, ret_err);
+    case OPT_VERSION: s->version = true; break;
+    case OPT_WCKEYS: s->wckeys = value; break;
     case OPT_ASSOC:
         return err_set(ret_err, ERR_UNSUPPORTED,
                        "--associations: not supported yet; --accounts and --user choose jobs");
@@ -317,8 +251,7 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
     case OPT_FILE:
         return err_set(ret_err, ERR_UNSUPPORTED,
                        "--file: there is no accounting file; the store is remuda.db, readable with sqlite3");
-    case OPT_FLAGS:
-        return err_set(ret_err, ERR_UNSUPPORTED, "--flags: not supported yet");
+    case OPT_FLAGS: return err_set(ret_err, ERR_UNSUPPORTED, "--flags: not supported yet");
     case OPT_YAML:
         return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
     }

@@ -124,63 +124,32 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 {
     struct scancel *s = ctx;
     switch (id) {
-    case CLI_WORD:
-        return ids_add(s, value, ret_err);
-    case OPT_ACCOUNT:
-        return filter(s, &s->cancel.accounts, value);
-    case OPT_NAME:
-        return filter(s, &s->cancel.names, value);
-    case OPT_NODELIST:
-        return filter(s, &s->cancel.nodes, value);
-    case OPT_PARTITION:
-        return filter(s, &s->cancel.partitions, value);
-    case OPT_QOS:
-        return filter(s, &s->cancel.qos, value);
-    case OPT_RESERVATION:
-        return filter(s, &s->cancel.reservations, value);
-    case OPT_WCKEY:
-        return filter(s, &s->cancel.wckeys, value);
-    case OPT_ME:
-        return filter(s, &s->cancel.uids, arena_printf(s->a, "%u", (unsigned)getuid()));
-    case OPT_USER:
-        s->filtered = true;
-        return listing_uids(value, s->a, &s->cancel.uids, ret_err);
-    case OPT_STATE:
-        s->filtered = true;
-        return listing_states(value, s->a, &s->cancel.states, ret_err);
-    case OPT_SIGNAL:
-        return signal_take(s, value, ret_err);
-    case OPT_CLUSTERS:
-        return listing_clusters(value, ret_err);
+    case CLI_WORD: return ids_add(s, value, ret_err);
+    case OPT_ACCOUNT: return filter(s, &s->cancel.accounts, value);
+    case OPT_NAME: return filter(s, &s->cancel.names, value);
+    case OPT_NODELIST: return filter(s, &s->cancel.nodes, value);
+    case OPT_PARTITION: return filter(s, &s->cancel.partitions, value);
+    case OPT_QOS: return filter(s, &s->cancel.qos, value);
+    case OPT_RESERVATION: return filter(s, &s->cancel.reservations, value);
+    case OPT_WCKEY: return filter(s, &s->cancel.wckeys, value);
+    case OPT_ME: return filter(s, &s->cancel.uids, arena_printf(s->a, "%u", (unsigned)getuid()));
+    case OPT_USER: s->filtered = true; return listing_uids(value, s->a, &s->cancel.uids, ret_err);
+    case OPT_STATE: s->filtered = true; return listing_states(value, s->a, &s->cancel.states, ret_err);
+    case OPT_SIGNAL: return signal_take(s, value, ret_err);
+    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
     case OPT_SIBLING:
         return err_set(ret_err, ERR_UNSUPPORTED, "--sibling: not supported yet: there are no federations");
     case OPT_CRON:
         return err_set(ret_err, ERR_UNSUPPORTED, "--cron: not supported yet: there are no scrontab jobs");
-    case OPT_BATCH:
-        s->cancel.batch = true;
-        break;
-    case OPT_FULL:
-        s->cancel.full = true;
-        break;
-    case OPT_HURRY:
-        s->cancel.hurry = true;
-        break;
-    case OPT_INTERACTIVE:
-        s->interactive = true;
-        break;
-    case OPT_QUIET:
-        s->quiet = true;
-        break;
-    case OPT_VERBOSE:
-        s->verbose++;
-        break;
+    case OPT_BATCH: s->cancel.batch = true; break;
+    case OPT_FULL: s->cancel.full = true; break;
+    case OPT_HURRY: s->cancel.hurry = true; break;
+    case OPT_INTERACTIVE: s->interactive = true; break;
+    case OPT_QUIET: s->quiet = true; break;
+    case OPT_VERBOSE: s->verbose++; break;
     case OPT_HELP:
-    case OPT_USAGE:
-        s->help = true;
-        break;
-    case OPT_VERSION:
-        s->version = true;
-        break;
+    case OPT_USAGE: s->help = true; break;
+    case OPT_VERSION: s->version = true; break;
     }
     return true;
 }

@@ -177,51 +177,21 @@ static const struct entity_word *entity_find(const char *word)
 static void entity_show(struct scontrol *s, const struct entity_word *e, const char *list)
 {
     switch (e->entity) {
-    case SHOW_JOBS:
-        scontrol_show_jobs(s, list);
-        return;
-    case SHOW_STEPS:
-        scontrol_show_steps(s, list);
-        return;
-    case SHOW_NODES:
-        scontrol_show_nodes(s, list);
-        return;
-    case SHOW_PARTITIONS:
-        scontrol_show_partitions(s, list);
-        return;
-    case SHOW_CONFIG:
-        scontrol_show_config(s);
-        return;
-    case SHOW_HOSTNAMES:
-        scontrol_show_hosts(s, "hostnames", list);
-        return;
-    case SHOW_HOSTLIST:
-        scontrol_show_hosts(s, "hostlist", list);
-        return;
-    case SHOW_HOSTLISTSORTED:
-        scontrol_show_hosts(s, "hostlistsorted", list);
-        return;
-    case SHOW_DAEMONS:
-        puts("slurmctld slurmd");
-        return;
-    case SHOW_RESERVATIONS:
-        scontrol_show_reservations(s, list);
-        return;
-    case SHOW_LICENSES:
-        scontrol_show_licenses(s, list);
-        return;
-    case SHOW_TOPOLOGY:
-        scontrol_show_topology(s, list);
-        return;
-    case SHOW_BURSTBUFFER:
-        puts("No burst buffers in the system");
-        return;
-    case SHOW_ALIASES:
-        scontrol_show_aliases(s, list);
-        return;
-    case SHOW_LATER:
-        scontrol_fail(s, "show %s: not supported yet", e->word);
-        return;
+    case SHOW_JOBS: scontrol_show_jobs(s, list); return;
+    case SHOW_STEPS: scontrol_show_steps(s, list); return;
+    case SHOW_NODES: scontrol_show_nodes(s, list); return;
+    case SHOW_PARTITIONS: scontrol_show_partitions(s, list); return;
+    case SHOW_CONFIG: scontrol_show_config(s); return;
+    case SHOW_HOSTNAMES: scontrol_show_hosts(s, "hostnames", list); return;
+    case SHOW_HOSTLIST: scontrol_show_hosts(s, "hostlist", list); return;
+    case SHOW_HOSTLISTSORTED: scontrol_show_hosts(s, "hostlistsorted", list); return;
+    case SHOW_DAEMONS: puts("slurmctld slurmd"); return;
+    case SHOW_RESERVATIONS: scontrol_show_reservations(s, list); return;
+    case SHOW_LICENSES: scontrol_show_licenses(s, list); return;
+    case SHOW_TOPOLOGY: scontrol_show_topology(s, list); return;
+    case SHOW_BURSTBUFFER: puts("No burst buffers in the system"); return;
+    case SHOW_ALIASES: scontrol_show_aliases(s, list); return;
+    case SHOW_LATER: scontrol_fail(s, "show %s: not supported yet", e->word); return;
     }
 }
 
@@ -304,7 +274,8 @@ static const struct command {
      "job, node, partition, step, config, hostnames, hostlist, hostlistsorted, daemons, licenses, … [NAME]"},
     {"update", 1, 1, 999, scontrol_update, false, TOGGLE_NONE,
      "JobId=… | NodeName=… | PartitionName=… | ReservationName=… KEY=VALUE…"},
-    {"create", 2, 1, 999, scontrol_create, false, TOGGLE_NONE, "PartitionName=NAME Nodes=LIST KEY=VALUE… | reservation [NAME] StartTime=… Duration=… Users=… Nodes=…"},
+    {"create", 2, 1, 999, scontrol_create, false, TOGGLE_NONE,
+     "PartitionName=NAME Nodes=LIST KEY=VALUE… | reservation [NAME] StartTime=… Duration=… Users=… Nodes=…"},
     {"delete", 2, 1, 999, scontrol_delete, false, TOGGLE_NONE, "PartitionName=NAME | ReservationName=NAME"},
     {"hold", 2, 1, 999, NULL, true, TOGGLE_NONE, "JOB… | jobname=NAME: keep waiting jobs from starting"},
     {"holdu", 5, 1, 999, NULL, true, TOGGLE_NONE, NULL},
@@ -379,29 +350,14 @@ static void keyword_unknown(struct scontrol *s, const char *word)
 static void toggle(struct scontrol *s, enum toggle what)
 {
     switch (what) {
-    case TOGGLE_ALL:
-        s->all = true;
-        break;
-    case TOGGLE_HIDE:
-        s->all = false;
-        break;
-    case TOGGLE_DETAILS:
-        s->details = 1;
-        break;
-    case TOGGLE_ONELINER:
-        s->oneliner = true;
-        break;
-    case TOGGLE_QUIET:
-        s->quiet = true;
-        break;
-    case TOGGLE_VERBOSE:
-        s->quiet = false;
-        break;
-    case TOGGLE_LEAVE:
-        s->leave = true;
-        break;
-    case TOGGLE_NONE:
-        break;
+    case TOGGLE_ALL: s->all = true; break;
+    case TOGGLE_HIDE: s->all = false; break;
+    case TOGGLE_DETAILS: s->details = 1; break;
+    case TOGGLE_ONELINER: s->oneliner = true; break;
+    case TOGGLE_QUIET: s->quiet = true; break;
+    case TOGGLE_VERBOSE: s->quiet = false; break;
+    case TOGGLE_LEAVE: s->leave = true; break;
+    case TOGGLE_NONE: break;
     }
 }
 
@@ -534,42 +490,21 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 {
     struct command_line *l = ctx;
     switch (id) {
-    case CLI_WORD:
-        vec_push(&l->word, arena_strdup(l->s->a, value));
-        break;
-    case OPT_ALL:
-        l->s->all = true;
-        break;
-    case OPT_HIDE:
-        l->s->all = false;
-        break;
-    case OPT_CLUSTERS:
-        return listing_clusters(value, ret_err);
-    case OPT_DETAILS:
-        l->s->details++;
-        break;
-    case OPT_FUTURE:
-        l->s->future = true;
-        break;
-    case OPT_HELP:
-        l->help = true;
-        break;
-    case OPT_JSON:
-        l->s->json = true;
-        break;
-    case OPT_ONELINER:
-        l->s->oneliner = true;
-        break;
-    case OPT_QUIET:
-        l->s->quiet = true;
-        break;
+    case CLI_WORD: vec_push(&l->word, arena_strdup(l->s->a, value)); break;
+    case OPT_ALL: l->s->all = true; break;
+    case OPT_HIDE: l->s->all = false; break;
+    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
+    case OPT_DETAILS: l->s->details++; break;
+    case OPT_FUTURE: l->s->future = true; break;
+    case OPT_HELP: l->help = true; break;
+    case OPT_JSON: l->s->json = true; break;
+    case OPT_ONELINER: l->s->oneliner = true; break;
+    case OPT_QUIET: l->s->quiet = true; break;
     case OPT_SIBLING:
         return err_set(ret_err, ERR_UNSUPPORTED, "--sibling: not supported yet: there are no federations");
     case OPT_UID:
         return err_set(ret_err, ERR_UNSUPPORTED, "--uid: not supported yet; run scontrol as that user");
-    case OPT_VERSION:
-        l->version = true;
-        break;
+    case OPT_VERSION: l->version = true; break;
     case OPT_YAML:
         return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
     }

@@ -15,7 +15,18 @@
 #include <string.h>
 #include <time.h>
 
-enum { OPT_CLUSTERS = 1, OPT_HELP, OPT_IGNORE, OPT_JSON, OPT_RESET, OPT_BY_ID, OPT_BY_TIME, OPT_BY_MEAN, OPT_VERSION, OPT_YAML };
+enum {
+    OPT_CLUSTERS = 1,
+    OPT_HELP,
+    OPT_IGNORE,
+    OPT_JSON,
+    OPT_RESET,
+    OPT_BY_ID,
+    OPT_BY_TIME,
+    OPT_BY_MEAN,
+    OPT_VERSION,
+    OPT_YAML
+};
 
 static const struct cli_option option_rows[] = {
     {"all", 'a', CLI_NONE, OPT_IGNORE, "everything (the default)"},
@@ -52,29 +63,17 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 {
     struct sdiag *s = ctx;
     switch (id) {
-    case OPT_CLUSTERS:
-        return listing_clusters(value, ret_err);
+    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
     case OPT_YAML:
         return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
-    case OPT_HELP:
-        s->help = true;
-        break;
-    case OPT_JSON:
-        s->json = true;
-        break;
-    case OPT_RESET:
-        s->reset = true;
-        break;
-    case OPT_VERSION:
-        s->version = true;
-        break;
+    case OPT_HELP: s->help = true; break;
+    case OPT_JSON: s->json = true; break;
+    case OPT_RESET: s->reset = true; break;
+    case OPT_VERSION: s->version = true; break;
     case OPT_BY_ID:
     case OPT_BY_TIME:
-    case OPT_BY_MEAN:
-        s->sort = id;
-        break;
-    default:
-        break;
+    case OPT_BY_MEAN: s->sort = id; break;
+    default: break;
     }
     return true;
 }
@@ -143,8 +142,10 @@ static void plans_print(const struct diag *d)
     printf("\tCycles per minute: %lld\n", (long long)d->plans / minutes(d));
     printf("\tLast queue length: %llu\n", (unsigned long long)d->considered);
     puts("\nBackfilling stats");
-    printf("\tTotal backfilled jobs (since last slurm start): %llu\n", (unsigned long long)d->backfilled_ever);
-    printf("\tTotal backfilled jobs (since last stats cycle start): %llu\n", (unsigned long long)d->backfilled);
+    printf("\tTotal backfilled jobs (since last slurm start): %llu\n",
+           (unsigned long long)d->backfilled_ever);
+    printf("\tTotal backfilled jobs (since last stats cycle start): %llu\n",
+           (unsigned long long)d->backfilled);
     puts("\tTotal backfilled heterogeneous job components: 0");
     printf("\tTotal cycles: %llu\n", (unsigned long long)d->plans);
     time_line("\tLast cycle when: ", d->plan_at_us);
@@ -199,8 +200,8 @@ static void rpcs_sort(rpc_vec *list, int sort)
 
 static void rpc_end(const struct rpc *r)
 {
-    printf(" count:%-6llu ave_time:%-6lld total_time:%llu\n", (unsigned long long)r->count, mean((int64_t)r->us, r->count),
-           (unsigned long long)r->us);
+    printf(" count:%-6llu ave_time:%-6lld total_time:%llu\n", (unsigned long long)r->count,
+           mean((int64_t)r->us, r->count), (unsigned long long)r->us);
 }
 
 static void rpcs_print(const struct sdiag *s)
@@ -285,7 +286,8 @@ static void json_empty(struct json_out *j, const char *key)
     json_array_end(j);
 }
 
-static void json_rpcs(struct json_out *j, const char *key, const rpc_vec *list, const char *name, const char *number)
+static void json_rpcs(struct json_out *j, const char *key, const rpc_vec *list, const char *name,
+                      const char *number)
 {
     json_key(j, key);
     json_array(j);
@@ -334,7 +336,10 @@ static bool reset(struct client *c, struct sdiag *s, struct err *ret_err)
         return false;
     const struct msg_done *done = answer.kind == MSG_DONE ? answer.body : NULL;
     if (!done || done->refusal != REFUSE_NONE)
-        return err_set(ret_err, ERR_INVALID, "%s", done && done->detail ? done->detail : refusal_text(done ? (enum refusal)done->refusal : REFUSE_BAD_MESSAGE));
+        return err_set(ret_err, ERR_INVALID, "%s",
+                       done && done->detail
+                           ? done->detail
+                           : refusal_text(done ? (enum refusal)done->refusal : REFUSE_BAD_MESSAGE));
     puts("Reset scheduling statistics");
     return true;
 }
@@ -346,7 +351,8 @@ static bool sdiag_run(struct sdiag *s, struct err *ret_err)
     struct client *c = program_connect("sdiag", state_dir_find(NULL, s->a));
     if (!c)
         return false;
-    bool ok = s->reset ? reset(c, s, ret_err) : client_query(c, &q, &diag_fields, s->a, diag_take, s, &done, ret_err);
+    bool ok = s->reset ? reset(c, s, ret_err)
+                       : client_query(c, &q, &diag_fields, s->a, diag_take, s, &done, ret_err);
     client_close(c);
     if (!ok || s->reset)
         return ok;

@@ -29,12 +29,14 @@
 #define STATES_WITH_REASON  "DOWN,DRAIN,FAIL"
 #define SORT_DEFAULT        "#P,-t"
 #define SORT_NODE           "N"
+// clang-format off
 #define NODE_FIELDS_ASKED                                                                                    \
     "name,addr,hostname,state,drain,fail,responding,reason,reason_uid,reason_user,reason_us,cpus,boards,"    \
     "sockets,cores_per_socket,threads_per_core,"                                                             \
     "memory_mib,memory_spec_mib,core_spec,tmp_disk_mib,weight,features,gres,partitions,version,last_seen_"   \
     "us,load_centi,free_mem_mib,alloc_cpus,"                                                                 \
     "alloc_mem_mib,alloc_gres,jobs,jobs_cleaning,planned,reserved,maint,reservation,comment"
+// clang-format on
 
 enum {
     OPT_ALL = 1,
@@ -118,20 +120,11 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 {
     struct sinfo *s = ctx;
     switch (id) {
-    case OPT_ALL:
-        s->all = true;
-        break;
-    case OPT_HIDE:
-        s->all = false;
-        break;
-    case OPT_CLUSTERS:
-        return listing_clusters(value, ret_err);
-    case OPT_DEAD:
-        s->dead = true;
-        break;
-    case OPT_EXACT:
-        s->exact = true;
-        break;
+    case OPT_ALL: s->all = true; break;
+    case OPT_HIDE: s->all = false; break;
+    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
+    case OPT_DEAD: s->dead = true; break;
+    case OPT_EXACT: s->exact = true; break;
     case OPT_FORMAT:
         s->short_format = value;
         s->long_format = NULL;
@@ -140,60 +133,28 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
         s->long_format = value;
         s->short_format = NULL;
         break;
-    case OPT_FUTURE:
-        s->future = true;
-        break;
-    case OPT_HELP:
-        s->help = true;
-        break;
+    case OPT_FUTURE: s->future = true; break;
+    case OPT_HELP: s->help = true; break;
     case OPT_ITERATE:
         return text_to_i64(value, 1, 1000000, &s->iterate_s) ||
                err_set(ret_err, ERR_INVALID,
                        "Error: invalid entry for --iterate=%s; it needs a number of seconds", value);
-    case OPT_JSON:
-        s->json = true;
-        break;
+    case OPT_JSON: s->json = true; break;
     case OPT_YAML:
         return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
-    case OPT_REASONS:
-        s->reasons = true;
-        break;
-    case OPT_LONG:
-        s->longer = true;
-        break;
-    case OPT_NOCONVERT:
-        s->noconvert = true;
-        break;
-    case OPT_BY_NODE:
-        s->by_node = true;
-        break;
-    case OPT_NODES:
-        s->nodes = value;
-        break;
-    case OPT_NOHEADER:
-        s->noheader = true;
-        break;
-    case OPT_PARTITION:
-        s->partitions = value;
-        break;
-    case OPT_RESERVATION:
-        s->reservation = true;
-        break;
-    case OPT_RESPONDING:
-        s->responding = true;
-        break;
-    case OPT_SORT:
-        s->sort = value;
-        break;
-    case OPT_STATES:
-        s->states = value;
-        break;
-    case OPT_SUMMARY:
-        s->summary = true;
-        break;
-    case OPT_VERSION:
-        s->version = true;
-        break;
+    case OPT_REASONS: s->reasons = true; break;
+    case OPT_LONG: s->longer = true; break;
+    case OPT_NOCONVERT: s->noconvert = true; break;
+    case OPT_BY_NODE: s->by_node = true; break;
+    case OPT_NODES: s->nodes = value; break;
+    case OPT_NOHEADER: s->noheader = true; break;
+    case OPT_PARTITION: s->partitions = value; break;
+    case OPT_RESERVATION: s->reservation = true; break;
+    case OPT_RESPONDING: s->responding = true; break;
+    case OPT_SORT: s->sort = value; break;
+    case OPT_STATES: s->states = value; break;
+    case OPT_SUMMARY: s->summary = true; break;
+    case OPT_VERSION: s->version = true; break;
     }
     return true;
 }

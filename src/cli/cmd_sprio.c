@@ -11,7 +11,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_CLUSTERS = 1, OPT_FORMAT, OPT_HELP, OPT_IGNORE, OPT_JOBS, OPT_LONG, OPT_NOHEADER, OPT_NORM, OPT_PARTITION, OPT_SORT, OPT_USER, OPT_VERSION, OPT_WEIGHTS };
+enum {
+    OPT_CLUSTERS = 1,
+    OPT_FORMAT,
+    OPT_HELP,
+    OPT_IGNORE,
+    OPT_JOBS,
+    OPT_LONG,
+    OPT_NOHEADER,
+    OPT_NORM,
+    OPT_PARTITION,
+    OPT_SORT,
+    OPT_USER,
+    OPT_VERSION,
+    OPT_WEIGHTS
+};
 
 static const struct cli_option option_rows[] = {
     {"clusters", 'M', CLI_VALUE, OPT_CLUSTERS, "cluster; only this one is known"},
@@ -56,6 +70,7 @@ struct sprio {
 
 #define CELL(name) static void cell_##name(const struct cell_env *env, const void *record, struct str *out)
 /* With -w there is no record: env->more has the weights. */
+// clang-format off
 #define WEIGHED(name, member, weight)                                                                                                      \
     CELL(name)                                                                                                                             \
     {                                                                                                                                      \
@@ -63,6 +78,7 @@ struct sprio {
         const struct weights *w = env->more;                                                                                               \
         str_add_i64(out, r ? r->member : w->weight);                                                                                       \
     }
+// clang-format on
 WEIGHED(age, age, age)
 WEIGHED(assoc, assoc, assoc)
 WEIGHED(fair, fairshare, fair)
@@ -76,6 +92,7 @@ static void factor_add(int64_t factor, struct str *out)
     int64_t n = (factor * 10000000 + FACTOR_ONE / 2) / FACTOR_ONE;
     str_addf(out, "%lld.%07lld", (long long)(n / 10000000), (long long)(n % 10000000));
 }
+// clang-format off
 #define FACTOR(name, member, weight)                                                                                                       \
     CELL(name)                                                                                                                             \
     {                                                                                                                                      \
@@ -86,6 +103,7 @@ static void factor_add(int64_t factor, struct str *out)
         else                                                                                                                               \
             str_add_i64(out, w->weight);                                                                                                   \
     }
+// clang-format on
 FACTOR(age_norm, age_factor, age)
 FACTOR(assoc_norm, assoc_factor, assoc)
 FACTOR(fair_norm, fairshare_factor, fair)
@@ -200,45 +218,23 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 {
     struct sprio *s = ctx;
     switch (id) {
-    case CLI_WORD:
-        return err_set(ret_err, ERR_INVALID, "Unrecognized option: %s", value);
-    case OPT_CLUSTERS:
-        return listing_clusters(value, ret_err);
-    case OPT_FORMAT:
-        s->format_text = value;
-        break;
-    case OPT_HELP:
-        s->help = true;
-        break;
+    case CLI_WORD: return err_set(ret_err, ERR_INVALID, "Unrecognized option: %s", value);
+    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
+    case OPT_FORMAT: s->format_text = value; break;
+    case OPT_HELP: s->help = true; break;
     case OPT_JOBS:
         if (value)
             s->query.ids = listing_join(s->query.ids, value, s->a);
         break;
-    case OPT_LONG:
-        s->longer = true;
-        break;
-    case OPT_NOHEADER:
-        s->noheader = true;
-        break;
-    case OPT_NORM:
-        s->norm = true;
-        break;
-    case OPT_PARTITION:
-        s->query.partitions = value;
-        break;
-    case OPT_SORT:
-        s->sort = value;
-        break;
-    case OPT_USER:
-        return listing_uids(value, s->a, &s->query.uids, ret_err);
-    case OPT_VERSION:
-        s->version = true;
-        break;
-    case OPT_WEIGHTS:
-        s->weights_only = true;
-        break;
-    default:
-        break;
+    case OPT_LONG: s->longer = true; break;
+    case OPT_NOHEADER: s->noheader = true; break;
+    case OPT_NORM: s->norm = true; break;
+    case OPT_PARTITION: s->query.partitions = value; break;
+    case OPT_SORT: s->sort = value; break;
+    case OPT_USER: return listing_uids(value, s->a, &s->query.uids, ret_err);
+    case OPT_VERSION: s->version = true; break;
+    case OPT_WEIGHTS: s->weights_only = true; break;
+    default: break;
     }
     return true;
 }
@@ -256,8 +252,10 @@ static const char *format_default(const struct sprio *s)
         bool wanted;
         const char *norm, *weighed;
     } columns[] = {
-        {w->age != 0, " %10a", " %.10A"},   {w->assoc != 0, " %10b", " %.10B"}, {w->fair != 0, " %10f", " %.10F"},   {w->size != 0, " %10j", " %.10J"},
-        {w->part != 0, " %10p", " %.10P"}, {w->qos != 0, " %10q", " %.10Q"},   {w->tres != NULL, " %20t", " %20T"},
+        {w->age != 0, " %10a", " %.10A"},    {w->assoc != 0, " %10b", " %.10B"},
+        {w->fair != 0, " %10f", " %.10F"},   {w->size != 0, " %10j", " %.10J"},
+        {w->part != 0, " %10p", " %.10P"},   {w->qos != 0, " %10q", " %.10Q"},
+        {w->tres != NULL, " %20t", " %20T"},
     };
     for (size_t i = 0; i < ARRAY_LEN(columns); i++)
         if (columns[i].wanted)
@@ -277,9 +275,9 @@ static void setting_note(void *ctx, const void *record)
         const char *key;
         int64_t *to;
     } numbers[] = {
-        {"PriorityWeightAge", &s->weights.age},   {"PriorityWeightAssoc", &s->weights.assoc},
-        {"PriorityWeightFairshare", &s->weights.fair},  {"PriorityWeightJobSize", &s->weights.size}, {"PriorityWeightPartition", &s->weights.part},
-        {"PriorityWeightQOS", &s->weights.qos},
+        {"PriorityWeightAge", &s->weights.age},        {"PriorityWeightAssoc", &s->weights.assoc},
+        {"PriorityWeightFairshare", &s->weights.fair}, {"PriorityWeightJobSize", &s->weights.size},
+        {"PriorityWeightPartition", &s->weights.part}, {"PriorityWeightQOS", &s->weights.qos},
     };
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         if (text_is(m->key, numbers[i].key))
@@ -297,16 +295,24 @@ static void row_keep(void *ctx, const void *record)
 static int64_t number_of(const struct priority_row *r, char letter)
 {
     switch (letter) {
-    case 'a': case 'A': return r->age_factor;
-    case 'b': case 'B': return r->assoc_factor;
-    case 'f': case 'F': return r->fairshare_factor;
-    case 'j': case 'J': return r->size_factor;
-    case 'p': case 'P': return r->part_factor;
-    case 'q': case 'Q': return r->qos_factor;
-    case 't': case 'T': return r->tres_sum;
+    case 'a':
+    case 'A': return r->age_factor;
+    case 'b':
+    case 'B': return r->assoc_factor;
+    case 'f':
+    case 'F': return r->fairshare_factor;
+    case 'j':
+    case 'J': return r->size_factor;
+    case 'p':
+    case 'P': return r->part_factor;
+    case 'q':
+    case 'Q': return r->qos_factor;
+    case 't':
+    case 'T': return r->tres_sum;
     case 'N': return r->nice;
     case 'S': return r->site;
-    case 'y': case 'Y': return (int64_t)r->priority;
+    case 'y':
+    case 'Y': return (int64_t)r->priority;
     default: return (int64_t)r->job_id;
     }
 }
@@ -314,7 +320,8 @@ static int64_t number_of(const struct priority_row *r, char letter)
 static int rows_compare(const struct priority_row *a, const struct priority_row *b, char letter)
 {
     if (letter == 'u' || letter == 'r') {
-        const char *x = letter == 'u' ? a->user_name : a->partition, *y = letter == 'u' ? b->user_name : b->partition;
+        const char *x = letter == 'u' ? a->user_name : a->partition,
+                   *y = letter == 'u' ? b->user_name : b->partition;
         return strcmp(x ? x : "", y ? y : "");
     }
     int64_t x = number_of(a, letter), y = number_of(b, letter);
@@ -342,9 +349,11 @@ static void rows_sort(struct sprio *s)
     for (size_t width = 1; width < s->row.n; width *= 2) {
         const struct priority_row **to = arena_alloc(s->a, s->row.n * sizeof *to);
         for (size_t low = 0; low < s->row.n; low += 2 * width) {
-            size_t middle = low + width < s->row.n ? low + width : s->row.n, high = low + 2 * width < s->row.n ? low + 2 * width : s->row.n;
+            size_t middle = low + width < s->row.n ? low + width : s->row.n,
+                   high = low + 2 * width < s->row.n ? low + 2 * width : s->row.n;
             for (size_t i = low, k = middle, n = low; n < high; n++)
-                to[n] = k >= high || (i < middle && !before(s->row.v[k], s->row.v[i], sort)) ? s->row.v[i++] : s->row.v[k++];
+                to[n] = k >= high || (i < middle && !before(s->row.v[k], s->row.v[i], sort)) ? s->row.v[i++]
+                                                                                             : s->row.v[k++];
         }
         memcpy(s->row.v, to, s->row.n * sizeof *to);
     }
@@ -372,9 +381,11 @@ static bool sprio_run(struct sprio *s, struct err *ret_err)
     if (!c)
         return false;
     s->query.what = QUERY_PRIORITY;
-    bool ok = client_query(c, &settings, &meta_fields, s->a, setting_note, s, &done, ret_err) &&
-              format_parse_short(&sprio_columns, s->format_text ? s->format_text : format_default(s), s->a, &s->format, ret_err) &&
-              (s->weights_only || client_query(c, &s->query, &priority_fields, s->a, row_keep, s, &done, ret_err));
+    bool ok =
+        client_query(c, &settings, &meta_fields, s->a, setting_note, s, &done, ret_err) &&
+        format_parse_short(&sprio_columns, s->format_text ? s->format_text : format_default(s), s->a,
+                           &s->format, ret_err) &&
+        (s->weights_only || client_query(c, &s->query, &priority_fields, s->a, row_keep, s, &done, ret_err));
     client_close(c);
     if (!ok)
         return false;

@@ -148,29 +148,17 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
         if (!wanted_ids)
             return err_set(ret_err, ERR_INVALID, "Unrecognized option: %s", value);
         return ids_add(s, value);
-    case OPT_JOBS:
-        s->want_ids = !value;
-        return value ? ids_add(s, value) : true;
+    case OPT_JOBS: s->want_ids = !value; return value ? ids_add(s, value) : true;
     case OPT_STEPS:
         s->steps = true;
         s->want_ids = !value;
         return value ? ids_add(s, value) : true;
-    case OPT_ACCOUNT:
-        s->query.accounts = value;
-        break;
-    case OPT_ALL:
-        s->all = true;
-        break;
-    case OPT_HIDE:
-        s->all = false;
-        break;
+    case OPT_ACCOUNT: s->query.accounts = value; break;
+    case OPT_ALL: s->all = true; break;
+    case OPT_HIDE: s->all = false; break;
     case OPT_ARRAY:
-    case OPT_ARRAY_UNIQUE:
-        s->array = true;
-        break;
-    case OPT_CLUSTERS:
-        s->clusters = value;
-        return listing_clusters(value, ret_err);
+    case OPT_ARRAY_UNIQUE: s->array = true; break;
+    case OPT_CLUSTERS: s->clusters = value; return listing_clusters(value, ret_err);
     case OPT_FORMAT:
         s->short_format = value;
         s->long_format = NULL;
@@ -179,69 +167,31 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
         s->long_format = value;
         s->short_format = NULL;
         break;
-    case OPT_HELP:
-        s->help = true;
-        break;
-    case OPT_USAGE:
-        s->usage = true;
-        break;
-    case OPT_VERSION:
-        s->version = true;
-        break;
+    case OPT_HELP: s->help = true; break;
+    case OPT_USAGE: s->usage = true; break;
+    case OPT_VERSION: s->version = true; break;
     case OPT_ITERATE:
         return text_to_i64(value, 1, 1000000, &s->iterate_s) ||
                err_set(ret_err, ERR_INVALID, "--iterate needs a number of seconds, not \"%s\"", value);
-    case OPT_JSON:
-        s->json = true;
-        break;
+    case OPT_JSON: s->json = true; break;
     case OPT_YAML:
         return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
-    case OPT_LICENSES:
-        s->licenses = value;
-        break;
-    case OPT_LONG:
-        s->longer = true;
-        break;
-    case OPT_ME:
-        s->query.uids = arena_printf(s->a, "%u", (unsigned)getuid());
-        break;
-    case OPT_NAME:
-        s->query.names = value;
-        break;
-    case OPT_NOCONVERT:
-        s->noconvert = true;
-        break;
-    case OPT_NODELIST:
-        s->query.nodes = value;
-        break;
-    case OPT_NOHEADER:
-        s->noheader = true;
-        break;
-    case OPT_ONLY_STATE:
-        s->only_state = true;
-        break;
-    case OPT_PARTITION:
-        s->query.partitions = value;
-        break;
-    case OPT_PRIORITY:
-        s->by_partition = true;
-        break;
-    case OPT_QOS:
-        s->query.qos = value;
-        break;
-    case OPT_RESERVATION:
-        s->reservation = value;
-        break;
-    case OPT_SORT:
-        s->sort = value;
-        break;
-    case OPT_START:
-        s->start = true;
-        break;
-    case OPT_STATES:
-        return listing_states(value, s->a, &s->query.states, ret_err);
-    case OPT_USERS:
-        return listing_uids(value, s->a, &s->query.uids, ret_err);
+    case OPT_LICENSES: s->licenses = value; break;
+    case OPT_LONG: s->longer = true; break;
+    case OPT_ME: s->query.uids = arena_printf(s->a, "%u", (unsigned)getuid()); break;
+    case OPT_NAME: s->query.names = value; break;
+    case OPT_NOCONVERT: s->noconvert = true; break;
+    case OPT_NODELIST: s->query.nodes = value; break;
+    case OPT_NOHEADER: s->noheader = true; break;
+    case OPT_ONLY_STATE: s->only_state = true; break;
+    case OPT_PARTITION: s->query.partitions = value; break;
+    case OPT_PRIORITY: s->by_partition = true; break;
+    case OPT_QOS: s->query.qos = value; break;
+    case OPT_RESERVATION: s->reservation = value; break;
+    case OPT_SORT: s->sort = value; break;
+    case OPT_START: s->start = true; break;
+    case OPT_STATES: return listing_states(value, s->a, &s->query.states, ret_err);
+    case OPT_USERS: return listing_uids(value, s->a, &s->query.uids, ret_err);
     }
     return true;
 }

@@ -13,7 +13,23 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPT_ACCOUNTS = 1, OPT_ALL, OPT_CLUSTERS, OPT_FORMAT, OPT_HELP, OPT_FORMATS, OPT_IGNORE, OPT_JSON, OPT_LONG, OPT_NOHEADER, OPT_PARSABLE, OPT_PARSABLE2, OPT_USERS, OPT_USERS_ONLY, OPT_VERSION };
+enum {
+    OPT_ACCOUNTS = 1,
+    OPT_ALL,
+    OPT_CLUSTERS,
+    OPT_FORMAT,
+    OPT_HELP,
+    OPT_FORMATS,
+    OPT_IGNORE,
+    OPT_JSON,
+    OPT_LONG,
+    OPT_NOHEADER,
+    OPT_PARSABLE,
+    OPT_PARSABLE2,
+    OPT_USERS,
+    OPT_USERS_ONLY,
+    OPT_VERSION
+};
 
 static const struct cli_option option_rows[] = {
     {"accounts", 'A', CLI_VALUE, OPT_ACCOUNTS, "these accounts"},
@@ -41,7 +57,8 @@ static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_ro
 struct share_line {
     const char *account, *user; /* user NULL = the account itself */
     int depth;
-    int64_t shares, usage, norm, norm_usage, effective, level, fair; /* parts in FACTOR_ONE-ths; fair < 0: accounts have none; level < 0: no use */
+    int64_t shares, usage, norm, norm_usage, effective, level,
+        fair; /* parts in FACTOR_ONE-ths; fair < 0: accounts have none; level < 0: no use */
 };
 
 struct sshare {
@@ -140,6 +157,7 @@ CELL(cluster)
     str_add(out, env->more ? (const char *)env->more : "");
 }
 
+// clang-format off
 static const struct column share_column[] = {
     {"Account", 0, NULL, -20, "", cell_account},        {"Cluster", 0, NULL, 10, "", cell_cluster},      {"EffectvUsage", 0, NULL, 13, "", cell_effective},
     {"FairShare", 0, NULL, 10, "", cell_fairshare},     {"GrpTRESMins", 0, NULL, 30, "", cell_nothing},  {"GrpTRESRaw", 0, NULL, 30, "", cell_nothing},
@@ -147,10 +165,13 @@ static const struct column share_column[] = {
     {"NormUsage", 0, NULL, 11, "", cell_norm_usage},    {"Partition", 0, NULL, 12, "", cell_nothing},    {"RawShares", 0, NULL, 10, "", cell_raw_shares},
     {"RawUsage", 0, NULL, 11, "", cell_raw_usage},      {"TRESRunMins", 0, NULL, 30, "", cell_nothing},  {"User", 0, NULL, 10, "", cell_user},
 };
+// clang-format on
 static const struct column_table share_columns = {share_column, ARRAY_LEN(share_column), "share"};
 
 #define FORMAT_DEFAULT "Account,User,RawShares,NormShares,RawUsage,EffectvUsage,FairShare"
-#define FORMAT_LONG    "Account,User,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,LevelFS,GrpTRESMins,TRESRunMins"
+#define FORMAT_LONG                                                                                          \
+    "Account,User,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,LevelFS,GrpTRESMins,"       \
+    "TRESRunMins"
 
 /* ---- options ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -158,48 +179,21 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 {
     struct sshare *s = ctx;
     switch (id) {
-    case OPT_ACCOUNTS:
-        s->query.accounts = value;
-        break;
-    case OPT_ALL:
-        s->all = true;
-        break;
-    case OPT_CLUSTERS:
-        return listing_clusters(value, ret_err);
-    case OPT_FORMAT:
-        s->format_text = value;
-        break;
-    case OPT_FORMATS:
-        s->formats = true;
-        break;
-    case OPT_HELP:
-        s->help = true;
-        break;
-    case OPT_JSON:
-        s->json = true;
-        break;
-    case OPT_LONG:
-        s->longer = true;
-        break;
-    case OPT_NOHEADER:
-        s->noheader = true;
-        break;
-    case OPT_PARSABLE:
-        s->parsable = true;
-        break;
-    case OPT_PARSABLE2:
-        s->parsable2 = true;
-        break;
-    case OPT_USERS:
-        return listing_uids(value, s->a, &s->uids, ret_err);
-    case OPT_USERS_ONLY:
-        s->users_only = true;
-        break;
-    case OPT_VERSION:
-        s->version = true;
-        break;
-    default:
-        break;
+    case OPT_ACCOUNTS: s->query.accounts = value; break;
+    case OPT_ALL: s->all = true; break;
+    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
+    case OPT_FORMAT: s->format_text = value; break;
+    case OPT_FORMATS: s->formats = true; break;
+    case OPT_HELP: s->help = true; break;
+    case OPT_JSON: s->json = true; break;
+    case OPT_LONG: s->longer = true; break;
+    case OPT_NOHEADER: s->noheader = true; break;
+    case OPT_PARSABLE: s->parsable = true; break;
+    case OPT_PARSABLE2: s->parsable2 = true; break;
+    case OPT_USERS: return listing_uids(value, s->a, &s->uids, ret_err);
+    case OPT_USERS_ONLY: s->users_only = true; break;
+    case OPT_VERSION: s->version = true; break;
+    default: break;
     }
     return true;
 }
@@ -268,16 +262,30 @@ static void lines_make(struct sshare *s)
         vec_push(&s->line, top);
     for (size_t i = 0; i < s->usage.n; i++) {
         const struct usage *u = s->usage.v[i];
-        struct sums own = u->account ? sums_of(s, u) : (struct sums){root.usage, root.siblings, root.siblings};
+        struct sums own =
+            u->account ? sums_of(s, u) : (struct sums){root.usage, root.siblings, root.siblings};
         int64_t share = FACTOR_ONE / (int64_t)root.siblings;
         if (u->account && !s->users_only && (i == 0 || !same_account(u, s->usage.v[i - 1]))) {
             int64_t used = part_of(own.usage, root.usage);
-            struct share_line account = {.account = u->account, .depth = 1, .shares = 1, .usage = own.usage, .norm = share, .norm_usage = used, .effective = used, .level = level_of(share, used), .fair = -1};
+            struct share_line account = {.account = u->account,
+                                         .depth = 1,
+                                         .shares = 1,
+                                         .usage = own.usage,
+                                         .norm = share,
+                                         .norm_usage = used,
+                                         .effective = used,
+                                         .level = level_of(share, used),
+                                         .fair = -1};
             vec_push(&s->line, account);
         }
         if (!user_wanted(s, u))
             continue;
-        struct share_line one = {.account = u->account ? u->account : "root", .user = u->user_name ? u->user_name : u->who, .depth = u->account ? 2 : 1, .shares = 1, .usage = u->usage, .fair = u->fairshare};
+        struct share_line one = {.account = u->account ? u->account : "root",
+                                 .user = u->user_name ? u->user_name : u->who,
+                                 .depth = u->account ? 2 : 1,
+                                 .shares = 1,
+                                 .usage = u->usage,
+                                 .fair = u->fairshare};
         one.norm = FACTOR_ONE / (int64_t)own.members;
         one.norm_usage = u->norm_usage;
         one.effective = part_of(u->usage, own.usage);

@@ -168,10 +168,9 @@ static bool node_lines(const struct up_options *o, struct arena *a, const char *
     if (!memory && mem && text_to_i64(mem, 1, INT64_MAX, &memory))
         memory = memory / count > 0 ? memory / count : 1;
     const char *names = count == 1 ? "node1" : arena_printf(a, "node[1-%lld]", (long long)count);
-    *ret_line =
-        arena_printf(a, "NodeName=%s CPUs=%s RealMemory=%lld%s%s Virtual=YES State=UNKNOWN", names,
-                     o->cpus ? arena_printf(a, "%lld", (long long)o->cpus) : (cpus ? cpus : "1"),
-                     (long long)memory, o->gres ? " Gres=" : "", o->gres ? o->gres : "");
+    *ret_line = arena_printf(a, "NodeName=%s CPUs=%s RealMemory=%lld%s%s Virtual=YES State=UNKNOWN", names,
+                             o->cpus ? arena_printf(a, "%lld", (long long)o->cpus) : (cpus ? cpus : "1"),
+                             (long long)memory, o->gres ? " Gres=" : "", o->gres ? o->gres : "");
     return true;
 }
 
@@ -378,16 +377,25 @@ static void summary_print(const struct up_options *o, const struct config *confi
 }
 
 /* A machine that joined a cluster elsewhere: its relay and its node daemon. */
-static bool host_up(const struct up_options *o, const struct host_dir *h, struct arena *a, struct err *ret_err)
+static bool host_up(const struct up_options *o, const struct host_dir *h, struct arena *a,
+                    struct err *ret_err)
 {
     if (o->shape_given || o->cluster_name)
-        return err_set(ret_err, ERR_EXISTS, "this machine is a host of cluster \"%s\", whose configuration is on %s: --nodes, --cpus, --mem, --gres and --name shape a new cluster; choose another directory with --state", h->cluster ? h->cluster : "", h->controller);
+        return err_set(
+            ret_err, ERR_EXISTS,
+            "this machine is a host of cluster \"%s\", whose configuration is on %s: --nodes, --cpus, --mem, "
+            "--gres and --name shape a new cluster; choose another directory with --state",
+            h->cluster ? h->cluster : "", h->controller);
     if (access(arena_printf(a, "%s/leaving", o->state_dir), F_OK) == 0)
-        return err_set(ret_err, ERR_EXISTS, "this machine is leaving cluster \"%s\": `remuda leave` tells the controller at %s, and it can then join again", h->cluster ? h->cluster : "", h->controller);
+        return err_set(ret_err, ERR_EXISTS,
+                       "this machine is leaving cluster \"%s\": `remuda leave` tells the controller at %s, "
+                       "and it can then join again",
+                       h->cluster ? h->cluster : "", h->controller);
     if (!host_start(o->state_dir, h, a, ret_err))
         return false;
     if (!o->quiet)
-        printf("Host %s of cluster \"%s\" (controller %s) is up. State in %s\n", h->id, h->cluster ? h->cluster : "", h->controller, o->state_dir);
+        printf("Host %s of cluster \"%s\" (controller %s) is up. State in %s\n", h->id,
+               h->cluster ? h->cluster : "", h->controller, o->state_dir);
     return true;
 }
 

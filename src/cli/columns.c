@@ -311,7 +311,8 @@ void cell_time(const struct cell_env *env, int64_t us, const char *if_zero, stru
         str_add(out, if_zero);
 }
 
-void format_print_parsable(const struct format *f, const struct cell_env *env, const void *record, const char *delimiter, bool trailing, struct str *out)
+void format_print_parsable(const struct format *f, const struct cell_env *env, const void *record,
+                           const char *delimiter, bool trailing, struct str *out)
 {
     delimiter = delimiter ? delimiter : "|";
     for (size_t i = 0; i < f->item.n; i++) {

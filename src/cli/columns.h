@@ -79,7 +79,8 @@ void cell_text(const char *text, const char *if_empty, struct str *out);
 void cell_time(const struct cell_env *env, int64_t us, const char *if_zero, struct str *out);
 
 /* The row with its cells as they are, between delimiters (NULL = "|"); `trailing`: one after the last, too. NULL record = the names. */
-void format_print_parsable(const struct format *f, const struct cell_env *env, const void *record, const char *delimiter, bool trailing, struct str *out);
+void format_print_parsable(const struct format *f, const struct cell_env *env, const void *record,
+                           const char *delimiter, bool trailing, struct str *out);
 /* The header and a line of dashes below it. */
 void format_print_ruled_header(const struct format *f, struct str *out);
 

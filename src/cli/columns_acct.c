@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+// clang-format off
 #define CELL(name)                                                                                           \
     static void name##_print(const struct cell_env *env, const struct acct_row *row, struct str *out);       \
     static void cell_##name(const struct cell_env *env, const void *record, struct str *out)                 \
@@ -68,6 +69,7 @@
         if (row->step)                                                                                       \
             cpu_add(row->step->member, out);                                                                 \
     }
+// clang-format on
 
 static void bytes_add(const struct cell_env *env, int64_t bytes, struct str *out)
 {

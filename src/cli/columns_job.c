@@ -8,6 +8,7 @@
 #include <string.h>
 
 /* A cell over a job, and its adapter to the table's signature. */
+// clang-format off
 #define CELL(name)                                                                                           \
     static void name##_print(const struct cell_env *env, const struct job *j, struct str *out);              \
     static void cell_##name(const struct cell_env *env, const void *record, struct str *out)                 \
@@ -43,6 +44,7 @@
         else                                                                                                 \
             str_addc(out, '*');                                                                              \
     }
+// clang-format on
 #define TIME_CELL(name, expression, if_zero)                                                                 \
     CELL(name)                                                                                               \
     {                                                                                                        \
@@ -330,6 +332,7 @@ CELL(empty)
 #define F_TRES   F_CPUS "," F_MEMORY ",alloc_gres,gpus,gpus_per_node,gpus_per_task,gres"
 
 /* X(long name, letter, header, cell, fields read) */
+// clang-format off
 #define JOB_COLUMNS(X)                                                                                       \
     X("Account", 'a', "ACCOUNT", account, "account")                                                         \
     X("AccrueTime", 0, "ACCRUE_TIME", eligible, "eligible_us")                                               \
@@ -446,6 +449,7 @@ CELL(empty)
     X("WorkDir", 'Z', "WORK_DIR", work_dir, "work_dir")                                                      \
     X("ExcNodes", 'x', "EXC_NODES", exc_nodes, "exclude")                                                    \
     X("gres", 0, "TRES_PER_NODE", tres_per_node, "gres,gpus_per_node")
+// clang-format on
 
 static const struct column columns[] = {
 #define X(name, letter, header, cell, fields) {name, letter, header, 0, fields, cell_##cell},

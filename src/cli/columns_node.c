@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+// clang-format off
 #define CELL(name)                                                                                           \
     static void name##_print(const struct cell_env *env, const struct sinfo_row *r, struct str *out);        \
     static void cell_##name(const struct cell_env *env, const void *record, struct str *out)                 \
@@ -28,12 +29,14 @@
         (void)env;                                                                                           \
         cell_text(r->part->member, if_empty, out);                                                           \
     }
+// clang-format on
 /* "4" or "4+" */
 #define EXTENT_CELL(name, member, scaled)                                                                    \
     CELL(name)                                                                                               \
     {                                                                                                        \
         extent_add(&r->member, scaled && !env->noconvert, out);                                              \
     }
+// clang-format off
 #define TALLY_CELL(name, member)                                                                             \
     CELL(name)                                                                                               \
     {                                                                                                        \
@@ -47,6 +50,7 @@
         (void)env;                                                                                           \
         hostlist_fold(&r->member, out);                                                                      \
     }
+// clang-format on
 
 /* Counts of 1024 and its multiples are shown with a suffix, as Slurm does for CPUs and their parts. */
 static void count_add(int64_t n, bool scaled, struct str *out)
@@ -327,6 +331,7 @@ CELL(gres_used)
 }
 
 /* X(name, letter, header, may nodes that differ share a line, cell) */
+// clang-format off
 #define COLUMNS(X)                                                                                           \
     X("Available", 'a', "AVAIL", NEVER, available)                                                           \
     X("NodeAI", 'A', "NODES(A/I)", ALWAYS, nodes_ai)                                                         \
@@ -378,6 +383,7 @@ CELL(gres_used)
     X("Port", 0, "PORT", ALWAYS, port)                                                                       \
     X("Priority", 0, "PRIO_TIER", NEVER, tier)                                                               \
     X("StateComplete", 0, "STATECOMPLETE", NEVER, state_complete)
+// clang-format on
 
 static const struct column columns[] = {
 #define X(name, letter, header, merge, cell) {name, letter, header, 0, "", cell_##cell},

@@ -4,6 +4,7 @@
 #include "base/duration.h"
 #include "model/job.h"
 
+// clang-format off
 #define CELL(name)                                                                                           \
     static void name##_print(const struct cell_env *env, const struct step *s, struct str *out);             \
     static void cell_##name(const struct cell_env *env, const void *record, struct str *out)                 \
@@ -11,6 +12,7 @@
         name##_print(env, record, out);                                                                      \
     }                                                                                                        \
     static void name##_print(const struct cell_env *env, const struct step *s, struct str *out)
+// clang-format on
 
 CELL(label)
 {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 /* X(name, function, has a link of its own, one line of help) */
+// clang-format off
 #define COMMANDS(X)                                                                                          \
     X("up", cmd_up, false, "start a cluster on this machine, or what of it does not run")                    \
     X("down", cmd_down, false, "stop its daemons; running jobs go on")                                       \
@@ -34,6 +35,7 @@
     X("sshare", cmd_sshare, true, "who used how much, and the fair share that follows")                      \
     X("sdiag", cmd_sdiag, true, "what the controller has done, and how fast")                                \
     X("scontrol", cmd_scontrol, true, "look at everything in detail; change jobs and nodes")
+// clang-format on
 
 #define X(name, function, linked, doc) int function(int argc, char **argv);
 COMMANDS(X)

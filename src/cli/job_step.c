@@ -21,12 +21,14 @@ static struct blob env_of_command(struct arena *a, struct err *e)
     return b;
 }
 
-bool job_step_open(struct job_step *s, const char *command, uint64_t job_id, const char *name, struct arena *a)
+bool job_step_open(struct job_step *s, const char *command, uint64_t job_id, const char *name,
+                   struct arena *a)
 {
     struct err e = {0};
     memset(s, 0, sizeof *s);
     s->a = a;
-    s->al = (struct allocation){.name = command, .a = a, .state_dir = state_dir_find(NULL, a), .signal_fd = -1};
+    s->al =
+        (struct allocation){.name = command, .a = a, .state_dir = state_dir_find(NULL, a), .signal_fd = -1};
     s->al.client = program_connect(command, s->al.state_dir);
     if (!s->al.client)
         return false;
@@ -45,7 +47,11 @@ bool job_step_open(struct job_step *s, const char *command, uint64_t job_id, con
     s->step.tasks.work_dir = s->spec.work_dir;
     s->step.tasks.umask_plus1 = submit_umask() + 1;
     s->step.tasks.rlimits = submit_rlimits(NULL, a);
-    s->run = (struct step_run_ask){.step = &s->step, .nsteps = 1, .in_fd = STDIN_FILENO, .in_task = -1, .output = {{STDOUT_FILENO, -1}, {STDERR_FILENO, -1}}};
+    s->run = (struct step_run_ask){.step = &s->step,
+                                   .nsteps = 1,
+                                   .in_fd = STDIN_FILENO,
+                                   .in_task = -1,
+                                   .output = {{STDOUT_FILENO, -1}, {STDERR_FILENO, -1}}};
     return true;
 }
 

@@ -17,7 +17,8 @@ struct job_step {
 };
 
 /* Connects, finds the running job, and fills a step of `name` that shares the job's resources, with this command's environment, directory and limits. False: it was said why. */
-bool job_step_open(struct job_step *s, const char *command, uint64_t job_id, const char *name, struct arena *a);
+bool job_step_open(struct job_step *s, const char *command, uint64_t job_id, const char *name,
+                   struct arena *a);
 /* The program and its arguments, NULL-terminated. */
 void job_step_program(struct job_step *s, const char *const *argv);
 /* Runs it; the exit status. */

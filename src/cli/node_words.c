@@ -136,20 +136,13 @@ bool node_states_check(const char *states, struct err *ret_err)
 static bool word_fits(const struct node *n, const struct state_word *w)
 {
     switch (w->ask) {
-    case ASK_ALL:
-        return true;
-    case ASK_NEVER:
-        return false;
-    case ASK_FLAG:
-        return flag_is(n, w->means);
-    case ASK_DRAINED:
-        return n->drain && !node_busy(n);
-    case ASK_DRAINING:
-        return n->drain && node_busy(n);
-    case ASK_FAILING:
-        return n->fail && node_busy(n);
-    case ASK_BASE:
-        break;
+    case ASK_ALL: return true;
+    case ASK_NEVER: return false;
+    case ASK_FLAG: return flag_is(n, w->means);
+    case ASK_DRAINED: return n->drain && !node_busy(n);
+    case ASK_DRAINING: return n->drain && node_busy(n);
+    case ASK_FAILING: return n->fail && node_busy(n);
+    case ASK_BASE: break;
     }
     /* An idle node that is drained is listed as drained, not as idle. */
     bool hidden = (n->drain || n->fail) && !text_is(w->means, "DOWN");

@@ -143,19 +143,12 @@ static void child_look(struct session *s)
 static void signal_take(struct session *s, int signo)
 {
     switch (signo) {
-    case SIGCHLD:
-        child_look(s);
-        break;
+    case SIGCHLD: child_look(s); break;
     case SIGTERM:
-    case SIGHUP:
-        kill(s->child, signo);
-        break;
+    case SIGHUP: kill(s->child, signo); break;
     case SIGUSR1:
-    case SIGUSR2:
-        kill(s->child, signo);
-        break;
-    default:
-        break; /* keys of the terminal reach the command itself */
+    case SIGUSR2: kill(s->child, signo); break;
+    default: break; /* keys of the terminal reach the command itself */
     }
 }
 

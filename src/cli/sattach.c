@@ -20,7 +20,18 @@ struct ask {
     bool label, layout, pty, quiet, help, version;
 };
 
-enum { OPT_IN = 1, OPT_OUT, OPT_ERR, OPT_LABEL, OPT_LAYOUT, OPT_PTY, OPT_QUIET, OPT_VERBOSE, OPT_HELP, OPT_VERSION };
+enum {
+    OPT_IN = 1,
+    OPT_OUT,
+    OPT_ERR,
+    OPT_LABEL,
+    OPT_LAYOUT,
+    OPT_PTY,
+    OPT_QUIET,
+    OPT_VERBOSE,
+    OPT_HELP,
+    OPT_VERSION
+};
 
 static const struct cli_option options[] = {
     {"input-filter", 0, CLI_VALUE, OPT_IN, "input goes to this task only"},
@@ -74,7 +85,8 @@ static void layout_print(const struct step *s, struct arena *a)
         struct idset ids = IDSET_INIT;
         uint32_t id;
         printf("\tNode %zu (%s), %d task(s): ", i, al.node[i].node, al.node[i].tasks);
-        bool more = al.node[i].task_ids && idset_parse(&ids, al.node[i].task_ids, UINT32_MAX, NULL) && idset_first(&ids, &id);
+        bool more = al.node[i].task_ids && idset_parse(&ids, al.node[i].task_ids, UINT32_MAX, NULL) &&
+                    idset_first(&ids, &id);
         for (; more; more = idset_next(&ids, id, &id))
             printf("%u ", id);
         putchar('\n');
@@ -104,7 +116,8 @@ static void made(void *ctx, size_t i, const struct step *step)
 
 static int attach(const struct ask *q, const struct job_ref *ref, struct arena *a)
 {
-    struct allocation al = {.name = "sattach", .a = a, .state_dir = state_dir_find(NULL, a), .quiet = q->quiet};
+    struct allocation al = {
+        .name = "sattach", .a = a, .state_dir = state_dir_find(NULL, a), .quiet = q->quiet};
     struct msg_query query = {.what = QUERY_STEPS, .ids = q->ref};
     struct found f = {a, NULL};
     struct msg_done done = {0};
@@ -113,7 +126,10 @@ static int attach(const struct ask *q, const struct job_ref *ref, struct arena *
     if (!al.client)
         return 1;
     if (!client_query(al.client, &query, &step_fields, a, step_take, &f, &done, &e) || !f.step) {
-        program_error("sattach", "%s: %s", q->ref, e.code ? e.text : done.refusal ? refusal_text((enum refusal)done.refusal) : "no such step runs");
+        program_error("sattach", "%s: %s", q->ref,
+                      e.code         ? e.text
+                      : done.refusal ? refusal_text((enum refusal)done.refusal)
+                                     : "no such step runs");
         client_close(al.client);
         return 1;
     }
@@ -123,7 +139,14 @@ static int attach(const struct ask *q, const struct job_ref *ref, struct arena *
         return 0;
     }
     al.signal_fd = command_signals_open();
-    struct step_run_ask run = {.label = q->label, .pty = q->pty, .quiet = q->quiet, .in_fd = STDIN_FILENO, .in_task = q->in_task, .output = {{STDOUT_FILENO, q->out_task}, {STDERR_FILENO, q->err_task}}, .created = made, .ctx = (void *)(uintptr_t)q};
+    struct step_run_ask run = {.label = q->label,
+                               .pty = q->pty,
+                               .quiet = q->quiet,
+                               .in_fd = STDIN_FILENO,
+                               .in_task = q->in_task,
+                               .output = {{STDOUT_FILENO, q->out_task}, {STDERR_FILENO, q->err_task}},
+                               .created = made,
+                               .ctx = (void *)(uintptr_t)q};
     struct config conf;
     if (cluster_conf_read(al.state_dir, &conf, &e)) {
         run.plain = !conf.settings.stream_tls;

@@ -23,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define NAME "sbatch"
+#define NAME            "sbatch"
 #define RECONNECT_PAUSE 2 /* seconds, while --wait finds no controller */
 #define COMMAND_SHOWN                                                                                        \
     8000 /* bytes of script and arguments that scontrol shows; the script gets all of them */
@@ -90,7 +90,8 @@ static const char *script_args(struct submission *s, char *const *words)
 static void spec_complete(struct submission *s, struct submit_options *o)
 {
     struct job_spec *j = &o->spec;
-    char *const *args = s->line.rest_at < s->line.argc ? s->line.argv + s->line.rest_at + 1 : s->line.argv + s->line.argc;
+    char *const *args =
+        s->line.rest_at < s->line.argc ? s->line.argv + s->line.rest_at + 1 : s->line.argv + s->line.argc;
     j->batch = true;
     if (!j->name)
         j->name = s->script.job_name;

@@ -16,6 +16,7 @@ struct ask {
 
 enum { OPT_JOB = 1, OPT_FORCE, OPT_PRESERVE, OPT_NODES, OPT_NOTHING, OPT_VERBOSE, OPT_HELP, OPT_VERSION };
 
+// clang-format off
 static const struct cli_option options[] = {
     {"jobid", 'j', CLI_VALUE, OPT_JOB, "the job; default: the one this runs in"},
     {"force", 'f', CLI_NONE, OPT_FORCE, "replace a file that is there"},
@@ -32,6 +33,7 @@ static const struct cli_option options[] = {
     {"usage", 0, CLI_NONE, OPT_HELP, NULL},
     {"version", 'V', CLI_NONE, OPT_VERSION, "show the version"},
 };
+// clang-format on
 static const struct cli_options table = {options, sizeof options / sizeof options[0], true};
 
 static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
@@ -47,7 +49,8 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
     case OPT_VERSION: q->version = true; break;
     case CLI_WORD:
         if (q->to)
-            return err_set(ret_err, ERR_INVALID, "one source and one destination are given: sbcast FILE PATH");
+            return err_set(ret_err, ERR_INVALID,
+                           "one source and one destination are given: sbcast FILE PATH");
         *(q->from ? &q->to : &q->from) = value;
         break;
     default: break;
@@ -58,7 +61,8 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 static int copy(const struct ask *q, uint64_t id, struct arena *a)
 {
     struct job_step s;
-    struct bcast_ask ask = {.from = q->from, .to = q->to, .force = q->force, .preserve = q->preserve, .quiet = !q->verbose};
+    struct bcast_ask ask = {
+        .from = q->from, .to = q->to, .force = q->force, .preserve = q->preserve, .quiet = !q->verbose};
     if (!job_step_open(&s, "sbcast", id, "sbcast", a))
         return 1;
     int32_t nodes = s.al.job[0].alloc_nodes;
@@ -88,7 +92,10 @@ int cmd_sbcast(int argc, char **argv)
     if (q.version || q.help)
         return 0;
     if (!q.to || !q.job || !text_to_i64(q.job, 1, INT64_MAX, &id)) {
-        program_error("sbcast", !q.to ? "Need two file names, have %d names: sbcast FILE PATH" : "Command only valid from within Slurm job, or with --jobid=ID", q.from ? 1 : 0);
+        program_error("sbcast",
+                      !q.to ? "Need two file names, have %d names: sbcast FILE PATH"
+                            : "Command only valid from within Slurm job, or with --jobid=ID",
+                      q.from ? 1 : 0);
         return 1;
     }
     struct arena *a = arena_new();

@@ -41,7 +41,8 @@ void scontrol_show_steps(struct scontrol *s, const char *ids);
 void scontrol_show_nodes(struct scontrol *s, const char *names);
 void scontrol_show_partitions(struct scontrol *s, const char *names);
 void scontrol_show_config(struct scontrol *s);
-void scontrol_show_topology(struct scontrol *s, const char *name); /* of a switch, block or node; NULL = all */
+void scontrol_show_topology(struct scontrol *s,
+                            const char *name); /* of a switch, block or node; NULL = all */
 void scontrol_show_licenses(struct scontrol *s, const char *name);
 void scontrol_show_aliases(struct scontrol *s, const char *host);
 void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list);

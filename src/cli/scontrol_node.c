@@ -8,10 +8,10 @@
 #include "cli/localtime.h"
 #include "cli/node_json.h"
 #include "cli/node_words.h"
-#include "model/device_out.h"
 #include "cli/program.h"
 #include "cli/scontrol.h"
 #include "cli/submit_host.h"
+#include "model/device_out.h"
 #include "model/node.h"
 #include "model/partition.h"
 #include "model/settings.h"
@@ -137,15 +137,16 @@ static void tres_lines(struct record_text *r, const struct node *n)
 }
 
 /* A line for each device that nobody is given, and why. */
-static void devices_out_print(struct record_text *r, const struct node *n, const struct cell_env *env, struct arena *a)
+static void devices_out_print(struct record_text *r, const struct node *n, const struct cell_env *env,
+                              struct arena *a)
 {
     struct device_outs outs = {0};
     device_outs_parse(n->devices_out, a, &outs);
     for (size_t i = 0; i < outs.n; i++) {
         const struct device_out *d = &outs.v[i];
         record_break(r);
-        record_addf(r, "DeviceOut", "%s:%d %s since %s: %s", d->kind, d->index, d->failed ? "BROKEN" : "NOT_CLEAN",
-                    time_text(env, d->since_us, "Unknown", a), d->why);
+        record_addf(r, "DeviceOut", "%s:%d %s since %s: %s", d->kind, d->index,
+                    d->failed ? "BROKEN" : "NOT_CLEAN", time_text(env, d->since_us, "Unknown", a), d->why);
     }
 }
 

@@ -1,8 +1,8 @@
 /* scontrol update, create and delete: Key=Value words → the fields of a job, node or partition. One table an entity; unknown keys name the nearest known one. */
 #include "cli/scontrol_update.h"
-#include "cli/scontrol_reservation.h"
 #include "base/alloc.h"
 #include "cli/listing.h"
+#include "cli/scontrol_reservation.h"
 #include "model/settings.h"
 
 #include <string.h>
@@ -24,6 +24,7 @@ bool update_number(const char *value, int32_t *ret, struct err *ret_err)
 
 /* ---- nodes --------------------------------------------------------------------------------------------------------------------- */
 
+// clang-format off
 #define NODE_TEXT(key, member)                                                                               \
     static bool node_##key(struct change *c, const char *value, struct err *ret_err)                         \
     {                                                                                                        \
@@ -31,6 +32,7 @@ bool update_number(const char *value, int32_t *ret, struct err *ret_err)
         c->node.member = text_empty(value) ? NULL : value;                                                   \
         return update_field(c, #member);                                                                     \
     }
+// clang-format on
 NODE_TEXT(features, features)
 NODE_TEXT(gres, gres)
 NODE_TEXT(comment, comment)
@@ -340,7 +342,8 @@ void scontrol_update(struct scontrol *s, int n, char **word)
     else if (starts(n, word, "JobName=") || starts(n, word, "Name=")) {
         c.by_name = true;
         ok = job_update(&c, n, word, &err);
-    } else if (starts(n, word, "StepId=") || starts(n, word, "FrontendName=") || starts(n, word, "SuspendExc"))
+    } else if (starts(n, word, "StepId=") || starts(n, word, "FrontendName=") ||
+               starts(n, word, "SuspendExc"))
         ok = err_set(&err, ERR_UNSUPPORTED,
                      "not supported yet: update of %s; jobs, nodes and partitions can be updated", word[0]);
     else

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+// clang-format off
 #define JOB_TEXT(key, member, name)                                                                          \
     static bool job_##key(struct change *c, const char *value, struct err *ret_err)                          \
     {                                                                                                        \
@@ -18,6 +19,7 @@
         c->spec.member = text_empty(value) ? NULL : value;                                                   \
         return update_field(c, name);                                                                        \
     }
+// clang-format on
 #define JOB_NUMBER(key, member, name)                                                                        \
     static bool job_##key(struct change *c, const char *value, struct err *ret_err)                          \
     {                                                                                                        \
@@ -28,12 +30,14 @@
     {                                                                                                        \
         return size_parse_mib(value, &c->spec.member, ret_err) && update_field(c, name);                     \
     }
+// clang-format off
 #define JOB_TIME(key, member, name)                                                                          \
     static bool job_##key(struct change *c, const char *value, struct err *ret_err)                          \
     {                                                                                                        \
         return civil_parse(value, time_now_us(), &civil_local, true, &c->spec.member, ret_err) &&            \
                update_field(c, name);                                                                        \
     }
+// clang-format on
 
 JOB_TEXT(comment, comment, "comment")
 JOB_TEXT(account, req.account, "account")

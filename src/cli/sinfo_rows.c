@@ -247,67 +247,27 @@ static bool number_of(const struct sinfo_row *r, char letter, int64_t *ret)
 {
     switch (letter) {
     case 't':
-    case 'T':
-        *ret = state_rank(r->node);
-        return true;
-    case 'N':
-        *ret = (int64_t)r->node_order;
-        return true;
-    case 'c':
-        *ret = r->cpus.min;
-        return true;
-    case 'd':
-        *ret = r->disk.min;
-        return true;
-    case 'D':
-        *ret = r->nodes.total;
-        return true;
+    case 'T': *ret = state_rank(r->node); return true;
+    case 'N': *ret = (int64_t)r->node_order; return true;
+    case 'c': *ret = r->cpus.min; return true;
+    case 'd': *ret = r->disk.min; return true;
+    case 'D': *ret = r->nodes.total; return true;
     case 'A':
-    case 'F':
-        *ret = r->nodes.alloc;
-        return true;
-    case 'C':
-        *ret = r->cpu.alloc;
-        return true;
-    case 'e':
-        *ret = r->free_mem.min;
-        return true;
-    case 'I':
-        *ret = r->part->priority_job_factor;
-        return true;
-    case 'l':
-        *ret = r->part->max_time_us ? r->part->max_time_us : INT64_MAX;
-        return true;
-    case 'L':
-        *ret = r->part->default_time_us;
-        return true;
-    case 'm':
-        *ret = r->memory.min;
-        return true;
-    case 'O':
-        *ret = r->load.min;
-        return true;
-    case 'p':
-        *ret = r->part->priority_tier;
-        return true;
-    case 's':
-        *ret = r->part->max_nodes ? r->part->max_nodes : INT32_MAX;
-        return true;
-    case 'H':
-        *ret = r->node ? r->node->reason_us : 0;
-        return true;
-    case 'w':
-        *ret = r->weight.min;
-        return true;
-    case 'X':
-        *ret = r->sockets.min;
-        return true;
-    case 'Y':
-        *ret = r->cores.min;
-        return true;
-    case 'Z':
-        *ret = r->threads.min;
-        return true;
+    case 'F': *ret = r->nodes.alloc; return true;
+    case 'C': *ret = r->cpu.alloc; return true;
+    case 'e': *ret = r->free_mem.min; return true;
+    case 'I': *ret = r->part->priority_job_factor; return true;
+    case 'l': *ret = r->part->max_time_us ? r->part->max_time_us : INT64_MAX; return true;
+    case 'L': *ret = r->part->default_time_us; return true;
+    case 'm': *ret = r->memory.min; return true;
+    case 'O': *ret = r->load.min; return true;
+    case 'p': *ret = r->part->priority_tier; return true;
+    case 's': *ret = r->part->max_nodes ? r->part->max_nodes : INT32_MAX; return true;
+    case 'H': *ret = r->node ? r->node->reason_us : 0; return true;
+    case 'w': *ret = r->weight.min; return true;
+    case 'X': *ret = r->sockets.min; return true;
+    case 'Y': *ret = r->cores.min; return true;
+    case 'Z': *ret = r->threads.min; return true;
     }
     return false;
 }

@@ -53,50 +53,22 @@ static bool number_of(const struct job *j, char letter, int64_t now, int64_t *re
     switch (letter) {
     case 'i':
     case 'A':
-    case 'F':
-        *ret = (int64_t)(j->array_job_id ? j->array_job_id : j->id);
-        return true;
+    case 'F': *ret = (int64_t)(j->array_job_id ? j->array_job_id : j->id); return true;
     case 'p':
-    case 'Q':
-        *ret = (int64_t)j->priority;
-        return true;
+    case 'Q': *ret = (int64_t)j->priority; return true;
     case 't':
-    case 'T':
-        *ret = j->state;
-        return true;
-    case 'S':
-        *ret = j->start_us ? j->start_us : (j->planned_us ? j->planned_us : INT64_MAX);
-        return true;
-    case 'e':
-        *ret = j->end_us;
-        return true;
-    case 'V':
-        *ret = j->submit_us;
-        return true;
-    case 'M':
-        *ret = job_elapsed_us(j, now);
-        return true;
-    case 'l':
-        *ret = job_limit_us(j);
-        return true;
-    case 'L':
-        *ret = job_limit_us(j) - job_elapsed_us(j, now);
-        return true;
-    case 'D':
-        *ret = job_nodes(j);
-        return true;
-    case 'C':
-        *ret = job_cpus(j);
-        return true;
-    case 'K':
-        *ret = j->array_task_id;
-        return true;
-    case 'U':
-        *ret = j->user_id;
-        return true;
-    case 'y':
-        *ret = j->spec.nice;
-        return true;
+    case 'T': *ret = j->state; return true;
+    case 'S': *ret = j->start_us ? j->start_us : (j->planned_us ? j->planned_us : INT64_MAX); return true;
+    case 'e': *ret = j->end_us; return true;
+    case 'V': *ret = j->submit_us; return true;
+    case 'M': *ret = job_elapsed_us(j, now); return true;
+    case 'l': *ret = job_limit_us(j); return true;
+    case 'L': *ret = job_limit_us(j) - job_elapsed_us(j, now); return true;
+    case 'D': *ret = job_nodes(j); return true;
+    case 'C': *ret = job_cpus(j); return true;
+    case 'K': *ret = j->array_task_id; return true;
+    case 'U': *ret = j->user_id; return true;
+    case 'y': *ret = j->spec.nice; return true;
     }
     return false;
 }

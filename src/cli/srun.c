@@ -113,7 +113,8 @@ static bool streams_take(struct launch *l, struct err *e)
         if (!own)
             l->streams[i] = l->streams[0];
         if (i > 0 && !text_empty(o->spec.std_in))
-            fprintf(stderr, NAME ": --input of a later component has no effect: all read what the first one's says\n");
+            fprintf(stderr, NAME
+                    ": --input of a later component has no effect: all read what the first one's says\n");
         l->streams[i].in = l->streams[0].in;
         if (o->launch.label && l->streams[i].out.node_file)
             fprintf(stderr, NAME ": --label has no effect on files that the nodes write (%s)\n",
@@ -514,8 +515,8 @@ static int launch_run(struct launch *l)
     l->run.created = step_created;
     l->run.ctx = l;
     run_take(l);
-    if (!submit_cluster_check(&l->line, &e) || !steps_take(l, &e) ||
-        !streams_take(l, &e) || !submit_become(o->uid, o->gid, &e))
+    if (!submit_cluster_check(&l->line, &e) || !steps_take(l, &e) || !streams_take(l, &e) ||
+        !submit_become(o->uid, o->gid, &e))
         return submit_fail(&l->line, &e);
     l->al.signal_fd = command_signals_open();
     int status = o->launch.job_id ? in_job(l) : in_new_job(l);

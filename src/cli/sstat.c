@@ -12,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+// clang-format off
 #define FIELDS_DEFAULT                                                                                                                               \
     "JobID,MaxVMSize,MaxVMSizeNode,MaxVMSizeTask,AveVMSize,MaxRSS,MaxRSSNode,MaxRSSTask,AveRSS,MaxPages,MaxPagesNode,MaxPagesTask,AvePages,MinCPU,"     \
     "MinCPUNode,MinCPUTask,AveCPU,NTasks,AveCPUFreq,ReqCPUFreqMin,ReqCPUFreqMax,ReqCPUFreqGov,ConsumedEnergy,MaxDiskRead,MaxDiskReadNode,"             \
     "MaxDiskReadTask,AveDiskRead,MaxDiskWrite,MaxDiskWriteNode,MaxDiskWriteTask,AveDiskWrite"
+// clang-format on
 
 struct sstat {
     struct arena *a;
@@ -29,7 +31,21 @@ struct sstat {
     VEC(const struct step *) step;
 };
 
-enum { OPT_ALL = 1, OPT_HELPFORMAT, OPT_JOBS, OPT_NOHEADER, OPT_NOCONVERT, OPT_FORMAT, OPT_PARSABLE, OPT_PARSABLE2, OPT_DELIMITER, OPT_PIDS, OPT_VERBOSE, OPT_HELP, OPT_VERSION };
+enum {
+    OPT_ALL = 1,
+    OPT_HELPFORMAT,
+    OPT_JOBS,
+    OPT_NOHEADER,
+    OPT_NOCONVERT,
+    OPT_FORMAT,
+    OPT_PARSABLE,
+    OPT_PARSABLE2,
+    OPT_DELIMITER,
+    OPT_PIDS,
+    OPT_VERBOSE,
+    OPT_HELP,
+    OPT_VERSION
+};
 
 static const struct cli_option options[] = {
     {"allsteps", 'a', CLI_NONE, OPT_ALL, "all steps of the jobs, not the first alone"},
@@ -65,7 +81,9 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
     case OPT_PARSABLE2: s->parsable = 'P'; break;
     case OPT_DELIMITER: s->delimiter = value; break;
     case OPT_PIDS:
-        return err_set(ret_err, ERR_UNSUPPORTED, "not supported: --pidformat (only the nodes know process ids); srun --jobid=ID --overlap ps -ef shows them");
+        return err_set(ret_err, ERR_UNSUPPORTED,
+                       "not supported: --pidformat (only the nodes know process ids); srun --jobid=ID "
+                       "--overlap ps -ef shows them");
     case OPT_HELP: s->help = true; break;
     case OPT_VERSION: s->version = true; break;
     default: break;
@@ -88,12 +106,14 @@ static void step_keep(void *ctx, const void *record)
 static bool rows_read(struct sstat *s, struct client *c, struct err *e)
 {
     struct msg_done done = {0};
-    struct msg_query jobs = {.what = QUERY_JOBS, .ids = s->ids, .states = "RUNNING,SUSPENDED,COMPLETING"}, steps = {.what = QUERY_STEPS, .ids = s->ids};
+    struct msg_query jobs = {.what = QUERY_JOBS, .ids = s->ids, .states = "RUNNING,SUSPENDED,COMPLETING"},
+                     steps = {.what = QUERY_STEPS, .ids = s->ids};
     struct str bare = STR_INIT;
     struct span rest = span_of(s->ids), piece;
     while (span_next(&rest, ',', &piece)) {
         const char *dot = memchr(piece.data, '.', piece.len);
-        str_addf(&bare, "%s%.*s", bare.len ? "," : "", (int)(dot ? dot - piece.data : (ptrdiff_t)piece.len), piece.data);
+        str_addf(&bare, "%s%.*s", bare.len ? "," : "", (int)(dot ? dot - piece.data : (ptrdiff_t)piece.len),
+                 piece.data);
     }
     jobs.ids = arena_strdup(s->a, str_text(&bare));
     str_done(&bare);
@@ -127,7 +147,8 @@ static bool is_shown(const struct sstat *s, const struct step *step)
     }
     for (size_t i = 0; !s->all_steps && i < s->step.n; i++) {
         const struct step *other = s->step.v[i];
-        if (other->job_id == step->job_id && other->step_id >= 0 && (step->step_id < 0 || other->step_id < step->step_id))
+        if (other->job_id == step->job_id && other->step_id >= 0 &&
+            (step->step_id < 0 || other->step_id < step->step_id))
             return false;
     }
     return true;

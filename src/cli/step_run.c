@@ -62,7 +62,8 @@ struct run {
     struct allocation *al;
     struct arena *a;
     struct stream_hub *hub;
-    struct step_output **output; /* the one that steps share, then those of steps with files of their own; none before all steps exist */
+    struct step_output **
+        output; /* the one that steps share, then those of steps with files of their own; none before all steps exist */
     size_t noutput;
     struct one_step *step;
     size_t nsteps;
@@ -351,15 +352,9 @@ static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p, c
     case MSG_STREAM_STARTED:
         tasks_started(n->step->tasks, ((const struct msg_stream_started *)m->body)->tasks);
         break;
-    case MSG_STREAM_DATA:
-        data_take(n, m->body);
-        break;
-    case MSG_STREAM_CREDIT:
-        n->credit += ((const struct msg_stream_credit *)m->body)->bytes;
-        break;
-    case MSG_STREAM_EXIT:
-        exit_take(r, n, m->body);
-        break;
+    case MSG_STREAM_DATA: data_take(n, m->body); break;
+    case MSG_STREAM_CREDIT: n->credit += ((const struct msg_stream_credit *)m->body)->bytes; break;
+    case MSG_STREAM_EXIT: exit_take(r, n, m->body); break;
     case MSG_STREAM_NOTICE:
         r->noticed = true;
         fprintf(stderr, "%s%s", ((const struct msg_stream_notice *)m->body)->text,
@@ -518,9 +513,7 @@ static void signal_take(struct run *r, int signo)
 {
     struct msg_stream_window w;
     switch (signo) {
-    case SIGINT:
-        interrupted(r);
-        break;
+    case SIGINT: interrupted(r); break;
     case SIGTERM:
     case SIGHUP:
     case SIGQUIT:
@@ -537,13 +530,9 @@ static void signal_take(struct run *r, int signo)
         if (r->ask->pty)
             each_node(r, window_send, &w);
         break;
-    case SIGTSTP:
-        raise(SIGSTOP);
-        break;
-    case SIGCHLD:
-        break;
-    default:
-        each_node(r, signal_send, &signo);
+    case SIGTSTP: raise(SIGSTOP); break;
+    case SIGCHLD: break;
+    default: each_node(r, signal_send, &signo);
     }
 }
 
@@ -679,7 +668,8 @@ static bool hub_open(struct run *r)
 {
     static const struct hub_ops ops = {shepherd_hello, shepherd_message, shepherd_gone};
     struct err e = {0};
-    r->hub = hub_new(true, r->ask->ports, r->ask->plain ? NULL : program_sibling("remudad", r->a), &ops, r, &e);
+    r->hub =
+        hub_new(true, r->ask->ports, r->ask->plain ? NULL : program_sibling("remudad", r->a), &ops, r, &e);
     if (!r->hub)
         program_error(r->al->name, "%s", e.text);
     return r->hub != NULL;

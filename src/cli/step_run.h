@@ -21,12 +21,12 @@ struct step_run_ask {
     const struct step_ask *step;
     size_t nsteps;
     bool label, unbuffered, pty, quiet, disable_status, quit_on_interrupt, kill_on_bad_exit, no_kill;
-    int64_t wait_us;            /* 0 = never */
-    int in_fd;                  /* the tasks' input; -1 = none */
-    int32_t in_task;            /* ≥ 0: of that task only; -1 = all */
+    int64_t wait_us; /* 0 = never */
+    int in_fd;       /* the tasks' input; -1 = none */
+    int32_t in_task; /* ≥ 0: of that task only; -1 = all */
     struct output_ways output;
-    const char *ports;          /* SrunPortRange; NULL = any */
-    bool plain;                 /* StreamTLS=NO: streams of other hosts are not encrypted */
+    const char *ports; /* SrunPortRange; NULL = any */
+    bool plain;        /* StreamTLS=NO: streams of other hosts are not encrypted */
     /* Called for each step once all exist, before their streams are used (--prolog, files named by the job's id): may change the descriptors. May be NULL. */
     void (*created)(void *ctx, size_t i, const struct step *step);
     void *ctx;

@@ -72,18 +72,14 @@ static void add_needs(struct str *out, const struct blocker *b)
 static void add_blocker(struct str *out, const struct blocker *b, int64_t now_us)
 {
     switch ((enum blocker_kind)b->kind) {
-    case BLOCKER_NEEDS:
-        add_needs(out, b);
-        return;
+    case BLOCKER_NEEDS: add_needs(out, b); return;
     case BLOCKER_BUSY:
         str_addf(out, "    %d %s busy", b->nodes, be(b->nodes));
         add_until(out, b, now_us);
         str_addf(out, ": %s", b->what);
         add_jobs(out, b, "; ");
         break;
-    case BLOCKER_AWAY:
-        str_addf(out, "    %d %s away, %s", b->nodes, be(b->nodes), b->what);
-        break;
+    case BLOCKER_AWAY: str_addf(out, "    %d %s away, %s", b->nodes, be(b->nodes), b->what); break;
     case BLOCKER_KEPT:
         str_addf(out, "    %d of those that are free %s kept for ", b->nodes, be(b->nodes));
         add_jobs(out, b, "");
@@ -94,9 +90,7 @@ static void add_blocker(struct str *out, const struct blocker *b, int64_t now_us
         str_addf(out, "    %d %s not open to the job (--exclude, or outside its reservation)", b->nodes,
                  be(b->nodes));
         break;
-    case BLOCKER_RESERVED:
-        str_addf(out, "    %d %s reserved for others", b->nodes, be(b->nodes));
-        break;
+    case BLOCKER_RESERVED: str_addf(out, "    %d %s reserved for others", b->nodes, be(b->nodes)); break;
     case BLOCKER_NEVER:
         str_addf(out, "    %d could not hold it even empty%s", b->nodes, b->what ? b->what : "");
         break;
@@ -227,7 +221,8 @@ void why_text(const struct why *w, int64_t now_us, struct str *out)
 
 void why_heading(struct str *out)
 {
-    str_addf(out, "%-12s %-12s %-20s %6s %-19s %-8s %s\n", "JOBID", "NAME", "REASON", "PLACE", "PLANNED", "SURE", "WHY");
+    str_addf(out, "%-12s %-12s %-20s %6s %-19s %-8s %s\n", "JOBID", "NAME", "REASON", "PLACE", "PLANNED",
+             "SURE", "WHY");
 }
 
 void why_line(const struct why *w, int64_t now_us, struct str *out)

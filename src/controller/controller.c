@@ -125,8 +125,7 @@ static bool everything_load(struct controller *c, struct store *s, struct err *r
     struct loading l = {.c = c};
     int64_t start_us = clock_monotonic_us();
     bool ok = table_load(&l, s, TABLE_META, ret_err) && table_load(&l, s, TABLE_USAGE, ret_err) &&
-               table_load(&l, s, TABLE_PARTITION, ret_err) &&
-              table_load(&l, s, TABLE_NODE, ret_err) &&
+              table_load(&l, s, TABLE_PARTITION, ret_err) && table_load(&l, s, TABLE_NODE, ret_err) &&
               table_load(&l, s, TABLE_TOKEN, ret_err) && table_load(&l, s, TABLE_HOST, ret_err) &&
               table_load(&l, s, TABLE_RESERVATION, ret_err) && table_load(&l, s, TABLE_JOB, ret_err);
     l.table = TABLE_STEP;

@@ -18,7 +18,8 @@ void hosts_close(struct hosts *h);
 /* The token as people carry it, from its id and secret. */
 const char *hosts_token_text(struct hosts *h, const char *id, const char *secret, struct arena *a);
 /* A certificate for the host of that id; NULL with ret_err. */
-const char *hosts_certify(struct hosts *h, const char *public_key, const char *id, struct arena *a, struct err *ret_err);
+const char *hosts_certify(struct hosts *h, const char *public_key, const char *id, struct arena *a,
+                          struct err *ret_err);
 const char *hosts_authority(const struct hosts *h); /* its certificate */
 
 #endif

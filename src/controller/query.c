@@ -15,30 +15,18 @@ static const struct fields *record_fields(enum query_what what)
 {
     switch (what) {
     case QUERY_JOBS:
-    case QUERY_HISTORY:
-        return &job_fields;
-    case QUERY_NODES:
-        return &node_fields;
-    case QUERY_PARTITIONS:
-        return &partition_fields;
-    case QUERY_RESERVATIONS:
-        return &reservation_fields;
-    case QUERY_STEPS:
-        return &step_fields;
-    case QUERY_SETTINGS:
-        return &meta_fields;
-    case QUERY_STATUS:
-        return &status_fields;
-    case QUERY_PRIORITY:
-        return &priority_fields;
-    case QUERY_SHARES:
-        return &usage_fields;
-    case QUERY_DIAG:
-        return &diag_fields;
-    case QUERY_TOKENS:
-        return &token_fields;
-    case QUERY_HOSTS:
-        return &host_fields;
+    case QUERY_HISTORY: return &job_fields;
+    case QUERY_NODES: return &node_fields;
+    case QUERY_PARTITIONS: return &partition_fields;
+    case QUERY_RESERVATIONS: return &reservation_fields;
+    case QUERY_STEPS: return &step_fields;
+    case QUERY_SETTINGS: return &meta_fields;
+    case QUERY_STATUS: return &status_fields;
+    case QUERY_PRIORITY: return &priority_fields;
+    case QUERY_SHARES: return &usage_fields;
+    case QUERY_DIAG: return &diag_fields;
+    case QUERY_TOKENS: return &token_fields;
+    case QUERY_HOSTS: return &host_fields;
     }
     return NULL;
 }

@@ -5,7 +5,8 @@
 #include "controller/controller.h"
 
 /* Answers the query of session `id`. */
-void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg_query *q, const struct peer *peer);
+void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg_query *q,
+               const struct peer *peer);
 
 struct history; /* opaque: threads with read-only handles */
 

@@ -154,8 +154,8 @@ static bool is_reading(const struct message *m)
 {
     if (m->kind == MSG_DAEMON)
         return ((const struct msg_daemon *)m->body)->action != DAEMON_RECONFIGURE;
-    return m->kind == MSG_QUERY || m->kind == MSG_WHY || m->kind == MSG_GET_SCRIPT || m->kind == MSG_WAIT_JOB ||
-           m->kind == MSG_NODE_HELLO || m->kind == MSG_HEARTBEAT;
+    return m->kind == MSG_QUERY || m->kind == MSG_WHY || m->kind == MSG_GET_SCRIPT ||
+           m->kind == MSG_WAIT_JOB || m->kind == MSG_NODE_HELLO || m->kind == MSG_HEARTBEAT;
 }
 
 /* A configuration that cannot be read is refused to the one who asked, rather than in the log alone. */
@@ -192,10 +192,10 @@ static void store_refuse(struct session *s, uint64_t seq)
 {
     const char *why;
     turns_store_away(s->owner->c->turns, &why);
-    session_refuse(s, seq, REFUSE_STORE,
-           arena_printf(s->owner->arena,
-                        "the store is away: %s. Nothing was changed; running jobs go on; try again later",
-                        why));
+    session_refuse(
+        s, seq, REFUSE_STORE,
+        arena_printf(s->owner->arena,
+                     "the store is away: %s. Nothing was changed; running jobs go on; try again later", why));
 }
 
 static void message_take(struct session *s, const struct message *m)
@@ -207,9 +207,10 @@ static void message_take(struct session *s, const struct message *m)
         session_refuse(s, m->seq, REFUSE_BUSY, surplus_text(s, s->owner->arena));
         conn_close(s->conn);
     } else if (who == WHO_CONTROLLER || who == WHO_STREAM || (who == WHO_NODE && !s->trusted)) {
-        session_refuse(s, m->seq, who == WHO_NODE ? REFUSE_ACCESS_DENIED : REFUSE_BAD_MESSAGE,
-               "only node daemons, started by root or by the user of the controller, and the controller send "
-               "this");
+        session_refuse(
+            s, m->seq, who == WHO_NODE ? REFUSE_ACCESS_DENIED : REFUSE_BAD_MESSAGE,
+            "only node daemons, started by root or by the user of the controller, and the controller send "
+            "this");
         conn_close(s->conn);
     } else if (m->kind == MSG_QUERY) {
         s->querying = true;

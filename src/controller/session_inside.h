@@ -51,9 +51,10 @@ struct sessions {
     struct map_u64 *per_user; /* uid → size_t *, its connections */
     uint64_t last_id;
     struct session *held;
-    const void *same_body; /* of the message encoded last, while a turn is let out; many nodes may get the same */
+    const void
+        *same_body; /* of the message encoded last, while a turn is let out; many nodes may get the same */
     struct str same;
-    size_t hosts_seen; /* hosts and tokens when connections of those shut out were last looked for */
+    size_t hosts_seen;   /* hosts and tokens when connections of those shut out were last looked for */
     struct arena *arena; /* of the frame being decoded */
     bool draining;       /* the daemon ends: nothing more is taken in */
 };
@@ -78,7 +79,8 @@ bool remote_speaks_for(struct session *s, const struct msg_node_hello *hello, co
 /* Puts the certificate into the answer to a join. */
 void remote_joined(struct session *s, const struct message *m, struct msg_joined *ret);
 /* Makes the secret of a token asked for, and opens the port. False: it was refused. */
-bool token_prepare(struct session *s, const struct message *m, struct msg_make_token *ret, struct token *token);
+bool token_prepare(struct session *s, const struct message *m, struct msg_make_token *ret,
+                   struct token *token);
 /* After a turn: connections of hosts that were shut out are ended. */
 void remote_sweep(struct sessions *all);
 

@@ -106,7 +106,8 @@ void turns_step(struct turns *t, const struct event *ev)
 {
     const struct message *m = ev->kind == EV_MESSAGE ? ev->msg : NULL;
     core_step(t->c->core, ev, &t->open->fx);
-    if (m && m->kind == MSG_DAEMON && ((const struct msg_daemon *)m->body)->action == DAEMON_RESET_DIAG && ev->peer->is_admin)
+    if (m && m->kind == MSG_DAEMON && ((const struct msg_daemon *)m->body)->action == DAEMON_RESET_DIAG &&
+        ev->peer->is_admin)
         t->times = (struct plan_times){0};
 }
 
@@ -153,27 +154,14 @@ static void effect_log(struct controller *c, const struct effect *e)
 static void effect_release(struct controller *c, const struct effect *e)
 {
     switch (e->kind) {
-    case FX_STORE:
-        return;
+    case FX_STORE: return;
     case FX_REPLY:
-    case FX_SEND:
-        session_send(c->sessions, e->conn, &e->msg, e->payload_job);
-        return;
-    case FX_MAIL:
-        mailer_send(c->mailer, e->mail.to, e->mail.subject, e->mail.body);
-        return;
-    case FX_CLOSE:
-        session_close(c->sessions, e->conn);
-        return;
-    case FX_LOG:
-        effect_log(c, e);
-        return;
-    case FX_STOP:
-        controller_stop(c);
-        return;
-    case FX_RECONFIGURE:
-        controller_reconfigure(c);
-        return;
+    case FX_SEND: session_send(c->sessions, e->conn, &e->msg, e->payload_job); return;
+    case FX_MAIL: mailer_send(c->mailer, e->mail.to, e->mail.subject, e->mail.body); return;
+    case FX_CLOSE: session_close(c->sessions, e->conn); return;
+    case FX_LOG: effect_log(c, e); return;
+    case FX_STOP: controller_stop(c); return;
+    case FX_RECONFIGURE: controller_reconfigure(c); return;
     }
 }
 

@@ -20,9 +20,9 @@ static void end_count(struct arrayrec *array, const struct jobrec *r, int sign)
 {
     bool first = !array->well && !array->bad;
     if (r->j.state == JOB_COMPLETED)
-        array->well += (uint32_t) sign;
+        array->well += (uint32_t)sign;
     else
-        array->bad += (uint32_t) sign;
+        array->bad += (uint32_t)sign;
     if (sign < 0)
         return;
     array->exit_least = first || r->j.exit_status < array->exit_least ? r->j.exit_status : array->exit_least;
@@ -31,15 +31,15 @@ static void end_count(struct arrayrec *array, const struct jobrec *r, int sign)
 
 void array_count(struct core *c, const struct jobrec *r, int sign)
 {
-    enum job_state state = (enum job_state) r->j.state;
+    enum job_state state = (enum job_state)r->j.state;
     struct arrayrec *array = array_ensure(c, r->j.array_job_id);
     if (job_state_over(state))
         end_count(array, r, sign);
     if (job_is_array(r))
         return;
-    array->live += job_live(r) ? (uint32_t) sign : 0;
-    array->active += active(state) ? (uint32_t) sign : 0;
-    array->waiting += state == JOB_PENDING || state == JOB_SPECIAL_EXIT ? (uint32_t) sign : 0;
+    array->live += job_live(r) ? (uint32_t)sign : 0;
+    array->active += active(state) ? (uint32_t)sign : 0;
+    array->waiting += state == JOB_PENDING || state == JOB_SPECIAL_EXIT ? (uint32_t)sign : 0;
     int64_t began_us = r->j.start_us ? r->j.start_us : r->j.end_us;
     if (sign > 0 && state != JOB_PENDING && state != JOB_SPECIAL_EXIT && began_us > array->began_us)
         array->began_us = began_us;
@@ -56,8 +56,9 @@ struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
 {
     struct arrayrec *array = array_ensure(c, master->j.array_job_id);
     CHECK(idset_del(&master->pending, task));
-    bool waits = master->j.state == JOB_PENDING; /* else it was requeued and held with SPECIAL_EXIT, and so is the element */
-    c->pending -= waits; /* the element is counted again as a record of its own */
+    bool waits = master->j.state ==
+                 JOB_PENDING; /* else it was requeued and held with SPECIAL_EXIT, and so is the element */
+    c->pending -= waits;      /* the element is counted again as a record of its own */
     if (master->pending.count == 0)
         planner_leave(c, master);
     else

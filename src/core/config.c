@@ -63,7 +63,7 @@ static void settings_take(struct core *c, const struct settings *s)
     c->settings = *s;
     for (size_t i = 0; i < setting_count; i++)
         if (setting_table[i].type == SETTING_TEXT) {
-            const char **text = (const char **) ((char *) &c->settings + setting_table[i].offset);
+            const char **text = (const char **)((char *)&c->settings + setting_table[i].offset);
             *text = arena_strdup(a, *text);
         }
     arena_free(c->settings_arena);
@@ -81,7 +81,7 @@ static struct noderec *node_add(struct core *c, const struct node *conf)
     struct noderec *n = xcalloc(1, sizeof *n);
     record_take(c, &node_fields, &n->n, conf);
     record_take(c, &node_fields, &n->conf, conf);
-    n->index = (uint32_t) c->node.n;
+    n->index = (uint32_t)c->node.n;
     vec_push(&c->node, n);
     map_str_put(c->node_by_name, conf->name, n);
     n->lost_us = c->now_us;
@@ -154,7 +154,8 @@ static void part_plan_update(struct core *c, struct partrec *p)
 static void part_take(struct core *c, const struct partition *conf)
 {
     struct partrec *p = part_find(c, conf->name);
-    bool was_changed = p && p->changed, keeps_state = was_changed && (!p->p.set_fields || list_has(p->p.set_fields, "state"));
+    bool was_changed = p && p->changed,
+         keeps_state = was_changed && (!p->p.set_fields || list_has(p->p.set_fields, "state"));
     int32_t state = keeps_state ? p->p.state : conf->state;
     if (!p) {
         p = xcalloc(1, sizeof *p);
@@ -205,7 +206,8 @@ static void parts_apply(struct core *c, const struct config *config)
         if (part_configured(config, p->p.name) || p->changed) {
             i++;
         } else if (part_used(c, p->p.name)) {
-            fx_log(c, LEVEL_WARNING, "partition %s is no longer configured, but jobs use it: it stays, INACTIVE", p->p.name);
+            fx_log(c, LEVEL_WARNING,
+                   "partition %s is no longer configured, but jobs use it: it stays, INACTIVE", p->p.name);
             p->p.state = PART_INACTIVE;
             part_plan_update(c, p);
             i++;
@@ -225,8 +227,8 @@ void config_apply(struct core *c, const struct config *config)
     cluster_set_topology(c->cluster, &config->topology);
     nodes_apply(c, config);
     parts_apply(c, config);
-    if (c->next_job_id < (uint64_t) c->settings.first_job_id)
-        c->next_job_id = (uint64_t) c->settings.first_job_id;
+    if (c->next_job_id < (uint64_t)c->settings.first_job_id)
+        c->next_job_id = (uint64_t)c->settings.first_job_id;
     if (c->loaded)
         nodes_welcome(c);
     plan_soon(c);

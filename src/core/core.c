@@ -122,16 +122,12 @@ static bool allowed(const struct core *c, const struct event *ev)
 {
     switch (message_table[ev->msg->kind].who) {
     case WHO_ANYONE:
-    case WHO_OWNER:
-        return ev->peer != NULL;
-    case WHO_OPERATOR:
-        return peer_operates(c, ev->peer);
+    case WHO_OWNER: return ev->peer != NULL;
+    case WHO_OPERATOR: return peer_operates(c, ev->peer);
     case WHO_ADMIN:
-    case WHO_NODE:
-        return ev->peer && ev->peer->is_admin;
+    case WHO_NODE: return ev->peer && ev->peer->is_admin;
     case WHO_CONTROLLER:
-    case WHO_STREAM:
-        break;
+    case WHO_STREAM: break;
     }
     return false;
 }
@@ -139,9 +135,17 @@ static bool allowed(const struct core *c, const struct event *ev)
 static void refuse_stranger(struct core *c, enum message_kind kind)
 {
     static const char *const may[] = {
-        [WHO_ANYONE] = "known users", [WHO_OWNER] = "known users", [WHO_OPERATOR] = "operators (Operators= in remuda.conf) and administrators", [WHO_ADMIN] = "administrators", [WHO_NODE] = "node daemons", [WHO_CONTROLLER] = "the controller", [WHO_STREAM] = "commands and shepherds, among themselves,",
+        [WHO_ANYONE] = "known users",
+        [WHO_OWNER] = "known users",
+        [WHO_OPERATOR] = "operators (Operators= in remuda.conf) and administrators",
+        [WHO_ADMIN] = "administrators",
+        [WHO_NODE] = "node daemons",
+        [WHO_CONTROLLER] = "the controller",
+        [WHO_STREAM] = "commands and shepherds, among themselves,",
     };
-    reply_done(c, REFUSE_ACCESS_DENIED, arena_printf(c->fx->arena, "only %s may %s", may[message_table[kind].who], message_table[kind].doc));
+    reply_done(
+        c, REFUSE_ACCESS_DENIED,
+        arena_printf(c->fx->arena, "only %s may %s", may[message_table[kind].who], message_table[kind].doc));
 }
 
 static void message_take(struct core *c, const struct message *m)
@@ -199,8 +203,7 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_STREAM_SIGNAL:
     case MSG_STREAM_NOTICE:
     case MSG_STREAM_DONE:
-    case MESSAGE_COUNT:
-        break;
+    case MESSAGE_COUNT: break;
     }
     reply_done(c, REFUSE_BAD_MESSAGE, "the controller does not take this message");
 }
@@ -236,15 +239,9 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         node_closed(c, ev->conn);
         waiters_closed(c, ev->conn);
         break;
-    case EV_WAKE:
-        wake(c);
-        break;
-    case EV_CONFIG:
-        config_apply(c, ev->config);
-        break;
-    case EV_STORE_AWAY:
-        c->store_away = true;
-        break;
+    case EV_WAKE: wake(c); break;
+    case EV_CONFIG: config_apply(c, ev->config); break;
+    case EV_STORE_AWAY: c->store_away = true; break;
     case EV_STORE_BACK:
         c->store_away = false;
         plan_soon(c);
@@ -331,8 +328,9 @@ static void meta_load(struct core *c, const struct meta *row)
 {
     uint64_t n;
     if (text_is(row->key, "usage_at") && text_to_u64(row->value, INT64_MAX, &n))
-        c->usage_at_us = (int64_t) n;
-    else if (text_is(row->key, "next_job_id") && text_to_u64(row->value, UINT64_MAX, &n) && n > c->next_job_id)
+        c->usage_at_us = (int64_t)n;
+    else if (text_is(row->key, "next_job_id") && text_to_u64(row->value, UINT64_MAX, &n) &&
+             n > c->next_job_id)
         c->next_job_id = n;
 }
 
@@ -359,7 +357,8 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     struct alloc al = {0};
     struct err err = {0};
     if (!alloc_parse(r->j.alloc, a, &al, &err)) {
-        fx_log(c, LEVEL_ERROR, "job %llu: its allocation cannot be read: %s", (unsigned long long) r->j.id, err.text);
+        fx_log(c, LEVEL_ERROR, "job %llu: its allocation cannot be read: %s", (unsigned long long)r->j.id,
+               err.text);
         return;
     }
     size_t known = 0;
@@ -377,10 +376,12 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
         if (given_back)
             continue;
         if (!n) {
-            fx_log(c, LEVEL_WARNING, "job %llu runs on %s, which is not configured any more", (unsigned long long) r->j.id, al.node[i].node);
+            fx_log(c, LEVEL_WARNING, "job %llu runs on %s, which is not configured any more",
+                   (unsigned long long)r->j.id, al.node[i].node);
             continue;
         }
-        struct hold hold = {.node = node_index(c, n), .told = job_has_script(r) && text_is(al.node[i].node, r->j.batch_host)};
+        struct hold hold = {.node = node_index(c, n),
+                            .told = job_has_script(r) && text_is(al.node[i].node, r->j.batch_host)};
         vec_push(&r->hold, hold);
         node_job_add(c, hold.node, r->j.id);
         al.node[known++] = al.node[i];
@@ -388,7 +389,8 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     al.n = known;
     hostlist_done(&released);
     int64_t end = job_limit_end(c, r);
-    cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, r->j.run_partition, &al, r->j.start_us, end == INT64_MAX ? TIME_UNLIMITED : end);
+    cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, r->j.run_partition, &al, r->j.start_us,
+                  end == INT64_MAX ? TIME_UNLIMITED : end);
     cluster_run_inside(c->cluster, r->j.id, r->j.run_reservation);
     if (r->j.state != JOB_SUSPENDED && r->j.suspended_us)
         cluster_suspend(c->cluster, r->j.id, true);
@@ -397,12 +399,15 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     if (r->j.state != JOB_SUSPENDED && r->j.suspended_us)
         cluster_suspend(c->cluster, r->j.id, false);
     if (ending || r->j.preempt_us)
-        cluster_ending(c->cluster, r->j.id, r->j.preempt_for, (ending || r->j.preempt_end_us < c->now_us ? c->now_us : r->j.preempt_end_us) + c->settings.kill_wait_us);
+        cluster_ending(c->cluster, r->j.id, r->j.preempt_for,
+                       (ending || r->j.preempt_end_us < c->now_us ? c->now_us : r->j.preempt_end_us) +
+                           c->settings.kill_wait_us);
 }
 
 static bool holds_nodes(const struct jobrec *r)
 {
-    return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED || r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
+    return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED || r->j.state == JOB_COMPLETING ||
+           r->j.state == JOB_REQUEUED;
 }
 
 static void job_restore(struct core *c, struct jobrec *r, struct arena *a)

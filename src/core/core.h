@@ -11,7 +11,6 @@
 #include "model/message.h"
 #include "model/settings.h"
 
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,17 +20,17 @@ struct core; /* opaque */
 /* Who is at the other end, as the shell checked it. */
 struct peer {
     uint32_t uid, gid;
-    const char *user, *group;   /* names; NULL if they have none */
-    const char *groups;         /* all group names of the user, comma-separated; NULL = not looked up */
-    const char *host;           /* where it is */
-    bool is_admin;              /* root, SlurmUser or the user the controller runs as */
+    const char *user, *group; /* names; NULL if they have none */
+    const char *groups;       /* all group names of the user, comma-separated; NULL = not looked up */
+    const char *host;         /* where it is */
+    bool is_admin;            /* root, SlurmUser or the user the controller runs as */
 };
 
 enum event_kind {
-    EV_MESSAGE,    /* a message came from connection `conn` */
-    EV_CLOSED,     /* connection `conn` is gone */
-    EV_WAKE,       /* core_wake_due() has come */
-    EV_CONFIG,     /* the configuration was read (again) */
+    EV_MESSAGE, /* a message came from connection `conn` */
+    EV_CLOSED,  /* connection `conn` is gone */
+    EV_WAKE,    /* core_wake_due() has come */
+    EV_CONFIG,  /* the configuration was read (again) */
     EV_STORE_AWAY, /* a commit failed; text says why. Effects of that turn were not released; they will be when it is back */
     EV_STORE_BACK,
 };
@@ -49,11 +48,11 @@ struct event {
 enum effect_kind {
     FX_STORE, /* table, op, record */
     FX_REPLY, /* conn, msg: an answer to a client */
-    FX_SEND,  /* conn, msg: to a node daemon; payload_job ≠ 0: attach that job's script and environment to the LAUNCH */
-    FX_MAIL,  /* mail */
-    FX_CLOSE, /* conn */
-    FX_LOG,   /* text, level */
-    FX_STOP,  /* stop this daemon after this turn */
+    FX_SEND, /* conn, msg: to a node daemon; payload_job ≠ 0: attach that job's script and environment to the LAUNCH */
+    FX_MAIL,        /* mail */
+    FX_CLOSE,       /* conn */
+    FX_LOG,         /* text, level */
+    FX_STOP,        /* stop this daemon after this turn */
     FX_RECONFIGURE, /* read the configuration and feed EV_CONFIG */
 };
 
@@ -68,11 +67,11 @@ struct mail {
 struct effect {
     enum effect_kind kind;
     uint64_t conn;
-    struct message msg;     /* body lives in the effects' arena */
+    struct message msg; /* body lives in the effects' arena */
     uint64_t payload_job;
     enum store_table table;
-    bool remove;            /* FX_STORE: delete the row */
-    const void *record;     /* FX_STORE: copy in the arena */
+    bool remove;        /* FX_STORE: delete the row */
+    const void *record; /* FX_STORE: copy in the arena */
     struct mail mail;
     enum log_level level;
     const char *text;
@@ -100,19 +99,23 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx);
 int64_t core_wake_due(const struct core *c);
 
 struct view {
-    void (*row)(void *ctx, const void *record); /* struct job, node, partition, step or daemon_status as q->what says; valid during the call */
+    void (*row)(
+        void *ctx,
+        const void *
+            record); /* struct job, node, partition, step or daemon_status as q->what says; valid during the call */
     void *ctx;
 };
 /* Reads live state. Rows a user may not see are left out. ERR by value when a filter makes no sense (refusal + detail). Unknown single job id: REFUSE_INVALID_JOB_ID
  * (clients.md edge 7). QUERY_SETTINGS and QUERY_HISTORY are the shell's. */
-enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer, int64_t now_us, const struct view *v, struct str *detail);
+enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer,
+                        int64_t now_us, const struct view *v, struct str *detail);
 
 /* The host of that certificate name; NULL = shut out, or never there. Valid until the next step. */
 const struct host *core_host(const struct core *c, const char *id);
 size_t core_hosts_count(const struct core *c); /* hosts and tokens */
 
-void core_check(const struct core *c);          /* asserts every invariant */
-uint64_t core_hash(const struct core *c);       /* of the whole state; equal states, equal hashes */
+void core_check(const struct core *c);    /* asserts every invariant */
+uint64_t core_hash(const struct core *c); /* of the whole state; equal states, equal hashes */
 const struct settings *core_settings(const struct core *c);
 /* The simulator's own order of the waiting jobs (sched/order.h); copied. */
 struct order_hook;

@@ -18,7 +18,7 @@ struct verdict {
 
 static struct verdict verdict_of_job(const struct jobrec *r)
 {
-    bool over = job_state_over((enum job_state) r->j.state);
+    bool over = job_state_over((enum job_state)r->j.state);
     return (struct verdict){
         .over = over,
         .well = !over || r->j.state == JOB_COMPLETED,
@@ -30,7 +30,10 @@ static struct verdict verdict_of_job(const struct jobrec *r)
 static struct verdict verdict_of_array(const struct arrayrec *array, const struct jobrec *rest)
 {
     bool waits = rest && job_live(rest);
-    return (struct verdict){.over = !array->live && !waits, .well = !array->bad, .begun = !array->waiting && !waits, .began_us = array->began_us};
+    return (struct verdict){.over = !array->live && !waits,
+                            .well = !array->bad,
+                            .begun = !array->waiting && !waits,
+                            .began_us = array->began_us};
 }
 
 /* False: no such job is in memory. */
@@ -66,7 +69,8 @@ static bool singleton_free(const struct core *c, const struct jobrec *r)
 static bool corresponds(const struct core *c, const struct jobrec *r, const struct dependency *d)
 {
     struct verdict v;
-    return d->kind == DEP_AFTERCORR && d->task_id == NO_TASK && r->j.array_task_id != NO_TASK && verdict_of(c, d->job_id, r->j.array_task_id, &v);
+    return d->kind == DEP_AFTERCORR && d->task_id == NO_TASK && r->j.array_task_id != NO_TASK &&
+           verdict_of(c, d->job_id, r->j.array_task_id, &v);
 }
 
 static enum dep_status status_of(const struct core *c, const struct jobrec *r, const struct dependency *d)
@@ -77,18 +81,12 @@ static enum dep_status status_of(const struct core *c, const struct jobrec *r, c
     if (!verdict_of(c, d->job_id, corresponds(c, r, d) ? r->j.array_task_id : d->task_id, &v))
         return d->status; /* it left memory long after its end; what was known then stands */
     switch (d->kind) {
-    case DEP_AFTER:
-        return v.begun && v.began_us + d->delay_us <= c->now_us ? DEP_SATISFIED : DEP_OPEN;
-    case DEP_AFTERANY:
-        return v.over ? DEP_SATISFIED : DEP_OPEN;
-    case DEP_AFTEROK:
-        return !v.well ? DEP_FAILED : v.over ? DEP_SATISFIED : DEP_OPEN;
-    case DEP_AFTERCORR:
-        return !v.over ? DEP_OPEN : v.well ? DEP_SATISFIED : DEP_FAILED;
-    case DEP_AFTERNOTOK:
-        return !v.over ? DEP_OPEN : v.well ? DEP_FAILED : DEP_SATISFIED;
-    case DEP_SINGLETON:
-        break;
+    case DEP_AFTER: return v.begun && v.began_us + d->delay_us <= c->now_us ? DEP_SATISFIED : DEP_OPEN;
+    case DEP_AFTERANY: return v.over ? DEP_SATISFIED : DEP_OPEN;
+    case DEP_AFTEROK: return !v.well ? DEP_FAILED : v.over ? DEP_SATISFIED : DEP_OPEN;
+    case DEP_AFTERCORR: return !v.over ? DEP_OPEN : v.well ? DEP_SATISFIED : DEP_FAILED;
+    case DEP_AFTERNOTOK: return !v.over ? DEP_OPEN : v.well ? DEP_FAILED : DEP_SATISFIED;
+    case DEP_SINGLETON: break;
     }
     return DEP_OPEN;
 }
@@ -176,16 +174,20 @@ void dependencies_restore(struct core *c, struct jobrec *r)
 
 /* ---- setting and looking ----------------------------------------------------------------------------------------------------- */
 
-static bool entry_check(const struct core *c, const struct jobrec *r, const struct dependency *d, struct err *ret_err)
+static bool entry_check(const struct core *c, const struct jobrec *r, const struct dependency *d,
+                        struct err *ret_err)
 {
     struct verdict v;
     if (d->kind == DEP_SINGLETON)
         return true;
-    if (d->job_id == r->j.id || (r->j.array_job_id && d->job_id == r->j.array_job_id && (d->task_id == NO_TASK || d->task_id == r->j.array_task_id)))
+    if (d->job_id == r->j.id || (r->j.array_job_id && d->job_id == r->j.array_job_id &&
+                                 (d->task_id == NO_TASK || d->task_id == r->j.array_task_id)))
         return err_set(ret_err, ERR_INVALID, "a job cannot depend on itself");
     if (verdict_of(c, d->job_id, d->task_id, &v))
         return true;
-    return err_set(ret_err, ERR_NOT_FOUND, "job %llu is not known (any more): it never was, or ended more than MinJobAge ago", (unsigned long long) d->job_id);
+    return err_set(ret_err, ERR_NOT_FOUND,
+                   "job %llu is not known (any more): it never was, or ended more than MinJobAge ago",
+                   (unsigned long long)d->job_id);
 }
 
 bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct err *ret_err)
@@ -214,7 +216,8 @@ int64_t dependencies_due(const struct core *c, const struct jobrec *r)
     for (size_t i = 0; i < r->deps.n; i++) {
         const struct dependency *d = &r->deps.v[i];
         struct verdict v;
-        if (d->kind != DEP_AFTER || d->status != DEP_OPEN || !verdict_of(c, d->job_id, d->task_id, &v) || !v.begun)
+        if (d->kind != DEP_AFTER || d->status != DEP_OPEN || !verdict_of(c, d->job_id, d->task_id, &v) ||
+            !v.begun)
             continue;
         int64_t at = v.began_us + d->delay_us;
         due = at > c->now_us && at < due ? at : due;
@@ -251,13 +254,16 @@ enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_
 /* An array that is over as a whole, and well, decides for all that still wait; else it goes element for element. */
 static struct arrayrec *counterpart(const struct core *c, const struct dependency *d)
 {
-    struct arrayrec *other = d->kind == DEP_AFTERCORR && d->task_id == NO_TASK && d->status == DEP_OPEN ? array_of(c, d->job_id) : NULL;
+    struct arrayrec *other = d->kind == DEP_AFTERCORR && d->task_id == NO_TASK && d->status == DEP_OPEN
+                                 ? array_of(c, d->job_id)
+                                 : NULL;
     return other && (other->bad || !array_over(c, d->job_id)) ? other : NULL;
 }
 
 static void counterpart_split(struct core *c, struct jobrec *master, const struct jobrec *done)
 {
-    if (!job_live(done) && done->j.array_task_id != NO_TASK && job_is_array(master) && idset_has(&master->pending, done->j.array_task_id)) {
+    if (!job_live(done) && done->j.array_task_id != NO_TASK && job_is_array(master) &&
+        idset_has(&master->pending, done->j.array_task_id)) {
         struct jobrec *element = array_split(c, master, done->j.array_task_id);
         eligible_update(c, element);
         job_save(c, element);
@@ -281,7 +287,7 @@ void aftercorr_begin(struct core *c, struct jobrec *master)
         struct arrayrec *other = counterpart(c, &master->deps.v[i]);
         struct map_walk w = {0};
         while (other && map_u64_next(other->element, &w))
-            vec_push(&done, (const struct jobrec *) w.value);
+            vec_push(&done, (const struct jobrec *)w.value);
     }
     for (size_t i = 0; i < done.n; i++)
         counterpart_split(c, master, done.v[i]);
@@ -352,7 +358,7 @@ void dependents_run(struct core *c)
         list_wake(c, id, done);
         if (array_id != id)
             list_wake(c, array_id, done);
-        if (job_state_over((enum job_state) done->j.state))
+        if (job_state_over((enum job_state)done->j.state))
             singleton_wake(c, done);
     }
     vec_clear(&c->woken);
@@ -371,7 +377,8 @@ void dependents_reopen(struct core *c, const struct jobrec *again)
 {
     const uint64_t keys[] = {again->j.id, again->j.array_job_id};
     for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
-        const struct id_list *list = keys[k] && (k == 0 || keys[1] != keys[0]) ? map_u64_get(c->dependents, keys[k]) : NULL;
+        const struct id_list *list =
+            keys[k] && (k == 0 || keys[1] != keys[0]) ? map_u64_get(c->dependents, keys[k]) : NULL;
         for (size_t i = 0; list && i < list->id.n; i++) {
             struct jobrec *r = job_find(c, list->id.v[i]);
             if (!r || r->j.state != JOB_PENDING)

@@ -53,12 +53,14 @@ void fx_remove(struct core *c, enum store_table table, const void *record)
     c->fx->v[c->fx->n - 1].remove = true;
 }
 
-static void message_add(struct core *c, enum effect_kind effect, uint64_t conn, uint64_t seq, enum message_kind kind, const void *body, uint64_t payload_job)
+static void message_add(struct core *c, enum effect_kind effect, uint64_t conn, uint64_t seq,
+                        enum message_kind kind, const void *body, uint64_t payload_job)
 {
     struct effect *e = effect_add(c->fx, effect);
     e->conn = conn;
     e->payload_job = payload_job;
-    e->msg = (struct message){.kind = kind, .seq = seq, .body = body_copy(c->fx, message_table[kind].fields, body)};
+    e->msg = (struct message){
+        .kind = kind, .seq = seq, .body = body_copy(c->fx, message_table[kind].fields, body)};
 }
 
 void fx_reply(struct core *c, uint64_t conn, uint64_t seq, enum message_kind kind, const void *body)

@@ -22,7 +22,7 @@ static uint32_t elements_now(const struct core *c, const struct jobrec *r)
         uint64_t room = r->j.array_limit > active ? r->j.array_limit - active : 0;
         n = n < room ? n : room;
     }
-    return (uint32_t) (n < UINT32_MAX ? n : UINT32_MAX);
+    return (uint32_t)(n < UINT32_MAX ? n : UINT32_MAX);
 }
 
 /* Components of a heterogeneous job have numbers that follow each other. */
@@ -30,7 +30,8 @@ static uint32_t het_size(const struct core *c, const struct jobrec *r)
 {
     uint32_t n = 0;
     const struct jobrec *other;
-    while (r->j.het_job_id && (other = job_find(c, r->j.het_job_id + n)) && other->j.het_job_id == r->j.het_job_id)
+    while (r->j.het_job_id && (other = job_find(c, r->j.het_job_id + n)) &&
+           other->j.het_job_id == r->j.het_job_id)
         n++;
     return n;
 }
@@ -98,7 +99,7 @@ static bool resv_ready(const struct core *c, const struct jobrec *r)
 static enum job_reason own_reason(const struct core *c, const struct jobrec *r, int64_t now_us)
 {
     if (held(r))
-        return (enum job_reason) (r->j.reason ? r->j.reason : REASON_HELD_USER);
+        return (enum job_reason)(r->j.reason ? r->j.reason : REASON_HELD_USER);
     if (r->deps.n && r->j.spec.dependency)
         return r->j.reason == REASON_DEPENDENCY_NEVER ? REASON_DEPENDENCY_NEVER : REASON_DEPENDENCY;
     if (r->j.spec.begin_us > now_us)
@@ -132,7 +133,8 @@ void eligible_update(struct core *c, struct jobrec *r)
     timer_arm(c, r);
 }
 
-enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us, struct plan_wait *ret_wait)
+enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
+                               struct plan_wait *ret_wait)
 {
     *ret_wait = (struct plan_wait){0};
     enum job_reason own = own_reason(c, r, now_us);

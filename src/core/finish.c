@@ -46,7 +46,7 @@ static bool all_released(const struct jobrec *r)
 /* Everything is free again. */
 static void run_finish(struct core *c, struct jobrec *r)
 {
-    enum job_state how = (enum job_state) r->j.end_state;
+    enum job_state how = (enum job_state)r->j.end_state;
     cluster_release(c->cluster, r->j.id);
     steps_close(c, r, how);
     text_set(c, &r->j.released, NULL);
@@ -101,7 +101,8 @@ void node_released(struct core *c, struct jobrec *r, uint32_t node)
 
 void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, const char *why)
 {
-    struct msg_terminate m = {.job_id = r->j.id, .attempt = r->j.attempt, .kill_wait_us = kill_wait_us, .why = why};
+    struct msg_terminate m = {
+        .job_id = r->j.id, .attempt = r->j.attempt, .kill_wait_us = kill_wait_us, .why = why};
     for (size_t i = 0; i < r->hold.n; i++) {
         struct noderec *n = c->node.v[r->hold.v[i].node];
         if (!r->hold.v[i].released && n->conn)
@@ -135,7 +136,8 @@ static void ending(struct core *c, struct jobrec *r, enum job_state how, enum jo
     het_end_others(c, r, how, why);
 }
 
-void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why, int64_t kill_wait_us, const char *line)
+void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why, int64_t kill_wait_us,
+             const char *line)
 {
     CHECK(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     ending(c, r, how, why);
@@ -162,7 +164,8 @@ static struct outcome outcome_of(const struct msg_report *report)
 }
 
 /* A step whose launch is still on its way to that node is not nothing. */
-static bool leaves_nothing(const struct jobrec *r, const struct msg_report *report, const struct noderec *host)
+static bool leaves_nothing(const struct jobrec *r, const struct msg_report *report,
+                           const struct noderec *host)
 {
     return report->clean && host && !steps_on_node(r, host->index);
 }
@@ -210,7 +213,8 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
         job_save(c, r);
         return;
     }
-    bool again = runs && r->j.spec.batch && (r->j.spec.requeue == YES || (r->j.spec.requeue == UNSET && c->settings.job_requeue));
+    bool again = runs && r->j.spec.batch &&
+                 (r->j.spec.requeue == YES || (r->j.spec.requeue == UNSET && c->settings.job_requeue));
     if (runs) {
         struct str why = STR_INIT;
         str_addf(&why, "node %s failed", c->node.v[node]->n.name);

@@ -10,7 +10,7 @@
 struct member {
     struct jobrec *r;
     bool runs, settled; /* it runs, and did so before this instant */
-    int64_t since_us; /* it has run, or waited, since then */
+    int64_t since_us;   /* it has run, or waited, since then */
 };
 
 /* CPUs that are given in this slice, by node: "name" → struct idset. */
@@ -32,8 +32,10 @@ static bool takes_turns(const struct core *c, const struct jobrec *r)
 {
     if (r->j.state == JOB_SUSPENDED && r->j.suspended_by == SUSPENDER_GANG)
         return true;
-    const struct partrec *p = r->j.state == JOB_RUNNING && r->j.run_partition ? part_find(c, r->j.run_partition) : NULL;
-    return p && p->p.share_count != 1 && (p->p.share == SHARE_FORCE || (p->p.share == SHARE_YES && r->j.spec.req.oversubscribe));
+    const struct partrec *p =
+        r->j.state == JOB_RUNNING && r->j.run_partition ? part_find(c, r->j.run_partition) : NULL;
+    return p && p->p.share_count != 1 &&
+           (p->p.share == SHARE_FORCE || (p->p.share == SHARE_YES && r->j.spec.req.oversubscribe));
 }
 
 static bool any_shares(const struct core *c)
@@ -129,7 +131,8 @@ void gang_turn(struct core *c, bool slice_over)
         if (!takes_turns(c, r))
             continue;
         bool runs = r->j.state == JOB_RUNNING;
-        struct member m = {r, runs, runs && r->j.start_us < c->now_us, r->j.suspend_us ? r->j.suspend_us : r->j.start_us};
+        struct member m = {r, runs, runs && r->j.start_us < c->now_us,
+                           r->j.suspend_us ? r->j.suspend_us : r->j.start_us};
         vec_push(&member, m);
     }
     if (member.n > 1)
@@ -145,7 +148,9 @@ void gang_turn(struct core *c, bool slice_over)
     if (!waits)
         c->gang_due_us = 0;
     else if (slice_over || !c->gang_due_us)
-        c->gang_due_us = c->now_us + (c->settings.scheduler_time_slice_us > 0 ? c->settings.scheduler_time_slice_us : 30 * USEC_PER_SEC);
+        c->gang_due_us =
+            c->now_us + (c->settings.scheduler_time_slice_us > 0 ? c->settings.scheduler_time_slice_us
+                                                                 : 30 * USEC_PER_SEC);
     given_free(&g);
     vec_done(&member);
 }

@@ -9,9 +9,9 @@
 #include "base/rng.h"
 #include "base/vec.h"
 #include "core/core.h"
+#include "model/alloc.h"
 #include "model/array.h"
 #include "model/dependency.h"
-#include "model/alloc.h"
 #include "model/limits.h"
 #include "sched/cluster.h"
 #include "sched/plan.h"
@@ -29,29 +29,29 @@ struct hold {
 struct steppart {
     uint32_t node; /* index in core.node */
     int32_t tasks;
-    bool seen;     /* the node was seen to have it */
-    bool over;     /* all its tasks there are gone */
+    bool seen;        /* the node was seen to have it */
+    bool over;        /* all its tasks there are gone */
     struct step used; /* what the node measured last; only its usage is set */
 };
 
 /* A step of the run at hand. Ended ones stay a while for callers that come back. */
 struct steprec {
-    struct step s;               /* texts interned; its usage is that of all parts together */
-    VEC(struct steppart) part;   /* none of the batch step */
-    struct step ended_use;       /* usage of the parts that are over */
+    struct step s;             /* texts interned; its usage is that of all parts together */
+    VEC(struct steppart) part; /* none of the batch step */
+    struct step ended_use;     /* usage of the parts that are over */
     int32_t ended_tasks;
-    struct arena *arena;         /* of the next two; NULL once it is over */
+    struct arena *arena; /* of the next two; NULL once it is over */
     struct alloc layout;
     struct msg_create_step *asked; /* NULL: the controller was restarted since */
-    uint64_t holder_conn;        /* connection of its command; 0 = gone */
-    int64_t lonely_us;           /* since when; 0 = it is there, or none is needed */
-    int64_t suspended_before_us; /* of the job, when the step began */
-    bool ending;                 /* told to end: as end_as */
-    bool with_job;               /* because its job ends */
-    bool gathering;              /* what its nodes said is not summed up yet … */
-    bool save_due;               /* … nor stored (step_gather.c) */
+    uint64_t holder_conn;          /* connection of its command; 0 = gone */
+    int64_t lonely_us;             /* since when; 0 = it is there, or none is needed */
+    int64_t suspended_before_us;   /* of the job, when the step began */
+    bool ending;                   /* told to end: as end_as */
+    bool with_job;                 /* because its job ends */
+    bool gathering;                /* what its nodes said is not summed up yet … */
+    bool save_due;                 /* … nor stored (step_gather.c) */
     enum job_state end_as;
-    const char *detail;          /* why, for its command; interned */
+    const char *detail; /* why, for its command; interned */
 };
 
 /* A step that waits for resources of its job. */
@@ -71,51 +71,53 @@ struct jobrec {
     int64_t next_step;           /* number of the next step */
     int64_t gone_user_us, gone_system_us; /* CPU time of steps that left memory */
     VEC(struct hold) hold;
-    bool waiting;                /* the planner has it */
-    enum job_reason cause;       /* why the planner does not have it, as time is counted (waited.c); NONE: it has it */
+    bool waiting; /* the planner has it */
+    enum job_reason
+        cause; /* why the planner does not have it, as time is counted (waited.c); NONE: it has it */
     bool cause_known;
-    int64_t back_us;             /* came back by a requeue; 0 = not in this life of the controller */
-    bool started;                /* its batch script was seen running in this attempt */
-    bool script_ended;           /* its batch script is over */
-    bool warned;                 /* --signal was sent in this run */
-    uint32_t mailed;             /* enum mail_type bits of limit mails sent in this run */
-    uint32_t order;              /* scontrol top */
-    uint64_t holder_conn;        /* connection an attached allocation belongs to; 0 = none. Of the leader of a heterogeneous job */
-    int64_t lonely_us;           /* since when it has none; 0 = it has one or needs none */
-    int64_t charged_us;          /* run time that fair share knows of */
-    int64_t timer_us;            /* due time in the heap; 0 = none */
-    bool unsaved;                /* changed in this step; its row is made when the step ends */
+    int64_t back_us;   /* came back by a requeue; 0 = not in this life of the controller */
+    bool started;      /* its batch script was seen running in this attempt */
+    bool script_ended; /* its batch script is over */
+    bool warned;       /* --signal was sent in this run */
+    uint32_t mailed;   /* enum mail_type bits of limit mails sent in this run */
+    uint32_t order;    /* scontrol top */
+    uint64_t
+        holder_conn; /* connection an attached allocation belongs to; 0 = none. Of the leader of a heterogeneous job */
+    int64_t lonely_us;  /* since when it has none; 0 = it has one or needs none */
+    int64_t charged_us; /* run time that fair share knows of */
+    int64_t timer_us;   /* due time in the heap; 0 = none */
+    bool unsaved;       /* changed in this step; its row is made when the step ends */
 };
 
 /* An array: its elements that have records of their own, and counts of them, so that no event walks an array. Elements that left memory stay counted in
  * what is said about ended ones. */
 struct arrayrec {
-    struct map_u64 *element;     /* task index → struct jobrec */
-    uint32_t waiting;            /* elements with records that have not begun */
-    uint32_t active;             /* that run or are being cleaned */
-    uint32_t live;               /* that are not over */
-    uint32_t well, bad;          /* that ended COMPLETED, otherwise */
+    struct map_u64 *element;       /* task index → struct jobrec */
+    uint32_t waiting;              /* elements with records that have not begun */
+    uint32_t active;               /* that run or are being cleaned */
+    uint32_t live;                 /* that are not over */
+    uint32_t well, bad;            /* that ended COMPLETED, otherwise */
     int32_t exit_least, exit_most; /* wait statuses of those that ended */
-    int64_t began_us;            /* when the last of those that began did */
-    bool begun;                  /* one of them has started */
+    int64_t began_us;              /* when the last of those that began did */
+    bool begun;                    /* one of them has started */
 };
 
 struct noderec {
-    struct node n;               /* texts interned */
-    struct node conf;            /* as configured, texts interned */
-    uint64_t conn;               /* 0 = not connected */
+    struct node n;    /* texts interned */
+    struct node conf; /* as configured, texts interned */
+    uint64_t conn;    /* 0 = not connected */
     int64_t pid;
-    uint32_t index;              /* in core.node; nodes never leave the list */
-    uint64_t devices_seq;        /* age of n.devices_out; 0 = of an earlier life of the controller */
-    int64_t lost_us;             /* when the connection went; 0 = it is there, or is known to be silent */
-    int64_t alarm_us;            /* when it is looked at whether it is silent; 0 = never */
-    VEC(uint64_t) job;           /* jobs that hold something here */
-    bool mentioned;              /* while a configuration is applied */
+    uint32_t index;       /* in core.node; nodes never leave the list */
+    uint64_t devices_seq; /* age of n.devices_out; 0 = of an earlier life of the controller */
+    int64_t lost_us;      /* when the connection went; 0 = it is there, or is known to be silent */
+    int64_t alarm_us;     /* when it is looked at whether it is silent; 0 = never */
+    VEC(uint64_t) job;    /* jobs that hold something here */
+    bool mentioned;       /* while a configuration is applied */
 };
 
 struct partrec {
-    struct partition p;          /* texts interned */
-    bool changed;                /* by scontrol: the stored row beats the configuration */
+    struct partition p; /* texts interned */
+    bool changed;       /* by scontrol: the stored row beats the configuration */
 };
 
 /* A call that is answered later. */
@@ -126,20 +128,20 @@ enum wait_kind {
     WAIT_STEP,       /* create_step, attach_step: STEP_CREATED, then STEP_ENDED */
 };
 struct resvrec {
-    struct reservation r;        /* texts interned */
-    int64_t look_us;             /* not looked at before */
+    struct reservation r; /* texts interned */
+    int64_t look_us;      /* not looked at before */
 };
 
 struct waiter {
     enum wait_kind kind;
     uint64_t conn, seq, job_id;
     int64_t step_id;
-    bool told;                   /* ALLOCATED went out */
+    bool told; /* ALLOCATED went out */
 };
 
 struct alarm {
     int64_t at_us;
-    uint64_t job_id;             /* 0: a node; then `node` */
+    uint64_t job_id; /* 0: a node; then `node` */
     uint32_t node;
 };
 
@@ -160,35 +162,36 @@ struct core {
     struct settings settings;
     struct cluster *cluster;
     struct plan *plan;
-    struct map_u64 *job;         /* id → struct jobrec */
-    struct map_u64 *array;       /* array id → struct arrayrec */
-    struct map_u64 *dependents;  /* job id → struct id_list of the jobs that depend on it */
-    struct map_str *singleton;   /* "uid name" that a singleton job watches → struct id_list of its live jobs */
+    struct map_u64 *job;        /* id → struct jobrec */
+    struct map_u64 *array;      /* array id → struct arrayrec */
+    struct map_u64 *dependents; /* job id → struct id_list of the jobs that depend on it */
+    struct map_str *singleton; /* "uid name" that a singleton job watches → struct id_list of its live jobs */
     VEC(struct noderec *) node;
     struct map_str *node_by_name; /* → struct noderec */
     struct map_u64 *node_by_conn;
-    struct map_str *token;       /* id → struct token, owned, texts interned */
-    struct map_str *host_by_id;  /* → struct host, the same */
+    struct map_str *token;      /* id → struct token, owned, texts interned */
+    struct map_str *host_by_id; /* → struct host, the same */
     VEC(struct partrec *) part;
     VEC(struct resvrec *) resv;
     VEC(struct waiter) waiter;
     VEC(struct alarm) heap;
     uint64_t next_job_id;
     bool loaded, store_away, plan_needed;
-    bool resv_refit;             /* nodes changed: reservations may want others */
-    int64_t plan_due_us;         /* the planner wants to look again; 0 = no */
-    struct map_str *usage;       /* "uid/account" → struct usagerec */
-    int64_t usage_at_us;         /* running work is charged until then */
-    bool usage_any;              /* somebody's use has not decayed to nothing */
+    bool resv_refit;       /* nodes changed: reservations may want others */
+    int64_t plan_due_us;   /* the planner wants to look again; 0 = no */
+    struct map_str *usage; /* "uid/account" → struct usagerec */
+    int64_t usage_at_us;   /* running work is charged until then */
+    bool usage_any;        /* somebody's use has not decayed to nothing */
     VEC(struct usagerec *) usage_unsaved;
-    int64_t gang_due_us;         /* the slice of jobs that take turns is over; 0 = none waits for its turn */
+    int64_t gang_due_us; /* the slice of jobs that take turns is over; 0 = none waits for its turn */
     uint64_t plans, considered, pending, running;
-    struct diag diag;            /* counters for sdiag */
+    struct diag diag;              /* counters for sdiag */
     VEC(struct gathered) gathered; /* steps that the next wake sums up and stores */
-    VEC(struct ack_due) acks;    /* of reports that it stores */
-    VEC(uint64_t) unsaved;       /* jobs to be stored when this step ends */
-    uint64_t stored_job_id;      /* next_job_id as the store has it */
-    VEC(uint64_t) woken;         /* jobs that began or ended in this step: who depends on them is looked at when it ends */
+    VEC(struct ack_due) acks;      /* of reports that it stores */
+    VEC(uint64_t) unsaved;         /* jobs to be stored when this step ends */
+    uint64_t stored_job_id;        /* next_job_id as the store has it */
+    VEC(uint64_t)
+    woken; /* jobs that began or ended in this step: who depends on them is looked at when it ends */
     uint32_t top_order;
     /* the step at hand */
     int64_t now_us;
@@ -209,35 +212,39 @@ void fx_reply(struct core *c, uint64_t conn, uint64_t seq, enum message_kind kin
 void fx_send(struct core *c, uint64_t conn, enum message_kind kind, const void *body, uint64_t payload_job);
 /* The message sent last to one more connection; it is encoded once. */
 void fx_send_also(struct core *c, uint64_t conn);
-void fx_log(struct core *c, enum log_level level, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void fx_log(struct core *c, enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Answers the request at hand. */
 void reply_done(struct core *c, enum refusal refusal, const char *detail);
 
 /* ---- records.c: texts, records, indexes ---- */
 void text_set(struct core *c, const char **to, const char *text);
-void record_take(struct core *c, const struct fields *t, void *to, const void *from); /* copies, interning texts; `to` is overwritten */
-void field_take(const struct field *f, void *to, const void *from);                   /* one field, texts not copied */
-void record_drop(struct core *c, const struct fields *t, void *record);               /* gives its texts back */
+void record_take(struct core *c, const struct fields *t, void *to,
+                 const void *from); /* copies, interning texts; `to` is overwritten */
+void field_take(const struct field *f, void *to, const void *from);     /* one field, texts not copied */
+void record_drop(struct core *c, const struct fields *t, void *record); /* gives its texts back */
 struct jobrec *job_find(const struct core *c, uint64_t id);
-struct jobrec *job_new(struct core *c, uint64_t id);       /* zeroed, in the map */
-void job_forget(struct core *c, struct jobrec *r);          /* out of all indexes, freed */
-void job_save(struct core *c, struct jobrec *r);            /* its row, once, at the end of the step: saves_write */
-uint64_t job_id_take(struct core *c);                       /* a new number, never given before */
+struct jobrec *job_new(struct core *c, uint64_t id); /* zeroed, in the map */
+void job_forget(struct core *c, struct jobrec *r);   /* out of all indexes, freed */
+void job_save(struct core *c, struct jobrec *r);     /* its row, once, at the end of the step: saves_write */
+uint64_t job_id_take(struct core *c);                /* a new number, never given before */
 void saves_write(struct core *c);
 struct arrayrec *array_of(const struct core *c, uint64_t array_id);
 struct arrayrec *array_ensure(struct core *c, uint64_t array_id);
 void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id); /* not there yet, or it is there twice */
-bool job_is_array(const struct jobrec *r);                  /* the record of an array with indexes left */
-bool job_live(const struct jobrec *r);                      /* not over */
+bool job_is_array(const struct jobrec *r);                    /* the record of an array with indexes left */
+bool job_live(const struct jobrec *r);                        /* not over */
 void live_index(struct core *c, struct jobrec *r, bool live); /* keeps the lists of watched names */
-struct id_list *singleton_list(const struct core *c, const struct jobrec *r); /* NULL: nobody watches its name */
+struct id_list *singleton_list(const struct core *c,
+                               const struct jobrec *r); /* NULL: nobody watches its name */
 void singleton_watch(struct core *c, struct jobrec *r);
 
 /* ---- job_state.c: the only place that writes a job's state ---- */
 void job_move(struct core *c, struct jobrec *r, enum job_state to);
-void job_move_ending(struct core *c, struct jobrec *r, enum job_state to, enum job_state end_state); /* COMPLETING or REQUEUED */
-void job_start_state(struct core *c, struct jobrec *r);     /* a new record: PENDING */
-void job_restore_state(struct core *c, struct jobrec *r);   /* a loaded record keeps its state */
+void job_move_ending(struct core *c, struct jobrec *r, enum job_state to,
+                     enum job_state end_state);           /* COMPLETING or REQUEUED */
+void job_start_state(struct core *c, struct jobrec *r);   /* a new record: PENDING */
+void job_restore_state(struct core *c, struct jobrec *r); /* a loaded record keeps its state */
 
 /* ---- array.c ---- */
 void array_pending_text(struct core *c, struct jobrec *master);
@@ -261,40 +268,55 @@ bool peer_operates(const struct core *c, const struct peer *peer);
 bool list_has(const char *list, const char *word);
 
 /* ---- eligible.c: holds, begin times, dependencies; what the planner gets ---- */
-void eligible_update(struct core *c, struct jobrec *r);      /* after anything that may matter for a pending job */
-enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us, struct plan_wait *ret_wait); /* ret_wait->detail … may stay NULL */
+void eligible_update(struct core *c, struct jobrec *r); /* after anything that may matter for a pending job */
+enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
+                               struct plan_wait *ret_wait); /* ret_wait->detail … may stay NULL */
 void plan_soon(struct core *c);
 
 /* ---- waited.c: what jobs waited for ---- */
-void waited_begins(struct core *c, struct jobrec *r);       /* a requeued job waits anew */
-void waited_cause(struct core *c, struct jobrec *r, enum job_reason cause); /* from now on; NONE = the planner knows. Counts the time before */
-void waited_count(struct core *c, struct jobrec *r);        /* up to now, into r->j.waited_for; of a pending job */
-const char *waited_text(const struct core *c, const struct jobrec *r, struct arena *a); /* the same without changing anything */
-void planner_leave(struct core *c, struct jobrec *r);       /* the planner no longer has it: counts, too */
+void waited_begins(struct core *c, struct jobrec *r); /* a requeued job waits anew */
+void waited_cause(struct core *c, struct jobrec *r,
+                  enum job_reason cause); /* from now on; NONE = the planner knows. Counts the time before */
+void waited_count(struct core *c, struct jobrec *r); /* up to now, into r->j.waited_for; of a pending job */
+const char *waited_text(const struct core *c, const struct jobrec *r,
+                        struct arena *a);             /* the same without changing anything */
+void planner_leave(struct core *c, struct jobrec *r); /* the planner no longer has it: counts, too */
 
 /* ---- depend.c ---- */
-bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct err *ret_err); /* parses, checks ids, indexes */
+bool dependencies_set(struct core *c, struct jobrec *r, const char *text,
+                      struct err *ret_err);                  /* parses, checks ids, indexes */
 void dependencies_restore(struct core *c, struct jobrec *r); /* of a loaded record, from its text */
 void dependencies_inherit(struct core *c, struct jobrec *element, const struct jobrec *master);
 void dependencies_drop(struct core *c, struct jobrec *r);
-int64_t dependencies_due(const struct core *c, const struct jobrec *r); /* when after:ID+minutes is over; INT64_MAX = none is open */
-enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_changed); /* looks what became of those it waits for */
-void dependents_wake(struct core *c, const struct jobrec *ended_or_started); /* at the end of this step: dependents_run */
+int64_t dependencies_due(
+    const struct core *c,
+    const struct jobrec *r); /* when after:ID+minutes is over; INT64_MAX = none is open */
+enum dep_status dependencies_update(struct core *c, struct jobrec *r,
+                                    bool *ret_changed); /* looks what became of those it waits for */
+void dependents_wake(struct core *c,
+                     const struct jobrec *ended_or_started); /* at the end of this step: dependents_run */
 void dependents_run(struct core *c);
-void dependents_reopen(struct core *c, const struct jobrec *again); /* an ended job will run again: it has not failed those who wait for it */
-void aftercorr_begin(struct core *c, struct jobrec *master); /* a new array: elements whose counterparts are over become records of their own */
+void dependents_reopen(
+    struct core *c,
+    const struct jobrec *again); /* an ended job will run again: it has not failed those who wait for it */
+void aftercorr_begin(
+    struct core *c,
+    struct jobrec
+        *master); /* a new array: elements whose counterparts are over become records of their own */
 
 /* ---- timers.c ---- */
 void timer_arm(struct core *c, struct jobrec *r);
 void node_timer_arm(struct core *c, struct noderec *n, int64_t at_us); /* unless it is armed already */
 int64_t timers_due(const struct core *c);
 void timers_fire(struct core *c);
-int64_t job_limit_end(const struct core *c, const struct jobrec *r); /* INT64_MAX = none; the over-time allowance not counted */
+int64_t job_limit_end(const struct core *c,
+                      const struct jobrec *r); /* INT64_MAX = none; the over-time allowance not counted */
 
 /* ---- start.c ---- */
-void starts_apply(struct core *c);     /* plans and starts */
+void starts_apply(struct core *c); /* plans and starts */
 void launch_send(struct core *c, struct jobrec *r);
-void alloc_shrink(struct core *c, struct jobrec *r, const char *node); /* --no-kill: it goes on without that node */
+void alloc_shrink(struct core *c, struct jobrec *r,
+                  const char *node); /* --no-kill: it goes on without that node */
 void alloc_gres_text(const struct alloc *al, struct str *out);
 
 /* ---- suspend.c ---- */
@@ -303,33 +325,39 @@ void job_resume(struct core *c, struct jobrec *r);                     /* of a s
 void suspend_tell_planner(struct core *c, struct jobrec *r);
 void suspension_count(const struct core *c, struct jobrec *r); /* it is suspended no more: adds the time */
 
-void suspend_repeat(struct core *c, struct jobrec *r, struct noderec *n); /* for a node that may not have heard of it */
+void suspend_repeat(struct core *c, struct jobrec *r,
+                    struct noderec *n); /* for a node that may not have heard of it */
 
 /* ---- usage.c: what users used, for fair share ---- */
 void usage_load(struct core *c, const struct usage *row);
-void usage_restore(struct core *c);                  /* when all rows are loaded */
-void usage_know(struct core *c, uint32_t uid, const char *account, const char *user); /* they submit: they have a share */
+void usage_restore(struct core *c); /* when all rows are loaded */
+void usage_know(struct core *c, uint32_t uid, const char *account,
+                const char *user);                   /* they submit: they have a share */
 void usage_charge(struct core *c, struct jobrec *r); /* what it used since it was charged last */
-int64_t usage_billing_milli(const struct core *c, const struct jobrec *r); /* billing units of a run, in thousandths */
+int64_t usage_billing_milli(const struct core *c,
+                            const struct jobrec *r); /* billing units of a run, in thousandths */
 void usage_tick(struct core *c);
 int64_t usage_due(const struct core *c);
 void usage_factors(struct core *c);
-void usage_save(struct core *c);                     /* rows that changed in this step */
+void usage_save(struct core *c); /* rows that changed in this step */
 void usage_free(struct core *c);
 
 /* ---- gang.c ---- */
 void gang_turn(struct core *c, bool slice_over); /* who of those that share CPUs runs now */
 
 /* ---- preempt.c ---- */
-void preempts_apply(struct core *c);                   /* what the plan says about running work */
-void preempt_end(struct core *c, struct jobrec *r);    /* its grace is over */
-void job_warn(struct core *c, struct jobrec *r);                /* --signal, now */
-bool preempt_ended_by_itself(struct core *c, struct jobrec *r, const struct msg_report *report); /* within its grace, because it was told to */
+void preempts_apply(struct core *c);                /* what the plan says about running work */
+void preempt_end(struct core *c, struct jobrec *r); /* its grace is over */
+void job_warn(struct core *c, struct jobrec *r);    /* --signal, now */
+bool preempt_ended_by_itself(struct core *c, struct jobrec *r,
+                             const struct msg_report *report); /* within its grace, because it was told to */
 void preempt_clear(struct jobrec *r);
 
 /* ---- finish.c, requeue.c ---- */
-void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why, int64_t kill_wait_us, const char *line); /* of a job that runs: everything of it is ended */
-void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why); /* of a job that holds nothing */
+void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why, int64_t kill_wait_us,
+             const char *line); /* of a job that runs: everything of it is ended */
+void job_over(struct core *c, struct jobrec *r, enum job_state how,
+              enum job_reason why); /* of a job that holds nothing */
 void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *report);
 void node_released(struct core *c, struct jobrec *r, uint32_t node);
 void job_node_lost(struct core *c, struct jobrec *r, uint32_t node);
@@ -341,32 +369,38 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
 void node_capacity(struct core *c, struct noderec *n); /* from what is configured and what it reported */
 struct noderec *node_find(const struct core *c, const char *name);
 uint32_t node_index(const struct core *c, const struct noderec *n);
-void node_plan_update(struct core *c, struct noderec *n);     /* tells the planner */
+void node_plan_update(struct core *c, struct noderec *n); /* tells the planner */
 void node_save(struct core *c, struct noderec *n);
 void node_job_add(struct core *c, uint32_t node, uint64_t job_id);
 void node_job_remove(struct core *c, uint32_t node, uint64_t job_id);
 void node_closed(struct core *c, uint64_t conn);
-void node_watch(struct core *c, struct noderec *n);           /* it is silent if nothing is heard of it for SlurmdTimeout */
-void node_alarm(struct core *c, struct noderec *n);           /* timer: is it? */
-void nodes_welcome(struct core *c);                           /* the settings, to all that are connected */
+void node_watch(struct core *c,
+                struct noderec *n); /* it is silent if nothing is heard of it for SlurmdTimeout */
+void node_alarm(struct core *c, struct noderec *n); /* timer: is it? */
+void nodes_welcome(struct core *c);                 /* the settings, to all that are connected */
 void req_node_hello(struct core *c, const struct msg_node_hello *m);
 void req_heartbeat(struct core *c, const struct msg_heartbeat *m);
 void req_report(struct core *c, const struct msg_report *m);
 
 /* ---- node_devices.c: devices that nobody may be given ---- */
-void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out);       /* what the node says, if it is news */
-void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq, const char *out);      /* the same; a new daemon may not know of broken ones */
-const char *node_devices_failed(const struct core *c, const struct noderec *n);                 /* of n.devices_out; NULL = none */
+void node_devices_take(struct core *c, struct noderec *n, uint64_t seq,
+                       const char *out); /* what the node says, if it is news */
+void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq,
+                        const char *out); /* the same; a new daemon may not know of broken ones */
+const char *node_devices_failed(const struct core *c,
+                                const struct noderec *n); /* of n.devices_out; NULL = none */
 /* n.devices_out without what a job still has and is only not known to be clean; for_people: as sentences. NULL = nothing. */
-const char *node_devices_shown(const struct core *c, const struct noderec *n, bool for_people, struct arena *a);
-void node_devices_retry(struct core *c, struct noderec *n);                                     /* an operator wants the broken ones back */
+const char *node_devices_shown(const struct core *c, const struct noderec *n, bool for_people,
+                               struct arena *a);
+void node_devices_retry(struct core *c, struct noderec *n); /* an operator wants the broken ones back */
 void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, const char *why);
 
 /* ---- config.c ---- */
 void config_apply(struct core *c, const struct config *config);
 struct partrec *part_find(const struct core *c, const char *name);
 void part_save(struct core *c, struct partrec *p);
-void part_load(struct core *c, const struct partition *row); /* what scontrol had changed; the rest is the configuration's */
+void part_load(struct core *c,
+               const struct partition *row); /* what scontrol had changed; the rest is the configuration's */
 void set_fields_add(struct core *c, const char **to, const char *fields); /* each name once */
 
 /* ---- requests ---- */
@@ -393,26 +427,29 @@ void hosts_show(const struct core *c, const struct view *v);
 void host_records_free(struct core *c);
 
 /* ---- waiters.c ---- */
-void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t step_id); /* the request at hand is answered later */
-void waiters_answer(struct core *c, uint64_t job_id); /* if the job, with all its array or components, is over */
+void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id,
+                int64_t step_id); /* the request at hand is answered later */
+void waiters_answer(struct core *c,
+                    uint64_t job_id); /* if the job, with all its array or components, is over */
 void waiters_closed(struct core *c, uint64_t conn);
-int32_t status_rank(int32_t status);              /* exit code as Slurm counts: 128 and the signal */
-int32_t status_higher(int32_t a, int32_t b);      /* the wait status of the higher rank */
+int32_t status_rank(int32_t status);         /* exit code as Slurm counts: 128 and the signal */
+int32_t status_higher(int32_t a, int32_t b); /* the wait status of the higher rank */
 
 /* ---- steps.c: their records ---- */
 struct steprec *step_find(const struct jobrec *r, int64_t step_id);
 struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id); /* RUNNING, from now */
-struct steprec *batch_step(struct core *c, struct jobrec *r);                /* the batch script's; made when there is none */
+struct steprec *batch_step(struct core *c,
+                           struct jobrec *r); /* the batch script's; made when there is none */
 void steprec_free(struct core *c, struct steprec *st);
-void steps_drop(struct core *c, struct jobrec *r);         /* all, with those that wait */
-void steps_trim(struct core *c, struct jobrec *r);         /* the oldest ended ones leave memory */
+void steps_drop(struct core *c, struct jobrec *r); /* all, with those that wait */
+void steps_trim(struct core *c, struct jobrec *r); /* the oldest ended ones leave memory */
 bool step_live(const struct steprec *st);
 void step_save(struct core *c, const struct steprec *st);
 void step_layout_take(struct core *c, struct steprec *st); /* parts and layout from its text */
 void step_load(struct core *c, const struct step *row);
-void steps_restore(struct core *c, struct jobrec *r);      /* after loading: nodes that were told, graces */
+void steps_restore(struct core *c, struct jobrec *r); /* after loading: nodes that were told, graces */
 struct steppart *step_part(struct steprec *st, uint32_t node);
-void step_usage_sum(struct core *c, struct jobrec *r, struct steprec *st);   /* of its parts; and the job's */
+void step_usage_sum(struct core *c, struct jobrec *r, struct steprec *st); /* of its parts; and the job's */
 void step_usage_end(struct core *c, struct steprec *st, const struct steppart *part);
 void step_usage_copy(struct step *to, const struct step *from);
 
@@ -423,7 +460,8 @@ enum room_view {
     ROOM_NOW,    /* what no step has to itself */
     ROOM_SHARED, /* for a step that overlaps with others: all there is now */
 };
-struct step_room *step_rooms(struct core *c, struct jobrec *r, const struct alloc *held, enum room_view view, struct arena *a); /* one a node of `held` */
+struct step_room *step_rooms(struct core *c, struct jobrec *r, const struct alloc *held, enum room_view view,
+                             struct arena *a); /* one a node of `held` */
 void step_rooms_done(struct step_room *room, const struct alloc *held);
 void step_book_check(const struct core *c, const struct jobrec *r);
 int32_t step_port(const struct core *c, uint32_t node, uint64_t salt); /* free on that node; 0 = none */
@@ -431,7 +469,7 @@ int32_t step_port(const struct core *c, uint32_t node, uint64_t salt); /* free o
 /* ---- req_step.c: making steps ---- */
 void req_create_step(struct core *c, const struct msg_create_step *m);
 void req_attach_step(struct core *c, const struct msg_attach_step *m);
-void step_wishes_retry(struct core *c, struct jobrec *r);  /* resources of the job may have become free */
+void step_wishes_retry(struct core *c, struct jobrec *r); /* resources of the job may have become free */
 void step_wishes_refuse(struct core *c, struct jobrec *r, enum refusal refusal, const char *detail);
 void step_wish_closed(struct core *c, uint64_t job_id, uint64_t conn);
 /* A node said something of one of several parts; save: that must be stored. */
@@ -443,11 +481,15 @@ void report_ack(struct core *c, const struct jobrec *r, const struct msg_report 
 void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t node);
 
 /* ---- step_end.c: what becomes of them ---- */
-void step_report(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_report *m); /* of any step but the batch script's */
-void step_terminate(struct core *c, struct jobrec *r, struct steprec *st, enum job_state how, int64_t kill_wait_us, const char *line, const char *detail);
+void step_report(struct core *c, struct noderec *n, struct jobrec *r,
+                 const struct msg_report *m); /* of any step but the batch script's */
+void step_terminate(struct core *c, struct jobrec *r, struct steprec *st, enum job_state how,
+                    int64_t kill_wait_us, const char *line, const char *detail);
 void steps_end_with_job(struct core *c, struct jobrec *r); /* the job ends: they are told with it */
-void steps_close(struct core *c, struct jobrec *r, enum job_state how); /* the run is over: so are all its steps */
-void steps_node_gone(struct core *c, struct jobrec *r, uint32_t node, bool failed); /* their parts there are over */
+void steps_close(struct core *c, struct jobrec *r,
+                 enum job_state how); /* the run is over: so are all its steps */
+void steps_node_gone(struct core *c, struct jobrec *r, uint32_t node,
+                     bool failed);                         /* their parts there are over */
 bool steps_on_node(const struct jobrec *r, uint32_t node); /* one has a live part there */
 void step_closed(struct core *c, uint64_t job_id, int64_t step_id, uint64_t conn);
 int64_t steps_due(const struct core *c, const struct jobrec *r);
@@ -455,50 +497,68 @@ void steps_fire(struct core *c, struct jobrec *r);
 void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_node_hello *m);
 
 /* ---- het.c ---- */
-uint64_t leader_of(const struct jobrec *r);    /* of a heterogeneous job, else itself */
-void components_find(const struct core *c, uint64_t leader, jobrec_vec *out); /* the leader and its components, in order; a plain job alone */
-bool job_has_script(const struct jobrec *r);   /* a batch job, and of a heterogeneous one the leader */
-void het_end_others(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why); /* r ends so: what else of its job has to? */
-void het_over_others(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why); /* r is over without having run: so is what waits with it */
-void launch_when_whole(struct core *c, struct jobrec *r); /* r runs: the script starts once all components do */
-void launch_jobs(struct core *c, struct jobrec *r, struct msg_launch *m); /* the records a launch of r's script needs, in the turn's arena */
+uint64_t leader_of(const struct jobrec *r); /* of a heterogeneous job, else itself */
+void components_find(const struct core *c, uint64_t leader,
+                     jobrec_vec *out);       /* the leader and its components, in order; a plain job alone */
+bool job_has_script(const struct jobrec *r); /* a batch job, and of a heterogeneous one the leader */
+void het_end_others(struct core *c, struct jobrec *r, enum job_state how,
+                    enum job_reason why); /* r ends so: what else of its job has to? */
+void het_over_others(struct core *c, struct jobrec *r, enum job_state how,
+                     enum job_reason why); /* r is over without having run: so is what waits with it */
+void launch_when_whole(struct core *c,
+                       struct jobrec *r); /* r runs: the script starts once all components do */
+void launch_jobs(struct core *c, struct jobrec *r,
+                 struct msg_launch *m); /* the records a launch of r's script needs, in the turn's arena */
 
 /* ---- req_alloc.c ---- */
 void req_attach(struct core *c, const struct msg_attach *m);
 void req_finish_job(struct core *c, const struct msg_finish_job *m);
 bool allocation_attached(const struct jobrec *r); /* it belongs to a connection */
-void allocation_announce(struct core *c, const struct jobrec *r); /* it runs: who waits for it is told once all components do */
-void allocation_hold(struct core *c, struct jobrec *leader);      /* by the connection at hand */
+void allocation_announce(
+    struct core *c, const struct jobrec *r); /* it runs: who waits for it is told once all components do */
+void allocation_hold(struct core *c, struct jobrec *leader); /* by the connection at hand */
 void allocation_closed(struct core *c, uint64_t leader, uint64_t conn);
-void allocation_lonely(struct core *c, struct jobrec *leader);    /* nobody holds it now */
-int64_t allocation_due(const struct core *c, const struct jobrec *r); /* when its grace is over; INT64_MAX = none runs */
+void allocation_lonely(struct core *c, struct jobrec *leader); /* nobody holds it now */
+int64_t allocation_due(const struct core *c,
+                       const struct jobrec *r); /* when its grace is over; INT64_MAX = none runs */
 void allocation_abandon(struct core *c, struct jobrec *leader);
 
 /* ---- reservation.c ---- */
 struct resvrec *resv_find(const struct core *c, const char *name);
-void resv_save(struct core *c, struct resvrec *v);              /* its row */
-void resv_tell(struct core *c, struct resvrec *v);              /* the planner */
-void resv_drop(struct core *c, struct resvrec *v);              /* it is over: jobs that wait for it are held, or go on without it */
+void resv_save(struct core *c, struct resvrec *v); /* its row */
+void resv_tell(struct core *c, struct resvrec *v); /* the planner */
+void resv_drop(struct core *c,
+               struct resvrec *v); /* it is over: jobs that wait for it are held, or go on without it */
 size_t resv_jobs(const struct core *c, const char *name, bool running); /* that run in it, or wait for it */
-void resv_insert(struct core *c, struct resvrec *v);            /* into core.resv: by the time they were made, so that a restart does not change their order */
+void resv_insert(
+    struct core *c,
+    struct resvrec
+        *v); /* into core.resv: by the time they were made, so that a restart does not change their order */
 void resv_load(struct core *c, const struct reservation *row);
 void resvs_restore(struct core *c);
-void resvs_refit(struct core *c);                               /* nodes changed: replacements, PART_NODES */
-void resvs_fire(struct core *c);                                /* begins, ends, recurrences, purges that are due */
-int64_t resvs_due(const struct core *c);                        /* INT64_MAX = never */
-int64_t resv_job_end(const struct core *c, const struct jobrec *r); /* when the reservation ends the running job; INT64_MAX = it does not */
+void resvs_refit(struct core *c);        /* nodes changed: replacements, PART_NODES */
+void resvs_fire(struct core *c);         /* begins, ends, recurrences, purges that are due */
+int64_t resvs_due(const struct core *c); /* INT64_MAX = never */
+int64_t resv_job_end(
+    const struct core *c,
+    const struct jobrec *r); /* when the reservation ends the running job; INT64_MAX = it does not */
 /* May this user run jobs with that request in the reservations it names? Fills why not; *ret_partition: the reservation's, for jobs that name none. */
-enum refusal resv_check(const struct core *c, const struct job_request *req, const char *user, const char *groups, struct str *why);
+enum refusal resv_check(const struct core *c, const struct job_request *req, const char *user,
+                        const char *groups, struct str *why);
 const char *resv_partition(const struct core *c, const char *names);
-bool resv_there(const struct core *c, const char *names);       /* one of them is */
-void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *v, size_t *ret_shown);
-void resv_mark_node(const struct core *c, struct node *n, int64_t now_us); /* node.reserved, .maint, .reservation */
+bool resv_there(const struct core *c, const char *names); /* one of them is */
+void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *v,
+               size_t *ret_shown);
+void resv_mark_node(const struct core *c, struct node *n,
+                    int64_t now_us); /* node.reserved, .maint, .reservation */
 
 /* ---- submit_host.c ---- */
-enum refusal submit_host_check(const struct core *c, const char *partitions, struct str *why); /* AllocNodes= */
+enum refusal submit_host_check(const struct core *c, const char *partitions,
+                               struct str *why); /* AllocNodes= */
 
 /* ---- query_sched.c ---- */
-enum refusal query_priorities(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *v);
+enum refusal query_priorities(const struct core *c, const struct msg_query *q, int64_t now_us,
+                              const struct view *v);
 enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct view *v);
 enum refusal query_diag(const struct core *c, int64_t now_us, const struct view *v);
 void diag_reset(struct core *c);

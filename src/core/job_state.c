@@ -6,16 +6,17 @@ static void counts_add(struct core *c, const struct jobrec *r, int64_t sign)
 {
     uint64_t n = job_is_array(r) && r->j.state == JOB_PENDING ? r->pending.count : 1;
     if (r->j.state == JOB_PENDING)
-        c->pending += (uint64_t) sign * n;
+        c->pending += (uint64_t)sign * n;
     else if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED)
-        c->running += (uint64_t) sign;
+        c->running += (uint64_t)sign;
 }
 
 /* A place under the % limit came free, or was taken: the rest of the array may start more, or fewer. */
 static void limit_look(struct core *c, const struct jobrec *r, uint32_t active_before)
 {
     struct jobrec *rest = job_find(c, r->j.array_job_id);
-    if (array_of(c, r->j.array_job_id)->active != active_before && rest && rest != r && rest->j.state == JOB_PENDING && rest->j.array_limit)
+    if (array_of(c, r->j.array_job_id)->active != active_before && rest && rest != r &&
+        rest->j.state == JOB_PENDING && rest->j.array_limit)
         eligible_update(c, rest);
 }
 
@@ -39,7 +40,7 @@ static void state_write(struct core *c, struct jobrec *r, enum job_state to)
 
 void job_move(struct core *c, struct jobrec *r, enum job_state to)
 {
-    CHECK(job_state_allowed((enum job_state) r->j.state, to));
+    CHECK(job_state_allowed((enum job_state)r->j.state, to));
     state_write(c, r, to);
     if (to != JOB_COMPLETING && to != JOB_REQUEUED)
         r->j.end_state = JOB_PENDING;
@@ -49,9 +50,9 @@ void job_move_ending(struct core *c, struct jobrec *r, enum job_state to, enum j
 {
     CHECK(to == JOB_COMPLETING || to == JOB_REQUEUED);
     r->j.end_state = end_state;
-    if (r->j.state == (int32_t) to)
+    if (r->j.state == (int32_t)to)
         return;
-    CHECK(job_state_allowed((enum job_state) r->j.state, to));
+    CHECK(job_state_allowed((enum job_state)r->j.state, to));
     state_write(c, r, to);
 }
 

@@ -62,24 +62,12 @@ static void subject(const struct core *c, const struct jobrec *r, uint32_t type,
         run_time(c, r, out);
         how_it_ended(r, out);
         return;
-    case MAIL_REQUEUE:
-        str_add(out, " Requeued");
-        return;
-    case MAIL_INVALID_DEPEND:
-        str_add(out, " Invalid dependency");
-        return;
-    case MAIL_TIME_LIMIT:
-        str_add(out, " Reached time limit");
-        break;
-    case MAIL_TIME_LIMIT_90:
-        str_add(out, " Reached 90% of time limit");
-        break;
-    case MAIL_TIME_LIMIT_80:
-        str_add(out, " Reached 80% of time limit");
-        break;
-    case MAIL_TIME_LIMIT_50:
-        str_add(out, " Reached 50% of time limit");
-        break;
+    case MAIL_REQUEUE: str_add(out, " Requeued"); return;
+    case MAIL_INVALID_DEPEND: str_add(out, " Invalid dependency"); return;
+    case MAIL_TIME_LIMIT: str_add(out, " Reached time limit"); break;
+    case MAIL_TIME_LIMIT_90: str_add(out, " Reached 90% of time limit"); break;
+    case MAIL_TIME_LIMIT_80: str_add(out, " Reached 80% of time limit"); break;
+    case MAIL_TIME_LIMIT_50: str_add(out, " Reached 50% of time limit"); break;
     }
     run_time(c, r, out);
 }
@@ -148,16 +136,13 @@ static uint32_t array_type(struct core *c, const struct jobrec *r, uint32_t type
     struct arrayrec *array = array_of(c, r->j.array_job_id);
     bool first = !array->begun;
     switch (type) {
-    case MAIL_BEGIN:
-        array->begun = true;
-        return first ? type : 0;
+    case MAIL_BEGIN: array->begun = true; return first ? type : 0;
     case MAIL_END:
     case MAIL_FAIL:
         if (!array_over(c, r->j.array_job_id))
             return 0;
         return array->bad && (r->j.spec.mail_types & MAIL_FAIL) ? MAIL_FAIL : MAIL_END;
-    case MAIL_INVALID_DEPEND:
-        return job_is_array(r) ? type : 0;
+    case MAIL_INVALID_DEPEND: return job_is_array(r) ? type : 0;
     }
     return 0;
 }

@@ -28,7 +28,8 @@ static void memory_take(struct noderec *n, struct str *text)
         return;
     n->n.memory_mib = n->n.real_memory_mib;
     complain(text, n);
-    str_addf(text, "%lld MiB of memory, configured are %lld", (long long) n->n.real_memory_mib, (long long) n->conf.memory_mib);
+    str_addf(text, "%lld MiB of memory, configured are %lld", (long long)n->n.real_memory_mib,
+             (long long)n->conf.memory_mib);
 }
 
 static int64_t reported(const struct gres_list *real, const struct gres_item *conf)
@@ -40,13 +41,15 @@ static int64_t reported(const struct gres_list *real, const struct gres_item *co
     return n;
 }
 
-static void item_take(const struct noderec *n, const struct gres_list *real, struct gres_item *conf, struct str *text)
+static void item_take(const struct noderec *n, const struct gres_list *real, struct gres_item *conf,
+                      struct str *text)
 {
     int64_t has = reported(real, conf);
     if (!gres_count(real, conf->kind) || has >= conf->count)
         return;
     complain(text, n);
-    str_addf(text, "%lld %s%s%s, configured are %lld", (long long) has, conf->kind, conf->type ? ":" : "", conf->type ? conf->type : "", (long long) conf->count);
+    str_addf(text, "%lld %s%s%s, configured are %lld", (long long)has, conf->kind, conf->type ? ":" : "",
+             conf->type ? conf->type : "", (long long)conf->count);
     conf->count = has;
 }
 
@@ -57,7 +60,8 @@ static void gres_take(struct core *c, struct noderec *n, struct str *text)
     struct str left = STR_INIT;
     const char *configured = n->conf.gres ? n->conf.gres : n->n.real_gres;
     size_t before = text->len;
-    if (n->conf.gres && n->n.real_gres && !n->n.is_virtual && gres_parse(n->conf.gres, a, &conf, NULL) && gres_parse(n->n.real_gres, a, &real, NULL))
+    if (n->conf.gres && n->n.real_gres && !n->n.is_virtual && gres_parse(n->conf.gres, a, &conf, NULL) &&
+        gres_parse(n->n.real_gres, a, &real, NULL))
         for (size_t i = 0; i < conf.n; i++)
             item_take(n, &real, &conf.item[i], text);
     if (text->len > before) {

@@ -95,7 +95,8 @@ static const struct held *held_find(const struct msg_node_hello *m, const struct
 {
     const struct held *held = m->held.v;
     for (size_t i = 0; i < m->held.n; i++)
-        if (held[i].job_id == r->j.id && held[i].attempt == r->j.attempt && (!batch || held[i].step_id == STEP_BATCH))
+        if (held[i].job_id == r->j.id && held[i].attempt == r->j.attempt &&
+            (!batch || held[i].step_id == STEP_BATCH))
             return &held[i];
     return NULL;
 }
@@ -107,14 +108,17 @@ static void script_compare(struct core *c, struct noderec *n, struct jobrec *r, 
         r->started = true;
         step_save(c, batch_step(c, r));
     } else if (!held && !r->started) {
-        launch_send(c, r); /* the launch was lost on its way: the same start again, which the node takes at most once */
+        launch_send(
+            c,
+            r); /* the launch was lost on its way: the same start again, which the node takes at most once */
     } else if (!held) {
         job_node_lost(c, r, n->index);
     }
 }
 
 /* A job the machine believes to hold this node. */
-static void believed_check(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_node_hello *m)
+static void believed_check(struct core *c, struct noderec *n, struct jobrec *r,
+                           const struct msg_node_hello *m)
 {
     bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
     if (ending && held_find(m, r, false)) {
@@ -149,7 +153,8 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
     free(ids);
     for (size_t i = 0; i < m->held.n; i++) {
         struct jobrec *r = job_find(c, held[i].job_id);
-        bool current = r && r->j.attempt == held[i].attempt && !job_state_over((enum job_state) r->j.state) && r->j.state != JOB_PENDING;
+        bool current = r && r->j.attempt == held[i].attempt && !job_state_over((enum job_state)r->j.state) &&
+                       r->j.state != JOB_PENDING;
         struct msg_terminate end = {.job_id = held[i].job_id, .attempt = held[i].attempt};
         if (!current && !held[i].ended)
             fx_send(c, c->conn, MSG_TERMINATE, &end, 0);
@@ -157,7 +162,8 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
 }
 
 /* A daemon of a release that cannot be worked with stays connected and unheard; it says hello again when either end was upgraded. */
-static bool speaks_our_protocol(struct core *c, const struct noderec *n, const struct node *said, const struct msg_node_hello *m)
+static bool speaks_our_protocol(struct core *c, const struct noderec *n, const struct node *said,
+                                const struct msg_node_hello *m)
 {
     const char *who = arena_printf(c->fx->arena, "node %s", n->n.name);
     const struct protocol_peer peer = {who, said->version, m->protocol, m->protocol_oldest};
@@ -174,7 +180,9 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
     const struct node *said = m->node.n ? m->node.v : NULL;
     struct noderec *n = said ? node_find(c, said->name) : NULL;
     if (!n) {
-        reply_done(c, REFUSE_INVALID_NODE, "no NodeName line of the configuration describes this node: add one and run `scontrol reconfigure`");
+        reply_done(c, REFUSE_INVALID_NODE,
+                   "no NodeName line of the configuration describes this node: add one and run `scontrol "
+                   "reconfigure`");
         return;
     }
     if (!speaks_our_protocol(c, n, said, m))
@@ -265,27 +273,20 @@ static void lost(struct core *c, struct jobrec *r, const struct msg_report *m)
 /* Of the batch script. */
 static void script_report(struct core *c, struct jobrec *r, const struct msg_report *m)
 {
-    switch ((enum report_kind) m->kind) {
+    switch ((enum report_kind)m->kind) {
     case REPORT_STARTED:
         r->started = true;
         step_save(c, batch_step(c, r));
         break;
-    case REPORT_USAGE:
-        step_save(c, usage_take(c, r, m));
-        break;
+    case REPORT_USAGE: step_save(c, usage_take(c, r, m)); break;
     case REPORT_EXITED:
         r->started = true;
         script_end(c, r, m);
         batch_exited(c, r, m);
         break;
-    case REPORT_RELEASED:
-        break;
-    case REPORT_FAILED:
-        launch_failed(c, r, m);
-        break;
-    case REPORT_LOST:
-        lost(c, r, m);
-        break;
+    case REPORT_RELEASED: break;
+    case REPORT_FAILED: launch_failed(c, r, m); break;
+    case REPORT_LOST: lost(c, r, m); break;
     }
 }
 
@@ -320,7 +321,8 @@ void req_report(struct core *c, const struct msg_report *m)
         return;
     n->n.last_seen_us = c->now_us;
     node_devices_take(c, n, m->devices_seq, m->devices_out); /* before what it gives back is free */
-    bool current = r && r->j.attempt == m->attempt && r->j.state != JOB_PENDING && r->j.state != JOB_SPECIAL_EXIT && !job_state_over((enum job_state) r->j.state);
+    bool current = r && r->j.attempt == m->attempt && r->j.state != JOB_PENDING &&
+                   r->j.state != JOB_SPECIAL_EXIT && !job_state_over((enum job_state)r->j.state);
     if (current)
         report_act(c, n, r, m);
     if (m->seq)

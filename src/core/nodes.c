@@ -7,7 +7,7 @@ struct noderec *node_find(const struct core *c, const char *name)
 
 uint32_t node_index(const struct core *c, const struct noderec *n)
 {
-    (void) c;
+    (void)c;
     return n->index;
 }
 
@@ -103,7 +103,8 @@ static void silent(struct core *c, struct noderec *n)
         n->n.reason_uid = 0;
         n->n.reason_us = c->now_us;
         node_save(c, n);
-        fx_log(c, LEVEL_WARNING, "node %s has not been heard of for %lld s and is DOWN", n->n.name, (long long) (c->settings.node_timeout_us / USEC_PER_SEC));
+        fx_log(c, LEVEL_WARNING, "node %s has not been heard of for %lld s and is DOWN", n->n.name,
+               (long long)(c->settings.node_timeout_us / USEC_PER_SEC));
     }
     jobs_lose(c, n);
     node_plan_update(c, n);
@@ -113,7 +114,8 @@ static void silent(struct core *c, struct noderec *n)
 void node_alarm(struct core *c, struct noderec *n)
 {
     n->alarm_us = 0;
-    if (last_heard(n) && last_heard(n) + c->settings.node_timeout_us <= c->now_us && n->n.state != NODE_FUTURE)
+    if (last_heard(n) && last_heard(n) + c->settings.node_timeout_us <= c->now_us &&
+        n->n.state != NODE_FUTURE)
         silent(c, n);
     else
         node_watch(c, n);

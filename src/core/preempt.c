@@ -19,7 +19,8 @@ static bool requeues(const struct core *c, const struct jobrec *r)
 void preempt_end(struct core *c, struct jobrec *r)
 {
     r->j.requeue_pending = requeues(c, r);
-    fx_log(c, LEVEL_INFO, "job %llu gives way to job %llu and is %s", (unsigned long long) r->j.id, (unsigned long long) r->j.preempt_for, r->j.requeue_pending ? "requeued" : "cancelled");
+    fx_log(c, LEVEL_INFO, "job %llu gives way to job %llu and is %s", (unsigned long long)r->j.id,
+           (unsigned long long)r->j.preempt_for, r->j.requeue_pending ? "requeued" : "cancelled");
     job_end(c, r, JOB_PREEMPTED, REASON_PREEMPTED, c->settings.kill_wait_us, "DUE TO PREEMPTION");
 }
 
@@ -72,13 +73,15 @@ static void preempt_one(struct core *c, const struct plan_preempt *p)
     r->j.preempt_us = c->now_us;
     r->j.preempt_end_us = c->now_us + grace_of(c, r);
     r->j.preempt_for = p->for_job;
-    r->j.preempt_how = (int32_t) p->mode;
+    r->j.preempt_how = (int32_t)p->mode;
     cluster_ending(c->cluster, r->j.id, p->for_job, r->j.preempt_end_us + c->settings.kill_wait_us);
     if (r->j.preempt_end_us <= c->now_us || r->j.state == JOB_SUSPENDED) {
         preempt_end(c, r);
         return;
     }
-    signals_send(c, r, 18); /* SIGCONT, then SIGTERM: not to the batch shell itself, which may wait for what it started */
+    signals_send(
+        c, r,
+        18); /* SIGCONT, then SIGTERM: not to the batch shell itself, which may wait for what it started */
     if (r->j.spec.signal && !r->warned && listed(c->settings.preempt_parameters, "send_user_signal"))
         job_warn(c, r);
     else

@@ -328,8 +328,8 @@ static enum refusal names_choose(struct node_view *nv, const char *wanted, bool 
     return refusal;
 }
 
-static enum refusal nodes_show(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *v,
-                               struct str *detail)
+static enum refusal nodes_show(const struct core *c, const struct msg_query *q, int64_t now_us,
+                               const struct view *v, struct str *detail)
 {
     const char *named = q->names ? q->names : q->nodes;
     struct node_view nv = {.c = c,
@@ -415,7 +415,9 @@ static const char *node_trouble(const struct core *c, const struct noderec *n, s
     if (n->n.state == NODE_DOWN || n->n.drain || n->n.fail)
         return n->n.reason ? n->n.reason : "it takes no jobs";
     const char *devices = node_devices_shown(c, n, true, a);
-    return devices && n->n.complaint ? arena_printf(a, "%s; %s", n->n.complaint, devices) : devices ? devices : n->n.complaint;
+    return devices && n->n.complaint ? arena_printf(a, "%s; %s", n->n.complaint, devices)
+           : devices                 ? devices
+                                     : n->n.complaint;
 }
 
 static void status_show(const struct core *c, const struct view *v)
@@ -448,25 +450,15 @@ enum refusal core_query(const struct core *c, const struct msg_query *q, const s
 {
     /* Everyone sees all jobs, as in Slurm without PrivateData. */
     switch ((enum query_what)q->what) {
-    case QUERY_JOBS:
-        return jobs_show(c, q, now_us, v, false, detail);
-    case QUERY_STEPS:
-        return jobs_show(c, q, now_us, v, true, detail);
-    case QUERY_NODES:
-        return nodes_show(c, q, now_us, v, detail);
-    case QUERY_PARTITIONS:
-        return partitions_show(c, q, v, detail);
-    case QUERY_RESERVATIONS:
-        return reservations_show(c, q, now_us, v, detail);
-    case QUERY_STATUS:
-        status_show(c, v);
-        return REFUSE_NONE;
-    case QUERY_PRIORITY:
-        return query_priorities(c, q, now_us, v);
-    case QUERY_SHARES:
-        return query_shares(c, q, v);
-    case QUERY_DIAG:
-        return query_diag(c, now_us, v);
+    case QUERY_JOBS: return jobs_show(c, q, now_us, v, false, detail);
+    case QUERY_STEPS: return jobs_show(c, q, now_us, v, true, detail);
+    case QUERY_NODES: return nodes_show(c, q, now_us, v, detail);
+    case QUERY_PARTITIONS: return partitions_show(c, q, v, detail);
+    case QUERY_RESERVATIONS: return reservations_show(c, q, now_us, v, detail);
+    case QUERY_STATUS: status_show(c, v); return REFUSE_NONE;
+    case QUERY_PRIORITY: return query_priorities(c, q, now_us, v);
+    case QUERY_SHARES: return query_shares(c, q, v);
+    case QUERY_DIAG: return query_diag(c, now_us, v);
     case QUERY_TOKENS:
         if (!peer || !peer->is_admin) {
             str_add(detail, "only administrators may see the tokens");
@@ -474,12 +466,9 @@ enum refusal core_query(const struct core *c, const struct msg_query *q, const s
         }
         tokens_show(c, v);
         return REFUSE_NONE;
-    case QUERY_HOSTS:
-        hosts_show(c, v);
-        return REFUSE_NONE;
+    case QUERY_HOSTS: hosts_show(c, v); return REFUSE_NONE;
     case QUERY_SETTINGS:
-    case QUERY_HISTORY:
-        break;
+    case QUERY_HISTORY: break;
     }
     str_add(detail, "the controller's machine does not answer this query");
     return REFUSE_BAD_MESSAGE;

@@ -38,7 +38,8 @@ static int by_id(const void *va, const void *vb)
     return (a->j.id > b->j.id) - (a->j.id < b->j.id);
 }
 
-enum refusal query_priorities(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *v)
+enum refusal query_priorities(const struct core *c, const struct msg_query *q, int64_t now_us,
+                              const struct view *v)
 {
     struct map_walk w = {0};
     VEC(struct jobrec *) jobs = {0};
@@ -47,7 +48,8 @@ enum refusal query_priorities(const struct core *c, const struct msg_query *q, i
         struct str id = STR_INIT, array = STR_INIT;
         str_addf(&id, "%llu", (unsigned long long)r->j.id);
         str_addf(&array, "%llu", (unsigned long long)r->j.array_job_id);
-        if (r->waiting && uid_wanted(q->uids, r->j.user_id) && (!q->ids || list_has(q->ids, str_text(&id)) || list_has(q->ids, str_text(&array))))
+        if (r->waiting && uid_wanted(q->uids, r->j.user_id) &&
+            (!q->ids || list_has(q->ids, str_text(&id)) || list_has(q->ids, str_text(&array))))
             vec_push(&jobs, r);
         str_done(&id);
         str_done(&array);
@@ -75,7 +77,8 @@ enum refusal query_shares(const struct core *c, const struct msg_query *q, const
     VEC(const struct usage *) rows = {0};
     while (map_str_next(c->usage, &w)) {
         const struct usage *u = w.value; /* the first member of its record */
-        if (uid_wanted(q->uids, u->user_id) && (!q->accounts || (u->account && list_has(q->accounts, u->account))))
+        if (uid_wanted(q->uids, u->user_id) &&
+            (!q->accounts || (u->account && list_has(q->accounts, u->account))))
             vec_push(&rows, u);
     }
     if (rows.n > 1)
@@ -100,7 +103,8 @@ enum refusal query_diag(const struct core *c, int64_t now_us, const struct view 
 
 void diag_reset(struct core *c)
 {
-    c->diag = (struct diag){.start_us = c->diag.start_us, .reset_us = c->now_us, .backfilled_ever = c->diag.backfilled_ever};
+    c->diag = (struct diag){
+        .start_us = c->diag.start_us, .reset_us = c->now_us, .backfilled_ever = c->diag.backfilled_ever};
 }
 
 void diag_count_end(struct core *c, const struct jobrec *r)

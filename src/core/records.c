@@ -179,7 +179,8 @@ static const char *singleton_key(const struct jobrec *r, struct str *key)
 struct id_list *singleton_list(const struct core *c, const struct jobrec *r)
 {
     struct str key = STR_INIT;
-    struct id_list *list = map_str_count(c->singleton) ? map_str_get(c->singleton, singleton_key(r, &key)) : NULL;
+    struct id_list *list =
+        map_str_count(c->singleton) ? map_str_get(c->singleton, singleton_key(r, &key)) : NULL;
     str_done(&key);
     return list;
 }
@@ -195,7 +196,8 @@ void singleton_watch(struct core *c, struct jobrec *r)
     str_done(&key);
     while (map_u64_next(c->job, &w)) {
         const struct jobrec *other = w.value;
-        if (job_live(other) && other->j.user_id == r->j.user_id && text_is(other->j.spec.name, r->j.spec.name))
+        if (job_live(other) && other->j.user_id == r->j.user_id &&
+            text_is(other->j.spec.name, r->j.spec.name))
             vec_push(&list->id, other->j.id);
     }
 }

@@ -30,12 +30,16 @@ static struct jobrec *element_make(struct core *c, struct jobrec *master, uint32
     return element;
 }
 
-static bool task_resolve(struct core *c, struct jobrec *master, struct arrayrec *array, uint32_t task, bool split, jobrec_vec *out)
+static bool task_resolve(struct core *c, struct jobrec *master, struct arrayrec *array, uint32_t task,
+                         bool split, jobrec_vec *out)
 {
     struct jobrec *r = array ? map_u64_get(array->element, task) : NULL;
     if (!r && master && job_is_array(master) && idset_has(&master->pending, task))
         /* What was cancelled as a whole stays whole. */
-        r = split && (master->j.state == JOB_PENDING || master->j.state == JOB_SPECIAL_EXIT) && may_control(c, master) ? element_make(c, master, task) : master;
+        r = split && (master->j.state == JOB_PENDING || master->j.state == JOB_SPECIAL_EXIT) &&
+                    may_control(c, master)
+                ? element_make(c, master, task)
+                : master;
     if (r && !(out->n && out->v[out->n - 1] == r))
         vec_push(out, r);
     return r != NULL;
@@ -48,7 +52,7 @@ static bool array_resolve(struct jobrec *master, struct arrayrec *array, jobrec_
     if (master && job_is_array(master))
         vec_push(out, master);
     while (array && map_u64_next(array->element, &w))
-        vec_push(out, (struct jobrec *) w.value);
+        vec_push(out, (struct jobrec *)w.value);
     return out->n > before;
 }
 
@@ -59,7 +63,7 @@ bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_v
     bool any = false;
     uint32_t task;
     if (ref->het_offset >= 0) {
-        struct jobrec *component = job_find(c, ref->job_id + (uint64_t) ref->het_offset);
+        struct jobrec *component = job_find(c, ref->job_id + (uint64_t)ref->het_offset);
         if (!component || component->j.het_job_id != ref->job_id)
             return false;
         vec_push(out, component);
@@ -91,13 +95,15 @@ struct outcome {
     enum refusal first;
 };
 
-static void outcome_add(struct core *c, struct outcome *o, const char *ref, enum refusal refusal, const char *detail)
+static void outcome_add(struct core *c, struct outcome *o, const char *ref, enum refusal refusal,
+                        const char *detail)
 {
     if (refusal == REFUSE_NONE) {
         o->done++;
         return;
     }
-    struct result result = {.ref = ref, .refusal = refusal, .detail = detail ? arena_strdup(c->fx->arena, detail) : NULL};
+    struct result result = {
+        .ref = ref, .refusal = refusal, .detail = detail ? arena_strdup(c->fx->arena, detail) : NULL};
     if (o->first == REFUSE_NONE)
         o->first = refusal;
     vec_push(&o->result, result);
@@ -116,7 +122,8 @@ static void ref_act(struct core *c, struct outcome *o, const char *text, bool sp
         outcome_add(c, o, text, REFUSE_INVALID_JOB_ID, NULL);
     for (size_t i = 0; i < jobs.n; i++) {
         const char *detail = NULL;
-        enum refusal refusal = may_control(c, jobs.v[i]) ? act(c, jobs.v[i], ctx, &detail) : REFUSE_ACCESS_DENIED;
+        enum refusal refusal =
+            may_control(c, jobs.v[i]) ? act(c, jobs.v[i], ctx, &detail) : REFUSE_ACCESS_DENIED;
         /* Elements of an array that are over already are no failure of an action on the whole array. */
         if (refusal == REFUSE_ALREADY_DONE && jobs.n > 1)
             refusal = REFUSE_NONE;
@@ -153,7 +160,7 @@ static const char *piece_next(const char **at, struct arena *a)
     for (; *end && (*end != ',' || depth); end++)
         depth += (*end == '[') - (*end == ']');
     *at = *end ? end + 1 : end;
-    return arena_strndup(a, start, (size_t) (end - start));
+    return arena_strndup(a, start, (size_t)(end - start));
 }
 
 void refs_each(struct core *c, const char *refs, bool split, job_act act, void *ctx)
@@ -168,7 +175,8 @@ void refs_each(struct core *c, const char *refs, bool split, job_act act, void *
                 ref_act(c, &o, piece, split, act, ctx);
         }
     }
-    struct msg_done done = {.refusal = o.done ? REFUSE_NONE : o.first, .count = o.done, .results = {o.result.v, o.result.n}};
+    struct msg_done done = {
+        .refusal = o.done ? REFUSE_NONE : o.first, .count = o.done, .results = {o.result.v, o.result.n}};
     if (!o.done && o.result.n)
         done.detail = o.result.v[0].detail;
     fx_reply(c, c->conn, c->seq, MSG_DONE, &done);

@@ -67,7 +67,8 @@ int64_t allocation_due(const struct core *c, const struct jobrec *r)
 
 /* ---- its end -------------------------------------------------------------------------------------------------------------------- */
 
-static void component_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why, const char *line)
+static void component_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why,
+                          const char *line)
 {
     if (r->j.state == JOB_PENDING)
         job_over(c, r, JOB_CANCELLED, why);
@@ -98,7 +99,10 @@ void req_finish_job(struct core *c, const struct msg_finish_job *m)
     struct jobrec *r = job_find(c, m->job_id);
     jobrec_vec jobs = {0};
     if (!r || !may_control(c, r) || r->j.spec.batch) {
-        reply_done(c, !r ? REFUSE_INVALID_JOB_ID : !may_control(c, r) ? REFUSE_ACCESS_DENIED : REFUSE_NOT_SUPPORTED,
+        reply_done(c,
+                   !r                   ? REFUSE_INVALID_JOB_ID
+                   : !may_control(c, r) ? REFUSE_ACCESS_DENIED
+                                        : REFUSE_NOT_SUPPORTED,
                    r && r->j.spec.batch ? "a batch job ends with its script; scancel ends it sooner" : NULL);
         return;
     }
@@ -107,9 +111,12 @@ void req_finish_job(struct core *c, const struct msg_finish_job *m)
         bool oom = m->exit_status && last_step_oom(jobs.v[i]);
         if (job_live(jobs.v[i]))
             jobs.v[i]->j.exit_status = m->exit_status;
-        component_end(c, jobs.v[i], oom ? JOB_OUT_OF_MEMORY : m->exit_status ? JOB_FAILED : JOB_COMPLETED,
-                      oom               ? REASON_OUT_OF_MEMORY
-                      : !m->exit_status ? REASON_NONE
+        component_end(c, jobs.v[i],
+                      oom              ? JOB_OUT_OF_MEMORY
+                      : m->exit_status ? JOB_FAILED
+                                       : JOB_COMPLETED,
+                      oom                             ? REASON_OUT_OF_MEMORY
+                      : !m->exit_status               ? REASON_NONE
                       : status_signal(m->exit_status) ? REASON_RAISED_SIGNAL
                                                       : REASON_NON_ZERO_EXIT,
                       NULL);

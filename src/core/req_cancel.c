@@ -43,7 +43,8 @@ static bool fits(const struct cancel *x, const struct jobrec *r)
         return false;
     if ((m->names && !list_has(m->names, s->name)) || (m->accounts && !list_has(m->accounts, s->req.account)))
         return false;
-    if ((m->qos && !list_has(m->qos, s->req.qos)) || (m->reservations && !list_has(m->reservations, s->req.reservation)))
+    if ((m->qos && !list_has(m->qos, s->req.qos)) ||
+        (m->reservations && !list_has(m->reservations, s->req.reservation)))
         return false;
     if (m->wckeys && !list_has(m->wckeys, s->wckey))
         return false;
@@ -52,7 +53,11 @@ static bool fits(const struct cancel *x, const struct jobrec *r)
 
 static void signal_send(struct core *c, struct jobrec *r, const struct cancel *x)
 {
-    struct msg_signal m = {.job_id = r->j.id, .attempt = r->j.attempt, .signal = x->m->signal, .batch = x->m->batch, .full = x->m->full};
+    struct msg_signal m = {.job_id = r->j.id,
+                           .attempt = r->j.attempt,
+                           .signal = x->m->signal,
+                           .batch = x->m->batch,
+                           .full = x->m->full};
     if (x->ref && x->ref->has_step) {
         m.only_step = true;
         m.step_id = x->ref->step_id;
@@ -71,11 +76,13 @@ static enum refusal cancel_running(struct core *c, struct jobrec *r, const struc
     bool to_step = x->ref && x->ref->has_step && x->ref->step_id != STEP_BATCH;
     struct steprec *st = to_step ? step_find(r, x->ref->step_id) : NULL;
     if (to_step && !st)
-        return x->ref->step_id >= 0 && x->ref->step_id < r->next_step ? REFUSE_ALREADY_DONE : REFUSE_INVALID_JOB_ID;
+        return x->ref->step_id >= 0 && x->ref->step_id < r->next_step ? REFUSE_ALREADY_DONE
+                                                                      : REFUSE_INVALID_JOB_ID;
     if (to_step && !step_live(st))
         return REFUSE_ALREADY_DONE;
     if (to_step && (!x->m->signal || x->m->signal == 9)) {
-        step_terminate(c, r, st, JOB_CANCELLED, x->m->signal ? 0 : c->settings.kill_wait_us, "", "it was cancelled");
+        step_terminate(c, r, st, JOB_CANCELLED, x->m->signal ? 0 : c->settings.kill_wait_us, "",
+                       "it was cancelled");
         return REFUSE_NONE;
     }
     /* SIGKILL to the whole job is its end, as scancel(1) says. */
@@ -92,10 +99,10 @@ static enum refusal cancel_running(struct core *c, struct jobrec *r, const struc
 static enum refusal cancel_one(struct core *c, struct jobrec *r, void *ctx, const char **detail)
 {
     const struct cancel *x = ctx;
-    (void) detail;
+    (void)detail;
     if (!fits(x, r))
         return REFUSE_NONE;
-    switch ((enum job_state) r->j.state) {
+    switch ((enum job_state)r->j.state) {
     case JOB_PENDING:
     case JOB_SPECIAL_EXIT:
         if (x->m->signal && x->m->signal != 9)
@@ -104,8 +111,7 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, void *ctx, cons
         job_over(c, r, JOB_CANCELLED, REASON_NONE);
         return REFUSE_NONE;
     case JOB_RUNNING:
-    case JOB_SUSPENDED:
-        return cancel_running(c, r, x);
+    case JOB_SUSPENDED: return cancel_running(c, r, x);
     case JOB_COMPLETING:
     case JOB_REQUEUED:
         if (r->j.requeue_pending && !x->m->signal) {
@@ -125,8 +131,7 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, void *ctx, cons
     case JOB_BOOT_FAIL:
     case JOB_DEADLINE:
     case JOB_OUT_OF_MEMORY:
-    case JOB_STATE_COUNT:
-        break;
+    case JOB_STATE_COUNT: break;
     }
     return REFUSE_ALREADY_DONE;
 }

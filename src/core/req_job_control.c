@@ -65,7 +65,10 @@ static enum refusal resume(struct core *c, struct jobrec *r, const char **detail
     if (r->j.state != JOB_SUSPENDED)
         return job_live(r) ? REFUSE_NOT_SUSPENDED : REFUSE_ALREADY_DONE;
     if (r->j.suspended_by != SUSPENDER_PERSON) {
-        *detail = r->j.suspended_by == SUSPENDER_GANG ? "others have their turn on its CPUs; it goes on by itself when its turn comes" : "it gave way to a job of higher precedence and goes on by itself when its CPUs are free";
+        *detail =
+            r->j.suspended_by == SUSPENDER_GANG
+                ? "others have their turn on its CPUs; it goes on by itself when its turn comes"
+                : "it gave way to a job of higher precedence and goes on by itself when its CPUs are free";
         return REFUSE_NOT_SUSPENDED;
     }
     job_resume(c, r);
@@ -86,23 +89,15 @@ static enum refusal top(struct core *c, struct jobrec *r)
 static enum refusal act(struct core *c, struct jobrec *r, void *ctx, const char **detail)
 {
     const struct control *x = ctx;
-    switch ((enum job_action) x->m->action) {
-    case ACTION_HOLD:
-        return hold_set(c, r, false, detail);
-    case ACTION_UHOLD:
-        return hold_set(c, r, true, detail);
-    case ACTION_RELEASE:
-        return release(c, r, detail);
-    case ACTION_REQUEUE:
-        return job_requeue(c, r, false, false, detail);
-    case ACTION_REQUEUE_HOLD:
-        return job_requeue(c, r, true, x->m->special_exit, detail);
-    case ACTION_SUSPEND:
-        return suspend(c, r);
-    case ACTION_RESUME:
-        return resume(c, r, detail);
-    case ACTION_TOP:
-        return top(c, r);
+    switch ((enum job_action)x->m->action) {
+    case ACTION_HOLD: return hold_set(c, r, false, detail);
+    case ACTION_UHOLD: return hold_set(c, r, true, detail);
+    case ACTION_RELEASE: return release(c, r, detail);
+    case ACTION_REQUEUE: return job_requeue(c, r, false, false, detail);
+    case ACTION_REQUEUE_HOLD: return job_requeue(c, r, true, x->m->special_exit, detail);
+    case ACTION_SUSPEND: return suspend(c, r);
+    case ACTION_RESUME: return resume(c, r, detail);
+    case ACTION_TOP: return top(c, r);
     }
     return REFUSE_BAD_MESSAGE;
 }

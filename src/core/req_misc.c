@@ -8,7 +8,8 @@ void req_get_script(struct core *c, const struct msg_get_script *m)
 {
     struct jobrec *r = job_find(c, m->job_id);
     if (r ? !may_control(c, r) : !peer_operates(c, c->peer)) {
-        reply_done(c, r ? REFUSE_ACCESS_DENIED : REFUSE_INVALID_JOB_ID, r ? "only its owner and operators may read a script" : NULL);
+        reply_done(c, r ? REFUSE_ACCESS_DENIED : REFUSE_INVALID_JOB_ID,
+                   r ? "only its owner and operators may read a script" : NULL);
         return;
     }
     if (m->job_id >= c->next_job_id) {
@@ -30,7 +31,8 @@ void req_daemon(struct core *c, const struct msg_daemon *m)
         return;
     }
     if (!admin) {
-        reply_done(c, REFUSE_ACCESS_DENIED, "only an administrator may reconfigure or stop the controller or reset its counters");
+        reply_done(c, REFUSE_ACCESS_DENIED,
+                   "only an administrator may reconfigure or stop the controller or reset its counters");
         return;
     }
     reply_done(c, REFUSE_NONE, NULL);

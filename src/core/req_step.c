@@ -12,7 +12,8 @@
 void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t node)
 {
     struct noderec *n = c->node.v[node];
-    struct msg_launch m = {.job = {&r->j, 1}, .step_id = st->s.step_id, .step = {&st->s, 1}, .create = {st->asked, 1}};
+    struct msg_launch m = {
+        .job = {&r->j, 1}, .step_id = st->s.step_id, .step = {&st->s, 1}, .create = {st->asked, 1}};
     if (n->conn && st->asked)
         fx_send(c, n->conn, MSG_LAUNCH, &m, 0);
 }
@@ -65,7 +66,7 @@ static void totals_take(struct core *c, struct steprec *st, const struct alloc *
     hostlist_fold(&names, &nodes);
     alloc_gres_text(layout, &gres);
     alloc_format(layout, &text);
-    st->s.node_count = (int32_t) layout->n;
+    st->s.node_count = (int32_t)layout->n;
     text_set(c, &st->s.nodes, str_text(&nodes));
     text_set(c, &st->s.gres, str_text(&gres));
     text_set(c, &st->s.layout, str_text(&text));
@@ -88,7 +89,8 @@ static int64_t new_step_id(struct jobrec *r, const struct msg_create_step *m)
     return m->interactive && !shell ? STEP_INTERACTIVE : r->next_step++;
 }
 
-static struct steprec *step_make(struct core *c, struct jobrec *r, const struct msg_create_step *m, const struct step_want *want, const struct alloc *layout)
+static struct steprec *step_make(struct core *c, struct jobrec *r, const struct msg_create_step *m,
+                                 const struct step_want *want, const struct alloc *layout)
 {
     const struct job_spec *spec = m->spec.v;
     struct steprec *st = step_new(c, r, new_step_id(r, m));
@@ -104,7 +106,7 @@ static struct steprec *step_make(struct core *c, struct jobrec *r, const struct 
     const struct noderec *first = node_find(c, layout->node[0].node);
     text_set(c, &st->s.master_addr, rendezvous_name(c, first));
     if (!m->no_rendezvous)
-        st->s.master_port = step_port(c, first->index, r->j.id * 7 + (uint64_t) r->next_step);
+        st->s.master_port = step_port(c, first->index, r->j.id * 7 + (uint64_t)r->next_step);
     return st;
 }
 
@@ -122,7 +124,8 @@ static void step_launch_all(struct core *c, struct jobrec *r, struct steprec *st
     }
 }
 
-static void step_begin(struct core *c, struct jobrec *r, struct steprec *st, uint64_t conn, uint64_t seq, const char *warning)
+static void step_begin(struct core *c, struct jobrec *r, struct steprec *st, uint64_t conn, uint64_t seq,
+                       const char *warning)
 {
     step_save(c, st);
     for (size_t i = 0; i < st->part.n; i++) {
@@ -132,12 +135,15 @@ static void step_begin(struct core *c, struct jobrec *r, struct steprec *st, uin
     step_launch_all(c, r, st);
     created_say(c, st, conn, seq, warning);
     st->holder_conn = conn;
-    vec_push(&c->waiter, ((struct waiter){.kind = WAIT_STEP, .conn = conn, .seq = seq, .job_id = r->j.id, .step_id = st->s.step_id}));
+    vec_push(&c->waiter,
+             ((struct waiter){
+                 .kind = WAIT_STEP, .conn = conn, .seq = seq, .job_id = r->j.id, .step_id = st->s.step_id}));
     timer_arm(c, r);
 }
 
-static enum refusal layout_try(struct core *c, struct jobrec *r, const struct step_want *want, const struct alloc *held, enum room_view view, struct arena *a, struct alloc *ret,
-                               struct str *detail)
+static enum refusal layout_try(struct core *c, struct jobrec *r, const struct step_want *want,
+                               const struct alloc *held, enum room_view view, struct arena *a,
+                               struct alloc *ret, struct str *detail)
 {
     struct step_room *room = step_rooms(c, r, held, view, a);
     enum refusal refusal = step_layout(want, room, held->n, a, ret, detail);
@@ -146,7 +152,8 @@ static enum refusal layout_try(struct core *c, struct jobrec *r, const struct st
 }
 
 /* Can it ever be, and can it be now? */
-static enum refusal place_find(struct core *c, struct jobrec *r, const struct msg_create_step *m, struct arena *a, struct step_want *want, struct alloc *ret, struct str *detail)
+static enum refusal place_find(struct core *c, struct jobrec *r, const struct msg_create_step *m,
+                               struct arena *a, struct step_want *want, struct alloc *ret, struct str *detail)
 {
     struct alloc held = {0};
     struct err err = {0};
@@ -161,13 +168,16 @@ static enum refusal place_find(struct core *c, struct jobrec *r, const struct ms
     refusal = layout_try(c, r, want, &held, ROOM_EVER, a, ret, detail);
     if (refusal)
         return refusal;
-    bool now = r->j.state == JOB_RUNNING && !layout_try(c, r, want, &held, want->shares & SHARES_CPUS ? ROOM_SHARED : ROOM_NOW, a, ret, &busy);
+    bool now =
+        r->j.state == JOB_RUNNING &&
+        !layout_try(c, r, want, &held, want->shares & SHARES_CPUS ? ROOM_SHARED : ROOM_NOW, a, ret, &busy);
     str_done(&busy);
     return now ? REFUSE_NONE : REFUSE_BUSY;
 }
 
 /* REFUSE_BUSY: not now. Otherwise made, or why it can never be. */
-static enum refusal step_try(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t conn, uint64_t seq, struct str *detail)
+static enum refusal step_try(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t conn,
+                             uint64_t seq, struct str *detail)
 {
     struct arena *a = arena_new();
     struct alloc layout = {0};
@@ -185,7 +195,8 @@ static void wish_drop(struct core *c, struct jobrec *r, size_t i)
 {
     struct stepwish *w = r->wish.v[i];
     for (size_t k = 0; k < c->waiter.n; k++)
-        if (c->waiter.v[k].kind == WAIT_WISH && c->waiter.v[k].conn == w->conn && c->waiter.v[k].seq == w->seq) {
+        if (c->waiter.v[k].kind == WAIT_WISH && c->waiter.v[k].conn == w->conn &&
+            c->waiter.v[k].seq == w->seq) {
             vec_remove(&c->waiter, k);
             break;
         }
@@ -276,7 +287,8 @@ static void repeated(struct core *c, struct jobrec *r, struct steprec *st, const
             step_launch(c, r, st, st->part.v[i].node);
 }
 
-static enum refusal job_takes_steps(const struct core *c, const struct jobrec *r, const struct msg_create_step *m, const char **detail)
+static enum refusal job_takes_steps(const struct core *c, const struct jobrec *r,
+                                    const struct msg_create_step *m, const char **detail)
 {
     if (!r)
         return REFUSE_INVALID_JOB_ID;
@@ -288,7 +300,7 @@ static enum refusal job_takes_steps(const struct core *c, const struct jobrec *r
         return REFUSE_JOB_PENDING;
     if (r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED)
         return REFUSE_ALREADY_DONE;
-    if (r->next_step >= (int64_t) LIMIT_STEPS_PER_JOB || r->wish.n >= LIMIT_STEPS_PER_JOB) {
+    if (r->next_step >= (int64_t)LIMIT_STEPS_PER_JOB || r->wish.n >= LIMIT_STEPS_PER_JOB) {
         *detail = "a job has at most 40000 steps: launch several tasks with one srun, or submit an array";
         return REFUSE_STEP_LIMIT;
     }
@@ -331,7 +343,8 @@ void req_create_step(struct core *c, const struct msg_create_step *m)
     if (refusal == REFUSE_BUSY && !m->immediate)
         wish_add(c, r, m);
     else if (refusal == REFUSE_BUSY)
-        reply_done(c, REFUSE_UNAVAILABLE, "other steps have the job's resources; without --immediate it would wait for them");
+        reply_done(c, REFUSE_UNAVAILABLE,
+                   "other steps have the job's resources; without --immediate it would wait for them");
     else if (refusal)
         reply_done(c, refusal, str_text(&why));
     str_done(&why);
@@ -341,7 +354,11 @@ void req_create_step(struct core *c, const struct msg_create_step *m)
 
 static void streams_turn(struct core *c, const struct steprec *st, const struct msg_attach_step *m)
 {
-    struct msg_stream_to to = {.job_id = st->s.job_id, .attempt = st->s.attempt, .step_id = st->s.step_id, .address = m->address, .key = m->key};
+    struct msg_stream_to to = {.job_id = st->s.job_id,
+                               .attempt = st->s.attempt,
+                               .step_id = st->s.step_id,
+                               .address = m->address,
+                               .key = m->key};
     for (size_t i = 0; i < st->part.n; i++) {
         const struct noderec *n = c->node.v[st->part.v[i].node];
         if (!st->part.v[i].over && n->conn)
@@ -359,7 +376,8 @@ void req_attach_step(struct core *c, const struct msg_attach_step *m)
     }
     if (!st || m->step_id == STEP_BATCH) {
         bool was = m->step_id >= 0 && m->step_id < r->next_step;
-        reply_done(c, was ? REFUSE_ALREADY_DONE : REFUSE_INVALID_JOB_ID, m->step_id == STEP_BATCH ? "the batch script's streams are its output files" : NULL);
+        reply_done(c, was ? REFUSE_ALREADY_DONE : REFUSE_INVALID_JOB_ID,
+                   m->step_id == STEP_BATCH ? "the batch script's streams are its output files" : NULL);
         return;
     }
     created_say(c, st, c->conn, c->seq, NULL);

@@ -4,11 +4,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define NICE_MAX      2147483645
-#define PRIORITY_TOP  UINT64_C(4294967295) /* --priority=TOP */
+#define NICE_MAX     2147483645
+#define PRIORITY_TOP UINT64_C(4294967295) /* --priority=TOP */
 
 struct draft {
-    struct job_spec spec;       /* texts of the request, or of the arena */
+    struct job_spec spec; /* texts of the request, or of the arena */
     struct idset ids;
     uint32_t limit;
 };
@@ -17,8 +17,8 @@ struct submission {
     const struct msg_submit *m;
     struct draft *draft;
     size_t n;
-    struct str warning;         /* for the user */
-    struct str detail;          /* why not */
+    struct str warning; /* for the user */
+    struct str detail;  /* why not */
 };
 
 static void say(struct str *to, const char *sentence)
@@ -30,7 +30,8 @@ static void say(struct str *to, const char *sentence)
     str_add(to, sentence);
 }
 
-static enum refusal refuse(struct submission *s, enum refusal refusal, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static enum refusal refuse(struct submission *s, enum refusal refusal, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 static enum refusal refuse(struct submission *s, enum refusal refusal, const char *format, ...)
 {
     va_list args;
@@ -56,7 +57,8 @@ static enum refusal partition_check(struct core *c, struct submission *s, struct
     if (text_empty(spec->req.partition))
         spec->req.partition = default_partition(c);
     if (text_empty(spec->req.partition))
-        return refuse(s, REFUSE_INVALID_PARTITION, "no partition was asked for and none is the default: name one with --partition");
+        return refuse(s, REFUSE_INVALID_PARTITION,
+                      "no partition was asked for and none is the default: name one with --partition");
     return REFUSE_NONE;
 }
 
@@ -86,7 +88,8 @@ static enum refusal times_check(struct core *c, struct submission *s, const stru
         return refuse(s, REFUSE_BEGIN_TIME, "the deadline has passed already");
     if (spec->deadline_us && spec->begin_us >= spec->deadline_us)
         return refuse(s, REFUSE_BEGIN_TIME, "the job may begin only after its deadline");
-    if (r->time_min_us && r->time_limit_us && r->time_limit_us != TIME_UNLIMITED && r->time_min_us > r->time_limit_us)
+    if (r->time_min_us && r->time_limit_us && r->time_limit_us != TIME_UNLIMITED &&
+        r->time_min_us > r->time_limit_us)
         return refuse(s, REFUSE_TIME_LIMIT, "--time-min is longer than --time");
     return REFUSE_NONE;
 }
@@ -94,7 +97,9 @@ static enum refusal times_check(struct core *c, struct submission *s, const stru
 static enum refusal array_check(struct core *c, struct submission *s, struct draft *d)
 {
     struct err err = {0};
-    uint32_t largest = c->settings.max_array_size > LIMIT_ARRAY_INDEX ? LIMIT_ARRAY_INDEX : (uint32_t) (c->settings.max_array_size - 1);
+    uint32_t largest = c->settings.max_array_size > LIMIT_ARRAY_INDEX
+                           ? LIMIT_ARRAY_INDEX
+                           : (uint32_t)(c->settings.max_array_size - 1);
     if (text_empty(d->spec.array))
         return REFUSE_NONE;
     if (s->n > 1)
@@ -109,7 +114,9 @@ static enum refusal names_check(struct submission *s, const struct job_spec *spe
     const char *const names[] = {spec->name, spec->req.account, spec->req.qos, spec->wckey};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (names[i] && strlen(names[i]) > 4 * LIMIT_NAME_BYTES)
-            return refuse(s, REFUSE_TOO_LARGE, "names of jobs, accounts, QOS and workload keys are at most %u bytes long", 4 * LIMIT_NAME_BYTES);
+            return refuse(s, REFUSE_TOO_LARGE,
+                          "names of jobs, accounts, QOS and workload keys are at most %u bytes long",
+                          4 * LIMIT_NAME_BYTES);
     return REFUSE_NONE;
 }
 
@@ -133,7 +140,8 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
     if (!refusal)
         refusal = array_check(c, s, d);
     if (!refusal && !d->spec.batch && d->ids.count)
-        refusal = refuse(s, REFUSE_INVALID_ARRAY, "an allocation cannot be an array: submit a batch script with --array");
+        refusal = refuse(s, REFUSE_INVALID_ARRAY,
+                         "an allocation cannot be an array: submit a batch script with --array");
     if (!refusal) {
         refusal = sched_check(c->cluster, &d->spec.req, c->peer->uid, c->peer->groups, &pend, &why);
         if (refusal)
@@ -151,11 +159,18 @@ static enum refusal submission_check(struct core *c, struct submission *s)
     if (!s->n || s->n > 128)
         return refuse(s, REFUSE_BAD_MESSAGE, "a submission has from 1 to 128 components");
     if (s->m->script.len > LIMIT_SCRIPT_BYTES)
-        return refuse(s, REFUSE_TOO_LARGE, "the script has %zu bytes; at most %u are allowed: keep data in files and read them in the job", s->m->script.len, LIMIT_SCRIPT_BYTES);
+        return refuse(
+            s, REFUSE_TOO_LARGE,
+            "the script has %zu bytes; at most %u are allowed: keep data in files and read them in the job",
+            s->m->script.len, LIMIT_SCRIPT_BYTES);
     if (s->m->env.len > LIMIT_ENV_BYTES)
-        return refuse(s, REFUSE_TOO_LARGE, "the exported environment has %zu bytes; at most %u are allowed: use --export=NONE or name what is needed", s->m->env.len, LIMIT_ENV_BYTES);
-    if (!s->m->test_only && map_u64_count(c->job) + s->n > (size_t) c->settings.max_job_count)
-        return refuse(s, REFUSE_QUEUE_FULL, "the queue is full: MaxJobCount is %d", c->settings.max_job_count);
+        return refuse(s, REFUSE_TOO_LARGE,
+                      "the exported environment has %zu bytes; at most %u are allowed: use --export=NONE or "
+                      "name what is needed",
+                      s->m->env.len, LIMIT_ENV_BYTES);
+    if (!s->m->test_only && map_u64_count(c->job) + s->n > (size_t)c->settings.max_job_count)
+        return refuse(s, REFUSE_QUEUE_FULL, "the queue is full: MaxJobCount is %d",
+                      c->settings.max_job_count);
     for (size_t i = 0; i < s->n; i++) {
         s->draft[i].spec = specs[i];
         enum refusal refusal = draft_check(c, s, &s->draft[i]);
@@ -192,7 +207,7 @@ static struct jobrec *record_make(struct core *c, struct submission *s, struct d
         d->ids = IDSET_INIT;
         r->j.array_job_id = r->j.id;
         r->j.array_limit = d->limit;
-        r->j.array_size = (uint32_t) r->pending.count;
+        r->j.array_size = (uint32_t)r->pending.count;
         array_ensure(c, r->j.id);
         array_pending_text(c, r);
     }
@@ -205,11 +220,11 @@ static void het_link(struct core *c, uint64_t first, size_t n)
     struct str set = STR_INIT;
     if (n < 2)
         return;
-    str_addf(&set, "%llu-%llu", (unsigned long long) first, (unsigned long long) (first + n - 1));
+    str_addf(&set, "%llu-%llu", (unsigned long long)first, (unsigned long long)(first + n - 1));
     for (size_t i = 0; i < n; i++) {
         struct jobrec *r = job_find(c, first + i);
         r->j.het_job_id = first;
-        r->j.het_offset = (uint32_t) i;
+        r->j.het_offset = (uint32_t)i;
         text_set(c, &r->j.het_set, str_text(&set));
     }
     str_done(&set);
@@ -271,7 +286,13 @@ static enum refusal submission_keep(struct core *c, struct submission *s, uint64
 /* The job as if it were submitted, planned once, and gone again. */
 static void try_out(struct core *c, struct submission *s, struct msg_submitted *answer, struct arena *a)
 {
-    struct waiting w = {.job_id = c->next_job_id, .req = &s->draft[0].spec.req, .uid = c->peer->uid, .elements = 1, .submit_us = c->now_us, .eligible_us = c->now_us, .nice = s->draft[0].spec.nice};
+    struct waiting w = {.job_id = c->next_job_id,
+                        .req = &s->draft[0].spec.req,
+                        .uid = c->peer->uid,
+                        .elements = 1,
+                        .submit_us = c->now_us,
+                        .eligible_us = c->now_us,
+                        .nice = s->draft[0].spec.nice};
     struct plan *plan = plan_new();
     struct budget budget = {0};
     struct plan_wait wait;
@@ -330,9 +351,11 @@ void req_submit(struct core *c, const struct msg_submit *m)
     if (!refusal && (m->test_only || m->immediate))
         try_out(c, &s, &answer, c->fx->arena);
     if (!refusal && m->immediate && answer.planned_us != c->now_us)
-        refusal = refuse(&s, REFUSE_UNAVAILABLE, "it cannot start at once; without --immediate it would wait");
+        refusal =
+            refuse(&s, REFUSE_UNAVAILABLE, "it cannot start at once; without --immediate it would wait");
     if (!refusal && m->test_only && !answer.planned_us)
-        refusal = refuse(&s, REFUSE_UNAVAILABLE, "no start can be planned now: %s", answer.warning ? answer.warning : "its place in the queue is not known");
+        refusal = refuse(&s, REFUSE_UNAVAILABLE, "no start can be planned now: %s",
+                         answer.warning ? answer.warning : "its place in the queue is not known");
     if (!refusal && !m->test_only)
         refusal = submission_keep(c, &s, &answer.job_id);
     if (refusal) {

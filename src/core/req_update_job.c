@@ -151,7 +151,8 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
     struct str why = STR_INIT;
     if (r->j.state != JOB_PENDING || !touches_request(u))
         return REFUSE_NONE;
-    enum refusal refusal = given(u, "reservation") ? resv_check(c, &u->trial.req, r->j.user_name, groups, &why) : REFUSE_NONE;
+    enum refusal refusal =
+        given(u, "reservation") ? resv_check(c, &u->trial.req, r->j.user_name, groups, &why) : REFUSE_NONE;
     if (!refusal)
         refusal = sched_check(c->cluster, &u->trial.req, r->j.user_id, groups, &pend, &why);
     const char *text = arena_strdup(c->fx->arena, str_text(&why));

@@ -99,24 +99,19 @@ static void state_apply(struct core *c, struct noderec *n, enum word word, const
         n->n.fail = true;
         reason_set(c, n, reason);
         break;
-    case WORD_RESUME:
-        resume(c, n);
-        break;
+    case WORD_RESUME: resume(c, n); break;
     case WORD_UNDRAIN:
         n->n.drain = false;
         if (n->n.state != NODE_DOWN && !n->n.fail)
             reason_set(c, n, NULL);
         break;
-    case WORD_FUTURE:
-        n->n.state = NODE_FUTURE;
-        break;
+    case WORD_FUTURE: n->n.state = NODE_FUTURE; break;
     case WORD_NONE:
         if (!text_empty(reason))
             reason_set(c, n, reason);
         break;
     case WORD_POWER:
-    case WORD_UNKNOWN:
-        break;
+    case WORD_UNKNOWN: break;
     }
 }
 

@@ -24,9 +24,9 @@ static const char *dependency_text(const struct core *c, const struct jobrec *r,
                  "removes it, `scancel %llu` gives the job up",
                  r->j.spec.dependency, (unsigned long long)r->j.id, (unsigned long long)r->j.id);
     else
-        str_addf(&s,
-                 "waits for its dependency %s; `scontrol update JobId=%llu Dependency=` lets it start without",
-                 r->j.spec.dependency, (unsigned long long)r->j.id);
+        str_addf(
+            &s, "waits for its dependency %s; `scontrol update JobId=%llu Dependency=` lets it start without",
+            r->j.spec.dependency, (unsigned long long)r->j.id);
     for (size_t i = 0, said = 0; i < r->deps.n && said < AHEAD_SAID; i++) {
         const struct jobrec *other = job_find(c, r->deps.v[i].job_id);
         if (!other)
@@ -145,8 +145,7 @@ static void fill_advice(struct core *c, const struct jobrec *r, uint64_t cost_ma
     struct why_advice *v = arena_alloc(a, (found.v.n + 1) * sizeof v[0]);
     for (size_t i = 0; i < found.v.n; i++) {
         const struct advice *one = &found.v.v[i];
-        v[i] = (struct why_advice){
-            .option = one->option,
+        v[i] = (struct why_advice){.option = one->option,
                                    .start_us = one->start_us,
                                    .now = one->start_us == c->now_us,
                                    .stops = one->stops};

@@ -75,14 +75,14 @@ static void components_back(struct core *c, const struct jobrec *r)
     jobrec_vec jobs = {0};
     components_find(c, leader_of(r), &jobs);
     for (size_t i = 0; r->j.het_job_id && i < jobs.n; i++)
-        if (job_state_over((enum job_state) jobs.v[i]->j.state))
-            back_to_pending(c, jobs.v[i], (enum job_state) jobs.v[i]->j.state, false);
+        if (job_state_over((enum job_state)jobs.v[i]->j.state))
+            back_to_pending(c, jobs.v[i], (enum job_state)jobs.v[i]->j.state, false);
     vec_done(&jobs);
 }
 
 void requeue_finish(struct core *c, struct jobrec *r)
 {
-    enum job_state how = (enum job_state) r->j.end_state;
+    enum job_state how = (enum job_state)r->j.end_state;
     bool special = how == JOB_SPECIAL_EXIT;
     back_to_pending(c, r, special ? JOB_FAILED : how, special);
     components_back(c, r);
@@ -95,7 +95,7 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
         *detail = "only batch jobs can be requeued: an interactive allocation ends with its command";
         return REFUSE_NOT_REQUEUABLE;
     }
-    switch ((enum job_state) r->j.state) {
+    switch ((enum job_state)r->j.state) {
     case JOB_PENDING:
         if (!hold && leader && leader != r && leader->j.state != JOB_PENDING)
             return REFUSE_NONE; /* a component goes back with its leader, and may be there first */
@@ -112,18 +112,18 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
     case JOB_SUSPENDED:
         r->j.requeue_pending = true;
         r->j.hold_after_requeue = hold;
-        job_end(c, r, special ? JOB_SPECIAL_EXIT : JOB_REQUEUED, REASON_NONE, c->settings.kill_wait_us, "DUE TO JOB REQUEUE");
+        job_end(c, r, special ? JOB_SPECIAL_EXIT : JOB_REQUEUED, REASON_NONE, c->settings.kill_wait_us,
+                "DUE TO JOB REQUEUE");
         return REFUSE_NONE;
     case JOB_COMPLETING:
         /* It is ending anyway: it goes back instead of taking its end state. */
         r->j.requeue_pending = true;
         r->j.hold_after_requeue = hold;
-        job_move_ending(c, r, JOB_REQUEUED, special ? JOB_SPECIAL_EXIT : (enum job_state) r->j.end_state);
+        job_move_ending(c, r, JOB_REQUEUED, special ? JOB_SPECIAL_EXIT : (enum job_state)r->j.end_state);
         job_save(c, r);
         return REFUSE_NONE;
     case JOB_REQUEUED:
-    case JOB_SPECIAL_EXIT:
-        return REFUSE_NONE;
+    case JOB_SPECIAL_EXIT: return REFUSE_NONE;
     case JOB_COMPLETED:
     case JOB_CANCELLED:
     case JOB_FAILED:
@@ -134,10 +134,9 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
     case JOB_DEADLINE:
     case JOB_OUT_OF_MEMORY:
         r->j.hold_after_requeue = hold;
-        back_to_pending(c, r, (enum job_state) r->j.state, special);
+        back_to_pending(c, r, (enum job_state)r->j.state, special);
         return REFUSE_NONE;
-    case JOB_STATE_COUNT:
-        break;
+    case JOB_STATE_COUNT: break;
     }
     return REFUSE_NOT_RUNNING;
 }
@@ -145,12 +144,13 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
 void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report)
 {
     bool again = report->retry && r->j.spec.batch && r->j.spec.requeue != NO;
-    fx_log(c, LEVEL_WARNING, "job %llu could not be launched on %s: %s", (unsigned long long) r->j.id, r->j.batch_host ? r->j.batch_host : "?", report->detail ? report->detail : "");
+    fx_log(c, LEVEL_WARNING, "job %llu could not be launched on %s: %s", (unsigned long long)r->j.id,
+           r->j.batch_host ? r->j.batch_host : "?", report->detail ? report->detail : "");
     r->script_ended = true;
     if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) {
         text_set(c, &r->j.reason_detail, report->detail);
         r->j.requeue_pending = again;
-        r->j.hold_after_requeue = again && r->j.restarts >= (uint32_t) c->settings.max_batch_requeue;
+        r->j.hold_after_requeue = again && r->j.restarts >= (uint32_t)c->settings.max_batch_requeue;
         job_end(c, r, JOB_FAILED, REASON_LAUNCH_FAILED, 0, NULL);
     }
 }

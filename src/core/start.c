@@ -5,7 +5,7 @@ static void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al)
 {
     struct str nodes = STR_INIT, gres = STR_INIT;
     struct hostlist names = HOSTLIST_INIT;
-    r->j.alloc_nodes = (int32_t) al->n;
+    r->j.alloc_nodes = (int32_t)al->n;
     r->j.alloc_cpus = 0;
     r->j.alloc_mem_mib = 0;
     r->j.alloc_tasks = 0;
@@ -45,7 +45,8 @@ void alloc_gres_text(const struct alloc *al, struct str *out)
             sums.v[k].count += one->count;
         }
     for (size_t k = 0; k < sums.n; k++)
-        str_addf(out, "%s%s%s%s=%lld", k ? "," : "", sums.v[k].kind, sums.v[k].type ? ":" : "", sums.v[k].type ? sums.v[k].type : "", (long long) sums.v[k].count);
+        str_addf(out, "%s%s%s%s=%lld", k ? "," : "", sums.v[k].kind, sums.v[k].type ? ":" : "",
+                 sums.v[k].type ? sums.v[k].type : "", (long long)sums.v[k].count);
     vec_done(&sums);
 }
 
@@ -132,7 +133,8 @@ static void start_one(struct core *c, const struct plan_start *s)
     holds_take(c, r, &s->alloc);
     job_move(c, r, JOB_RUNNING);
     int64_t end = job_limit_end(c, r);
-    cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, s->partition, &s->alloc, c->now_us, end == INT64_MAX ? TIME_UNLIMITED : end);
+    cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, s->partition, &s->alloc, c->now_us,
+                  end == INT64_MAX ? TIME_UNLIMITED : end);
     text_set(c, &r->j.run_reservation, s->reservation);
     c->resv_refit |= s->reservation != NULL;
     cluster_run_inside(c->cluster, r->j.id, s->reservation);

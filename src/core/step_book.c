@@ -3,7 +3,8 @@
 
 #include "core/step_layout.h"
 
-static void room_fill(const struct core *c, struct step_room *room, const struct alloc_node *held, struct arena *a)
+static void room_fill(const struct core *c, struct step_room *room, const struct alloc_node *held,
+                      struct arena *a)
 {
     const struct noderec *n = node_find(c, held->node);
     *room = (struct step_room){.held = held, .mem_mib = held->mem_mib};
@@ -39,7 +40,8 @@ static bool gres_remove(struct step_room *room, const struct alloc_gres *taken)
     int64_t rest = taken->count;
     for (size_t g = 0; g < room->held->ngres; g++) {
         const struct alloc_gres *of = &room->held->gres[g];
-        if (!text_is(of->kind, taken->kind) || !text_is(of->type, taken->type) || !of->devices != !taken->devices)
+        if (!text_is(of->kind, taken->kind) || !text_is(of->type, taken->type) ||
+            !of->devices != !taken->devices)
             continue;
         if (of->devices)
             return cpus_remove(&room->device[g], taken->devices);
@@ -88,7 +90,8 @@ static bool node_away(const struct core *c, const char *name)
     return !n || !n->conn;
 }
 
-struct step_room *step_rooms(struct core *c, struct jobrec *r, const struct alloc *held, enum room_view view, struct arena *a)
+struct step_room *step_rooms(struct core *c, struct jobrec *r, const struct alloc *held, enum room_view view,
+                             struct arena *a)
 {
     struct step_room *room = arena_alloc(a, (held->n + 1) * sizeof *room);
     for (size_t i = 0; i < held->n; i++) {
@@ -159,11 +162,12 @@ static bool port_taken(const struct core *c, uint32_t node, int32_t port)
 int32_t step_port(const struct core *c, uint32_t node, uint64_t salt)
 {
     int32_t first, last;
-    if (text_empty(c->settings.rendezvous_ports) || !ports_parse(c->settings.rendezvous_ports, &first, &last, NULL))
+    if (text_empty(c->settings.rendezvous_ports) ||
+        !ports_parse(c->settings.rendezvous_ports, &first, &last, NULL))
         return 0;
-    uint64_t count = (uint64_t) (last - first + 1);
+    uint64_t count = (uint64_t)(last - first + 1);
     for (uint64_t k = 0; k < count; k++) {
-        int32_t port = (int32_t) ((uint64_t) first + (salt + k) % count);
+        int32_t port = (int32_t)((uint64_t)first + (salt + k) % count);
         if (!port_taken(c, node, port))
             return port;
     }

@@ -47,7 +47,8 @@ static void step_over(struct core *c, struct jobrec *r, struct steprec *st)
 }
 
 /* One node's tasks are gone. The step may be gone with them: do not touch it afterwards. */
-static void part_over(struct core *c, struct jobrec *r, struct steprec *st, struct steppart *part, int32_t status, bool oom)
+static void part_over(struct core *c, struct jobrec *r, struct steprec *st, struct steppart *part,
+                      int32_t status, bool oom)
 {
     bool all = true;
     part->over = true;
@@ -65,9 +66,15 @@ static void part_over(struct core *c, struct jobrec *r, struct steprec *st, stru
         step_wishes_retry(c, r);
 }
 
-void step_terminate(struct core *c, struct jobrec *r, struct steprec *st, enum job_state how, int64_t kill_wait_us, const char *line, const char *detail)
+void step_terminate(struct core *c, struct jobrec *r, struct steprec *st, enum job_state how,
+                    int64_t kill_wait_us, const char *line, const char *detail)
 {
-    struct msg_terminate m = {.job_id = r->j.id, .attempt = r->j.attempt, .only_step = true, .step_id = st->s.step_id, .kill_wait_us = kill_wait_us, .why = line};
+    struct msg_terminate m = {.job_id = r->j.id,
+                              .attempt = r->j.attempt,
+                              .only_step = true,
+                              .step_id = st->s.step_id,
+                              .kill_wait_us = kill_wait_us,
+                              .why = line};
     if (!st->ending) {
         st->end_as = how;
         text_set(c, &st->detail, detail);
@@ -141,7 +148,8 @@ static void stray(struct core *c, const struct noderec *n, uint64_t job_id, uint
     fx_send(c, n->conn, MSG_TERMINATE, &m, 0);
 }
 
-static void part_use(struct core *c, struct jobrec *r, struct steprec *st, struct steppart *part, const struct msg_report *m)
+static void part_use(struct core *c, struct jobrec *r, struct steprec *st, struct steppart *part,
+                     const struct msg_report *m)
 {
     if (!m->usage.n)
         return;
@@ -152,23 +160,33 @@ static void part_use(struct core *c, struct jobrec *r, struct steprec *st, struc
         step_usage_sum(c, r, st);
 }
 
-static void part_failed(struct core *c, struct jobrec *r, struct steprec *st, struct steppart *part, const struct noderec *n, const struct msg_report *m)
+static void part_failed(struct core *c, struct jobrec *r, struct steprec *st, struct steppart *part,
+                        const struct noderec *n, const struct msg_report *m)
 {
     bool lost = m->kind == REPORT_LOST;
     bool goes_on = lost && st->s.no_kill && st->part.n > 1;
-    fx_log(c, LEVEL_WARNING, "step %llu.%lld on %s: %s", (unsigned long long) r->j.id, (long long) st->s.step_id, n->n.name, m->detail ? m->detail : lost ? "lost" : "failed");
+    fx_log(c, LEVEL_WARNING, "step %llu.%lld on %s: %s", (unsigned long long)r->j.id,
+           (long long)st->s.step_id, n->n.name,
+           m->detail ? m->detail
+           : lost    ? "lost"
+                     : "failed");
     if (!st->ending && !goes_on) {
         part->over = true; /* the others are told to end, this one is */
-        step_terminate(c, r, st, lost ? JOB_NODE_FAIL : JOB_FAILED, c->settings.kill_wait_us, "", sentence_of(c, n, "its tasks are lost", m->detail));
+        step_terminate(c, r, st, lost ? JOB_NODE_FAIL : JOB_FAILED, c->settings.kill_wait_us, "",
+                       sentence_of(c, n, "its tasks are lost", m->detail));
     }
-    part_over(c, r, st, part, lost ? STATUS_KILLED : m->exit_status ? m->exit_status : status_of_code(1), false);
+    part_over(c, r, st, part,
+              lost             ? STATUS_KILLED
+              : m->exit_status ? m->exit_status
+                               : status_of_code(1),
+              false);
 }
 
 /* The job's record says which of its steps used too much memory. */
 static void oom_note(struct core *c, struct jobrec *r, const struct msg_report *m)
 {
     struct str text = STR_INIT;
-    str_addf(&text, "step %lld %s", (long long) m->step_id, m->detail);
+    str_addf(&text, "step %lld %s", (long long)m->step_id, m->detail);
     text_set(c, &r->j.reason_detail, str_text(&text));
     str_done(&text);
 }
@@ -177,7 +195,7 @@ void step_report(struct core *c, struct noderec *n, struct jobrec *r, const stru
 {
     struct steprec *st = step_find(r, m->step_id);
     struct steppart *part = st && step_live(st) ? step_part(st, n->index) : NULL;
-    enum report_kind kind = (enum report_kind) m->kind;
+    enum report_kind kind = (enum report_kind)m->kind;
     if (!part || part->over) {
         if (kind == REPORT_STARTED || kind == REPORT_USAGE)
             stray(c, n, m->job_id, m->attempt, m->step_id);
@@ -187,8 +205,7 @@ void step_report(struct core *c, struct noderec *n, struct jobrec *r, const stru
     part_use(c, r, st, part, m);
     switch (kind) {
     case REPORT_STARTED:
-    case REPORT_RELEASED:
-        return;
+    case REPORT_RELEASED: return;
     case REPORT_USAGE:
         if (st->part.n == 1)
             step_save(c, st);
@@ -230,13 +247,15 @@ static const struct held *held_step(const struct msg_node_hello *m, const struct
 {
     const struct held *held = m->held.v;
     for (size_t i = 0; i < m->held.n; i++)
-        if (held[i].job_id == st->s.job_id && held[i].attempt == st->s.attempt && held[i].step_id == st->s.step_id)
+        if (held[i].job_id == st->s.job_id && held[i].attempt == st->s.attempt &&
+            held[i].step_id == st->s.step_id)
             return &held[i];
     return NULL;
 }
 
 /* A node is back: it has the step, or never got it, or has lost it. */
-static void part_compare(struct core *c, struct jobrec *r, struct steprec *st, struct steppart *part, const struct noderec *n, const struct held *held)
+static void part_compare(struct core *c, struct jobrec *r, struct steprec *st, struct steppart *part,
+                         const struct noderec *n, const struct held *held)
 {
     struct msg_report lost = {.kind = REPORT_LOST, .detail = "its tasks are lost"};
     if (held) {
@@ -266,7 +285,8 @@ void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r, const 
     }
     vec_done(&ids);
     for (size_t i = 0; i < m->held.n; i++) {
-        if (held[i].job_id != r->j.id || held[i].attempt != r->j.attempt || held[i].step_id == STEP_BATCH || held[i].step_id == STEP_EXTERN || held[i].ended)
+        if (held[i].job_id != r->j.id || held[i].attempt != r->j.attempt || held[i].step_id == STEP_BATCH ||
+            held[i].step_id == STEP_EXTERN || held[i].ended)
             continue;
         struct steprec *st = step_find(r, held[i].step_id);
         if (!st || !step_live(st) || !step_part(st, n->index))
@@ -326,7 +346,8 @@ static void step_fire(struct core *c, struct jobrec *r, struct steprec *st)
 {
     int64_t id = st->s.step_id;
     if (limit_end(r, st) <= c->now_us)
-        step_terminate(c, r, st, JOB_TIMEOUT, c->settings.kill_wait_us, "DUE TO TIME LIMIT", "DUE TO TIME LIMIT");
+        step_terminate(c, r, st, JOB_TIMEOUT, c->settings.kill_wait_us, "DUE TO TIME LIMIT",
+                       "DUE TO TIME LIMIT");
     else if (grace_end(c, st) <= c->now_us) {
         step_terminate(c, r, st, JOB_CANCELLED, c->settings.kill_wait_us, "", "its command is gone");
         unseen_end(c, r, id);

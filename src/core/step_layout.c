@@ -18,8 +18,8 @@ struct dealing {
     const struct step_room *room;
     size_t n;
     struct arena *a;
-    int32_t *cap;    /* tasks a node can take; INT32_MAX = any */
-    int32_t *tasks;  /* it gets */
+    int32_t *cap;   /* tasks a node can take; INT32_MAX = any */
+    int32_t *tasks; /* it gets */
     bool *chosen;
     enum refusal cause; /* what keeps a cap down */
     int64_t cause_has, cause_wants;
@@ -52,10 +52,10 @@ static int32_t threads_of(const struct step_room *r)
 static void cores_take(const struct step_room *r, int64_t enough, struct idset *out)
 {
     struct idset held = IDSET_INIT;
-    uint32_t cpu, threads = (uint32_t) threads_of(r);
+    uint32_t cpu, threads = (uint32_t)threads_of(r);
     idset_parse(&held, r->held->cpus, INT32_MAX, NULL);
     bool more = idset_first(&held, &cpu);
-    while (more && (int64_t) out->count < enough) {
+    while (more && (int64_t)out->count < enough) {
         uint32_t core = cpu / threads, first = cpu;
         bool whole = true;
         for (; more && cpu / threads == core; more = idset_next(&held, cpu, &cpu))
@@ -71,11 +71,11 @@ static int64_t cpus_there(const struct step_want *w, const struct step_room *r)
 {
     struct idset cpus = IDSET_INIT;
     if (!w->exact)
-        return (int64_t) r->free.count < r->held->cpu_count ? 0 : r->held->cpu_count;
+        return (int64_t)r->free.count < r->held->cpu_count ? 0 : r->held->cpu_count;
     if (threads_of(r) == 1)
-        return (int64_t) r->free.count;
+        return (int64_t)r->free.count;
     cores_take(r, INT64_MAX, &cpus);
-    int64_t n = (int64_t) cpus.count;
+    int64_t n = (int64_t)cpus.count;
     idset_done(&cpus);
     return n;
 }
@@ -85,14 +85,14 @@ static int64_t gres_there(const struct step_room *r, const char *kind, const cha
     int64_t sum = 0;
     for (size_t g = 0; g < r->held->ngres; g++)
         if (text_is(r->held->gres[g].kind, kind) && (!type || gres_type_matches(type, r->held->gres[g].type)))
-            sum += r->held->gres[g].devices ? (int64_t) r->device[g].count : r->count[g];
+            sum += r->held->gres[g].devices ? (int64_t)r->device[g].count : r->count[g];
     return sum;
 }
 
 static int64_t sockets_there(const struct step_room *r)
 {
     struct idset held = IDSET_INIT;
-    uint32_t cpu, size = (uint32_t) r->cpus_per_socket, last = UINT32_MAX;
+    uint32_t cpu, size = (uint32_t)r->cpus_per_socket, last = UINT32_MAX;
     int64_t sockets = 0;
     if (!size)
         return 1;
@@ -107,7 +107,8 @@ static int64_t sockets_there(const struct step_room *r)
 
 /* ---- how many tasks it can take --------------------------------------------------------------------------------------------------- */
 
-static int64_t capped(struct dealing *d, int64_t cap, int64_t limit, enum refusal cause, int64_t has, int64_t wants)
+static int64_t capped(struct dealing *d, int64_t cap, int64_t limit, enum refusal cause, int64_t has,
+                      int64_t wants)
 {
     if (limit >= cap || limit >= d->w->ntasks)
         return least(cap, limit);
@@ -128,7 +129,8 @@ static int64_t gres_cap(struct dealing *d, const struct step_room *r, int64_t ca
         if (lump > there)
             cap = capped(d, cap, 0, REFUSE_GRES, there, lump);
         else if (need->per_task)
-            cap = capped(d, cap, (there - need->per_node) / need->per_task, REFUSE_GRES, there, need->per_task * w->ntasks);
+            cap = capped(d, cap, (there - need->per_node) / need->per_task, REFUSE_GRES, there,
+                         need->per_task * w->ntasks);
         if (is_gpu(need->kind))
             gpus += need->per_node ? need->per_node : there;
     }
@@ -144,7 +146,8 @@ static int64_t mem_cap(struct dealing *d, const struct step_room *r, int64_t cap
     if (w->mem_node_mib > r->mem_mib)
         return capped(d, cap, 0, REFUSE_MEMORY, r->mem_mib, w->mem_node_mib);
     if (w->mem_cpu_mib)
-        return capped(d, cap, r->mem_mib / (w->mem_cpu_mib * cpt), REFUSE_MEMORY, r->mem_mib, w->mem_cpu_mib * cpt * w->ntasks);
+        return capped(d, cap, r->mem_mib / (w->mem_cpu_mib * cpt), REFUSE_MEMORY, r->mem_mib,
+                      w->mem_cpu_mib * cpt * w->ntasks);
     return cap;
 }
 
@@ -155,7 +158,8 @@ static int32_t node_cap(struct dealing *d, size_t i)
     if (!w->allowed[i] || r->unusable)
         return 0;
     int64_t cpus = cpus_there(w, r), cpt = most(w->cpus_per_task, 1), cap = INT32_MAX;
-    cap = capped(d, cap, w->overcommit && cpus ? INT32_MAX : cpus / cpt, REFUSE_TOO_MANY_CPUS, cpus, cpt * w->ntasks);
+    cap = capped(d, cap, w->overcommit && cpus ? INT32_MAX : cpus / cpt, REFUSE_TOO_MANY_CPUS, cpus,
+                 cpt * w->ntasks);
     if (w->per_node)
         cap = least(cap, w->per_node);
     if (w->per_core)
@@ -163,7 +167,7 @@ static int32_t node_cap(struct dealing *d, size_t i)
     if (w->per_socket)
         cap = least(cap, sockets_there(r) * w->per_socket);
     cap = mem_cap(d, r, cap);
-    return (int32_t) gres_cap(d, r, cap);
+    return (int32_t)gres_cap(d, r, cap);
 }
 
 /* ---- which nodes -------------------------------------------------------------------------------------------------------------------- */
@@ -200,9 +204,9 @@ static bool nodes_choose(struct dealing *d)
         ptrdiff_t out = -1, in = -1;
         for (size_t i = 0; i < d->n; i++) {
             if (d->chosen[i] && !w->must[i] && (out < 0 || d->cap[i] <= d->cap[out]))
-                out = (ptrdiff_t) i;
+                out = (ptrdiff_t)i;
             if (!d->chosen[i] && (in < 0 || d->cap[i] > d->cap[in]))
-                in = (ptrdiff_t) i;
+                in = (ptrdiff_t)i;
         }
         if (out < 0 || in < 0 || d->cap[in] <= d->cap[out])
             return false;
@@ -235,7 +239,7 @@ static void deal_packed(struct dealing *d, int32_t rest)
         }
     for (size_t i = 0; i < d->n && rest > 0; i++)
         if (d->chosen[i]) {
-            int32_t more = (int32_t) least(rest, d->cap[i] - d->tasks[i]);
+            int32_t more = (int32_t)least(rest, d->cap[i] - d->tasks[i]);
             d->tasks[i] += more;
             rest -= more;
         }
@@ -247,9 +251,10 @@ static void deal_planes(struct dealing *d, int32_t size, struct idset *ids)
     int32_t task = 0;
     while (task < d->w->ntasks)
         for (size_t i = 0; i < d->n; i++)
-            for (int32_t k = 0; d->chosen[i] && k < size && task < d->w->ntasks && d->tasks[i] < d->cap[i]; k++) {
+            for (int32_t k = 0; d->chosen[i] && k < size && task < d->w->ntasks && d->tasks[i] < d->cap[i];
+                 k++) {
                 d->tasks[i]++;
-                idset_add(&ids[i], (uint32_t) task++);
+                idset_add(&ids[i], (uint32_t)task++);
             }
 }
 
@@ -258,7 +263,7 @@ static void deal_as_told(struct dealing *d, struct idset *ids)
     for (int32_t task = 0; task < d->w->ntasks; task++) {
         int32_t at = d->w->task_node[task];
         d->tasks[at]++;
-        idset_add(&ids[at], (uint32_t) task);
+        idset_add(&ids[at], (uint32_t)task);
     }
 }
 
@@ -267,7 +272,7 @@ static void number_blocks(struct dealing *d, struct idset *ids)
     int32_t task = 0;
     for (size_t i = 0; i < d->n; i++)
         for (int32_t k = 0; k < d->tasks[i]; k++)
-            idset_add(&ids[i], (uint32_t) task++);
+            idset_add(&ids[i], (uint32_t)task++);
 }
 
 static void deal(struct dealing *d, struct idset *ids)
@@ -281,15 +286,9 @@ static void deal(struct dealing *d, struct idset *ids)
         deal_packed(d, d->w->ntasks);
         number_blocks(d, ids);
         return;
-    case SPREAD_CYCLIC:
-        deal_planes(d, 1, ids);
-        return;
-    case SPREAD_PLANE:
-        deal_planes(d, d->w->plane, ids);
-        return;
-    case SPREAD_ARBITRARY:
-        deal_as_told(d, ids);
-        return;
+    case SPREAD_CYCLIC: deal_planes(d, 1, ids); return;
+    case SPREAD_PLANE: deal_planes(d, d->w->plane, ids); return;
+    case SPREAD_ARBITRARY: deal_as_told(d, ids); return;
     }
 }
 
@@ -331,17 +330,19 @@ static void cpus_give(struct dealing *d, size_t i, int64_t gpus, struct alloc_no
     int64_t wanted = most(w->cpus_per_task, 1) * d->tasks[i];
     cores_take(r, most(wanted, gpus * w->cpus_per_gpu), &cpus);
     to->cpus = ids_text(d->a, &cpus);
-    to->cpu_count = (int32_t) cpus.count;
+    to->cpu_count = (int32_t)cpus.count;
     idset_done(&cpus);
 }
 
 static void gres_put(struct alloc_node *to, const struct alloc_gres *of, int64_t count, const char *devices)
 {
-    to->gres[to->ngres++] = (struct alloc_gres){.kind = of->kind, .type = of->type, .count = count, .devices = devices};
+    to->gres[to->ngres++] =
+        (struct alloc_gres){.kind = of->kind, .type = of->type, .count = count, .devices = devices};
 }
 
 /* `count` of kind and type, lowest devices first; several needs of one kind may come to the same devices only once. */
-static void gres_give(struct dealing *d, const struct step_room *r, struct idset *taken, const struct gres_need *need, int64_t count, struct alloc_node *to)
+static void gres_give(struct dealing *d, const struct step_room *r, struct idset *taken,
+                      const struct gres_need *need, int64_t count, struct alloc_node *to)
 {
     for (size_t g = 0; g < r->held->ngres && count > 0; g++) {
         const struct alloc_gres *of = &r->held->gres[g];
@@ -356,14 +357,15 @@ static void gres_give(struct dealing *d, const struct step_room *r, struct idset
             count -= n;
             continue;
         }
-        for (bool more = idset_first(&r->device[g], &id); more && count > 0; more = idset_next(&r->device[g], id, &id))
+        for (bool more = idset_first(&r->device[g], &id); more && count > 0;
+             more = idset_next(&r->device[g], id, &id))
             if (!idset_has(&taken[g], id)) {
                 idset_add(&taken[g], id);
                 idset_add(&now, id);
                 count--;
             }
         if (now.count)
-            gres_put(to, of, (int64_t) now.count, ids_text(d->a, &now));
+            gres_put(to, of, (int64_t)now.count, ids_text(d->a, &now));
         idset_done(&now);
     }
 }
@@ -380,7 +382,8 @@ static bool totals_deal(struct dealing *d, int64_t *share)
         while (rest > 0 && moved) {
             moved = false;
             for (size_t i = 0; i < d->n && rest > 0; i++)
-                if (d->chosen[i] && share[k * d->n + i] < gres_there(&d->room[i], w->need[k].kind, w->need[k].type)) {
+                if (d->chosen[i] &&
+                    share[k * d->n + i] < gres_there(&d->room[i], w->need[k].kind, w->need[k].type)) {
                     share[k * d->n + i]++;
                     rest--;
                     moved = true;
@@ -404,7 +407,8 @@ static int64_t gpus_on(const struct dealing *d, const int64_t *share, size_t i)
     return sum;
 }
 
-static void node_give(struct dealing *d, size_t i, const int64_t *share, const struct idset *ids, struct alloc_node *to)
+static void node_give(struct dealing *d, size_t i, const int64_t *share, const struct idset *ids,
+                      struct alloc_node *to)
 {
     const struct step_want *w = d->w;
     const struct step_room *r = &d->room[i];
@@ -461,14 +465,21 @@ static enum refusal why_not(const struct dealing *d)
     const struct step_want *w = d->w;
     unsigned long long id = w->job_id;
     if (d->cause == REFUSE_GRES)
-        str_addf(d->detail, "job %llu has %lld of the generic resources the step asks for on a node, which needs %lld", id, (long long) d->cause_has, (long long) d->cause_wants);
+        str_addf(d->detail,
+                 "job %llu has %lld of the generic resources the step asks for on a node, which needs %lld",
+                 id, (long long)d->cause_has, (long long)d->cause_wants);
     else if (d->cause == REFUSE_MEMORY)
-        str_addf(d->detail, "job %llu has %lld MiB on a node; the step needs %lld", id, (long long) d->cause_has, (long long) d->cause_wants);
+        str_addf(d->detail, "job %llu has %lld MiB on a node; the step needs %lld", id,
+                 (long long)d->cause_has, (long long)d->cause_wants);
     else if (d->cause == REFUSE_INVALID_TASK_COUNT)
-        str_addf(d->detail, "%d tasks are asked for; --ntasks-per-gpu=%d allows %lld on a node of job %llu", w->ntasks, w->per_gpu, (long long) d->cause_has, id);
+        str_addf(d->detail, "%d tasks are asked for; --ntasks-per-gpu=%d allows %lld on a node of job %llu",
+                 w->ntasks, w->per_gpu, (long long)d->cause_has, id);
     else
-        str_addf(d->detail, "%d task%s of %d CPU%s on %d node%s: job %llu has room for %lld on the nodes it may use", w->ntasks, w->ntasks == 1 ? "" : "s", (int) most(w->cpus_per_task, 1),
-                 w->cpus_per_task > 1 ? "s" : "", w->min_nodes ? w->min_nodes : w->max_nodes, (w->min_nodes ? w->min_nodes : w->max_nodes) == 1 ? "" : "s", id, (long long) room_for(d));
+        str_addf(d->detail,
+                 "%d task%s of %d CPU%s on %d node%s: job %llu has room for %lld on the nodes it may use",
+                 w->ntasks, w->ntasks == 1 ? "" : "s", (int)most(w->cpus_per_task, 1),
+                 w->cpus_per_task > 1 ? "s" : "", w->min_nodes ? w->min_nodes : w->max_nodes,
+                 (w->min_nodes ? w->min_nodes : w->max_nodes) == 1 ? "" : "s", id, (long long)room_for(d));
     return d->cause ? d->cause : REFUSE_TOO_MANY_CPUS;
 }
 
@@ -481,7 +492,8 @@ static void give(struct dealing *d, const int64_t *share, const struct idset *id
             node_give(d, i, share, &ids[i], &ret->node[ret->n++]);
 }
 
-enum refusal step_layout(const struct step_want *want, const struct step_room *room, size_t n, struct arena *a, struct alloc *ret, struct str *detail)
+enum refusal step_layout(const struct step_want *want, const struct step_room *room, size_t n,
+                         struct arena *a, struct alloc *ret, struct str *detail)
 {
     struct dealing d = {.w = want, .room = room, .n = n, .a = a, .detail = detail};
     struct idset *ids = xcalloc(n + 1, sizeof *ids);

@@ -33,18 +33,19 @@ struct step_want {
     struct gres_need *need;
     size_t nneed;
     bool exact, overcommit;
-    uint32_t shares;          /* bits of enum step_shares */
+    uint32_t shares; /* bits of enum step_shares */
     enum step_spread spread;
     int32_t plane;
-    bool *allowed, *must;     /* each node of the job */
-    int32_t *task_node;       /* SPREAD_ARBITRARY: node of each task */
-    const char *warning;      /* what was understood otherwise than written; NULL = nothing */
+    bool *allowed, *must; /* each node of the job */
+    int32_t *task_node;   /* SPREAD_ARBITRARY: node of each task */
+    const char *warning;  /* what was understood otherwise than written; NULL = nothing */
 };
 
 /* Reads a request against the job's own (what the step leaves open the job decides) and its `n` nodes. False: refused; `detail` gets a sentence. */
-bool step_want_read(const struct msg_create_step *m, const struct job *job, const struct alloc *held, struct arena *a, struct step_want *ret, enum refusal *ret_refusal,
-                    struct str *detail);
+bool step_want_read(const struct msg_create_step *m, const struct job *job, const struct alloc *held,
+                    struct arena *a, struct step_want *ret, enum refusal *ret_refusal, struct str *detail);
 /* Lays the tasks out in these rooms (in the order of the job's nodes). REFUSE_NONE, and *ret is the layout, its texts in the arena; else why not, and a sentence. */
-enum refusal step_layout(const struct step_want *want, const struct step_room *room, size_t n, struct arena *a, struct alloc *ret, struct str *detail);
+enum refusal step_layout(const struct step_want *want, const struct step_room *room, size_t n,
+                         struct arena *a, struct alloc *ret, struct str *detail);
 
 #endif

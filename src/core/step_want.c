@@ -22,7 +22,8 @@ struct reading {
     VEC(struct gres_need) need;
 };
 
-static bool refuse(struct reading *x, enum refusal refusal, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static bool refuse(struct reading *x, enum refusal refusal, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 static bool refuse(struct reading *x, enum refusal refusal, const char *format, ...)
 {
     va_list args;
@@ -39,7 +40,7 @@ static ptrdiff_t node_at(const struct reading *x, const char *name)
 {
     for (size_t i = 0; i < x->held->n; i++)
         if (text_is(x->held->node[i].node, name))
-            return (ptrdiff_t) i;
+            return (ptrdiff_t)i;
     return -1;
 }
 
@@ -48,13 +49,15 @@ static bool nodes_mark(struct reading *x, const char *text, bool *mark, bool val
 {
     struct hostlist names = HOSTLIST_INIT;
     struct err err = {0};
-    bool ok = text_empty(text) || hostlist_parse(&names, text, &err) || refuse(x, REFUSE_INVALID_NODE, "%s", err.text);
+    bool ok = text_empty(text) || hostlist_parse(&names, text, &err) ||
+              refuse(x, REFUSE_INVALID_NODE, "%s", err.text);
     for (size_t i = 0; ok && i < names.n; i++) {
         ptrdiff_t at = node_at(x, names.name[i]);
         if (at >= 0)
             mark[at] = value;
         else if (must_be)
-            ok = refuse(x, REFUSE_NODE_CONFIG, "node %s is not part of job %llu, which has %s", names.name[i], (unsigned long long) x->job->id, x->job->nodes ? x->job->nodes : "none");
+            ok = refuse(x, REFUSE_NODE_CONFIG, "node %s is not part of job %llu, which has %s", names.name[i],
+                        (unsigned long long)x->job->id, x->job->nodes ? x->job->nodes : "none");
     }
     hostlist_done(&names);
     return ok;
@@ -68,10 +71,12 @@ static bool nodes_read(struct reading *x)
     x->w->must = arena_alloc(x->a, (n + 1) * sizeof(bool));
     memset(x->w->must, 0, (n + 1) * sizeof(bool));
     for (size_t i = 0; i < n; i++)
-        x->w->allowed[i] = x->m->interactive ? i == 0 : (int64_t) i >= first;
-    if (first < 0 || (size_t) first >= n)
-        return refuse(x, REFUSE_INVALID_NODE_COUNT, "--relative=%d: job %llu has nodes 0 to %zu", first, (unsigned long long) x->job->id, n - 1);
-    return nodes_mark(x, x->req->exclude, x->w->allowed, false, false) && nodes_mark(x, x->req->nodelist, x->w->must, true, true);
+        x->w->allowed[i] = x->m->interactive ? i == 0 : (int64_t)i >= first;
+    if (first < 0 || (size_t)first >= n)
+        return refuse(x, REFUSE_INVALID_NODE_COUNT, "--relative=%d: job %llu has nodes 0 to %zu", first,
+                      (unsigned long long)x->job->id, n - 1);
+    return nodes_mark(x, x->req->exclude, x->w->allowed, false, false) &&
+           nodes_mark(x, x->req->nodelist, x->w->must, true, true);
 }
 
 static bool arbitrary_read(struct reading *x)
@@ -85,14 +90,16 @@ static bool arbitrary_read(struct reading *x)
     x->w->task_node = arena_alloc(x->a, (n + 1) * sizeof(int32_t));
     for (size_t i = 0; ok && i < n; i++) {
         ptrdiff_t at = node_at(x, names.name[i]);
-        x->w->task_node[i] = (int32_t) at;
+        x->w->task_node[i] = (int32_t)at;
         if (at < 0)
-            ok = refuse(x, REFUSE_NODE_CONFIG, "node %s is not part of job %llu, which has %s", names.name[i], (unsigned long long) x->job->id, x->job->nodes ? x->job->nodes : "none");
+            ok = refuse(x, REFUSE_NODE_CONFIG, "node %s is not part of job %llu, which has %s", names.name[i],
+                        (unsigned long long)x->job->id, x->job->nodes ? x->job->nodes : "none");
     }
     hostlist_done(&names);
-    if (ok && x->w->ntasks && (size_t) x->w->ntasks > n)
-        return refuse(x, REFUSE_INVALID_TASK_COUNT, "%d tasks are asked for, but nodes are given for %zu", x->w->ntasks, n);
-    x->w->ntasks = x->w->ntasks ? x->w->ntasks : (int32_t) n;
+    if (ok && x->w->ntasks && (size_t)x->w->ntasks > n)
+        return refuse(x, REFUSE_INVALID_TASK_COUNT, "%d tasks are asked for, but nodes are given for %zu",
+                      x->w->ntasks, n);
+    x->w->ntasks = x->w->ntasks ? x->w->ntasks : (int32_t)n;
     return ok;
 }
 
@@ -120,7 +127,9 @@ static bool needs_add(struct reading *x, const char *text, bool gpus, enum need_
         return refuse(x, REFUSE_GRES, "%s", err.text);
     for (size_t i = 0; i < list.n; i++) {
         struct gres_need *need = need_of(x, list.item[i].kind, list.item[i].type);
-        need->per_node += what == OF_NODE ? list.item[i].count : what == OF_SOCKET ? list.item[i].count * sockets : 0;
+        need->per_node += what == OF_NODE     ? list.item[i].count
+                          : what == OF_SOCKET ? list.item[i].count * sockets
+                                              : 0;
         need->per_task += what == OF_TASK ? list.item[i].count : 0;
         need->total += what == OF_STEP ? list.item[i].count : 0;
     }
@@ -135,7 +144,8 @@ static bool any_gres(const struct job_request *r)
 static bool gres_read(struct reading *x)
 {
     const struct job_request *r = x->req;
-    bool ok = needs_add(x, r->gres, false, OF_NODE) && needs_add(x, r->gpus_per_node, true, OF_NODE) && needs_add(x, r->gpus_per_socket, true, OF_SOCKET) &&
+    bool ok = needs_add(x, r->gres, false, OF_NODE) && needs_add(x, r->gpus_per_node, true, OF_NODE) &&
+              needs_add(x, r->gpus_per_socket, true, OF_SOCKET) &&
               needs_add(x, r->gpus_per_task, true, OF_TASK) && needs_add(x, r->gpus, true, OF_STEP);
     x->w->nneed = x->need.n;
     x->w->need = arena_alloc(x->a, (x->need.n + 1) * sizeof *x->w->need);
@@ -162,20 +172,21 @@ static int32_t tasks_follow(const struct reading *x)
 {
     const struct step_want *w = x->w;
     const struct job_request *j = &x->job->spec.req;
-    int64_t nodes = w->min_nodes ? w->min_nodes : (int64_t) x->held->n, gpus = gpus_total(w, false), per_task = gpus_total(w, true);
+    int64_t nodes = w->min_nodes ? w->min_nodes : (int64_t)x->held->n, gpus = gpus_total(w, false),
+            per_task = gpus_total(w, true);
     if (x->m->interactive)
         return 1;
     if (gpus && x->req->ntasks_per_gpu)
-        return (int32_t) (gpus * x->req->ntasks_per_gpu);
+        return (int32_t)(gpus * x->req->ntasks_per_gpu);
     if (gpus && per_task)
-        return (int32_t) (gpus / per_task > 0 ? gpus / per_task : 1);
+        return (int32_t)(gpus / per_task > 0 ? gpus / per_task : 1);
     if (w->per_node)
-        return (int32_t) (nodes * w->per_node);
+        return (int32_t)(nodes * w->per_node);
     if (j->ntasks)
         return j->ntasks;
     if (j->ntasks_per_node)
-        return (int32_t) (nodes * j->ntasks_per_node);
-    return (int32_t) nodes;
+        return (int32_t)(nodes * j->ntasks_per_node);
+    return (int32_t)nodes;
 }
 
 static bool counts_check(struct reading *x)
@@ -183,12 +194,15 @@ static bool counts_check(struct reading *x)
     struct step_want *w = x->w;
     unsigned long long id = x->job->id;
     size_t n = x->held->n;
-    if (w->ntasks < 0 || w->min_nodes < 0 || w->max_nodes < 0 || w->cpus_per_task < 0 || w->ntasks > (int32_t) LIMIT_TASKS)
+    if (w->ntasks < 0 || w->min_nodes < 0 || w->max_nodes < 0 || w->cpus_per_task < 0 ||
+        w->ntasks > (int32_t)LIMIT_TASKS)
         return refuse(x, REFUSE_INVALID_TASK_COUNT, "a step has from 1 to %u tasks", LIMIT_TASKS);
     if (w->max_nodes && w->max_nodes < w->min_nodes)
-        return refuse(x, REFUSE_INVALID_NODE_COUNT, "at least %d and at most %d nodes are asked for", w->min_nodes, w->max_nodes);
-    if ((size_t) w->min_nodes > n)
-        return refuse(x, REFUSE_TOO_MANY_CPUS, "%d nodes are asked for; job %llu has %zu: %s", w->min_nodes, id, n, x->job->nodes ? x->job->nodes : "none");
+        return refuse(x, REFUSE_INVALID_NODE_COUNT, "at least %d and at most %d nodes are asked for",
+                      w->min_nodes, w->max_nodes);
+    if ((size_t)w->min_nodes > n)
+        return refuse(x, REFUSE_TOO_MANY_CPUS, "%d nodes are asked for; job %llu has %zu: %s", w->min_nodes,
+                      id, n, x->job->nodes ? x->job->nodes : "none");
     return true;
 }
 
@@ -196,10 +210,20 @@ static void counts_read(struct reading *x)
 {
     struct step_want *w = x->w;
     const struct job_request *r = x->req;
-    *w = (struct step_want){.job_id = x->job->id, .ntasks = r->ntasks, .min_nodes = r->min_nodes, .max_nodes = r->max_nodes, .cpus_per_task = r->cpus_per_task,
-                            .per_node = r->ntasks_per_node, .per_socket = r->ntasks_per_socket, .per_core = r->ntasks_per_core, .per_gpu = r->ntasks_per_gpu,
-                            .cpus_per_gpu = r->cpus_per_gpu, .mem_node_mib = r->mem_per_node_mib > 0 ? r->mem_per_node_mib : 0, .mem_cpu_mib = r->mem_per_cpu_mib,
-                            .mem_gpu_mib = r->mem_per_gpu_mib, .overcommit = r->overcommit || x->m->interactive};
+    *w = (struct step_want){.job_id = x->job->id,
+                            .ntasks = r->ntasks,
+                            .min_nodes = r->min_nodes,
+                            .max_nodes = r->max_nodes,
+                            .cpus_per_task = r->cpus_per_task,
+                            .per_node = r->ntasks_per_node,
+                            .per_socket = r->ntasks_per_socket,
+                            .per_core = r->ntasks_per_core,
+                            .per_gpu = r->ntasks_per_gpu,
+                            .cpus_per_gpu = r->cpus_per_gpu,
+                            .mem_node_mib = r->mem_per_node_mib > 0 ? r->mem_per_node_mib : 0,
+                            .mem_cpu_mib = r->mem_per_cpu_mib,
+                            .mem_gpu_mib = r->mem_per_gpu_mib,
+                            .overcommit = r->overcommit || x->m->interactive};
     /* SLURM_MEM_PER_NODE tells a step all that its job has, as if nothing had been asked. */
     if (x->held->n && w->mem_node_mib == x->held->node[0].mem_mib)
         w->mem_node_mib = 0;
@@ -214,9 +238,10 @@ static void counts_read(struct reading *x)
 static void nodes_follow(struct reading *x)
 {
     struct step_want *w = x->w;
-    int32_t n = (int32_t) x->held->n;
+    int32_t n = (int32_t)x->held->n;
     if (w->min_nodes > w->ntasks) {
-        w->warning = arena_printf(x->a, "can't run %d processes on %d nodes, setting nnodes to %d", w->ntasks, w->min_nodes, w->ntasks);
+        w->warning = arena_printf(x->a, "can't run %d processes on %d nodes, setting nnodes to %d", w->ntasks,
+                                  w->min_nodes, w->ntasks);
         w->min_nodes = w->ntasks;
         w->max_nodes = w->max_nodes && w->max_nodes < w->min_nodes ? w->min_nodes : w->max_nodes;
     }
@@ -237,18 +262,23 @@ static bool spread_read(struct reading *x)
     int64_t plane;
     if (x->m->task_nodes) {
         x->w->spread = SPREAD_ARBITRARY;
-    } else if (!*word || text_is_nocase(word, "block") || text_is(word, "*") || text_is_nocase(word, "Pack") || text_is_nocase(word, "NoPack")) {
+    } else if (!*word || text_is_nocase(word, "block") || text_is(word, "*") ||
+               text_is_nocase(word, "Pack") || text_is_nocase(word, "NoPack")) {
         const char *comma = strchr(text, ',');
-        x->w->spread = text_is_nocase(word, "Pack") || (comma && text_is_nocase(comma + 1, "Pack")) ? SPREAD_PACK : SPREAD_BLOCK;
+        x->w->spread = text_is_nocase(word, "Pack") || (comma && text_is_nocase(comma + 1, "Pack"))
+                           ? SPREAD_PACK
+                           : SPREAD_BLOCK;
     } else if (text_is_nocase(word, "cyclic")) {
         x->w->spread = SPREAD_CYCLIC;
     } else if (text_starts_nocase(word, "plane=") && text_to_i64(word + 6, 1, INT32_MAX, &plane)) {
         x->w->spread = SPREAD_PLANE;
-        x->w->plane = (int32_t) plane;
+        x->w->plane = (int32_t)plane;
     } else if (text_is_nocase(word, "arbitrary")) {
-        return refuse(x, REFUSE_INVALID_TASK_COUNT, "--distribution=arbitrary needs the node of each task: --nodelist or SLURM_HOSTFILE");
+        return refuse(x, REFUSE_INVALID_TASK_COUNT,
+                      "--distribution=arbitrary needs the node of each task: --nodelist or SLURM_HOSTFILE");
     } else {
-        return refuse(x, REFUSE_INVALID_TASK_COUNT, "--distribution=%s: allowed are block, cyclic, plane=SIZE and arbitrary", word);
+        return refuse(x, REFUSE_INVALID_TASK_COUNT,
+                      "--distribution=%s: allowed are block, cyclic, plane=SIZE and arbitrary", word);
     }
     return true;
 }
@@ -262,21 +292,26 @@ static bool totals_check(struct reading *x)
         if (!need->total || !need->per_task)
             continue;
         if (need->total != by_task)
-            return refuse(x, REFUSE_GRES, "%lld GPUs are asked for with --gpus, and %lld with --gpus-per-task for %d tasks", (long long) need->total, (long long) by_task, x->w->ntasks);
+            return refuse(x, REFUSE_GRES,
+                          "%lld GPUs are asked for with --gpus, and %lld with --gpus-per-task for %d tasks",
+                          (long long)need->total, (long long)by_task, x->w->ntasks);
         need->total = 0;
     }
     return true;
 }
 
-bool step_want_read(const struct msg_create_step *m, const struct job *job, const struct alloc *held, struct arena *a, struct step_want *ret, enum refusal *ret_refusal,
-                    struct str *detail)
+bool step_want_read(const struct msg_create_step *m, const struct job *job, const struct alloc *held,
+                    struct arena *a, struct step_want *ret, enum refusal *ret_refusal, struct str *detail)
 {
     const struct job_spec *spec = m->spec.v;
-    struct reading x = {.m = m, .req = &spec->req, .job = job, .held = held, .a = a, .w = ret, .detail = detail};
+    struct reading x = {
+        .m = m, .req = &spec->req, .job = job, .held = held, .a = a, .w = ret, .detail = detail};
     counts_read(&x);
-    bool ok = counts_check(&x) && nodes_read(&x) && spread_read(&x) && gres_read(&x) && (ret->spread != SPREAD_ARBITRARY || arbitrary_read(&x));
+    bool ok = counts_check(&x) && nodes_read(&x) && spread_read(&x) && gres_read(&x) &&
+              (ret->spread != SPREAD_ARBITRARY || arbitrary_read(&x));
     if (ok && !text_empty(spec->req.constraint))
-        ok = refuse(&x, REFUSE_NOT_SUPPORTED, "--constraint of a step is not supported: name its nodes with --nodelist");
+        ok = refuse(&x, REFUSE_NOT_SUPPORTED,
+                    "--constraint of a step is not supported: name its nodes with --nodelist");
     if (ok && !ret->ntasks)
         ret->ntasks = tasks_follow(&x);
     ok = ok && totals_check(&x);

@@ -154,7 +154,9 @@ static int64_t larger(int64_t a, int64_t b)
 
 static int64_t mean(int64_t a, int32_t an, int64_t b, int32_t bn)
 {
-    return an + bn > 0 ? (a / (an + bn)) * an + (b / (an + bn)) * bn + (a % (an + bn) * an + b % (an + bn) * bn) / (an + bn) : 0;
+    return an + bn > 0 ? (a / (an + bn)) * an + (b / (an + bn)) * bn +
+                             (a % (an + bn) * an + b % (an + bn) * bn) / (an + bn)
+                       : 0;
 }
 
 /* Adds what `bn` tasks on `node` used to what `an` tasks elsewhere did. */
@@ -233,7 +235,8 @@ void step_layout_take(struct core *c, struct steprec *st)
     if (!st->s.layout)
         return;
     if (!alloc_parse(st->s.layout, st->arena, &st->layout, &err)) {
-        fx_log(c, LEVEL_ERROR, "step %llu.%lld: its layout cannot be read: %s", (unsigned long long) st->s.job_id, (long long) st->s.step_id, err.text);
+        fx_log(c, LEVEL_ERROR, "step %llu.%lld: its layout cannot be read: %s",
+               (unsigned long long)st->s.job_id, (long long)st->s.step_id, err.text);
         return;
     }
     for (size_t i = 0; i < st->layout.n; i++) {

@@ -13,15 +13,10 @@ static void signal_all(struct core *c, struct jobrec *r, int32_t signo)
 
 void suspend_tell_planner(struct core *c, struct jobrec *r)
 {
-    switch ((enum suspender) r->j.suspended_by) {
-    case SUSPENDER_PERSON:
-        cluster_suspend(c->cluster, r->j.id, true);
-        return;
-    case SUSPENDER_PREEMPTION:
-        cluster_yield(c->cluster, r->j.id, r->j.suspend_us);
-        return;
-    case SUSPENDER_GANG: /* it keeps its share of the CPUs: its turn comes again */
-        return;
+    switch ((enum suspender)r->j.suspended_by) {
+    case SUSPENDER_PERSON: cluster_suspend(c->cluster, r->j.id, true); return;
+    case SUSPENDER_PREEMPTION: cluster_yield(c->cluster, r->j.id, r->j.suspend_us); return;
+    case SUSPENDER_GANG: /* it keeps its share of the CPUs: its turn comes again */ return;
     }
 }
 
@@ -29,7 +24,7 @@ void job_suspend(struct core *c, struct jobrec *r, enum suspender by)
 {
     job_move(c, r, JOB_SUSPENDED);
     r->j.suspend_us = c->now_us;
-    r->j.suspended_by = (int32_t) by;
+    r->j.suspended_by = (int32_t)by;
     suspend_tell_planner(c, r);
     signal_all(c, r, 19);
     job_save(c, r);
@@ -62,7 +57,8 @@ void job_resume(struct core *c, struct jobrec *r)
 void suspend_repeat(struct core *c, struct jobrec *r, struct noderec *n)
 {
     bool stopped = r->j.state == JOB_SUSPENDED;
-    struct msg_signal m = {.job_id = r->j.id, .attempt = r->j.attempt, .signal = stopped ? 19 : 18, .full = true};
+    struct msg_signal m = {
+        .job_id = r->j.id, .attempt = r->j.attempt, .signal = stopped ? 19 : 18, .full = true};
     if ((stopped || (r->j.state == JOB_RUNNING && r->j.suspended_us)) && n->conn)
         fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
 }

@@ -60,7 +60,7 @@ static struct alarm heap_pop(struct core *c)
 
 int64_t job_limit_end(const struct core *c, const struct jobrec *r)
 {
-    (void) c;
+    (void)c;
     if (!r->j.limit_us || r->j.limit_us == TIME_UNLIMITED)
         return INT64_MAX;
     int64_t end = r->j.start_us + r->j.limit_us + r->j.suspended_us;
@@ -85,7 +85,8 @@ struct limit_mail {
     uint32_t type;
     int64_t percent;
 };
-static const struct limit_mail limit_mails[] = {{MAIL_TIME_LIMIT_50, 50}, {MAIL_TIME_LIMIT_80, 80}, {MAIL_TIME_LIMIT_90, 90}};
+static const struct limit_mail limit_mails[] = {
+    {MAIL_TIME_LIMIT_50, 50}, {MAIL_TIME_LIMIT_80, 80}, {MAIL_TIME_LIMIT_90, 90}};
 
 static int64_t mail_time(const struct core *c, const struct jobrec *r, const struct limit_mail *m)
 {
@@ -149,7 +150,7 @@ static int64_t job_due(const struct core *c, const struct jobrec *r)
         return least(least(gone, steps_due(c, r)), running_due(c, r));
     if (r->j.state == JOB_SUSPENDED)
         return gone;
-    if (job_state_over((enum job_state) r->j.state))
+    if (job_state_over((enum job_state)r->j.state))
         return r->j.end_us + c->settings.min_job_age_us;
     return INT64_MAX;
 }
@@ -178,7 +179,10 @@ int64_t timers_due(const struct core *c)
 
 void job_warn(struct core *c, struct jobrec *r)
 {
-    struct msg_signal m = {.job_id = r->j.id, .attempt = r->j.attempt, .signal = r->j.spec.signal, .batch = r->j.spec.signal_batch};
+    struct msg_signal m = {.job_id = r->j.id,
+                           .attempt = r->j.attempt,
+                           .signal = r->j.spec.signal,
+                           .batch = r->j.spec.signal_batch};
     r->warned = true;
     for (size_t i = 0; i < r->hold.n; i++) {
         struct noderec *n = c->node.v[r->hold.v[i].node];
@@ -219,7 +223,7 @@ static void pending_fire(struct core *c, struct jobrec *r)
 /* An array's record stays until the last of its elements may go. */
 static bool may_forget(const struct core *c, const struct jobrec *r)
 {
-    if (!job_state_over((enum job_state) r->j.state) || r->j.end_us + c->settings.min_job_age_us > c->now_us)
+    if (!job_state_over((enum job_state)r->j.state) || r->j.end_us + c->settings.min_job_age_us > c->now_us)
         return false;
     const struct id_list *list = map_u64_get(c->dependents, r->j.array_job_id ? r->j.array_job_id : r->j.id);
     for (size_t i = 0; list && i < list->id.n; i++) {
@@ -244,7 +248,7 @@ static void job_fire(struct core *c, struct jobrec *r)
     else if (may_forget(c, r)) {
         job_forget(c, r);
         return;
-    } else if (job_state_over((enum job_state) r->j.state)) {
+    } else if (job_state_over((enum job_state)r->j.state)) {
         /* Somebody still waits for it: look again later. */
         r->timer_us = c->now_us + c->settings.min_job_age_us + USEC_PER_SEC;
         heap_push(c, (struct alarm){.at_us = r->timer_us, .job_id = r->j.id});

@@ -84,7 +84,9 @@ void usage_free(struct core *c)
 /* How long the run has run; stopped time is free. */
 static int64_t run_time(const struct jobrec *r, int64_t now_us)
 {
-    int64_t end = r->j.state == JOB_SUSPENDED ? r->j.suspend_us : r->j.end_us && !(r->j.state == JOB_RUNNING) ? r->j.end_us : now_us;
+    int64_t end = r->j.state == JOB_SUSPENDED                   ? r->j.suspend_us
+                  : r->j.end_us && !(r->j.state == JOB_RUNNING) ? r->j.end_us
+                                                                : now_us;
     int64_t time = end - r->j.start_us - r->j.suspended_us;
     return time > 0 ? time : 0;
 }
@@ -96,7 +98,8 @@ static int64_t gres_of(const struct jobrec *r, const char *name)
     size_t len = strlen(name);
     while (span_next(&rest, ',', &piece)) {
         const char *equals = memchr(piece.data, '=', piece.len);
-        if (!equals || piece.len < len || memcmp(piece.data, name, len) != 0 || (piece.data[len] != '=' && piece.data[len] != ':'))
+        if (!equals || piece.len < len || memcmp(piece.data, name, len) != 0 ||
+            (piece.data[len] != '=' && piece.data[len] != ':'))
             continue;
         int64_t n = 0;
         for (const char *d = equals + 1; d < piece.data + piece.len && *d >= '0' && *d <= '9'; d++)
@@ -123,7 +126,7 @@ int64_t usage_billing_milli(const struct core *c, const struct jobrec *r)
     struct tres_weights w;
     int64_t sum = 0, most = 0;
     if (!p || !p->p.billing_weights || !tres_weights_parse(p->p.billing_weights, &w, NULL))
-        return (int64_t) r->j.alloc_cpus * 1000;
+        return (int64_t)r->j.alloc_cpus * 1000;
     for (size_t i = 0; i < w.n; i++) {
         int64_t one = w.v[i].milli * count_of(r, &w.v[i]) / w.v[i].per;
         sum += one;
@@ -176,7 +179,7 @@ static int64_t classic(const struct core *c, int64_t usage, int64_t all, size_t 
         usage >>= 1;
         all >>= 1;
     }
-    return all > 0 ? (int64_t) (exp2_neg(usage * (int64_t) users, all * damping) >> 12) : FACTOR_ONE;
+    return all > 0 ? (int64_t)(exp2_neg(usage * (int64_t)users, all * damping) >> 12) : FACTOR_ONE;
 }
 
 static int64_t ratio20(int64_t part, int64_t whole)
@@ -219,16 +222,17 @@ void usage_factors(struct core *c)
     struct leaf *leaf;
     size_t n = leaves(c, &leaf), first = 0;
     int64_t all = 0;
-    bool tree = !list_has(c->settings.priority_flags, "NO_FAIR_TREE") && !list_has(c->settings.priority_flags, "DEPTH_OBLIVIOUS");
+    bool tree = !list_has(c->settings.priority_flags, "NO_FAIR_TREE") &&
+                !list_has(c->settings.priority_flags, "DEPTH_OBLIVIOUS");
     for (size_t i = 0; i < n; i++)
         all += leaf[i].u->u.usage;
     for (size_t i = 0; i < n; i++) {
         struct usage *u = &leaf[i].u->u;
         first = i && leaf_equal(&leaf[i], &leaf[i - 1]) ? first : i;
         u->raw_shares = 1;
-        u->norm_shares = FACTOR_ONE / (int64_t) n;
+        u->norm_shares = FACTOR_ONE / (int64_t)n;
         u->norm_usage = ratio20(u->usage, all);
-        u->fairshare = tree ? (int64_t) (n - first) * FACTOR_ONE / (int64_t) n : classic(c, u->usage, all, n);
+        u->fairshare = tree ? (int64_t)(n - first) * FACTOR_ONE / (int64_t)n : classic(c, u->usage, all, n);
         cluster_set_fairshare(c->cluster, u->user_id, u->account, u->fairshare);
     }
     free(leaf);
@@ -261,7 +265,8 @@ static int64_t decayed(const struct core *c, const struct usage *u, int64_t unti
         return 0;
     if (half <= 0 || half == TIME_UNLIMITED || until_us <= u->at_us)
         return u->usage;
-    return scale32(u->usage, exp2_neg((until_us - u->at_us) / USEC_PER_SEC, half / USEC_PER_SEC > 0 ? half / USEC_PER_SEC : 1));
+    return scale32(u->usage, exp2_neg((until_us - u->at_us) / USEC_PER_SEC,
+                                      half / USEC_PER_SEC > 0 ? half / USEC_PER_SEC : 1));
 }
 
 static void all_decay(struct core *c, int64_t until_us)
@@ -276,7 +281,8 @@ static void all_decay(struct core *c, int64_t until_us)
 
 static int64_t period(const struct core *c)
 {
-    return c->settings.priority_calc_period_us >= USEC_PER_SEC ? c->settings.priority_calc_period_us : 5 * USEC_PER_MIN;
+    return c->settings.priority_calc_period_us >= USEC_PER_SEC ? c->settings.priority_calc_period_us
+                                                               : 5 * USEC_PER_MIN;
 }
 
 int64_t usage_due(const struct core *c)
@@ -301,7 +307,7 @@ void usage_tick(struct core *c)
     c->usage_at_us = c->now_us;
     c->usage_any = false;
     for (w = (struct map_walk){0}; map_str_next(c->usage, &w);)
-        c->usage_any |= ((struct usagerec *) w.value)->u.usage > 0;
+        c->usage_any |= ((struct usagerec *)w.value)->u.usage > 0;
     struct str at = STR_INIT;
     str_add_i64(&at, c->now_us);
     row.value = str_text(&at);

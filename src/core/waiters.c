@@ -53,7 +53,9 @@ static bool ended(const struct core *c, uint64_t id, struct msg_job_ended *ret)
 
 void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t step_id)
 {
-    vec_push(&c->waiter, ((struct waiter){.kind = kind, .conn = c->conn, .seq = c->seq, .job_id = job_id, .step_id = step_id}));
+    vec_push(&c->waiter,
+             ((struct waiter){
+                 .kind = kind, .conn = c->conn, .seq = c->seq, .job_id = job_id, .step_id = step_id}));
 }
 
 void req_wait_job(struct core *c, const struct msg_wait_job *m)
@@ -72,7 +74,8 @@ void waiters_answer(struct core *c, uint64_t job_id)
     struct msg_job_ended answer;
     for (size_t i = 0; i < c->waiter.n;) {
         struct waiter w = c->waiter.v[i];
-        if ((w.kind == WAIT_END || w.kind == WAIT_ALLOCATION) && w.job_id == job_id && ended(c, job_id, &answer)) {
+        if ((w.kind == WAIT_END || w.kind == WAIT_ALLOCATION) && w.job_id == job_id &&
+            ended(c, job_id, &answer)) {
             fx_reply(c, w.conn, w.seq, MSG_JOB_ENDED, &answer);
             vec_remove(&c->waiter, i);
         } else {

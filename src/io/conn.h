@@ -19,9 +19,10 @@
 
 struct conn; /* opaque */
 
-#define CONN_HIGH_BYTES       (1u << 20)   /* senders of streams stop above this … */
-#define CONN_LOW_BYTES        (256u << 10) /* … and `drained` comes when the unsent bytes fell below this */
-#define CONN_UNSENT_MAX_BYTES (128u << 20) /* default bound: more unsent bytes end the connection (ERR_LIMIT) */
+#define CONN_HIGH_BYTES (1u << 20)   /* senders of streams stop above this … */
+#define CONN_LOW_BYTES  (256u << 10) /* … and `drained` comes when the unsent bytes fell below this */
+#define CONN_UNSENT_MAX_BYTES                                                                                \
+    (128u << 20) /* default bound: more unsent bytes end the connection (ERR_LIMIT) */
 
 struct conn_ops {
     /* A whole frame came; it is valid during the call. May be NULL for a connection that only sends. */
@@ -48,7 +49,8 @@ struct conn_peer {
 struct conn *conn_new(struct loop *l, int fd, const struct conn_ops *ops, void *ctx, struct err *ret_err);
 
 /* The same through TLS, of a TCP socket that may still be connecting. What is sent before the handshake is done waits for it. */
-struct conn *conn_new_tls(struct loop *l, int fd, struct tls_context *tls, const struct conn_ops *ops, void *ctx, struct err *ret_err);
+struct conn *conn_new_tls(struct loop *l, int fd, struct tls_context *tls, const struct conn_ops *ops,
+                          void *ctx, struct err *ret_err);
 /* The name in the other side's certificate, once a frame came; NULL = it showed none, or there is no TLS. */
 const char *conn_tls_peer(const struct conn *c);
 

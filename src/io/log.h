@@ -9,15 +9,21 @@
 
 struct log; /* opaque */
 
-enum log_severity { LOG_IS_ERROR, LOG_IS_WARNING, LOG_IS_INFO, LOG_IS_DEBUG }; /* same values as core's enum log_level */
+enum log_severity {
+    LOG_IS_ERROR,
+    LOG_IS_WARNING,
+    LOG_IS_INFO,
+    LOG_IS_DEBUG
+}; /* same values as core's enum log_level */
 
 /* path NULL = stderr. Lines less severe than `most` are dropped. The file is appended to, mode 0640. */
 struct log *log_open(const char *path, enum log_severity most, struct err *ret_err);
-void log_close(struct log *l);  /* NULL is fine */
+void log_close(struct log *l);                       /* NULL is fine */
 bool log_reopen(struct log *l, struct err *ret_err); /* after logrotate moved the file */
 void log_set_level(struct log *l, enum log_severity most);
 
-void log_write(struct log *l, enum log_severity s, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void log_write(struct log *l, enum log_severity s, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 #define log_error(l, ...)   log_write((l), LOG_IS_ERROR, __VA_ARGS__)
 #define log_warning(l, ...) log_write((l), LOG_IS_WARNING, __VA_ARGS__)
 #define log_info(l, ...)    log_write((l), LOG_IS_INFO, __VA_ARGS__)

@@ -53,7 +53,8 @@ struct pid_watch; /* opaque */
 /* exited(ctx, status) once when process `pid` is gone: any process, child or not (a pidfd). The status is its wait status if it was our child
  * and nobody else has waited for it (it is reaped then), else -1. A process that is gone already is told likewise, in the next round. The watch
  * frees itself after the callback; pid_watch_free before that cancels it. */
-struct pid_watch *pid_watch_new(struct loop *l, pid_t pid, void (*exited)(void *ctx, int status), void *ctx, struct err *ret_err);
+struct pid_watch *pid_watch_new(struct loop *l, pid_t pid, void (*exited)(void *ctx, int status), void *ctx,
+                                struct err *ret_err);
 void pid_watch_free(struct pid_watch *w);
 
 /* ---- file descriptors of others (inotify, a pipe, a shepherd's socket) ------------------------------------------------ */

@@ -210,27 +210,17 @@ static void message_accepted(struct smtp *s)
 static void advance(struct smtp *s, int code, const char *text)
 {
     switch (s->phase) {
-    case PHASE_GREETING:
-        say_line(s, PHASE_EHLO, "EHLO ", s->our_name, "");
-        return;
+    case PHASE_GREETING: say_line(s, PHASE_EHLO, "EHLO ", s->our_name, ""); return;
     case PHASE_EHLO:
-    case PHASE_HELO:
-        say_line(s, PHASE_MAIL, "MAIL FROM:<", s->from, ">");
-        return;
-    case PHASE_MAIL:
-        say_recipient(s);
-        return;
-    case PHASE_RCPT:
-        recipient_answered(s, code, text);
-        return;
+    case PHASE_HELO: say_line(s, PHASE_MAIL, "MAIL FROM:<", s->from, ">"); return;
+    case PHASE_MAIL: say_recipient(s); return;
+    case PHASE_RCPT: recipient_answered(s, code, text); return;
     case PHASE_DATA:
         str_clear(&s->out);
         smtp_data_add(&s->out, s->message);
         say(s, PHASE_BODY);
         return;
-    case PHASE_BODY:
-        message_accepted(s);
-        return;
+    case PHASE_BODY: message_accepted(s); return;
     }
 }
 

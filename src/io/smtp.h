@@ -15,15 +15,16 @@ enum smtp_outcome {
 };
 
 struct smtp_letter {
-    const char *from;       /* address of the envelope */
-    const char *const *to;  /* addresses of the envelope */
+    const char *from;      /* address of the envelope */
+    const char *const *to; /* addresses of the envelope */
     size_t nto;
-    const char *message;    /* headers, empty line, body; lines end with \n */
+    const char *message; /* headers, empty line, body; lines end with \n */
 };
 
 /* Delivers to host[:port] ([v6]:port). done(ctx, outcome, why) comes once; `why` is the server's or the system's words, valid during the call. The letter
  * is copied. Sent if at least one recipient was accepted. */
-struct smtp *smtp_start(struct loop *l, const char *server, const char *our_name, const struct smtp_letter *letter,
+struct smtp *smtp_start(struct loop *l, const char *server, const char *our_name,
+                        const struct smtp_letter *letter,
                         void (*done)(void *ctx, enum smtp_outcome outcome, const char *why), void *ctx);
 void smtp_free(struct smtp *s); /* gives up; done is not called */
 

@@ -12,23 +12,25 @@
 struct spawn; /* opaque; one running child */
 
 struct spawn_options {
-    const char *const *argv; /* NULL-terminated; argv[0] is the path of the program (searched in PATH without a '/') */
-    const char *const *env;  /* NULL-terminated NAME=VALUE; NULL = the daemon's own */
-    const char *dir;         /* work directory; NULL = the daemon's */
-    const void *input;       /* its standard input, copied; NULL = /dev/null */
+    const char *const
+        *argv; /* NULL-terminated; argv[0] is the path of the program (searched in PATH without a '/') */
+    const char *const *env; /* NULL-terminated NAME=VALUE; NULL = the daemon's own */
+    const char *dir;        /* work directory; NULL = the daemon's */
+    const void *input;      /* its standard input, copied; NULL = /dev/null */
     size_t input_len;
-    size_t output_max;       /* so many bytes of its standard output and error together are kept (the rest is read and dropped); 0 = /dev/null */
-    const int *fds;          /* further descriptors the child gets as 3, 4, …; all others of ours are close-on-exec */
+    size_t
+        output_max; /* so many bytes of its standard output and error together are kept (the rest is read and dropped); 0 = /dev/null */
+    const int *fds; /* further descriptors the child gets as 3, 4, …; all others of ours are close-on-exec */
     size_t nfds;
-    int64_t timeout_us;      /* then SIGKILL to its process group; 0 = none */
-    bool as_user;            /* run with uid and gid below and no other groups (root only) */
+    int64_t timeout_us; /* then SIGKILL to its process group; 0 = none */
+    bool as_user;       /* run with uid and gid below and no other groups (root only) */
     uid_t uid;
     gid_t gid;
-    bool detach;             /* a session of its own that outlives us: no timeout, and spawn_free does not end it */
+    bool detach; /* a session of its own that outlives us: no timeout, and spawn_free does not end it */
 };
 
 struct spawn_result {
-    int status;       /* wait status */
+    int status; /* wait status */
     bool timed_out;
     const char *output; /* NUL-terminated; valid during the callback */
     size_t output_len;
@@ -37,7 +39,8 @@ struct spawn_result {
 /* Starts it. done(ctx, result) comes once, when the process has ended and its output is read (a grandchild that keeps the pipe open is not
  * waited for longer than a second). The child starts with default signal handling and an empty signal mask, and leads a process group of its own.
  * NULL with ret_err if it could not be started (no such program, not executable, no such directory): then `done` is not called. */
-struct spawn *spawn_start(struct loop *l, const struct spawn_options *o, void (*done)(void *ctx, const struct spawn_result *r), void *ctx,
+struct spawn *spawn_start(struct loop *l, const struct spawn_options *o,
+                          void (*done)(void *ctx, const struct spawn_result *r), void *ctx,
                           struct err *ret_err);
 pid_t spawn_pid(const struct spawn *s);
 void spawn_kill(struct spawn *s, int signo); /* to its process group */

@@ -74,12 +74,9 @@ struct pid_watch {
 static int wait_status(const siginfo_t *info)
 {
     switch (info->si_code) {
-    case CLD_EXITED:
-        return (info->si_status & 0xff) << 8;
-    case CLD_DUMPED:
-        return info->si_status | 0x80;
-    default:
-        return info->si_status & 0x7f;
+    case CLD_EXITED: return (info->si_status & 0xff) << 8;
+    case CLD_DUMPED: return info->si_status | 0x80;
+    default: return info->si_status & 0x7f;
     }
 }
 

@@ -18,19 +18,19 @@
 #include <stdint.h>
 
 struct alloc_gres {
-    const char *kind;      /* "gpu" */
-    const char *type;      /* "v100"; NULL = untyped */
+    const char *kind; /* "gpu" */
+    const char *type; /* "v100"; NULL = untyped */
     int64_t count;
-    const char *devices;   /* folded indexes "0,2-3"; NULL = counted only */
+    const char *devices; /* folded indexes "0,2-3"; NULL = counted only */
 };
 
 struct alloc_node {
     const char *node;
     int32_t cpu_count;
-    const char *cpus;      /* folded CPU numbers "0-3,8"; never NULL */
+    const char *cpus; /* folded CPU numbers "0-3,8"; never NULL */
     int64_t mem_mib;
     int32_t tasks;
-    const char *task_ids;  /* folded; NULL = not said */
+    const char *task_ids; /* folded; NULL = not said */
     struct alloc_gres *gres;
     size_t ngres;
 };

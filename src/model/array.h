@@ -5,18 +5,19 @@
 #include "base/idset.h"
 
 /* Reads indexes and the optional %limit (0 = none). Indexes above max_index are refused by name. */
-bool array_parse(const char *text, uint32_t max_index, struct idset *ret_ids, uint32_t *ret_limit, struct err *ret_err);
+bool array_parse(const char *text, uint32_t max_index, struct idset *ret_ids, uint32_t *ret_limit,
+                 struct err *ret_err);
 /* "[0-9%4]" as squeue shows the pending rest; no brackets around a single index. */
 void array_format_pending(const struct idset *ids, uint32_t limit, struct str *out);
 
 /* A job as people name it in a list: ID, ID_TASK, ID_[tasks], ID+OFFSET, ID.STEP, ID_TASK.STEP. */
 struct job_ref {
     uint64_t job_id;
-    uint32_t task_id;      /* NO_TASK = none given */
+    uint32_t task_id; /* NO_TASK = none given */
     bool has_step;
-    int64_t step_id;       /* STEP_BATCH … when has_step */
-    int32_t het_offset;    /* -1 = none given */
-    struct idset tasks;    /* ID_[…]: owned; empty otherwise */
+    int64_t step_id;    /* STEP_BATCH … when has_step */
+    int32_t het_offset; /* -1 = none given */
+    struct idset tasks; /* ID_[…]: owned; empty otherwise */
 };
 bool job_ref_parse(const char *text, struct job_ref *ret, struct err *ret_err);
 void job_ref_done(struct job_ref *r);

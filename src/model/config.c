@@ -141,7 +141,7 @@ static void warn_unknown_setting(struct parser *p, const char *key)
     VEC(const char *) names = {0};
     for (size_t i = 0; i < setting_count; i++)
         vec_push(&names, setting_table[i].key);
-    static const char *const starts[] = {"NodeName",   "PartitionName", "NodeSet", "DownNodes",
+    static const char *const starts[] = {"NodeName",   "PartitionName", "NodeSet",    "DownNodes",
                                          "SwitchName", "BlockName",     "BlockSizes", "Include"};
     for (size_t i = 0; i < ARRAY_LEN(starts); i++)
         vec_push(&names, starts[i]);
@@ -162,15 +162,19 @@ void config_warn_value(struct parser *p, const char *key, const char *value)
     static const struct {
         const char *key, *word, *why;
     } idle[] = {
-        {"PreemptType", "preempt/qos", "there are no QOS yet, so nothing is preempted; preempt/partition_prio is"},
+        {"PreemptType", "preempt/qos",
+         "there are no QOS yet, so nothing is preempted; preempt/partition_prio is"},
         {"JobAcctGatherParams", "NoShared", "what processes share counts once, in parts"},
-        {"JobAcctGatherParams", "UsePss", "what processes share always counts in parts before a job is ended for it"},
+        {"JobAcctGatherParams", "UsePss",
+         "what processes share always counts in parts before a job is ended for it"},
         {"JobAcctGatherParams", "DisableGPUAcct", "the use of GPUs is not measured yet"},
     };
     struct span rest = span_of(value), word;
     while (span_next(&rest, ',', &word)) {
-        if (text_is_nocase(key, "LaunchParameters") && !span_is_nocase(span_trim(word), "use_interactive_step"))
-            config_warn(p, "LaunchParameters=%.*s is known to Slurm but has no effect in Remuda", (int)word.len, word.data);
+        if (text_is_nocase(key, "LaunchParameters") &&
+            !span_is_nocase(span_trim(word), "use_interactive_step"))
+            config_warn(p, "LaunchParameters=%.*s is known to Slurm but has no effect in Remuda",
+                        (int)word.len, word.data);
         for (size_t i = 0; i < ARRAY_LEN(idle); i++)
             if (text_is_nocase(idle[i].key, key) && span_is_nocase(span_trim(word), idle[i].word))
                 config_warn(p, "%s=%s has no effect in Remuda: %s", idle[i].key, idle[i].word, idle[i].why);
@@ -303,7 +307,9 @@ bool config_file_take(struct parser *p, const char *text, const char *file, stru
 static bool cgroup_file_take(struct parser *p, const char *text, struct err *ret_err)
 {
     struct err err = {0};
-    const char *settings = p->reader && !strstr(text, "cgroup.conf") ? p->reader(p->reader_ctx, "cgroup.conf", p->a, &err) : NULL;
+    const char *settings = p->reader && !strstr(text, "cgroup.conf")
+                               ? p->reader(p->reader_ctx, "cgroup.conf", p->a, &err)
+                               : NULL;
     if (settings)
         return file_parse(p, settings, "cgroup.conf", ret_err);
     return !err.code || err.code == ERR_NOT_FOUND || err_set(ret_err, err.code, "%s", err.text);
@@ -346,7 +352,8 @@ bool config_parse(const char *text, const char *file, config_reader reader, void
         .part_seen = map_str_new(),
     };
     settings_default(&config.settings);
-    bool ok = cgroup_file_take(&p, text, ret_err) && file_parse(&p, text, arena_strdup(p.a, file), ret_err) && config_lines_finish(&p, ret_err) && config_topology_finish(&p, &config, ret_err);
+    bool ok = cgroup_file_take(&p, text, ret_err) && file_parse(&p, text, arena_strdup(p.a, file), ret_err) &&
+              config_lines_finish(&p, ret_err) && config_topology_finish(&p, &config, ret_err);
     if (ok) {
         result_fill(&p, &config);
         *ret = config;

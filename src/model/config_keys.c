@@ -71,12 +71,14 @@ static bool list_text(const char *value, const char **ret)
 
 #define NODE_KEY(name)                                                                                       \
     static bool node_##name(void *record, const char *value, struct arena *a, struct err *ret_err)
+// clang-format off
 #define NODE_AS(name, call)                                                                                  \
     NODE_KEY(name)                                                                                           \
     {                                                                                                        \
         struct node_draft *d = record;                                                                       \
         return call;                                                                                         \
     }
+// clang-format on
 
 NODE_AS(addr, text(value, &d->node.addr))
 NODE_AS(hostname, text(value, &d->node.hostname))
@@ -178,12 +180,14 @@ const struct line_keys node_keys = {node_rows, ARRAY_LEN(node_rows)};
 
 #define PART_KEY(name)                                                                                       \
     static bool part_##name(void *record, const char *value, struct arena *a, struct err *ret_err)
+// clang-format off
 #define PART_AS(name, call)                                                                                  \
     PART_KEY(name)                                                                                           \
     {                                                                                                        \
         struct partition *p = record;                                                                        \
         return call;                                                                                         \
     }
+// clang-format on
 
 PART_AS(nodes, text(value, &p->nodes))
 PART_AS(state, enum_set(&part_state_names, "UP, DOWN, DRAIN or INACTIVE", value, &p->state, ret_err))

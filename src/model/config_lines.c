@@ -268,8 +268,11 @@ bool config_line_take(struct parser *p, const struct line *line, bool *ret_mine,
         const char *start;
         bool (*take)(struct parser *p, const struct line *line, struct err *ret_err);
     } kinds[] = {
-        {"NodeName", node_line},  {"PartitionName", part_line},    {"NodeSet", set_line},
-        {"DownNodes", down_line}, {"FrontendName", frontend_line},
+        {"NodeName", node_line},
+        {"PartitionName", part_line},
+        {"NodeSet", set_line},
+        {"DownNodes", down_line},
+        {"FrontendName", frontend_line},
         {"SwitchName", config_switch_line},
         {"BlockName", config_block_line},
         {"BlockSizes", config_block_sizes},

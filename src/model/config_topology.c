@@ -59,7 +59,8 @@ static bool plugin_is(const char *plugin, const char *name)
 static bool file_find(struct parser *p, struct err *ret_err)
 {
     struct err err = {0};
-    const char *text = p->topo.n == 0 && p->reader ? p->reader(p->reader_ctx, "topology.conf", p->a, &err) : NULL;
+    const char *text =
+        p->topo.n == 0 && p->reader ? p->reader(p->reader_ctx, "topology.conf", p->a, &err) : NULL;
     if (text)
         return config_file_take(p, text, "topology.conf", ret_err);
     if (p->topo.n == 0 && p->reader && err.code != ERR_NOT_FOUND)
@@ -73,9 +74,10 @@ bool config_topology_finish(struct parser *p, struct config *ret, struct err *re
     if (plugin_is(plugin, "flat") || plugin_is(plugin, "default") || plugin_is(plugin, "none"))
         return true;
     if (!text_empty(plugin) && !plugin_is(plugin, "tree") && !plugin_is(plugin, "block"))
-        return err_set(ret_err, ERR_UNSUPPORTED,
-                       "TopologyPlugin: topology/tree, topology/block or topology/flat is expected, not \"%.60s\"",
-                       plugin);
+        return err_set(
+            ret_err, ERR_UNSUPPORTED,
+            "TopologyPlugin: topology/tree, topology/block or topology/flat is expected, not \"%.60s\"",
+            plugin);
     if (!file_find(p, ret_err))
         return false;
     struct topology t = {.n = p->topo.n, .block_sizes = p->block_sizes};

@@ -16,16 +16,16 @@ enum dep_status { DEP_OPEN, DEP_SATISFIED, DEP_FAILED };
 
 struct dependency {
     enum dep_kind kind;
-    uint64_t job_id;      /* 0 for singleton */
-    uint32_t task_id;     /* NO_TASK = the whole job or array */
-    int64_t delay_us;     /* after:ID+minutes */
+    uint64_t job_id;  /* 0 for singleton */
+    uint32_t task_id; /* NO_TASK = the whole job or array */
+    int64_t delay_us; /* after:ID+minutes */
     enum dep_status status;
 };
 
 struct dependency_list {
     struct dependency *v;
     size_t n;
-    bool any;             /* '?' between them: one suffices */
+    bool any; /* '?' between them: one suffices */
 };
 
 /* afterburstbuffer and expand are refused (ERR_UNSUPPORTED) with the reason; mixing ',' and '?' is refused. What dependency_format writes is read

@@ -46,7 +46,8 @@ void device_out_format(const struct device_out *d, struct str *out)
 {
     str_addf(out, "%s%s:%d:%s:%lld:", out->len ? ";" : "", d->kind, d->index,
              d->failed ? "failed" : "unproven", (long long)d->since_us);
-    for (size_t i = 0; d->why && d->why[i] && i < DEVICE_WHY_BYTES; i++) { /* one line, and no end of an entry */
+    for (size_t i = 0; d->why && d->why[i] && i < DEVICE_WHY_BYTES;
+         i++) { /* one line, and no end of an entry */
         char c = d->why[i];
         if (c == ';')
             c = ',';

@@ -4,6 +4,7 @@
 
 #include "model/fields.h"
 
+// clang-format off
 #define DIAG_FIELDS(X)                                                                             \
     X(TIME, now_us, 0, "now")                                                                      \
     X(TIME, start_us, 0, "the controller runs since")                                              \
@@ -32,6 +33,7 @@
     X(TEXT, rpcs, 0, "messages by kind: name, number, count, microseconds spent; next one …")      \
     X(TEXT, rpc_users, 0, "the same by user: name, uid, …")                                        \
     X(TEXT, trouble, 0, "what is wrong; NULL = nothing")
+// clang-format on
 
 struct diag {
     DIAG_FIELDS(FIELD_MEMBER)

@@ -34,24 +34,18 @@ bool enum_value(const struct enum_names *names, const char *name, int32_t *ret)
 static size_t type_size(enum field_type type)
 {
     switch (type) {
-    case FIELD_BOOL:
-        return sizeof(bool);
+    case FIELD_BOOL: return sizeof(bool);
     case FIELD_I32:
     case FIELD_U32:
-    case FIELD_ENUM:
-        return sizeof(int32_t);
+    case FIELD_ENUM: return sizeof(int32_t);
     case FIELD_I64:
     case FIELD_U64:
     case FIELD_TIME:
     case FIELD_SPAN:
-    case FIELD_MIB:
-        return sizeof(int64_t);
-    case FIELD_TEXT:
-        return sizeof(const char *);
-    case FIELD_BLOB:
-        return sizeof(struct blob);
-    case FIELD_LIST:
-        return sizeof(struct record_list);
+    case FIELD_MIB: return sizeof(int64_t);
+    case FIELD_TEXT: return sizeof(const char *);
+    case FIELD_BLOB: return sizeof(struct blob);
+    case FIELD_LIST: return sizeof(struct record_list);
     }
     return 0;
 }

@@ -59,28 +59,29 @@ struct fields {
 };
 
 /* C types of the field types, for the X-macros: X(type, name, aux, doc). */
-#define FIELD_C_BOOL bool
-#define FIELD_C_I32  int32_t
-#define FIELD_C_U32  uint32_t
-#define FIELD_C_I64  int64_t
-#define FIELD_C_U64  uint64_t
-#define FIELD_C_TEXT const char *
-#define FIELD_C_ENUM int32_t
-#define FIELD_C_TIME int64_t
-#define FIELD_C_SPAN int64_t
-#define FIELD_C_MIB  int64_t
-#define FIELD_C_BLOB struct blob
-#define FIELD_C_LIST struct record_list
+#define FIELD_C_BOOL                       bool
+#define FIELD_C_I32                        int32_t
+#define FIELD_C_U32                        uint32_t
+#define FIELD_C_I64                        int64_t
+#define FIELD_C_U64                        uint64_t
+#define FIELD_C_TEXT                       const char *
+#define FIELD_C_ENUM                       int32_t
+#define FIELD_C_TIME                       int64_t
+#define FIELD_C_SPAN                       int64_t
+#define FIELD_C_MIB                        int64_t
+#define FIELD_C_BLOB                       struct blob
+#define FIELD_C_LIST                       struct record_list
 #define FIELD_MEMBER(type, name, aux, doc) FIELD_C_##type name;
 
 /* `#define FIELD_STRUCT struct job` / `#define FIELD_PREFIX spec.` before a table that uses FIELD_ROW. */
-#define FIELD_ROW_AT(structure, prefix, type, name, aux, doc) {#name, FIELD_##type, offsetof(structure, prefix name), aux, doc},
+#define FIELD_ROW_AT(structure, prefix, type, name, aux, doc)                                                \
+    {#name, FIELD_##type, offsetof(structure, prefix name), aux, doc},
 
 /* Index of the field of that name, or -1. Fast enough for decoding (hash or binary search is up to the implementation of callers
  * that need more). */
 ptrdiff_t fields_find(const struct fields *t, const char *name);
 
-const char *enum_name(const struct enum_names *names, int32_t value);          /* "?" if out of range */
+const char *enum_name(const struct enum_names *names, int32_t value);            /* "?" if out of range */
 bool enum_value(const struct enum_names *names, const char *name, int32_t *ret); /* any letter case */
 
 /* Deep copy: texts, blobs and lists go to the arena. */
@@ -90,7 +91,7 @@ uint64_t record_hash(const struct fields *t, const void *record, uint64_t hash);
 
 static inline void *field_ptr(const struct field *f, const void *record)
 {
-    return (char *) record + f->offset;
+    return (char *)record + f->offset;
 }
 
 #endif

@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 struct gres_item {
-    const char *kind;    /* "gpu" */
-    const char *type;    /* NULL = any; alternatives as "a100|a40" (our addition); compared without letter case */
+    const char *kind; /* "gpu" */
+    const char
+        *type; /* NULL = any; alternatives as "a100|a40" (our addition); compared without letter case */
     int64_t count;
 };
 
@@ -26,21 +27,22 @@ struct gres_list {
 bool gres_parse(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err);
 /* --gpus and its relatives: [type:]count,… all of kind "gpu". */
 bool gres_parse_gpus(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err);
-void gres_format(const struct gres_list *list, struct str *out);   /* "gpu:v100:2,nic:1" */
-int64_t gres_count(const struct gres_list *list, const char *kind);/* of all types */
-bool gres_type_matches(const char *asked, const char *has);        /* asked NULL = any; "a|b"; letter case ignored */
+void gres_format(const struct gres_list *list, struct str *out);    /* "gpu:v100:2,nic:1" */
+int64_t gres_count(const struct gres_list *list, const char *kind); /* of all types */
+bool gres_type_matches(const char *asked, const char *has); /* asked NULL = any; "a|b"; letter case ignored */
 
 /* Devices as node.devices carries them: "gpu:v100:0:16384:0-7:GPU-uuid;gpu:v100:1:16384:8-15:" (kind:type:index:memory MiB:CPUs:uuid,
  * separated by ';'; empty parts allowed), where more is known followed by "|pci=0000:3b:00.0|numa=0|links=1+2". */
 struct device {
     const char *kind, *type; /* type NULL = untyped */
-    int32_t index;           /* as the node numbers it (what CUDA_VISIBLE_DEVICES would say with all of them visible) */
-    int64_t mem_mib;         /* 0 = unknown */
-    const char *cpus;        /* CPUs near it, folded; NULL = all */
-    const char *uuid;        /* NULL = none */
-    const char *pci;         /* address; NULL = not known */
-    const char *numa;        /* number of its memory node; NULL = not known */
-    const char *links;       /* indexes of devices that it has a fast connection to (NVLink, XGMI): "1+2"; NULL = none */
+    int32_t index; /* as the node numbers it (what CUDA_VISIBLE_DEVICES would say with all of them visible) */
+    int64_t mem_mib;  /* 0 = unknown */
+    const char *cpus; /* CPUs near it, folded; NULL = all */
+    const char *uuid; /* NULL = none */
+    const char *pci;  /* address; NULL = not known */
+    const char *numa; /* number of its memory node; NULL = not known */
+    const char
+        *links; /* indexes of devices that it has a fast connection to (NVLink, XGMI): "1+2"; NULL = none */
 };
 struct device_list {
     struct device *v;

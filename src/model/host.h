@@ -11,6 +11,7 @@ enum host_role {
 extern const struct enum_names host_role_names;
 
 /* A token is shown as "remuda1.ID.SECRET.HASH-OF-THE-AUTHORITY"; of the secret only a hash is kept. */
+// clang-format off
 #define TOKEN_FIELDS(X)                                                                         \
     X(TEXT, id, 0, "its name; no secret")                                                       \
     X(TEXT, secret_hash, 0, "SHA-256 of its secret")                                            \
@@ -20,11 +21,13 @@ extern const struct enum_names host_role_names;
     X(TIME, expires_us, 0, "good until")                                                        \
     X(TIME, created_us, 0, "made at")                                                           \
     X(TEXT, created_by, 0, "made by")
+// clang-format on
 struct token {
     TOKEN_FIELDS(FIELD_MEMBER)
 };
 extern const struct fields token_fields;
 
+// clang-format off
 #define HOST_FIELDS(X)                                                                          \
     X(TEXT, id, 0, "its name in certificates")                                                  \
     X(TEXT, name, 0, "host name, as it called itself")                                          \
@@ -35,6 +38,7 @@ extern const struct fields token_fields;
     X(TEXT, address, 0, "where it joined from")                                                 \
     X(TEXT, token, 0, "token it joined with")                                                   \
     X(TIME, joined_us, 0, "when")
+// clang-format on
 struct host {
     HOST_FIELDS(FIELD_MEMBER)
 };

@@ -10,8 +10,8 @@
 #include "model/partition.h"
 #include "model/state.h"
 
-#define MEM_ALL  INT64_C(-1) /* --mem=0: all memory of the node */
-#define NO_TASK  UINT32_MAX  /* job.array_task_id of a job that is no array element */
+#define MEM_ALL INT64_C(-1) /* --mem=0: all memory of the node */
+#define NO_TASK UINT32_MAX  /* job.array_task_id of a job that is no array element */
 
 enum tristate { UNSET, YES, NO };
 enum exclusive { EXCLUSIVE_UNSET, EXCLUSIVE_NODE, EXCLUSIVE_USER, EXCLUSIVE_MCS, EXCLUSIVE_TOPO };
@@ -25,11 +25,21 @@ extern const struct enum_names tristate_names, exclusive_names, open_mode_names,
 
 /* --mail-type bits */
 enum mail_type {
-    MAIL_BEGIN = 1, MAIL_END = 2, MAIL_FAIL = 4, MAIL_REQUEUE = 8, MAIL_INVALID_DEPEND = 16, MAIL_STAGE_OUT = 32,
-    MAIL_TIME_LIMIT = 64, MAIL_TIME_LIMIT_90 = 128, MAIL_TIME_LIMIT_80 = 256, MAIL_TIME_LIMIT_50 = 512, MAIL_ARRAY_TASKS = 1024,
+    MAIL_BEGIN = 1,
+    MAIL_END = 2,
+    MAIL_FAIL = 4,
+    MAIL_REQUEUE = 8,
+    MAIL_INVALID_DEPEND = 16,
+    MAIL_STAGE_OUT = 32,
+    MAIL_TIME_LIMIT = 64,
+    MAIL_TIME_LIMIT_90 = 128,
+    MAIL_TIME_LIMIT_80 = 256,
+    MAIL_TIME_LIMIT_50 = 512,
+    MAIL_ARRAY_TASKS = 1024,
 };
 
 /* What placement depends on. Jobs whose rows here are all equal are one class for the planner. */
+// clang-format off
 #define JOB_REQUEST_FIELDS(X)                                                                                            \
     X(TEXT, partition, 0, "partitions asked for, comma-separated; the job runs in one of them")                          \
     X(TEXT, account, 0, "account to charge")                                                                             \
@@ -184,6 +194,7 @@ enum mail_type {
     X(SPAN, cpu_user_us, 0, "user CPU time of all its steps so far")                                                     \
     X(SPAN, cpu_system_us, 0, "system CPU time of all its steps so far")                                                 \
     X(TIME, changed_us, 0, "this record changed last")
+// clang-format on
 
 struct job_request {
     JOB_REQUEST_FIELDS(FIELD_MEMBER)
@@ -201,7 +212,7 @@ struct job {
 
 extern const struct fields job_request_fields; /* offsets in struct job_request */
 extern const struct fields job_spec_fields;    /* in struct job_spec: the request's rows, then the rest */
-extern const struct fields job_fields;         /* in struct job: all rows of job_spec_fields, then the state's */
+extern const struct fields job_fields; /* in struct job: all rows of job_spec_fields, then the state's */
 
 /* Steps that are no srun launch. */
 #define STEP_BATCH       INT64_C(-1)
@@ -212,6 +223,7 @@ extern const struct fields job_fields;         /* in struct job: all rows of job
 enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
 
 /* One job step and what it used. */
+// clang-format off
 #define STEP_FIELDS(X)                                                                  \
     X(U64, job_id, 0, "job")                                                            \
     X(U32, attempt, 0, "start of the job it belongs to")                                \
@@ -254,6 +266,7 @@ enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
     X(SPAN, ave_cpu_us, 0, "mean CPU time of the tasks")                                \
     X(TEXT, user_name, 0, "owner of the job (computed)")                                \
     X(TEXT, partition, 0, "partition of the job (computed)")
+// clang-format on
 
 struct step {
     STEP_FIELDS(FIELD_MEMBER)
@@ -267,8 +280,17 @@ void job_label(const struct job *j, struct str *out);
 void step_label(int64_t step_id, struct str *out);
 
 /* Wait statuses as job.exit_status holds them (see wait(2); here defined bit by bit so that simulators need no headers). */
-static inline int status_code(int32_t status)   { return (status >> 8) & 0xff; }
-static inline int status_signal(int32_t status) { return status & 0x7f; }
-static inline int32_t status_of_code(int code)  { return (code & 0xff) << 8; }
+static inline int status_code(int32_t status)
+{
+    return (status >> 8) & 0xff;
+}
+static inline int status_signal(int32_t status)
+{
+    return status & 0x7f;
+}
+static inline int32_t status_of_code(int code)
+{
+    return (code & 0xff) << 8;
+}
 
 #endif

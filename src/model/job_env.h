@@ -16,14 +16,15 @@ struct job_env {
     const char *hostname;
     const char *cluster_name, *state_dir;
     const char *topology_addr, *topology_pattern; /* switches above the node; NULL = no topology */
-    const char *bin_dir; /* directory of the commands */
+    const char *bin_dir;                          /* directory of the commands */
     const char
         *step_dir; /* of the step (found again in its processes' environment when its shepherd was lost) */
     const char *user, *group, *home, *shell; /* of the owner; NULL = not known */
     struct blob exported; /* what was submitted with the job: NAME=VALUE, each ended by NUL */
     bool has_gpus;        /* the node has GPUs, allocated or not */
-    const char *gpu_names; /* of instances of GPUs, for CUDA_VISIBLE_DEVICES (device_name_of); NULL = numbers do */
-    bool gpus_hidden;     /* other jobs' GPUs cannot be seen: *_VISIBLE_DEVICES count from 0 */
+    const char
+        *gpu_names;   /* of instances of GPUs, for CUDA_VISIBLE_DEVICES (device_name_of); NULL = numbers do */
+    bool gpus_hidden; /* other jobs' GPUs cannot be seen: *_VISIBLE_DEVICES count from 0 */
 };
 
 /* Appends NAME=VALUE, each ended by NUL: what describes the job, then of the exported variables those it does not replace. */

@@ -2,27 +2,27 @@
 #ifndef REMUDA_MODEL_LIMITS_H
 #define REMUDA_MODEL_LIMITS_H
 
-#define LIMIT_SCRIPT_BYTES      (4u << 20)  /* one batch script, spooled */
-#define LIMIT_ENV_BYTES         (8u << 20)  /* exported environment of one job */
-#define LIMIT_FRAME_JSON_BYTES  (64u << 20) /* JSON part of one frame */
-#define LIMIT_FRAME_DATA_BYTES  (16u << 20) /* raw part of one frame */
-#define LIMIT_LIST_RECORDS      65536u      /* records in one list of a message */
-#define LIMIT_TEXT_BYTES        (64u << 10) /* any single text field of a request */
-#define LIMIT_NAME_BYTES        256u        /* job, partition, node, account, user names */
-#define LIMIT_ARRAY_INDEX       2147483647u /* largest array index (2^31-1) */
-#define LIMIT_NODES             65536u
-#define LIMIT_TASKS             (1u << 24)
-#define LIMIT_CPUS_PER_NODE     1048576u    /* one flat pool of a simulated machine is a node, too */
-#define LIMIT_DEVICES_PER_NODE  1024u       /* devices of one gres kind on one node */
-#define LIMIT_DEPENDENCIES      4096u       /* per job */
-#define LIMIT_STEPS_PER_JOB     40000u
-#define LIMIT_CONNECTIONS       4096u
+#define LIMIT_SCRIPT_BYTES         (4u << 20)  /* one batch script, spooled */
+#define LIMIT_ENV_BYTES            (8u << 20)  /* exported environment of one job */
+#define LIMIT_FRAME_JSON_BYTES     (64u << 20) /* JSON part of one frame */
+#define LIMIT_FRAME_DATA_BYTES     (16u << 20) /* raw part of one frame */
+#define LIMIT_LIST_RECORDS         65536u      /* records in one list of a message */
+#define LIMIT_TEXT_BYTES           (64u << 10) /* any single text field of a request */
+#define LIMIT_NAME_BYTES           256u        /* job, partition, node, account, user names */
+#define LIMIT_ARRAY_INDEX          2147483647u /* largest array index (2^31-1) */
+#define LIMIT_NODES                65536u
+#define LIMIT_TASKS                (1u << 24)
+#define LIMIT_CPUS_PER_NODE        1048576u /* one flat pool of a simulated machine is a node, too */
+#define LIMIT_DEVICES_PER_NODE     1024u    /* devices of one gres kind on one node */
+#define LIMIT_DEPENDENCIES         4096u    /* per job */
+#define LIMIT_STEPS_PER_JOB        40000u
+#define LIMIT_CONNECTIONS          4096u
 #define LIMIT_CONNECTIONS_PER_USER 1024u
-#define LIMIT_PENDING_REQUESTS  100000u     /* changing requests that wait while the store is away */
-#define LIMIT_CONFIG_BYTES      (16u << 20)
+#define LIMIT_PENDING_REQUESTS     100000u /* changing requests that wait while the store is away */
+#define LIMIT_CONFIG_BYTES         (16u << 20)
 #define LIMIT_CONFIG_INCLUDE_DEPTH 16u
-#define LIMIT_PARTITIONS        1000u
-#define LIMIT_RESERVATIONS      1000u
-#define LIMIT_MAX_JOBS_DEFAULT  1000000u    /* MaxJobCount, unless set */
+#define LIMIT_PARTITIONS           1000u
+#define LIMIT_RESERVATIONS         1000u
+#define LIMIT_MAX_JOBS_DEFAULT     1000000u /* MaxJobCount, unless set */
 
 #endif

@@ -9,16 +9,13 @@
 
 NAMES(query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes", [QUERY_PARTITIONS] = "partitions",
       [QUERY_STEPS] = "steps", [QUERY_SETTINGS] = "settings", [QUERY_STATUS] = "status",
-      [QUERY_HISTORY] = "history",
-      [QUERY_RESERVATIONS] = "reservations", [QUERY_PRIORITY] = "priority", [QUERY_SHARES] = "shares",
-      [QUERY_DIAG] = "diag",
-      [QUERY_TOKENS] = "tokens", [QUERY_HOSTS] = "hosts")
+      [QUERY_HISTORY] = "history", [QUERY_RESERVATIONS] = "reservations", [QUERY_PRIORITY] = "priority",
+      [QUERY_SHARES] = "shares", [QUERY_DIAG] = "diag", [QUERY_TOKENS] = "tokens", [QUERY_HOSTS] = "hosts")
 NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold", [ACTION_RELEASE] = "release",
       [ACTION_REQUEUE] = "requeue", [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",
       [ACTION_RESUME] = "resume", [ACTION_TOP] = "top")
 NAMES(daemon_action_names, [DAEMON_PING] = "ping", [DAEMON_RECONFIGURE] = "reconfigure",
-      [DAEMON_SHUTDOWN] = "shutdown",
-      [DAEMON_RESET_DIAG] = "reset_diag")
+      [DAEMON_SHUTDOWN] = "shutdown", [DAEMON_RESET_DIAG] = "reset_diag")
 NAMES(report_kind_names, [REPORT_STARTED] = "started", [REPORT_USAGE] = "usage", [REPORT_EXITED] = "exited",
       [REPORT_RELEASED] = "released", [REPORT_FAILED] = "failed", [REPORT_LOST] = "lost")
 
@@ -219,8 +216,8 @@ MESSAGE_ROWS(expel, MSG_EXPEL_FIELDS)
 #undef ROW
 #undef MESSAGE_ROWS
 
-const struct fields msg_create_step_fields = {"create_step", sizeof(struct msg_create_step), msg_create_step_rows,
-                                              ARRAY_LEN(msg_create_step_rows)};
+const struct fields msg_create_step_fields = {"create_step", sizeof(struct msg_create_step),
+                                              msg_create_step_rows, ARRAY_LEN(msg_create_step_rows)};
 
 const struct message_row message_table[MESSAGE_COUNT] = {
 #define X(kind, name, tag, who, doc) [MSG_##kind] = {name, &msg_##tag##_table, WHO_##who, doc},

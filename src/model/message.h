@@ -3,11 +3,11 @@
 #ifndef REMUDA_MODEL_MESSAGE_H
 #define REMUDA_MODEL_MESSAGE_H
 
+#include "model/diag.h"
 #include "model/fields.h"
 #include "model/host.h"
 #include "model/job.h"
 #include "model/node.h"
-#include "model/diag.h"
 #include "model/partition.h"
 #include "model/priority.h"
 #include "model/refusal.h"
@@ -16,6 +16,7 @@
 
 /* ---- clients ask ------------------------------------------------------------------------------------------------- */
 
+// clang-format off
 #define MSG_SUBMIT_FIELDS(X)                                                                               \
     X(LIST, specs, &job_spec_fields, "one job_spec; several = components of a heterogeneous job")          \
     X(BLOB, script, 0, "the batch script; empty for an interactive allocation")                            \
@@ -30,11 +31,27 @@
     X(TEXT, nodes, 0, "test_only: where")                                                                  \
     X(I32, cpus, 0, "test_only: CPUs it would get")                                                        \
     X(TEXT, partition, 0, "test_only: in which partition")
+// clang-format on
 
-enum query_what { QUERY_JOBS, QUERY_NODES, QUERY_PARTITIONS, QUERY_STEPS, QUERY_SETTINGS, QUERY_STATUS, QUERY_HISTORY, QUERY_RESERVATIONS, QUERY_PRIORITY, QUERY_SHARES, QUERY_DIAG, QUERY_TOKENS, QUERY_HOSTS };
+enum query_what {
+    QUERY_JOBS,
+    QUERY_NODES,
+    QUERY_PARTITIONS,
+    QUERY_STEPS,
+    QUERY_SETTINGS,
+    QUERY_STATUS,
+    QUERY_HISTORY,
+    QUERY_RESERVATIONS,
+    QUERY_PRIORITY,
+    QUERY_SHARES,
+    QUERY_DIAG,
+    QUERY_TOKENS,
+    QUERY_HOSTS
+};
 #define QUERY_COUNT (QUERY_HOSTS + 1)
 extern const struct enum_names query_what_names;
 /* Filters are "and"ed; NULL = all. Answer: ROWS frames (wire.h) of the records asked for, then DONE. */
+// clang-format off
 #define MSG_QUERY_FIELDS(X)                                                                                \
     X(ENUM, what, &query_what_names, "which records")                                                      \
     X(TEXT, fields, 0, "names of the fields wanted, comma-separated; NULL = all")                          \
@@ -50,27 +67,36 @@ extern const struct enum_names query_what_names;
     X(TIME, to_us, 0, "HISTORY: jobs alive in or before")                                                  \
     X(BOOL, duplicates, 0, "HISTORY: former runs of requeued jobs too")                                    \
     X(BOOL, history, 0, "STEPS: from the history: steps of the jobs HISTORY would give for the same filters")
+// clang-format on
 
 /* Answered with EXPLAINED. With `ids`: everything about each of these (at most WHY_JOBS_FULL); else in short about the waiting jobs of `uids`, in their order. */
-#define WHY_JOBS_FULL 16
+#define WHY_JOBS_FULL  16
 #define WHY_JOBS_SHORT 500
-#define MSG_WHY_FIELDS(X)                                                                                  \
-    X(TEXT, ids, 0, "job references, comma-separated")                                                     \
-    X(TEXT, uids, 0, "without ids: owners, numbers, comma-separated; NULL = all")                          \
+#define MSG_WHY_FIELDS(X)                                                                                    \
+    X(TEXT, ids, 0, "job references, comma-separated")                                                       \
+    X(TEXT, uids, 0, "without ids: owners, numbers, comma-separated; NULL = all")                            \
     X(BOOL, no_advice, 0, "do not look for changes that would let it start sooner")
-#define MSG_EXPLAINED_FIELDS(X)                                                                            \
-    X(LIST, jobs, &why_fields, "each job")                                                                 \
+#define MSG_EXPLAINED_FIELDS(X)                                                                              \
+    X(LIST, jobs, &why_fields, "each job")                                                                   \
     X(U64, more, 0, "further jobs that were left out")
 
 enum job_action {
-    ACTION_HOLD, ACTION_UHOLD, ACTION_RELEASE, ACTION_REQUEUE, ACTION_REQUEUE_HOLD, ACTION_SUSPEND, ACTION_RESUME, ACTION_TOP,
+    ACTION_HOLD,
+    ACTION_UHOLD,
+    ACTION_RELEASE,
+    ACTION_REQUEUE,
+    ACTION_REQUEUE_HOLD,
+    ACTION_SUSPEND,
+    ACTION_RESUME,
+    ACTION_TOP,
 };
 extern const struct enum_names job_action_names;
-#define MSG_JOB_CONTROL_FIELDS(X)                                                                          \
-    X(ENUM, action, &job_action_names, "what to do")                                                       \
-    X(TEXT, ids, 0, "job references, comma-separated; or name=NAME for all jobs of that name")             \
+#define MSG_JOB_CONTROL_FIELDS(X)                                                                            \
+    X(ENUM, action, &job_action_names, "what to do")                                                         \
+    X(TEXT, ids, 0, "job references, comma-separated; or name=NAME for all jobs of that name")               \
     X(BOOL, special_exit, 0, "REQUEUE_HOLD: with state SPECIAL_EXIT")
 
+// clang-format off
 #define MSG_CANCEL_FIELDS(X)                                                                               \
     X(TEXT, ids, 0, "job and step references, comma-separated; NULL = by the filters alone")               \
     X(I32, signal, 0, "signal to send; 0 = end the job")                                                   \
@@ -118,22 +144,26 @@ extern const struct enum_names job_action_names;
     X(BOOL, skip, 0, "of a recurring one: leave the time at hand, or the next, out")                       \
     X(TEXT, fields, 0, "fields of reservation to set, comma-separated")                                    \
     X(LIST, values, &reservation_fields, "one reservation with the new values")
+// clang-format on
 
-#define MSG_WAIT_JOB_FIELDS(X)                                                                             \
+#define MSG_WAIT_JOB_FIELDS(X)                                                                               \
     X(U64, job_id, 0, "answered (JOB_ENDED) when the job, with all elements of an array, is over")
 
 /* Allocations (salloc, srun). A job with spec.attached belongs to the connection that submitted it, or that attached to it last. When that connection is gone, it
  * has settings.attach_grace_us to come back (a controller that was restarted, a cut network); then the job is ended. */
-#define MSG_ATTACH_FIELDS(X)                                                                               \
-    X(U64, job_id, 0, "answered like a submission with `attach`: ALLOCATED when it runs, JOB_ENDED when it is over") \
+#define MSG_ATTACH_FIELDS(X)                                                                                 \
+    X(U64, job_id, 0,                                                                                        \
+      "answered like a submission with `attach`: ALLOCATED when it runs, JOB_ENDED when it is over")         \
     X(BOOL, hold, 0, "the job belongs to this connection from now on")
-#define MSG_FINISH_JOB_FIELDS(X)                                                                           \
-    X(U64, job_id, 0, "an allocation that is no longer needed (of a heterogeneous job: its leader; all components end)") \
+#define MSG_FINISH_JOB_FIELDS(X)                                                                             \
+    X(U64, job_id, 0,                                                                                        \
+      "an allocation that is no longer needed (of a heterogeneous job: its leader; all components end)")     \
     X(I32, exit_status, 0, "wait status the job ends with: COMPLETED or FAILED")
 
 /* A step: one launch of tasks in an allocation. The answer on the same call: STEP_PENDING if it has to wait for resources of the job, STEP_CREATED when it has them (the
  * nodes are told in the same turn), STEP_ENDED when all its tasks are gone. The tasks' program, environment and streams go directly between the command and the shepherds
  * (stream messages below), which connect to `address`. When the connection of this call is gone for longer than attach_grace_us, the step is ended. */
+// clang-format off
 #define MSG_CREATE_STEP_FIELDS(X)                                                                          \
     X(U64, job_id, 0, "job; a component of a heterogeneous job by its own id")                             \
     X(LIST, spec, &job_spec_fields, "one job_spec: what the step wants (0 = from the job); name, binding, time limit, submit_line as for jobs") \
@@ -148,41 +178,45 @@ extern const struct enum_names job_action_names;
     X(TEXT, task_nodes, 0, "--distribution=arbitrary: node of each task, comma-separated")                 \
     X(TEXT, address, 0, "where shepherds reach the command: \"@abstract-name\" (Unix, same host), \"host:port\"; several, blank-separated, tried in turn") \
     X(TEXT, key, 0, "secret they show there; also the step's name should the call be repeated: a step with the same key is not made twice")
-#define MSG_STEP_PENDING_FIELDS(X)                                                                         \
-    X(TEXT, reason, 0, "Slurm's words: Requested nodes are busy, …")
-#define MSG_STEP_CREATED_FIELDS(X)                                                                         \
-    X(LIST, step, &step_fields, "one step; its layout says which tasks run where")                         \
+// clang-format on
+#define MSG_STEP_PENDING_FIELDS(X) X(TEXT, reason, 0, "Slurm's words: Requested nodes are busy, …")
+#define MSG_STEP_CREATED_FIELDS(X)                                                                           \
+    X(LIST, step, &step_fields, "one step; its layout says which tasks run where")                           \
     X(TEXT, warning, 0, "accepted, but")
-#define MSG_STEP_ENDED_FIELDS(X)                                                                           \
-    X(LIST, step, &step_fields, "one step, as it ended")                                                   \
-    X(TEXT, detail, 0, "why, when it is not its own doing: \"CANCELLED AT … DUE TO TIME LIMIT\", a node that failed")
+#define MSG_STEP_ENDED_FIELDS(X)                                                                             \
+    X(LIST, step, &step_fields, "one step, as it ended")                                                     \
+    X(TEXT, detail, 0,                                                                                       \
+      "why, when it is not its own doing: \"CANCELLED AT … DUE TO TIME LIMIT\", a node that failed")
 /* sattach, and a srun whose call was cut: shepherds of the step connect to `address` as well; STEP_CREATED, then STEP_ENDED. */
+// clang-format off
 #define MSG_ATTACH_STEP_FIELDS(X)                                                                          \
     X(U64, job_id, 0, "job")                                                                               \
     X(I64, step_id, 0, "step")                                                                             \
     X(BOOL, hold, 0, "the step belongs to this connection from now on")                                    \
     X(TEXT, address, 0, "as in create_step; NULL = streams stay as they are")                              \
     X(TEXT, key, 0, "secret the shepherds show there")
+// clang-format on
 
-#define MSG_GET_SCRIPT_FIELDS(X)                                                                           \
-    X(U64, job_id, 0, "whose batch script; answered with SCRIPT")
-#define MSG_SCRIPT_FIELDS(X)                                                                               \
-    X(U64, job_id, 0, "job")                                                                               \
+#define MSG_GET_SCRIPT_FIELDS(X) X(U64, job_id, 0, "whose batch script; answered with SCRIPT")
+#define MSG_SCRIPT_FIELDS(X)                                                                                 \
+    X(U64, job_id, 0, "job")                                                                                 \
     X(BLOB, script, 0, "its batch script")
 
 enum daemon_action { DAEMON_PING, DAEMON_RECONFIGURE, DAEMON_SHUTDOWN, DAEMON_RESET_DIAG };
 extern const struct enum_names daemon_action_names;
-#define MSG_DAEMON_FIELDS(X)                                                                               \
-    X(ENUM, action, &daemon_action_names, "ping, read the configuration again, stop, count anew")                    \
+#define MSG_DAEMON_FIELDS(X)                                                                                 \
+    X(ENUM, action, &daemon_action_names, "ping, read the configuration again, stop, count anew")            \
     X(BOOL, nodes_too, 0, "SHUTDOWN: node daemons stop as well (running jobs go on under their shepherds)")
 
 /* Hosts. The shell puts the hash of the secret, the address and the certificate in; the machine decides and remembers. */
-#define MSG_MAKE_TOKEN_FIELDS(X)                                                                           \
-    X(LIST, token, &token_fields, "one token: role, trusted, uses_left and, as its age, expires_us are asked for") \
+#define MSG_MAKE_TOKEN_FIELDS(X)                                                                             \
+    X(LIST, token, &token_fields,                                                                            \
+      "one token: role, trusted, uses_left and, as its age, expires_us are asked for")                       \
     X(TEXT, text, 0, "the token as people carry it; made by the controller")
-#define MSG_TOKEN_MADE_FIELDS(X)                                                                           \
-    X(LIST, token, &token_fields, "one token")                                                             \
+#define MSG_TOKEN_MADE_FIELDS(X)                                                                             \
+    X(LIST, token, &token_fields, "one token")                                                               \
     X(TEXT, text, 0, "the token as people carry it")
+// clang-format off
 #define MSG_JOIN_FIELDS(X)                                                                                 \
     X(TEXT, text, 0, "the token")                                                                          \
     X(TEXT, public_key, 0, "to be certified, PEM")                                                         \
@@ -191,49 +225,54 @@ extern const struct enum_names daemon_action_names;
     X(I32, protocol, 0, "PROTOCOL_NOW of who says this (model/protocol.h)")                                \
     X(I32, protocol_oldest, 0, "the oldest it understands")                                                \
     X(TEXT, version, 0, "its Remuda version")
-#define MSG_JOINED_FIELDS(X)                                                                               \
-    X(LIST, host, &host_fields, "one host, as it was let in")                                              \
-    X(TEXT, cert, 0, "its certificate, PEM")                                                               \
-    X(TEXT, authority, 0, "the cluster's, PEM")                                                            \
+// clang-format on
+#define MSG_JOINED_FIELDS(X)                                                                                 \
+    X(LIST, host, &host_fields, "one host, as it was let in")                                                \
+    X(TEXT, cert, 0, "its certificate, PEM")                                                                 \
+    X(TEXT, authority, 0, "the cluster's, PEM")                                                              \
     X(TEXT, cluster_name, 0, "name of the cluster")
-#define MSG_RENEW_FIELDS(X)                                                                                \
-    X(TEXT, public_key, 0, "to be certified for the host that asks, PEM")
+#define MSG_RENEW_FIELDS(X) X(TEXT, public_key, 0, "to be certified for the host that asks, PEM")
+// clang-format off
 #define MSG_VOUCH_FIELDS(X)                                                                                \
     X(U32, uid, 0, "who is at the host's end of this connection, by the word of the host's kernel")        \
     X(U32, gid, 0, "their group")                                                                          \
     X(I32, protocol, 0, "PROTOCOL_NOW of who says this (model/protocol.h)")                                \
     X(I32, protocol_oldest, 0, "the oldest it understands")                                                \
     X(TEXT, version, 0, "its Remuda version")
-#define MSG_EXPEL_FIELDS(X)                                                                                \
+// clang-format on
+#define MSG_EXPEL_FIELDS(X)                                                                                  \
     X(TEXT, names, 0, "tokens and hosts, by id or host name, comma-separated; NULL = the host that asks")
 
 /* ---- answers ------------------------------------------------------------------------------------------------------ */
 
-#define RESULT_FIELDS(X)                                                                                   \
-    X(TEXT, ref, 0, "what the result is about: a job reference, a node")                                   \
-    X(ENUM, refusal, &refusal_names, "NONE = done")                                                        \
+#define RESULT_FIELDS(X)                                                                                     \
+    X(TEXT, ref, 0, "what the result is about: a job reference, a node")                                     \
+    X(ENUM, refusal, &refusal_names, "NONE = done")                                                          \
     X(TEXT, detail, 0, "sentence for people")
 struct result {
     RESULT_FIELDS(FIELD_MEMBER)
 };
 extern const struct fields result_fields;
 
+// clang-format off
 #define MSG_DONE_FIELDS(X)                                                                                 \
     X(ENUM, refusal, &refusal_names, "NONE = done; else why not")                                          \
     X(TEXT, detail, 0, "sentence for people; what was asked, what is allowed, what would work")            \
     X(TEXT, warning, 0, "done, but")                                                                       \
     X(U64, count, 0, "jobs, nodes or rows it concerned")                                                   \
     X(LIST, results, &result_fields, "for each reference that did not go as asked")
+// clang-format on
 
-#define MSG_ALLOCATED_FIELDS(X)                                                                            \
+#define MSG_ALLOCATED_FIELDS(X)                                                                              \
     X(LIST, jobs, &job_fields, "the job, running; of a heterogeneous job all components in order")
 
-#define MSG_JOB_ENDED_FIELDS(X)                                                                            \
-    X(U64, job_id, 0, "job")                                                                               \
-    X(ENUM, state, &job_state_names, "how it ended")                                                       \
+#define MSG_JOB_ENDED_FIELDS(X)                                                                              \
+    X(U64, job_id, 0, "job")                                                                                 \
+    X(ENUM, state, &job_state_names, "how it ended")                                                         \
     X(I32, exit_status, 0, "wait status; of an array: the highest")
 
 /* A controller or node daemon as `remuda status` shows it (rows of QUERY_STATUS). */
+// clang-format off
 #define STATUS_FIELDS(X)                                                                                   \
     X(TEXT, role, 0, "controller or node")                                                                 \
     X(TEXT, name, 0, "host or node name")                                                                  \
@@ -252,6 +291,7 @@ extern const struct fields result_fields;
     X(SPAN, last_plan_us, 0, "time the last pass took")                                                    \
     X(SPAN, mean_plan_us, 0, "mean time of a pass")                                                        \
     X(U64, queue_considered, 0, "jobs considered in the last pass")
+// clang-format on
 struct daemon_status {
     STATUS_FIELDS(FIELD_MEMBER)
 };
@@ -260,16 +300,17 @@ extern const struct fields status_fields;
 /* ---- nodes and controller ------------------------------------------------------------------------------------------- */
 
 /* What a node holds: rows of NODE_HELLO. */
-#define HELD_FIELDS(X)                                                                                     \
-    X(U64, job_id, 0, "job")                                                                               \
-    X(U32, attempt, 0, "which start of it")                                                                \
-    X(I64, step_id, 0, "step")                                                                             \
+#define HELD_FIELDS(X)                                                                                       \
+    X(U64, job_id, 0, "job")                                                                                 \
+    X(U32, attempt, 0, "which start of it")                                                                  \
+    X(I64, step_id, 0, "step")                                                                               \
     X(BOOL, ended, 0, "its processes are gone; the report is on its way")
 struct held {
     HELD_FIELDS(FIELD_MEMBER)
 };
 extern const struct fields held_fields;
 
+// clang-format off
 #define MSG_NODE_HELLO_FIELDS(X)                                                                           \
     X(LIST, node, &node_fields, "one node: its name and the fields a node reports")                        \
     X(LIST, held, &held_fields, "what runs there or awaits acknowledgement")                               \
@@ -306,16 +347,18 @@ extern const struct fields held_fields;
     X(I32, protocol, 0, "PROTOCOL_NOW of who says this (model/protocol.h)")                                \
     X(I32, protocol_oldest, 0, "the oldest it understands")                                                \
     X(TEXT, version, 0, "its Remuda version")
-#define MSG_HEARTBEAT_FIELDS(X)                                                                            \
-    X(I32, load_centi, 0, "load average, hundredths")                                                      \
-    X(MIB, free_mem_mib, 0, "free memory")                                                                 \
-    X(U64, devices_seq, 0, "age of devices_out; 0 = nothing is said of it")                                \
+// clang-format on
+#define MSG_HEARTBEAT_FIELDS(X)                                                                              \
+    X(I32, load_centi, 0, "load average, hundredths")                                                        \
+    X(MIB, free_mem_mib, 0, "free memory")                                                                   \
+    X(U64, devices_seq, 0, "age of devices_out; 0 = nothing is said of it")                                  \
     X(TEXT, devices_out, 0, "as node.devices_out")
 /* An operator brings broken devices back: the node looks at them again. */
 #define MSG_DEVICES_RETRY_FIELDS(X) X(U64, devices_seq, 0, "what the controller knows")
 
 extern const struct fields msg_create_step_fields;
 /* Idempotent: a node that already has (job, attempt, step) does nothing. The script and env are attached by the controller's shell from the store. */
+// clang-format off
 #define MSG_LAUNCH_FIELDS(X)                                                                               \
     X(LIST, job, &job_fields, "the job, as it starts; of a heterogeneous job's script all components, the leader first")                                                     \
     X(I64, step_id, 0, "STEP_BATCH or a step's number")                                                    \
@@ -330,8 +373,10 @@ extern const struct fields msg_create_step_fields;
     X(I64, step_id, 0, "step")                                                                             \
     X(TEXT, address, 0, "as in create_step")                                                               \
     X(TEXT, key, 0, "secret to show")
+// clang-format on
 /* End everything of (job, attempt) on this node: SIGCONT, SIGTERM, after kill_wait SIGKILL; then report RELEASED. With only_step, that step alone: its EXITED follows as
  * always and no RELEASED; a node that does not hold the step answers LOST for it. */
+// clang-format off
 #define MSG_TERMINATE_FIELDS(X)                                                                            \
     X(U64, job_id, 0, "job")                                                                               \
     X(U32, attempt, 0, "which start of it")                                                                \
@@ -347,18 +392,20 @@ extern const struct fields msg_create_step_fields;
     X(BOOL, batch, 0, "to the batch shell only")                                                           \
     X(BOOL, full, 0, "to steps and batch shell; neither = to steps (a batch job without steps: to its children)") \
     X(I32, signal, 0, "signal number; SIGSTOP and SIGCONT suspend and resume all processes")
+// clang-format on
 #define MSG_REPORT_ACK_FIELDS(X) X(U64, seq, 0, "the node's number of the report that is now durable")
 
 enum report_kind {
-    REPORT_STARTED,  /* the batch script (step) runs */
-    REPORT_USAGE,    /* so much used so far */
-    REPORT_EXITED,   /* the step ended; usage is final. clean = nothing of the job is left on this node */
+    REPORT_STARTED, /* the batch script (step) runs */
+    REPORT_USAGE,   /* so much used so far */
+    REPORT_EXITED,  /* the step ended; usage is final. clean = nothing of the job is left on this node */
     REPORT_RELEASED, /* all processes of the job are gone and its epilog ran: its resources on this node are free */
-    REPORT_FAILED,   /* could not be launched: detail says why */
-    REPORT_LOST,     /* the shepherd vanished: the end is unknown; processes were killed */
+    REPORT_FAILED, /* could not be launched: detail says why */
+    REPORT_LOST,   /* the shepherd vanished: the end is unknown; processes were killed */
 };
 extern const struct enum_names report_kind_names;
 /* Repeated until REPORT_ACK(seq), in order of seq. USAGE and STARTED are not repeated (seq 0). */
+// clang-format off
 #define MSG_REPORT_FIELDS(X)                                                                               \
     X(U64, seq, 0, "number of the report on this node; 0 = needs no acknowledgement")                      \
     X(ENUM, kind, &report_kind_names, "what happened")                                                     \
@@ -374,11 +421,13 @@ extern const struct enum_names report_kind_names;
     X(U64, devices_seq, 0, "age of devices_out; 0 = nothing is said of it")                                \
     X(TEXT, devices_out, 0, "as node.devices_out: what the job gave back may be there")                    \
     X(LIST, usage, &step_fields, "one step: usage so far or in all")
+// clang-format on
 
 /* ---- streams: between a command (srun, sattach) and the shepherds of a step ------------------------------------------------
  * The shepherd connects and says STREAM_HELLO; the command answers STREAM_TASKS and each side then sends what it has. Flow: a side stops reading tasks, terminals
  * or files while its unsent bytes are above a bound, so a slow reader slows the writer; towards tasks, no more bytes are under way than STREAM_CREDIT allows. */
 
+// clang-format off
 #define MSG_STREAM_HELLO_FIELDS(X)                                                                         \
     X(U64, job_id, 0, "job")                                                                               \
     X(U32, attempt, 0, "which start of it")                                                                \
@@ -406,42 +455,52 @@ extern const struct enum_names report_kind_names;
     X(I32, rows, 0, "pty: window")                                                                         \
     X(I32, columns, 0, "pty: window")                                                                      \
     X(TEXT, term, 0, "pty: TERM of the command's terminal")
-#define MSG_STREAM_STARTED_FIELDS(X)                                                                       \
-    X(TEXT, tasks, 0, "numbers of the tasks that run, folded")                                             \
+// clang-format on
+#define MSG_STREAM_STARTED_FIELDS(X)                                                                         \
+    X(TEXT, tasks, 0, "numbers of the tasks that run, folded")                                               \
     X(TEXT, pids, 0, "their process ids, comma-separated, in order")
 
 enum stream_name { STREAM_IN, STREAM_OUT, STREAM_ERR };
 extern const struct enum_names stream_names;
 /* From shepherds: output of a task. To shepherds: input for a task, or for all that read the stream. */
-#define MSG_STREAM_DATA_FIELDS(X)                                                                          \
-    X(ENUM, stream, &stream_names, "which of a task's streams")                                            \
-    X(I32, task_plus1, 0, "task number, plus 1; 0 = all tasks of the node that read it")                   \
-    X(BLOB, data, 0, "bytes")                                                                              \
+#define MSG_STREAM_DATA_FIELDS(X)                                                                            \
+    X(ENUM, stream, &stream_names, "which of a task's streams")                                              \
+    X(I32, task_plus1, 0, "task number, plus 1; 0 = all tasks of the node that read it")                     \
+    X(BLOB, data, 0, "bytes")                                                                                \
     X(BOOL, end, 0, "nothing follows on this stream")
-#define MSG_STREAM_CREDIT_FIELDS(X)                                                                        \
+#define MSG_STREAM_CREDIT_FIELDS(X)                                                                          \
     X(I64, bytes, 0, "so many more bytes of STREAM_IN may be sent to this shepherd")
+// clang-format off
 #define MSG_STREAM_EXIT_FIELDS(X)                                                                          \
     X(TEXT, tasks, 0, "numbers of tasks that ended, folded")                                               \
     X(I32, exit_status, 0, "their wait status")                                                            \
     X(BOOL, oom, 0, "a process was killed for memory")                                                     \
     X(TEXT, detail, 0, "why they could not start: \"execve(): foo: No such file or directory\"; NULL = they ran")
-#define MSG_STREAM_WINDOW_FIELDS(X)                                                                        \
-    X(I32, rows, 0, "lines of the terminal")                                                               \
+// clang-format on
+#define MSG_STREAM_WINDOW_FIELDS(X)                                                                          \
+    X(I32, rows, 0, "lines of the terminal")                                                                 \
     X(I32, columns, 0, "columns")
-#define MSG_STREAM_SIGNAL_FIELDS(X)                                                                        \
+#define MSG_STREAM_SIGNAL_FIELDS(X)                                                                          \
     X(I32, signal, 0, "for all tasks of the node; SIGKILL ends the step there")
 /* Lines from the shepherd itself for the command's standard error. */
-#define MSG_STREAM_NOTICE_FIELDS(X)                                                                        \
-    X(TEXT, text, 0, "\"slurmstepd: error: …\"")
+#define MSG_STREAM_NOTICE_FIELDS(X) X(TEXT, text, 0, "\"slurmstepd: error: …\"")
 /* All tasks of the node are gone and all their output was sent; the shepherd closes. */
-#define MSG_STREAM_DONE_FIELDS(X)                                                                          \
-    X(I32, exit_status, 0, "the highest wait status of its tasks")
+#define MSG_STREAM_DONE_FIELDS(X) X(I32, exit_status, 0, "the highest wait status of its tasks")
 
 /* ---- the table -------------------------------------------------------------------------------------------------- */
 
-enum who { WHO_ANYONE, WHO_OWNER /* or operator; the handler checks each job */, WHO_OPERATOR, WHO_ADMIN, WHO_NODE, WHO_CONTROLLER, WHO_STREAM /* never at the controller */ };
+enum who {
+    WHO_ANYONE,
+    WHO_OWNER /* or operator; the handler checks each job */,
+    WHO_OPERATOR,
+    WHO_ADMIN,
+    WHO_NODE,
+    WHO_CONTROLLER,
+    WHO_STREAM /* never at the controller */
+};
 
 /* X(KIND, name on the wire, struct tag, who may send it, doc) */
+// clang-format off
 #define MESSAGES(X)                                                                                        \
     X(SUBMIT, "submit", submit, ANYONE, "submit a job")                                                    \
     X(QUERY, "query", query, ANYONE, "read records")                                                       \
@@ -495,6 +554,7 @@ enum who { WHO_ANYONE, WHO_OWNER /* or operator; the handler checks each job */,
     X(STREAM_SIGNAL, "stream_signal", stream_signal, STREAM, "signal the tasks")                           \
     X(STREAM_NOTICE, "stream_notice", stream_notice, STREAM, "the shepherd has something to say")          \
     X(STREAM_DONE, "stream_done", stream_done, STREAM, "all tasks of a node are gone")
+// clang-format on
 
 enum message_kind {
 #define X(kind, name, tag, who, doc) MSG_##kind,
@@ -503,60 +563,164 @@ enum message_kind {
         MESSAGE_COUNT
 };
 
-struct msg_submit { MSG_SUBMIT_FIELDS(FIELD_MEMBER) };
-struct msg_submitted { MSG_SUBMITTED_FIELDS(FIELD_MEMBER) };
-struct msg_query { MSG_QUERY_FIELDS(FIELD_MEMBER) };
-struct msg_why { MSG_WHY_FIELDS(FIELD_MEMBER) };
-struct msg_explained { MSG_EXPLAINED_FIELDS(FIELD_MEMBER) };
-struct msg_job_control { MSG_JOB_CONTROL_FIELDS(FIELD_MEMBER) };
-struct msg_cancel { MSG_CANCEL_FIELDS(FIELD_MEMBER) };
-struct msg_update_job { MSG_UPDATE_JOB_FIELDS(FIELD_MEMBER) };
-struct msg_update_node { MSG_UPDATE_NODE_FIELDS(FIELD_MEMBER) };
-struct msg_update_partition { MSG_UPDATE_PARTITION_FIELDS(FIELD_MEMBER) };
-struct msg_update_reservation { MSG_UPDATE_RESERVATION_FIELDS(FIELD_MEMBER) };
-struct msg_wait_job { MSG_WAIT_JOB_FIELDS(FIELD_MEMBER) };
-struct msg_get_script { MSG_GET_SCRIPT_FIELDS(FIELD_MEMBER) };
-struct msg_script { MSG_SCRIPT_FIELDS(FIELD_MEMBER) };
-struct msg_daemon { MSG_DAEMON_FIELDS(FIELD_MEMBER) };
-struct msg_done { MSG_DONE_FIELDS(FIELD_MEMBER) };
-struct msg_job_ended { MSG_JOB_ENDED_FIELDS(FIELD_MEMBER) };
-struct msg_node_hello { MSG_NODE_HELLO_FIELDS(FIELD_MEMBER) };
-struct msg_node_welcome { MSG_NODE_WELCOME_FIELDS(FIELD_MEMBER) };
-struct msg_heartbeat { MSG_HEARTBEAT_FIELDS(FIELD_MEMBER) };
-struct msg_devices_retry { MSG_DEVICES_RETRY_FIELDS(FIELD_MEMBER) };
-struct msg_launch { MSG_LAUNCH_FIELDS(FIELD_MEMBER) };
-struct msg_terminate { MSG_TERMINATE_FIELDS(FIELD_MEMBER) };
-struct msg_signal { MSG_SIGNAL_FIELDS(FIELD_MEMBER) };
-struct msg_report_ack { MSG_REPORT_ACK_FIELDS(FIELD_MEMBER) };
-struct msg_report { MSG_REPORT_FIELDS(FIELD_MEMBER) };
+struct msg_submit {
+    MSG_SUBMIT_FIELDS(FIELD_MEMBER)
+};
+struct msg_submitted {
+    MSG_SUBMITTED_FIELDS(FIELD_MEMBER)
+};
+struct msg_query {
+    MSG_QUERY_FIELDS(FIELD_MEMBER)
+};
+struct msg_why {
+    MSG_WHY_FIELDS(FIELD_MEMBER)
+};
+struct msg_explained {
+    MSG_EXPLAINED_FIELDS(FIELD_MEMBER)
+};
+struct msg_job_control {
+    MSG_JOB_CONTROL_FIELDS(FIELD_MEMBER)
+};
+struct msg_cancel {
+    MSG_CANCEL_FIELDS(FIELD_MEMBER)
+};
+struct msg_update_job {
+    MSG_UPDATE_JOB_FIELDS(FIELD_MEMBER)
+};
+struct msg_update_node {
+    MSG_UPDATE_NODE_FIELDS(FIELD_MEMBER)
+};
+struct msg_update_partition {
+    MSG_UPDATE_PARTITION_FIELDS(FIELD_MEMBER)
+};
+struct msg_update_reservation {
+    MSG_UPDATE_RESERVATION_FIELDS(FIELD_MEMBER)
+};
+struct msg_wait_job {
+    MSG_WAIT_JOB_FIELDS(FIELD_MEMBER)
+};
+struct msg_get_script {
+    MSG_GET_SCRIPT_FIELDS(FIELD_MEMBER)
+};
+struct msg_script {
+    MSG_SCRIPT_FIELDS(FIELD_MEMBER)
+};
+struct msg_daemon {
+    MSG_DAEMON_FIELDS(FIELD_MEMBER)
+};
+struct msg_done {
+    MSG_DONE_FIELDS(FIELD_MEMBER)
+};
+struct msg_job_ended {
+    MSG_JOB_ENDED_FIELDS(FIELD_MEMBER)
+};
+struct msg_node_hello {
+    MSG_NODE_HELLO_FIELDS(FIELD_MEMBER)
+};
+struct msg_node_welcome {
+    MSG_NODE_WELCOME_FIELDS(FIELD_MEMBER)
+};
+struct msg_heartbeat {
+    MSG_HEARTBEAT_FIELDS(FIELD_MEMBER)
+};
+struct msg_devices_retry {
+    MSG_DEVICES_RETRY_FIELDS(FIELD_MEMBER)
+};
+struct msg_launch {
+    MSG_LAUNCH_FIELDS(FIELD_MEMBER)
+};
+struct msg_terminate {
+    MSG_TERMINATE_FIELDS(FIELD_MEMBER)
+};
+struct msg_signal {
+    MSG_SIGNAL_FIELDS(FIELD_MEMBER)
+};
+struct msg_report_ack {
+    MSG_REPORT_ACK_FIELDS(FIELD_MEMBER)
+};
+struct msg_report {
+    MSG_REPORT_FIELDS(FIELD_MEMBER)
+};
 
-struct msg_make_token { MSG_MAKE_TOKEN_FIELDS(FIELD_MEMBER) };
-struct msg_token_made { MSG_TOKEN_MADE_FIELDS(FIELD_MEMBER) };
-struct msg_join { MSG_JOIN_FIELDS(FIELD_MEMBER) };
-struct msg_joined { MSG_JOINED_FIELDS(FIELD_MEMBER) };
-struct msg_renew { MSG_RENEW_FIELDS(FIELD_MEMBER) };
-struct msg_vouch { MSG_VOUCH_FIELDS(FIELD_MEMBER) };
-struct msg_expel { MSG_EXPEL_FIELDS(FIELD_MEMBER) };
+struct msg_make_token {
+    MSG_MAKE_TOKEN_FIELDS(FIELD_MEMBER)
+};
+struct msg_token_made {
+    MSG_TOKEN_MADE_FIELDS(FIELD_MEMBER)
+};
+struct msg_join {
+    MSG_JOIN_FIELDS(FIELD_MEMBER)
+};
+struct msg_joined {
+    MSG_JOINED_FIELDS(FIELD_MEMBER)
+};
+struct msg_renew {
+    MSG_RENEW_FIELDS(FIELD_MEMBER)
+};
+struct msg_vouch {
+    MSG_VOUCH_FIELDS(FIELD_MEMBER)
+};
+struct msg_expel {
+    MSG_EXPEL_FIELDS(FIELD_MEMBER)
+};
 
-struct msg_attach { MSG_ATTACH_FIELDS(FIELD_MEMBER) };
-struct msg_finish_job { MSG_FINISH_JOB_FIELDS(FIELD_MEMBER) };
-struct msg_create_step { MSG_CREATE_STEP_FIELDS(FIELD_MEMBER) };
-struct msg_attach_step { MSG_ATTACH_STEP_FIELDS(FIELD_MEMBER) };
-struct msg_allocated { MSG_ALLOCATED_FIELDS(FIELD_MEMBER) };
-struct msg_step_pending { MSG_STEP_PENDING_FIELDS(FIELD_MEMBER) };
-struct msg_step_created { MSG_STEP_CREATED_FIELDS(FIELD_MEMBER) };
-struct msg_step_ended { MSG_STEP_ENDED_FIELDS(FIELD_MEMBER) };
-struct msg_stream_to { MSG_STREAM_TO_FIELDS(FIELD_MEMBER) };
-struct msg_stream_hello { MSG_STREAM_HELLO_FIELDS(FIELD_MEMBER) };
-struct msg_stream_tasks { MSG_STREAM_TASKS_FIELDS(FIELD_MEMBER) };
-struct msg_stream_started { MSG_STREAM_STARTED_FIELDS(FIELD_MEMBER) };
-struct msg_stream_data { MSG_STREAM_DATA_FIELDS(FIELD_MEMBER) };
-struct msg_stream_credit { MSG_STREAM_CREDIT_FIELDS(FIELD_MEMBER) };
-struct msg_stream_exit { MSG_STREAM_EXIT_FIELDS(FIELD_MEMBER) };
-struct msg_stream_window { MSG_STREAM_WINDOW_FIELDS(FIELD_MEMBER) };
-struct msg_stream_signal { MSG_STREAM_SIGNAL_FIELDS(FIELD_MEMBER) };
-struct msg_stream_notice { MSG_STREAM_NOTICE_FIELDS(FIELD_MEMBER) };
-struct msg_stream_done { MSG_STREAM_DONE_FIELDS(FIELD_MEMBER) };
+struct msg_attach {
+    MSG_ATTACH_FIELDS(FIELD_MEMBER)
+};
+struct msg_finish_job {
+    MSG_FINISH_JOB_FIELDS(FIELD_MEMBER)
+};
+struct msg_create_step {
+    MSG_CREATE_STEP_FIELDS(FIELD_MEMBER)
+};
+struct msg_attach_step {
+    MSG_ATTACH_STEP_FIELDS(FIELD_MEMBER)
+};
+struct msg_allocated {
+    MSG_ALLOCATED_FIELDS(FIELD_MEMBER)
+};
+struct msg_step_pending {
+    MSG_STEP_PENDING_FIELDS(FIELD_MEMBER)
+};
+struct msg_step_created {
+    MSG_STEP_CREATED_FIELDS(FIELD_MEMBER)
+};
+struct msg_step_ended {
+    MSG_STEP_ENDED_FIELDS(FIELD_MEMBER)
+};
+struct msg_stream_to {
+    MSG_STREAM_TO_FIELDS(FIELD_MEMBER)
+};
+struct msg_stream_hello {
+    MSG_STREAM_HELLO_FIELDS(FIELD_MEMBER)
+};
+struct msg_stream_tasks {
+    MSG_STREAM_TASKS_FIELDS(FIELD_MEMBER)
+};
+struct msg_stream_started {
+    MSG_STREAM_STARTED_FIELDS(FIELD_MEMBER)
+};
+struct msg_stream_data {
+    MSG_STREAM_DATA_FIELDS(FIELD_MEMBER)
+};
+struct msg_stream_credit {
+    MSG_STREAM_CREDIT_FIELDS(FIELD_MEMBER)
+};
+struct msg_stream_exit {
+    MSG_STREAM_EXIT_FIELDS(FIELD_MEMBER)
+};
+struct msg_stream_window {
+    MSG_STREAM_WINDOW_FIELDS(FIELD_MEMBER)
+};
+struct msg_stream_signal {
+    MSG_STREAM_SIGNAL_FIELDS(FIELD_MEMBER)
+};
+struct msg_stream_notice {
+    MSG_STREAM_NOTICE_FIELDS(FIELD_MEMBER)
+};
+struct msg_stream_done {
+    MSG_STREAM_DONE_FIELDS(FIELD_MEMBER)
+};
 
 struct message_row {
     const char *name;
@@ -570,16 +734,16 @@ bool message_kind_parse(const char *name, enum message_kind *ret);
 /* A message in memory: kind and record (struct msg_… of that kind). */
 struct message {
     enum message_kind kind;
-    uint64_t seq;   /* number of the request on its connection; an answer repeats it */
+    uint64_t seq; /* number of the request on its connection; an answer repeats it */
     const void *body;
 };
 
 /* ---- rows in the store -------------------------------------------------------------------------------------------- */
 
 /* Scripts and environments are rows of their own, written once, never in the controller's memory. */
-#define PAYLOAD_FIELDS(X)                                               \
-    X(U64, job_id, 0, "job (an array: its id; elements share it)")      \
-    X(BLOB, script, 0, "batch script")                                  \
+#define PAYLOAD_FIELDS(X)                                                                                    \
+    X(U64, job_id, 0, "job (an array: its id; elements share it)")                                           \
+    X(BLOB, script, 0, "batch script")                                                                       \
     X(BLOB, env, 0, "exported environment")
 struct payload {
     PAYLOAD_FIELDS(FIELD_MEMBER)
@@ -587,8 +751,8 @@ struct payload {
 extern const struct fields payload_fields;
 
 /* Small facts: next_job_id, epoch, cluster name, schema version. */
-#define META_FIELDS(X)                  \
-    X(TEXT, key, 0, "name")             \
+#define META_FIELDS(X)                                                                                       \
+    X(TEXT, key, 0, "name")                                                                                  \
     X(TEXT, value, 0, "value")
 struct meta {
     META_FIELDS(FIELD_MEMBER)
@@ -596,6 +760,7 @@ struct meta {
 extern const struct fields meta_fields;
 
 /* X(TABLE, SQL name, fields, leading fields of the table that make its key, as a comma-separated text, doc) */
+// clang-format off
 #define STORE_TABLES(X)                                                                                     \
     X(JOB, "job", job_fields, "id", "every job, live and ended; the latest run of each")                    \
     X(JOB_RUN, "job_run", job_fields, "id,attempt", "former runs of requeued jobs")                         \
@@ -608,6 +773,7 @@ extern const struct fields meta_fields;
     X(USAGE, "usage", usage_fields, "who", "what users used, for fair share")  \
     X(TOKEN, "token", token_fields, "id", "tokens with which hosts may join")                               \
     X(HOST, "host", host_fields, "id", "hosts that joined")
+// clang-format on
 
 enum store_table {
 #define X(table, name, fields, key, doc) TABLE_##table,

@@ -8,6 +8,7 @@
 enum node_state { NODE_UNKNOWN, NODE_UP, NODE_DOWN, NODE_FUTURE };
 extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
 
+// clang-format off
 #define NODE_FIELDS(X)                                                                          \
     X(TEXT, name, 0, "node name")                                                               \
     X(TEXT, addr, 0, "address to reach it (NodeAddr)")                                          \
@@ -62,6 +63,7 @@ extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
     X(TEXT, set_fields, 0, "fields that scontrol set and the configuration file does not know") \
     X(TEXT, set_gres, 0, "generic resources, if scontrol set them")                             \
     X(TEXT, comment, 0, "administrator's comment")
+// clang-format on
 
 struct node {
     NODE_FIELDS(FIELD_MEMBER)

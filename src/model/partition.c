@@ -6,12 +6,9 @@ static const char *const states[] = {
     [PART_UP] = "UP", [PART_DOWN] = "DOWN", [PART_DRAIN] = "DRAIN", [PART_INACTIVE] = "INACTIVE"};
 static const char *const shares[] = {
     [SHARE_NO] = "NO", [SHARE_EXCLUSIVE] = "EXCLUSIVE", [SHARE_YES] = "YES", [SHARE_FORCE] = "FORCE"};
-static const char *const modes[] = {[PREEMPT_UNSET] = "CLUSTER",
-                                    [PREEMPT_OFF] = "OFF",
-                                    [PREEMPT_CANCEL] = "CANCEL",
-                                    [PREEMPT_REQUEUE] = "REQUEUE",
-                                    [PREEMPT_SUSPEND] = "SUSPEND",
-                                    [PREEMPT_GANG] = "GANG"};
+static const char *const modes[] = {
+    [PREEMPT_UNSET] = "CLUSTER",   [PREEMPT_OFF] = "OFF",         [PREEMPT_CANCEL] = "CANCEL",
+    [PREEMPT_REQUEUE] = "REQUEUE", [PREEMPT_SUSPEND] = "SUSPEND", [PREEMPT_GANG] = "GANG"};
 static const char *const policies[] = {
     [LIMITS_PEND] = "PEND", [LIMITS_REFUSE] = "REFUSE", [LIMITS_CLAMP] = "CLAMP", [LIMITS_ALL] = "ALL"};
 const struct enum_names part_state_names = {states, ARRAY_LEN(states)};

@@ -6,11 +6,19 @@
 
 enum part_state { PART_UP, PART_DOWN, PART_DRAIN, PART_INACTIVE };
 enum part_share { SHARE_NO, SHARE_EXCLUSIVE, SHARE_YES, SHARE_FORCE };
-enum preempt_mode { PREEMPT_UNSET, /* as the cluster does */ PREEMPT_OFF, PREEMPT_CANCEL, PREEMPT_REQUEUE, PREEMPT_SUSPEND, PREEMPT_GANG };
+enum preempt_mode {
+    PREEMPT_UNSET,
+    /* as the cluster does */ PREEMPT_OFF,
+    PREEMPT_CANCEL,
+    PREEMPT_REQUEUE,
+    PREEMPT_SUSPEND,
+    PREEMPT_GANG
+};
 /* EnforcePartLimits: NO; ANY (one partition of a list that takes the job is enough); ours: CLAMP; ALL (each must) */
 enum limit_policy { LIMITS_PEND, LIMITS_REFUSE, LIMITS_CLAMP, LIMITS_ALL };
 extern const struct enum_names part_state_names, part_share_names, preempt_mode_names, limit_policy_names;
 
+// clang-format off
 #define PARTITION_FIELDS(X)                                                                        \
     X(TEXT, name, 0, "partition name")                                                             \
     X(TEXT, nodes, 0, "nodes, folded")                                                             \
@@ -55,6 +63,7 @@ extern const struct enum_names part_state_names, part_share_names, preempt_mode_
     X(I32, total_nodes, 0, "nodes in it (computed)")                                               \
     X(I32, total_cpus, 0, "CPUs in it (computed)")                                                 \
     X(TEXT, tres, 0, "all it has: cpu=8,mem=16000M,node=2,gres/gpu=4 (computed)")
+// clang-format on
 
 struct partition {
     PARTITION_FIELDS(FIELD_MEMBER)

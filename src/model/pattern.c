@@ -30,42 +30,18 @@ static uint64_t task_number(const struct pattern_env *env)
 static bool conversion_add(char letter, int width, const struct pattern_env *env, struct str *out)
 {
     switch (letter) {
-    case 'A':
-        number_add(out, env->array_job_id ? env->array_job_id : env->job_id, width);
-        return true;
-    case 'a':
-        number_add(out, task_number(env), width);
-        return true;
-    case 'b':
-        number_add(out, task_number(env) % 10, width);
-        return true;
-    case 'J':
-        job_step_add(env, width, out);
-        return true;
-    case 'j':
-        number_add(out, env->job_id, width);
-        return true;
-    case 'N':
-        str_add(out, env->node);
-        return true;
-    case 'n':
-        number_add(out, (uint64_t)env->node_index, width);
-        return true;
-    case 's':
-        step_label(env->step_id, out);
-        return true;
-    case 't':
-        number_add(out, (uint64_t)env->task, width);
-        return true;
-    case 'u':
-        str_add(out, env->user);
-        return true;
-    case 'x':
-        str_add(out, env->job_name);
-        return true;
-    case '%':
-        str_addc(out, '%');
-        return true;
+    case 'A': number_add(out, env->array_job_id ? env->array_job_id : env->job_id, width); return true;
+    case 'a': number_add(out, task_number(env), width); return true;
+    case 'b': number_add(out, task_number(env) % 10, width); return true;
+    case 'J': job_step_add(env, width, out); return true;
+    case 'j': number_add(out, env->job_id, width); return true;
+    case 'N': str_add(out, env->node); return true;
+    case 'n': number_add(out, (uint64_t)env->node_index, width); return true;
+    case 's': step_label(env->step_id, out); return true;
+    case 't': number_add(out, (uint64_t)env->task, width); return true;
+    case 'u': str_add(out, env->user); return true;
+    case 'x': str_add(out, env->job_name); return true;
+    case '%': str_addc(out, '%'); return true;
     }
     return false;
 }

@@ -83,7 +83,8 @@ bool tres_weights_parse(const char *text, struct tres_weights *ret, struct err *
         memcpy(one, piece.data, piece.len < sizeof one ? piece.len : sizeof one - 1);
         if (ret->n == TRES_WEIGHTS_MAX || !weight_parse(one, &ret->v[ret->n]))
             return err_set(ret_err, ERR_INVALID,
-                           "weights like CPU=1.0,Mem=0.25G,GRES/gpu=2,Node=1 are expected, not \"%.60s\"", text);
+                           "weights like CPU=1.0,Mem=0.25G,GRES/gpu=2,Node=1 are expected, not \"%.60s\"",
+                           text);
         ret->n++;
     }
     return true;
@@ -105,7 +106,12 @@ uint64_t exp2_neg(int64_t part, int64_t whole)
     if (halves >= 32 || part < 0 || whole <= 0)
         return part < 0 || whole <= 0 ? UINT64_C(1) << 32 : 0;
     int64_t rest = part % whole;
-    static const uint32_t root[] = {3037000500u, 3611622603u, 3938502376u, 4112874773u, 4202935003u, 4248701965u, 4271771996u, 4283353945u, 4289156690u, 4292061010u, 4293513907u, 4294240540u, 4294603903u, 4294785595u, 4294876445u, 4294921870u, 4294944583u, 4294955939u, 4294961618u, 4294964457u, 4294965876u, 4294966586u, 4294966941u, 4294967119u, 4294967207u, 4294967252u, 4294967274u, 4294967285u, 4294967290u, 4294967293u, 4294967295u, 4294967295u};
+    static const uint32_t root[] = {
+        3037000500u, 3611622603u, 3938502376u, 4112874773u, 4202935003u, 4248701965u, 4271771996u,
+        4283353945u, 4289156690u, 4292061010u, 4293513907u, 4294240540u, 4294603903u, 4294785595u,
+        4294876445u, 4294921870u, 4294944583u, 4294955939u, 4294961618u, 4294964457u, 4294965876u,
+        4294966586u, 4294966941u, 4294967119u, 4294967207u, 4294967252u, 4294967274u, 4294967285u,
+        4294967290u, 4294967293u, 4294967295u, 4294967295u};
     uint64_t product = UINT64_C(1) << 32;
     for (unsigned i = 0; i < ARRAY_LEN(root); i++) { /* the bits of rest / whole behind the point */
         bool bit = rest >= whole - rest;

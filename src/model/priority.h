@@ -10,6 +10,7 @@
 
 /* A waiting job in one of its partitions, as sprio shows it (rows of QUERY_PRIORITY). Parts of the sum are whole numbers, already weighted; factors are
  * in FACTOR_ONE-ths. */
+// clang-format off
 #define PRIORITY_FIELDS(X)                                                                         \
     X(U64, job_id, 0, "job")                                                                       \
     X(TEXT, partition, 0, "partition")                                                             \
@@ -36,6 +37,7 @@
     X(I64, part_factor, 0, "of the partition")                                                                     \
     X(I64, qos_factor, 0, "of the QOS")                                                                      \
     X(TEXT, tres_factors, 0, "of each resource: cpu=0.25,mem=0.02")
+// clang-format on
 
 struct priority_row {
     PRIORITY_FIELDS(FIELD_MEMBER)
@@ -43,6 +45,7 @@ struct priority_row {
 extern const struct fields priority_fields;
 
 /* What a user used, in an account if one was given. Stored; the rest is worked out for sshare (rows of QUERY_SHARES). */
+// clang-format off
 #define USAGE_FIELDS(X)                                                                            \
     X(TEXT, who, 0, "uid, or uid/account")                                                         \
     X(U32, user_id, 0, "user")                                                                     \
@@ -54,6 +57,7 @@ extern const struct fields priority_fields;
     X(I64, norm_shares, 0, "of all, in 2^20ths (computed)")                                        \
     X(I64, norm_usage, 0, "of all use, in 2^20ths (computed)")                                     \
     X(I64, fairshare, 0, "the factor, in 2^20ths (computed)")
+// clang-format on
 
 struct usage {
     USAGE_FIELDS(FIELD_MEMBER)
@@ -67,9 +71,9 @@ enum tres_kind { TRES_CPU, TRES_MEM, TRES_NODE, TRES_GRES };
 
 struct tres_weight {
     enum tres_kind kind;
-    char name[24];    /* TRES_GRES: kind of the resource ("gpu"), or kind:type */
-    int64_t milli;    /* thousandths */
-    int64_t per;      /* TRES_MEM: MiB that weigh so much (1, 1024 for G, …) */
+    char name[24]; /* TRES_GRES: kind of the resource ("gpu"), or kind:type */
+    int64_t milli; /* thousandths */
+    int64_t per;   /* TRES_MEM: MiB that weigh so much (1, 1024 for G, …) */
 };
 
 struct tres_weights {

@@ -5,6 +5,7 @@
 #include "model/fields.h"
 
 /* X(code, Slurm's text) */
+// clang-format off
 #define REFUSALS(X)                                                                                                 \
     X(NONE, "Success")                                                                                              \
     X(INVALID_JOB_ID, "Invalid job id specified")                                                                   \
@@ -55,6 +56,7 @@
     X(RESERVATION_ACCESS, "Access denied to requested reservation")                                                 \
     X(RESERVATION_BUSY, "Requested reservation is in use")                                                          \
     X(RESERVATION_NAME, "Duplicate reservation name")
+// clang-format on
 
 enum refusal {
 #define X(code, text) REFUSE_##code,

@@ -6,6 +6,7 @@
 #include "model/fields.h"
 
 /* X(FLAG, name as in Flags=, sign with which it may be changed later: ' ' set only when it is made, '+' given, '-' given and taken away, doc) */
+// clang-format off
 #define RESV_FLAGS(X)                                                                                        \
     X(MAINT, "MAINT", '-', "for maintenance: its nodes are shown so, it may lie over other reservations")    \
     X(OVERLAP, "OVERLAP", '+', "may lie over other reservations")                                            \
@@ -26,6 +27,7 @@
     X(FLEX, "FLEX", '-', "its jobs may begin before it, end after it and use other nodes, too")              \
     X(ALL_NODES, "ALL_NODES", ' ', "all nodes of the cluster (shown only)")                                  \
     X(SPEC_NODES, "SPEC_NODES", ' ', "its nodes were named (shown only)")
+// clang-format on
 
 enum resv_flag_bit {
 #define X(flag, name, sign, doc) RESV_BIT_##flag,
@@ -47,6 +49,7 @@ struct resv_flag_row {
 };
 extern const struct resv_flag_row resv_flag_table[RESV_FLAG_COUNT];
 
+// clang-format off
 #define RESERVATION_FIELDS(X)                                                                                \
     X(TEXT, name, 0, "name")                                                                                 \
     X(TIME, start_us, 0, "begins; of a recurring one: this time or the next")                                \
@@ -71,6 +74,7 @@ extern const struct resv_flag_row resv_flag_table[RESV_FLAG_COUNT];
     X(TIME, made_us, 0, "made")                                                                              \
     X(TIME, idle_us, 0, "without jobs since; 0 = has some, or has not begun")                                \
     X(BOOL, active, 0, "it is its time (computed)")
+// clang-format on
 
 struct reservation {
     RESERVATION_FIELDS(FIELD_MEMBER)

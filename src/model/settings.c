@@ -74,8 +74,10 @@ bool ports_parse(const char *text, int32_t *ret_first, int32_t *ret_last, struct
     size_t len = dash ? (size_t)(dash - text) : sizeof low;
     if (len < sizeof low)
         memcpy(low, text, len);
-    if (len >= sizeof low || !text_to_i64(low, 1, 65535, &first) || !text_to_i64(dash + 1, first, 65535, &last))
-        return err_set(ret_err, ERR_INVALID, "a range of ports as 20000-29999 is expected, not \"%.60s\"", text);
+    if (len >= sizeof low || !text_to_i64(low, 1, 65535, &first) ||
+        !text_to_i64(dash + 1, first, 65535, &last))
+        return err_set(ret_err, ERR_INVALID, "a range of ports as 20000-29999 is expected, not \"%.60s\"",
+                       text);
     *ret_first = (int32_t)first;
     *ret_last = (int32_t)last;
     return true;
@@ -105,7 +107,8 @@ static const struct {
     {"PreemptMode", "OFF,CANCEL,REQUEUE,SUSPEND,GANG", true},
     {"PreemptParameters", "reclaim_licenses,send_user_signal,youngest_first", true},
     {"PriorityFlags",
-     "ACCRUE_ALWAYS,CALCULATE_RUNNING,DEPTH_OBLIVIOUS,FAIR_TREE,INCR_ONLY,MAX_TRES,NO_FAIR_TREE,NO_NORMAL_ALL,"
+     "ACCRUE_ALWAYS,CALCULATE_RUNNING,DEPTH_OBLIVIOUS,FAIR_TREE,INCR_ONLY,MAX_TRES,NO_FAIR_TREE,NO_NORMAL_"
+     "ALL,"
      "NO_NORMAL_ASSOC,NO_NORMAL_PART,NO_NORMAL_QOS,NO_NORMAL_TRES,SMALL_RELATIVE_TO_TIME",
      true},
     {"JobAcctGatherParams", "OverMemoryKill,NoShared,UsePss,DisableGPUAcct", true},
@@ -186,7 +189,8 @@ static bool percent_parse(const char *text, int32_t *ret, struct err *ret_err)
     if (len < sizeof whole)
         memcpy(whole, text, len);
     memcpy(part, digits ? text + len + 1 : part, digits < 2 ? digits : 2);
-    if (len >= sizeof whole || (text[len] && text[len + 1 + digits]) || !text_to_i64(whole, 0, 100000, &n) || !text_to_i64(part, 0, 99, &hundredths))
+    if (len >= sizeof whole || (text[len] && text[len + 1 + digits]) || !text_to_i64(whole, 0, 100000, &n) ||
+        !text_to_i64(part, 0, 99, &hundredths))
         return err_set(ret_err, ERR_INVALID, "a percentage as 100 or 101.5 is expected, not \"%.60s\"", text);
     *ret = (int32_t)(100 * n + hundredths);
     return true;
@@ -230,7 +234,8 @@ bool setting_set(const struct setting *k, struct settings *s, const char *text, 
             return false;
         if (text_is(k->key, "PriorityWeightTRES") && !weights_check(text, ret_err))
             return false;
-        if (!text_empty(text) && (text_is(k->key, "RendezvousPorts") || text_is(k->key, "SrunPortRange")) && !ports_parse(text, &first, &last, ret_err))
+        if (!text_empty(text) && (text_is(k->key, "RendezvousPorts") || text_is(k->key, "SrunPortRange")) &&
+            !ports_parse(text, &first, &last, ret_err))
             return false;
         *(const char **)to = text;
         return true;
@@ -239,20 +244,15 @@ bool setting_set(const struct setting *k, struct settings *s, const char *text, 
             return false;
         *(int32_t *)to = (int32_t)number;
         return true;
-    case SETTING_I64:
-        return number_parse(k->key, text, INT64_MAX, to, ret_err);
-    case SETTING_BOOL:
-        return setting_parse_bool(text, to, ret_err);
+    case SETTING_I64: return number_parse(k->key, text, INT64_MAX, to, ret_err);
+    case SETTING_BOOL: return setting_parse_bool(text, to, ret_err);
     case SETTING_SPAN:
         if (text_is(k->key, "JobAcctGatherFrequency"))
             return frequency_parse(text, to, ret_err);
         return interval_parse(k, text, to, ret_err);
-    case SETTING_MIB:
-        return setting_parse_mib(text, to, ret_err);
-    case SETTING_PERCENT:
-        return percent_parse(text, to, ret_err);
-    case SETTING_POLICY:
-        return setting_parse_policy(text, to, ret_err);
+    case SETTING_MIB: return setting_parse_mib(text, to, ret_err);
+    case SETTING_PERCENT: return percent_parse(text, to, ret_err);
+    case SETTING_POLICY: return setting_parse_policy(text, to, ret_err);
     }
     return false;
 }
@@ -273,15 +273,9 @@ void setting_format(const struct setting *k, const struct settings *s, struct st
         str_add(out, text_empty(text) ? "(null)" : text);
         break;
     }
-    case SETTING_I32:
-        str_add_i64(out, *(const int32_t *)from);
-        break;
-    case SETTING_I64:
-        str_add_i64(out, *(const int64_t *)from);
-        break;
-    case SETTING_BOOL:
-        str_add(out, *(const bool *)from ? "Yes" : "No");
-        break;
+    case SETTING_I32: str_add_i64(out, *(const int32_t *)from); break;
+    case SETTING_I64: str_add_i64(out, *(const int64_t *)from); break;
+    case SETTING_BOOL: str_add(out, *(const bool *)from ? "Yes" : "No"); break;
     case SETTING_SPAN: {
         int64_t us = *(const int64_t *)from;
         if (us == TIME_UNLIMITED)
@@ -306,8 +300,6 @@ void setting_format(const struct setting *k, const struct settings *s, struct st
         str_addf(out, "%d.%02d%%", hundredths / 100, hundredths % 100);
         break;
     }
-    case SETTING_POLICY:
-        str_add(out, enum_name(&limit_policy_names, *(const int32_t *)from));
-        break;
+    case SETTING_POLICY: str_add(out, enum_name(&limit_policy_names, *(const int32_t *)from)); break;
     }
 }

@@ -13,6 +13,7 @@
 /* X(type, member, Key, default as text, unit shown by scontrol ("" none; "sec" for spans), doc)
  * A doc that starts with "kept for compatibility" marks a key without effect: giving it is a warning.
  * Types: TEXT, I32, BOOL (YES/NO, 1/0), SPAN (seconds in the file), MIB, PERCENT (in hundredths), POLICY (enum limit_policy). */
+// clang-format off
 #define SETTINGS(X)                                                                                                        \
     X(TEXT, cluster_name, ClusterName, "remuda", "", "name of the cluster")                                                \
     X(I32, first_job_id, FirstJobId, "1", "", "id of the first job")                                                       \
@@ -109,16 +110,26 @@
     X(I32, pids_max, PidsMax, "0", "", "processes and threads a job may have on a node; 0 = half of what the machine can have") \
     X(TEXT, job_acct_gather_params, JobAcctGatherParams, "", "", "OverMemoryKill: jobs over their memory are ended at the samples also where the kernel holds them to it; without such a kernel they always are") \
     X(SPAN, unkillable_timeout_us, UnkillableStepTimeout, "60", "sec", "processes that outlive SIGKILL this long are reported")
+// clang-format on
 
-enum setting_type { SETTING_TEXT, SETTING_I32, SETTING_I64, SETTING_BOOL, SETTING_SPAN, SETTING_MIB, SETTING_PERCENT, SETTING_POLICY };
-#define SETTING_C_TEXT   const char *
-#define SETTING_C_I32    int32_t
-#define SETTING_C_I64    int64_t
-#define SETTING_C_BOOL   bool
-#define SETTING_C_SPAN   int64_t
-#define SETTING_C_MIB    int64_t
+enum setting_type {
+    SETTING_TEXT,
+    SETTING_I32,
+    SETTING_I64,
+    SETTING_BOOL,
+    SETTING_SPAN,
+    SETTING_MIB,
+    SETTING_PERCENT,
+    SETTING_POLICY
+};
+#define SETTING_C_TEXT    const char *
+#define SETTING_C_I32     int32_t
+#define SETTING_C_I64     int64_t
+#define SETTING_C_BOOL    bool
+#define SETTING_C_SPAN    int64_t
+#define SETTING_C_MIB     int64_t
 #define SETTING_C_PERCENT int32_t
-#define SETTING_C_POLICY int32_t
+#define SETTING_C_POLICY  int32_t
 
 struct settings {
 #define X(type, member, key, standard, unit, doc) SETTING_C_##type member;
@@ -150,13 +161,14 @@ bool ports_parse(const char *text, int32_t *ret_first, int32_t *ret_last, struct
 struct config {
     struct arena *arena;
     struct settings settings;
-    struct node *node;         /* ranges expanded: one entry a node */
+    struct node *node; /* ranges expanded: one entry a node */
     size_t nnodes;
     struct partition *part;
     size_t nparts;
-    struct topology topology;  /* empty with TopologyPlugin=topology/flat */
-    const char *zone;          /* local time as base/zone.h writes it; NULL = UTC. Not parsed: whoever reads the file fills it in */
-    const char **warning;      /* "remuda.conf:12: unknown key \"NodeNam\"; did you mean NodeName?" */
+    struct topology topology; /* empty with TopologyPlugin=topology/flat */
+    const char *
+        zone; /* local time as base/zone.h writes it; NULL = UTC. Not parsed: whoever reads the file fills it in */
+    const char **warning; /* "remuda.conf:12: unknown key \"NodeNam\"; did you mean NodeName?" */
     size_t nwarnings;
 };
 
@@ -166,7 +178,8 @@ typedef const char *(*config_reader)(void *ctx, const char *path, struct arena *
 /* Parses slurm.conf's grammar: Key=Value pairs separated by blanks, '#' comments, backslash continuation, quotes, NodeName=DEFAULT and
  * PartitionName=DEFAULT, ranges in names, NodeSet, DownNodes, Include FILE. Keys in any letter case. Unknown keys, and known Slurm keys that have no effect
  * here, give warnings; bad values are errors that name file, line, key, what is allowed. ret is filled only on success. */
-bool config_parse(const char *text, const char *file, config_reader reader, void *ctx, struct config *ret, struct err *ret_err);
+bool config_parse(const char *text, const char *file, config_reader reader, void *ctx, struct config *ret,
+                  struct err *ret_err);
 void config_done(struct config *c);
 
 #endif

@@ -5,6 +5,7 @@
 #include "model/fields.h"
 
 /* X(state, long name, short name as squeue %t, is it over) */
+// clang-format off
 #define JOB_STATES(X)                                       \
     X(PENDING, "PENDING", "PD", false)                      \
     X(RUNNING, "RUNNING", "R", false)                       \
@@ -21,6 +22,7 @@
     X(OUT_OF_MEMORY, "OUT_OF_MEMORY", "OOM", true)          \
     X(REQUEUED, "REQUEUED", "RQ", false)                    \
     X(SPECIAL_EXIT, "SPECIAL_EXIT", "SE", false)
+// clang-format on
 
 /* PENDING…SUSPENDED are what they say. COMPLETING: the script ended (record.end_state says how), processes or nodes are still
  * being cleaned. REQUEUED: ended (cleaning) and goes back to PENDING; SPECIAL_EXIT: requeued and held (scontrol requeuehold State=SpecialExit). */
@@ -33,13 +35,14 @@ enum job_state {
 
 extern const struct enum_names job_state_names;
 const char *job_state_short(enum job_state s);
-bool job_state_over(enum job_state s);                              /* final: it will not change again */
-bool job_state_allowed(enum job_state from, enum job_state to);     /* the table of moves */
+bool job_state_over(enum job_state s);                          /* final: it will not change again */
+bool job_state_allowed(enum job_state from, enum job_state to); /* the table of moves */
 /* "PENDING", "pd", "r", "timeout": long or short, any case; also Slurm's CONFIGURING/CF, RESIZING/RS, REVOKED/RV, SIGNALING/SI, STAGE_OUT/SO,
  * STOPPED/ST, REQUEUE_FED/RF, REQUEUE_HOLD/RH, RESV_DEL_HOLD/RD, which no job of ours is ever in: then *ret = -1 and true. */
 bool job_state_parse(const char *text, int32_t *ret);
 
 /* Why a job waits, or why it ended as it did. X(code, Slurm's word, sentence for people) */
+// clang-format off
 #define JOB_REASONS(X)                                                                                            \
     X(NONE, "None", "")                                                                                           \
     X(PRIORITY, "Priority", "jobs of higher priority are to start first")                                         \
@@ -77,6 +80,7 @@ bool job_state_parse(const char *text, int32_t *ret);
     X(PROLOG, "Prolog", "its prolog is running")                                                                  \
     X(STORE_AWAY, "SchedDefer", "the store is away; nothing is started until it is back")                         \
     X(SPECIAL_EXIT, "JobHeldUser", "requeued and held with state SPECIAL_EXIT")
+// clang-format on
 
 enum job_reason {
 #define X(code, word, sentence) REASON_##code,

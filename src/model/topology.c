@@ -78,7 +78,8 @@ static bool row_check(const struct topology *t, const struct topo_row *row, stru
     if (ok && row->switches) {
         struct hostlist all = HOSTLIST_INIT;
         ok = collect(t, row, 0, &all) ||
-             err_set(ret_err, ERR_INVALID, "%s is below itself, or more than %d levels high", row->name, DEPTH_MAX);
+             err_set(ret_err, ERR_INVALID, "%s is below itself, or more than %d levels high", row->name,
+                     DEPTH_MAX);
         hostlist_done(&all);
     }
     return ok;

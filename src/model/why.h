@@ -18,6 +18,7 @@ enum blocker_kind {
     BLOCKER_LIMIT
 };
 extern const struct enum_names blocker_kind_names;
+// clang-format off
 #define BLOCKER_FIELDS(X)                                                                                    \
     X(ENUM, kind, &blocker_kind_names, "what kind of thing is in the way")                                   \
     X(TEXT, partition, 0, "in this partition; NULL = everywhere")                                            \
@@ -32,17 +33,20 @@ extern const struct enum_names blocker_kind_names;
     X(I32, endless, 0, "busy: nodes whose jobs have no time limit")                                          \
     X(TEXT, jobs, 0, "busy: jobs there; kept: for these; the first of them")                                 \
     X(I32, jobs_more, 0, "further jobs")
+// clang-format on
 struct blocker {
     BLOCKER_FIELDS(FIELD_MEMBER)
 };
 extern const struct fields blocker_fields;
 
+// clang-format off
 #define ADVICE_FIELDS(X)                                                                                     \
     X(TEXT, option, 0, "option of sbatch that makes the difference")                                         \
     X(TEXT, command, 0, "command that changes the waiting job so; NULL = it has to be submitted anew")       \
     X(TIME, start_us, 0, "when it would start then")                                                         \
     X(BOOL, now, 0, "that is now; with stops: as soon as those gave way")                                    \
     X(TEXT, stops, 0, "jobs that would have to give way, in words; NULL = none")
+// clang-format on
 struct why_advice {
     ADVICE_FIELDS(FIELD_MEMBER)
 };
@@ -50,6 +54,7 @@ extern const struct fields why_advice_fields;
 
 enum sureness { SURE_NONE, SURE_PROMISE, SURE_FORECAST, SURE_ROUGH };
 extern const struct enum_names sureness_names;
+// clang-format off
 #define WHY_FIELDS(X)                                                                                        \
     X(U64, job_id, 0, "job")                                                                                 \
     X(TEXT, label, 0, "as squeue names it")                                                                  \
@@ -74,6 +79,7 @@ extern const struct enum_names sureness_names;
     X(BOOL, advice_tried, 0, "advice was looked for")                                                        \
     X(BOOL, advice_cut, 0, "not everything could be tried without holding others up")                        \
     X(TEXT, waited_for, 0, "causes and seconds so far: \"Resources=12,Priority=3\"")
+// clang-format on
 struct why {
     WHY_FIELDS(FIELD_MEMBER)
 };

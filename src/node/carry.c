@@ -220,41 +220,17 @@ static void epilog(struct node_daemon *d, const struct agent_effect *e)
 void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
 {
     switch (e->kind) {
-    case AGENT_SEND:
-        link_send(d->link, &e->msg);
-        break;
-    case AGENT_PROLOG:
-        prolog(d, e);
-        break;
-    case AGENT_START:
-        start(d, e->launch);
-        break;
-    case AGENT_TERMINATE:
-        terminate(d, e);
-        break;
-    case AGENT_SIGNAL:
-        signal_step(d, e);
-        break;
-    case AGENT_FOLLOW:
-        follow(d, e);
-        break;
-    case AGENT_CLEAR:
-        herd_clear(d->herd, &e->note);
-        break;
-    case AGENT_EPILOG:
-        epilog(d, e);
-        break;
-    case AGENT_FORGET:
-        herd_forget(d->herd, &e->note);
-        break;
-    case AGENT_LOOK:
-        look(d, e);
-        break;
-    case AGENT_TELL:
-        tell(d, e);
-        break;
-    case AGENT_LOG:
-        log_write(d->log, e->is_error ? LOG_IS_ERROR : LOG_IS_INFO, "%s", e->text);
-        break;
+    case AGENT_SEND: link_send(d->link, &e->msg); break;
+    case AGENT_PROLOG: prolog(d, e); break;
+    case AGENT_START: start(d, e->launch); break;
+    case AGENT_TERMINATE: terminate(d, e); break;
+    case AGENT_SIGNAL: signal_step(d, e); break;
+    case AGENT_FOLLOW: follow(d, e); break;
+    case AGENT_CLEAR: herd_clear(d->herd, &e->note); break;
+    case AGENT_EPILOG: epilog(d, e); break;
+    case AGENT_FORGET: herd_forget(d->herd, &e->note); break;
+    case AGENT_LOOK: look(d, e); break;
+    case AGENT_TELL: tell(d, e); break;
+    case AGENT_LOG: log_write(d->log, e->is_error ? LOG_IS_ERROR : LOG_IS_INFO, "%s", e->text); break;
     }
 }

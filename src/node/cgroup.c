@@ -252,7 +252,8 @@ int64_t step_cgroup_rss(const struct step_cgroup *c)
 int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit)
 {
     char text[64];
-    if (!c->memory || !cgroup_get(c->memory, c->unified ? "memory.peak" : "memory.max_usage_in_bytes", text, sizeof text))
+    if (!c->memory ||
+        !cgroup_get(c->memory, c->unified ? "memory.peak" : "memory.max_usage_in_bytes", text, sizeof text))
         return -1;
     int64_t peak = strtoll(text, NULL, 10);
     return limit > 0 && peak > limit ? limit : peak;

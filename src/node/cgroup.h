@@ -16,13 +16,13 @@
 struct step_cgroup {
     char *dir[STEP_CGROUP_MAX]; /* owned */
     size_t n;
-    char *memory;        /* of these, the one that measures memory; NULL = none */
-    char *ender;         /* of these, the one that can end all processes at once (cgroup.kill); NULL = none */
-    char *freezer;       /* of these, the version 1 freezer; NULL = none */
-    char *pids;          /* of these, the one that counts processes; NULL = none */
-    bool unified;        /* memory is a version 2 group */
-    bool hides;          /* the devices that were to be hidden are */
-    bool limits_memory;  /* the limits asked for are set */
+    char *memory;       /* of these, the one that measures memory; NULL = none */
+    char *ender;        /* of these, the one that can end all processes at once (cgroup.kill); NULL = none */
+    char *freezer;      /* of these, the version 1 freezer; NULL = none */
+    char *pids;         /* of these, the one that counts processes; NULL = none */
+    bool unified;       /* memory is a version 2 group */
+    bool hides;         /* the devices that were to be hidden are */
+    bool limits_memory; /* the limits asked for are set */
 };
 
 /* Bytes; 0 = no limit. Swap: that may be used beyond the memory, plus 1; 0 = no limit of its own. */

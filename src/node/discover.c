@@ -68,9 +68,11 @@ static const char *gres_of(const struct device_list *devices, struct arena *a)
 }
 
 /* The files are of use only if those of all are known: else a job could open what is not hidden. */
-static void devices_say(struct machine *m, const struct gpu_found *found, const struct str *counted, struct arena *a, struct str *remarks)
+static void devices_say(struct machine *m, const struct gpu_found *found, const struct str *counted,
+                        struct arena *a, struct str *remarks)
 {
-    struct device_list list = {.v = arena_alloc(a, (found->gpu.n + 1) * sizeof(struct device)), .n = found->gpu.n};
+    struct device_list list = {.v = arena_alloc(a, (found->gpu.n + 1) * sizeof(struct device)),
+                               .n = found->gpu.n};
     struct str text = STR_INIT, files = STR_INIT;
     bool files_known = true;
     for (size_t i = 0; i < list.n; i++) {
@@ -87,7 +89,8 @@ static void devices_say(struct machine *m, const struct gpu_found *found, const 
         m->gres = gres_of(&list, a);
     }
     if (counted->len)
-        m->gres = m->gres ? arena_printf(a, "%s,%s", m->gres, str_text(counted)) : arena_strdup(a, str_text(counted));
+        m->gres = m->gres ? arena_printf(a, "%s,%s", m->gres, str_text(counted))
+                          : arena_strdup(a, str_text(counted));
     if (files.len > 0 && files_known)
         m->device_files = arena_strdup(a, str_text(&files));
     else if (files.len > 0)
@@ -97,7 +100,8 @@ static void devices_say(struct machine *m, const struct gpu_found *found, const 
 }
 
 /* No such file: nothing is said. */
-static bool conf_read(const struct machine_ask *ask, struct arena *a, struct gres_conf *ret, struct err *ret_err)
+static bool conf_read(const struct machine_ask *ask, struct arena *a, struct gres_conf *ret,
+                      struct err *ret_err)
 {
     struct str text = STR_INIT;
     FILE *f = ask->gres_conf ? fopen(ask->gres_conf, "re") : NULL;
@@ -113,7 +117,8 @@ static bool conf_read(const struct machine_ask *ask, struct arena *a, struct gre
     return ok;
 }
 
-static void discover_devices(struct machine *m, const struct machine_ask *ask, struct arena *a, struct str *remarks)
+static void discover_devices(struct machine *m, const struct machine_ask *ask, struct arena *a,
+                             struct str *remarks)
 {
     struct gpu_found found = {0};
     struct gres_conf conf;

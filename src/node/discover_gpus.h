@@ -28,7 +28,8 @@ struct gpu_row *gpu_found_add(struct gpu_found *f); /* valid until the next */
 void remark_add(struct str *remarks, const char *text);
 /* gres.conf over what was found and numbered: `found` becomes what the node has; `counted` gets what has no devices ("nic:2"). False with an error that names file and
  * line. */
-bool gres_conf_apply(struct gpu_found *found, const struct gres_conf *conf, const char *path, int32_t threads_per_core, struct arena *a, struct str *counted, struct err *ret_err);
+bool gres_conf_apply(struct gpu_found *found, const struct gres_conf *conf, const char *path,
+                     int32_t threads_per_core, struct arena *a, struct str *counted, struct err *ret_err);
 /* Numbers them. `cpu_numbers` are the system's numbers of the node's CPUs (machine.h): near CPUs are from now on said as the node numbers them. */
 void gpus_number(struct gpu_found *f, const char *cpu_numbers, struct arena *a);
 /* Says of each which others it is linked with, by the numbers they have now. */

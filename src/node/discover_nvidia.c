@@ -223,8 +223,7 @@ void discover_nvidia(struct gpu_found *found, struct arena *a, struct str *remar
     struct looking l = {.found = found, .a = a};
     unsigned count = 0;
     switch (nvml_open(&l.nvml)) {
-    case NVML_ABSENT:
-        return;
+    case NVML_ABSENT: return;
     case NVML_UNFIT:
         remark_add(remarks,
                    "NVIDIA's management library lacks functions that are needed; its devices are not used");
@@ -234,8 +233,7 @@ void discover_nvidia(struct gpu_found *found, struct arena *a, struct str *remar
             remarks,
             "NVIDIA's management library could not be started (no driver loaded?); its devices are not used");
         return;
-    case NVML_OPENED:
-        break;
+    case NVML_OPENED: break;
     }
     l.nvml.count(&count);
     for (unsigned i = 0; i < count; i++)

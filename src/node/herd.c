@@ -359,8 +359,12 @@ bool herd_command(struct herd_link *h, const struct note *step, const struct com
     bool told = false;
     name_of(step, &name);
     if (step->pid > 0 && step_dir_alive(h->steps_fd, str_text(&name))) {
-        str_addf(&path, "%s/%s", str_text(&name), c->op == COMMAND_FOLLOW ? "follow" : c->op == COMMAND_TELL ? "tell" : "why");
-        if (c->op == COMMAND_FOLLOW || c->op == COMMAND_TELL || (c->op == COMMAND_TERMINATE && c->why == WHY_FILE))
+        str_addf(&path, "%s/%s", str_text(&name),
+                 c->op == COMMAND_FOLLOW ? "follow"
+                 : c->op == COMMAND_TELL ? "tell"
+                                         : "why");
+        if (c->op == COMMAND_FOLLOW || c->op == COMMAND_TELL ||
+            (c->op == COMMAND_TERMINATE && c->why == WHY_FILE))
             small_file_write(h->steps_fd, str_text(&path), why_text, strlen(why_text), 0600);
         union sigval v = command_value(c);
         told = sigqueue((pid_t)step->pid, COMMAND_SIGNAL, v) == 0;

@@ -124,7 +124,8 @@ static bool gpu_is_held(const struct alloc_node *here, uint32_t number)
     bool held = false;
     for (size_t i = 0; here && i < here->ngres && !held; i++) {
         struct idset set = IDSET_INIT;
-        if (text_is(here->gres[i].kind, "gpu") && here->gres[i].devices && idset_parse(&set, here->gres[i].devices, UINT32_MAX, NULL))
+        if (text_is(here->gres[i].kind, "gpu") && here->gres[i].devices &&
+            idset_parse(&set, here->gres[i].devices, UINT32_MAX, NULL))
             held = idset_has(&set, number);
         idset_done(&set);
     }
@@ -132,12 +133,14 @@ static bool gpu_is_held(const struct alloc_node *here, uint32_t number)
 }
 
 /* The files of the GPUs that it holds (or of the others), each once, separated by spaces. */
-static const char *gpu_files(const struct launch_site *site, const struct alloc_node *here, bool held, struct arena *a)
+static const char *gpu_files(const struct launch_site *site, const struct alloc_node *here, bool held,
+                             struct arena *a)
 {
     struct str out = STR_INIT;
     struct span rest = span_of(site->device_files ? site->device_files : ""), one, number, file;
     while (span_next(&rest, ',', &one) && span_next(&one, '=', &number))
-        while (gpu_is_held(here, (uint32_t)strtoul(number.data, NULL, 10)) == held && span_next(&one, '+', &file))
+        while (gpu_is_held(here, (uint32_t)strtoul(number.data, NULL, 10)) == held &&
+               span_next(&one, '+', &file))
             if (!list_has_word(str_text(&out), file))
                 str_addf(&out, "%s%.*s", out.len ? " " : "", (int)file.len, file.data);
     return text_keep(a, &out);
@@ -210,8 +213,9 @@ static struct plan_bytes env_plan(const struct launch_site *site, const struct m
 
 /* ---- what batch scripts and tasks have alike ---- */
 
-static bool common_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner, const struct alloc_node *of_job,
-                        const struct alloc_node *here, struct arena *a, struct step_plan *ret, struct err *ret_err)
+static bool common_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner,
+                        const struct alloc_node *of_job, const struct alloc_node *here, struct arena *a,
+                        struct step_plan *ret, struct err *ret_err)
 {
     const struct job *j = l->job.v;
     struct str name = STR_INIT;
@@ -241,8 +245,8 @@ static bool common_plan(const struct launch_site *site, const struct msg_launch 
 
 /* ---- the batch script ---- */
 
-static bool batch_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner, const struct alloc *al,
-                       struct arena *a, struct step_plan *ret, struct err *ret_err)
+static bool batch_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner,
+                       const struct alloc *al, struct arena *a, struct step_plan *ret, struct err *ret_err)
 {
     const struct job *j = l->job.v;
     struct str args = STR_INIT;
@@ -259,8 +263,9 @@ static bool batch_plan(const struct launch_site *site, const struct msg_launch *
 
 /* ---- a step's tasks ---- */
 
-static void tasks_bind(const struct launch_site *site, const struct job_spec *spec, const struct alloc_node *here, struct arena *a,
-                       struct step_plan *p, struct bind_result *ret)
+static void tasks_bind(const struct launch_site *site, const struct job_spec *spec,
+                       const struct alloc_node *here, struct arena *a, struct step_plan *p,
+                       struct bind_result *ret)
 {
     struct bind_ask ask = {
         .here = here,
@@ -276,12 +281,17 @@ static void tasks_bind(const struct launch_site *site, const struct job_spec *sp
     p->bind_report = ret->verbose ? ret->type : NULL;
 }
 
-static struct plan_bytes step_env_plan(const struct launch_site *site, const struct msg_launch *l, const struct alloc *al, const struct alloc *layout,
-                                       const struct owner *o, const struct bind_result *bound, const char *dir_name, struct arena *a)
+static struct plan_bytes step_env_plan(const struct launch_site *site, const struct msg_launch *l,
+                                       const struct alloc *al, const struct alloc *layout,
+                                       const struct owner *o, const struct bind_result *bound,
+                                       const char *dir_name, struct arena *a)
 {
     struct str out = STR_INIT;
-    struct step_env e = {
-        .job = env_of(site, l->job.v, al), .step = l->step.v, .asked = l->create.v, .layout = layout, .cpu_bind = bound->type};
+    struct step_env e = {.job = env_of(site, l->job.v, al),
+                         .step = l->step.v,
+                         .asked = l->create.v,
+                         .layout = layout,
+                         .cpu_bind = bound->type};
     e.job.user = o->name ? o->name : e.job.user;
     e.job.group = o->group ? o->group : e.job.group;
     e.job.step_dir = arena_printf(a, "%s/steps/%s", site->node_dir, dir_name);
@@ -289,17 +299,19 @@ static struct plan_bytes step_env_plan(const struct launch_site *site, const str
     return bytes_keep(a, &out);
 }
 
-static bool tasks_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner, const struct alloc *al,
-                       struct arena *a, struct step_plan *ret, struct err *ret_err)
+static bool tasks_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner,
+                       const struct alloc *al, struct arena *a, struct step_plan *ret, struct err *ret_err)
 {
     const struct job *j = l->job.v;
     const struct step *step = l->step.v;
     const struct msg_create_step *asked = l->create.n ? l->create.v : NULL;
     struct alloc layout = {0};
     struct bind_result bound;
-    if (!asked || !asked->spec.n || !alloc_parse(step->layout ? step->layout : "", a, &layout, ret_err) || !alloc_find(&layout, site->node))
-        return err_set(ret_err, ERR_INVALID, "the launch of step %llu.%lld does not say what node %s has to do", (unsigned long long)j->id,
-                       (long long)l->step_id, site->node);
+    if (!asked || !asked->spec.n || !alloc_parse(step->layout ? step->layout : "", a, &layout, ret_err) ||
+        !alloc_find(&layout, site->node))
+        return err_set(ret_err, ERR_INVALID,
+                       "the launch of step %llu.%lld does not say what node %s has to do",
+                       (unsigned long long)j->id, (long long)l->step_id, site->node);
     const struct alloc_node *here = alloc_find(&layout, site->node), *of_job = alloc_find(al, site->node);
     if (!common_plan(site, l, owner, of_job, here, a, ret, ret_err))
         return false;
@@ -326,5 +338,6 @@ bool launch_plan(const struct launch_site *site, const struct msg_launch *l, con
     memset(ret, 0, sizeof *ret);
     if (j->alloc && !alloc_parse(j->alloc, a, &al, ret_err))
         return err_prefix(ret_err, "the allocation of job %llu cannot be read", (unsigned long long)j->id);
-    return l->step.n ? tasks_plan(site, l, owner, &al, a, ret, ret_err) : batch_plan(site, l, owner, &al, a, ret, ret_err);
+    return l->step.n ? tasks_plan(site, l, owner, &al, a, ret, ret_err)
+                     : batch_plan(site, l, owner, &al, a, ret, ret_err);
 }

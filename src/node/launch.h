@@ -24,7 +24,8 @@ struct launch_site {
     bool is_root;
     bool has_gpus;
     const char *gpu_names; /* of instances of GPUs: "3=MIG-a,4=MIG-b"; NULL = none */
-    const char *device_files; /* of GPUs, by their numbers: "0=195:0,1=195:1+241:7"; NULL = not known, or they cannot be hidden */
+    const char *
+        device_files; /* of GPUs, by their numbers: "0=195:0,1=195:1+241:7"; NULL = not known, or they cannot be hidden */
 };
 
 /* Everything in *ret lives in the arena or belongs to the message. */

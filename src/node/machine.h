@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 /* One row a fact, so that a child process can find them out and hand them over as text. X(type, member, doc) with types I64 and TEXT. */
+// clang-format off
 #define MACHINE(X)                                                                                           \
     X(TEXT, hostname, "short host name")                                                                     \
     X(TEXT, arch, "architecture")                                                                            \
@@ -27,6 +28,7 @@
     X(TEXT, device_files, "device numbers of GPUs' files: \"0=195:0,1=195:1+241:7\"; NULL = not known")         \
     X(TEXT, error, "gres.conf cannot be used: file, line and why")                                           \
     X(TEXT, remarks, "what could not be found out, sentences separated by \"; \"")
+// clang-format on
 
 #define MACHINE_C_I64  int64_t
 #define MACHINE_C_TEXT const char *

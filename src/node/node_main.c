@@ -265,7 +265,8 @@ static void program_done(void *ctx, const struct note *step, bool is_epilog, boo
     node_event(d, &ev);
 }
 
-static void devices_event(struct node_daemon *d, enum agent_event_kind kind, const struct device_seen *seen, size_t n)
+static void devices_event(struct node_daemon *d, enum agent_event_kind kind, const struct device_seen *seen,
+                          size_t n)
 {
     struct agent_event ev = {.kind = kind, .now_us = clock_now_us(), .seen = seen, .nseen = n};
     node_event(d, &ev);
@@ -351,7 +352,8 @@ static int64_t kernel_number(const char *path)
 
 static int64_t pids_possible(void)
 {
-    int64_t ids = kernel_number("/proc/sys/kernel/pid_max"), threads = kernel_number("/proc/sys/kernel/threads-max");
+    int64_t ids = kernel_number("/proc/sys/kernel/pid_max"),
+            threads = kernel_number("/proc/sys/kernel/threads-max");
     return ids == 0 || (threads > 0 && threads < ids) ? threads : ids;
 }
 
@@ -366,13 +368,18 @@ static const char *cgroups_make(struct node_daemon *d, const char *node_dir)
     const char *former = file_read_text(path, 1 << 20, d->arena, NULL);
     for (const char *c = node_dir; *c; c++)
         hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
-    cgroup_bases_make(&d->groups, &here, arena_printf(d->arena, "%s.%08x", d->options.name, (unsigned)(hash ^ hash >> 32)), former);
+    cgroup_bases_make(&d->groups, &here,
+                      arena_printf(d->arena, "%s.%08x", d->options.name, (unsigned)(hash ^ hash >> 32)),
+                      former);
     cgroup_bases_known(&d->groups, former, &known);
     if (!file_write_atomic(path, str_text(&known), known.len, 0600, &err))
         log_error(d->log, "%s", err.text);
     d->known_groups = arena_strdup(d->arena, str_text(&known));
     str_done(&known);
-    d->isolation = arena_printf(d->arena, "%s%s", d->options.is_virtual ? "virtual: jobs are kept to no cores, and no devices are hidden; " : "", str_text(&d->groups.said));
+    d->isolation = arena_printf(
+        d->arena, "%s%s",
+        d->options.is_virtual ? "virtual: jobs are kept to no cores, and no devices are hidden; " : "",
+        str_text(&d->groups.said));
     if (d->groups.complete)
         log_info(d->log, "%s", d->isolation);
     else
@@ -473,7 +480,10 @@ static bool begin(struct node_daemon *d, const char *node_dir, struct err *ret_e
                       d->options.verbose ? LOG_IS_DEBUG : LOG_IS_INFO, ret_err);
     if (!d->log)
         return false;
-    machine_discover(&d->machine, &(struct machine_ask){d->options.is_virtual ? NULL : gres_conf_of(&d->options, d->arena), d->options.name}, d->arena);
+    machine_discover(&d->machine,
+                     &(struct machine_ask){d->options.is_virtual ? NULL : gres_conf_of(&d->options, d->arena),
+                                           d->options.name},
+                     d->arena);
     if (d->machine.error)
         return err_set(ret_err, ERR_INVALID, "%s", d->machine.error);
     if (d->machine.remarks)

@@ -45,6 +45,7 @@ enum {
 #define NVML_LINKS_MAX        18u /* of one device */
 
 /* X(member, must, symbols separated by spaces, parameters) */
+// clang-format off
 #define NVML_FUNCTIONS(X)                                                                                    \
     X(init, true, "nvmlInit_v2", (void))                                                                     \
     X(shutdown, true, "nvmlShutdown", (void))                                                                \
@@ -76,6 +77,7 @@ enum {
     X(event_set, false, "nvmlEventSetCreate", (void **))                                                     \
     X(event_register, false, "nvmlDeviceRegisterEvents", (nvml_device, unsigned long long, void *))          \
     X(event_wait, false, "nvmlEventSetWait_v2 nvmlEventSetWait", (void *, struct nvml_event *, unsigned))
+// clang-format on
 
 struct nvml {
     void *library;

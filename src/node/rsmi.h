@@ -19,6 +19,7 @@ struct rsmi_errors {
 };
 
 /* X(member, must, symbol, parameters); all answer 0 for success. */
+// clang-format off
 #define RSMI_FUNCTIONS(X)                                                                                    \
     X(init, true, "rsmi_init", (uint64_t))                                                                   \
     X(shut_down, true, "rsmi_shut_down", (void))                                                             \
@@ -34,6 +35,7 @@ struct rsmi_errors {
     X(processes, false, "rsmi_compute_process_info_get", (struct rsmi_process *, uint32_t *))                \
     X(process_gpus, false, "rsmi_compute_process_gpus_get", (uint32_t, uint32_t *, uint32_t *))              \
     X(ecc, false, "rsmi_dev_ecc_count_get", (uint32_t, int, struct rsmi_errors *))
+// clang-format on
 
 struct rsmi {
     void *library;

@@ -60,9 +60,9 @@ struct shepherd {
     pid_t main_pid;
     bool main_ended; /* then `status` is its wait status */
     int status;
-    bool over_memory; /* used more than its limit, as a sample found */
+    bool over_memory;          /* used more than its limit, as a sample found */
     struct oom_victim largest; /* of the processes of the last sample that used most */
-    bool exit_told;   /* EXITED was written, not clean */
+    bool exit_told;            /* EXITED was written, not clean */
     bool terminating;
     int64_t kill_at_us;   /* monotonic: SIGKILL to everything from then on */
     int64_t clear_by_us;  /* monotonic: tell EXITED by then, clean or not */
@@ -215,7 +215,8 @@ static void detail_keep(struct shepherd *s, const char *sentence)
 static bool memory_is_watched(const struct shepherd *s)
 {
     const struct step_plan *p = s->plan;
-    return (p->mem_limit_bytes > 0 || p->job_mem_bytes > 0) && (!s->groups.limits_memory || p->over_memory_kill);
+    return (p->mem_limit_bytes > 0 || p->job_mem_bytes > 0) &&
+           (!s->groups.limits_memory || p->over_memory_kill);
 }
 
 static void memory_enforce(struct shepherd *s, size_t n, int64_t rss)
@@ -226,8 +227,8 @@ static void memory_enforce(struct shepherd *s, size_t n, int64_t rss)
         return;
     s->over_memory = true;
     oom_sentence(w.used_bytes, w.limit_bytes, w.of_job, false, &s->largest, &sentence);
-    str_addf(&line, "slurmstepd: error: Job %lld exceeded memory limit (%lld > %lld KiB), being killed\n", (long long)s->plan->job_id,
-             (long long)(w.used_bytes >> 10), (long long)(w.limit_bytes >> 10));
+    str_addf(&line, "slurmstepd: error: Job %lld exceeded memory limit (%lld > %lld KiB), being killed\n",
+             (long long)s->plan->job_id, (long long)(w.used_bytes >> 10), (long long)(w.limit_bytes >> 10));
     line_say(s, &line);
     str_clear(&line);
     str_add(&line, "slurmstepd: error: StepId=");
@@ -248,7 +249,8 @@ static void largest_keep(struct shepherd *s, pid_t pid, int64_t rss_bytes)
     snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
     if (small_file_read(AT_FDCWD, path, sizeof s->largest.name - 1, &name)) {
         s->largest = (struct oom_victim){.pid = pid, .rss_bytes = rss_bytes};
-        snprintf(s->largest.name, sizeof s->largest.name, "%.*s", (int)strcspn(str_text(&name), "\n"), str_text(&name));
+        snprintf(s->largest.name, sizeof s->largest.name, "%.*s", (int)strcspn(str_text(&name), "\n"),
+                 str_text(&name));
     }
     str_done(&name);
 }
@@ -361,7 +363,8 @@ static void cancel_line(struct shepherd *s, enum command_why why)
         step_id_add(s, &line);
     else
         str_add_i64(&line, s->plan->job_id);
-    str_addf(&line, " ON %s CANCELLED AT %s%s%s ***\n", s->plan->node, when, text.len ? " " : "", str_text(&text));
+    str_addf(&line, " ON %s CANCELLED AT %s%s%s ***\n", s->plan->node, when, text.len ? " " : "",
+             str_text(&text));
     line_say(s, &line);
     str_done(&text);
     str_done(&line);
@@ -441,18 +444,10 @@ static void command_carry_out(struct shepherd *s, const struct signalfd_siginfo 
     if (info->ssi_code != SI_QUEUE)
         return;
     switch (c.op) {
-    case COMMAND_TERMINATE:
-        terminate(s, &c);
-        break;
-    case COMMAND_KILL:
-        signal_step(s, &c);
-        break;
-    case COMMAND_FOLLOW:
-        follow(s);
-        break;
-    case COMMAND_TELL:
-        message_say(s);
-        break;
+    case COMMAND_TERMINATE: terminate(s, &c); break;
+    case COMMAND_KILL: signal_step(s, &c); break;
+    case COMMAND_FOLLOW: follow(s); break;
+    case COMMAND_TELL: message_say(s); break;
     }
 }
 
@@ -538,7 +533,8 @@ static void oom_tell(struct shepherd *s, int64_t kills)
     if (peak <= 0) /* what processes share with others does not count */
         peak = victim.rss_bytes < limit ? victim.rss_bytes : limit;
     oom_sentence(peak, limit, of_job && job != step, true, &victim, &sentence);
-    str_addf(&line, "slurmstepd: error: Detected %lld oom_kill event%s in StepId=", (long long)kills, kills == 1 ? "" : "s");
+    str_addf(&line, "slurmstepd: error: Detected %lld oom_kill event%s in StepId=", (long long)kills,
+             kills == 1 ? "" : "s");
     step_id_add(s, &line);
     str_add(&line, ". Some of the step tasks have been OOM Killed.\n");
     line_say(s, &line);
@@ -681,8 +677,13 @@ static void tasks_begin(struct shepherd *s)
 {
     static const struct task_set_ops ops = {command_signals, command_gone};
     struct task_set *t = xcalloc(1, sizeof *t);
-    *t = (struct task_set){
-        .herd = s->herd, .plan = s->plan, .groups = &s->groups, .ids = &s->note, .state_fd = s->state_fd, .ops = &ops, .ctx = s};
+    *t = (struct task_set){.herd = s->herd,
+                           .plan = s->plan,
+                           .groups = &s->groups,
+                           .ids = &s->note,
+                           .state_fd = s->state_fd,
+                           .ops = &ops,
+                           .ctx = s};
     s->tasks = t;
     if (!task_set_open(t, s->note.detail, sizeof s->note.detail)) {
         s->note.retry = 0;

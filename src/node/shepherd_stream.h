@@ -19,7 +19,7 @@ struct stream {
     const char *proof; /* what it has to show */
     struct str in, out;
     size_t sent;
-    struct arena *arena; /* of the message at hand */
+    struct arena *arena;        /* of the message at hand */
     struct tls_context *secret; /* of another host; NULL = plain */
     struct tls *tls;
 };

@@ -192,7 +192,8 @@ static void path_set(struct making *m)
 /* --preserve-env */
 static bool is_preserved(const char *assignment)
 {
-    static const char *const names[] = {"SLURM_JOB_NUM_NODES=", "SLURM_NNODES=", "SLURM_NTASKS=", "SLURM_NPROCS="};
+    static const char *const names[] = {
+        "SLURM_JOB_NUM_NODES=", "SLURM_NNODES=", "SLURM_NTASKS=", "SLURM_NPROCS="};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (text_starts(assignment, names[i]))
             return true;
@@ -208,7 +209,8 @@ static void env_begin(struct making *m)
     char **plan = plan_texts(m->t->plan->env, 0, &nplan);
     m->env.v = xcalloc(n + nplan + OWN_VARIABLES, sizeof *m->env.v);
     for (size_t i = 0; i < n; i++)
-        if (strchr(own[i], '=') && (!env_has(plan, nplan, own[i]) || (w->preserve_env && is_preserved(own[i]))))
+        if (strchr(own[i], '=') &&
+            (!env_has(plan, nplan, own[i]) || (w->preserve_env && is_preserved(own[i]))))
             m->env.v[m->env.n++] = own[i];
     size_t mine;
     if (value_of(&m->env, "REMUDA_RENDEZVOUS"))
@@ -478,7 +480,8 @@ _Noreturn void task_exec(const struct task_set *t, const struct task *task, size
                        .local_id = local_id};
     setsid();
     if (!step_cgroup_enter(t->groups))
-        remark(&m.setup, "cannot enter the step's control groups (%s): its limits may not hold", strerror(errno));
+        remark(&m.setup, "cannot enter the step's control groups (%s): its limits may not hold",
+               strerror(errno));
     if (task->cpus || p->cpus)
         affinity_set(task->cpus ? task->cpus : p->cpus);
     memory_bind(&m);

@@ -376,7 +376,8 @@ static bool maps_mpi(pid_t pid)
 /* Has something told the library how the ranks find each other? */
 static bool has_launcher(const struct task_set *t)
 {
-    static const char *const signs[] = {"PMI_RANK=", "PMI_FD=", "PMIX_RANK=", "PMIX_NAMESPACE=", "OMPI_COMM_WORLD_SIZE="};
+    static const char *const signs[] = {
+        "PMI_RANK=", "PMI_FD=", "PMIX_RANK=", "PMIX_NAMESPACE=", "OMPI_COMM_WORLD_SIZE="};
     const char *at = t->what.env.data, *end = at ? at + t->what.env.len : at;
     for (; at < end; at += strlen(at) + 1)
         for (size_t i = 0; i < ARRAY_LEN(signs); i++)
@@ -396,7 +397,8 @@ void task_set_singletons_check(struct task_set *t)
         if (t->task[i].id == 0 && !t->task[i].ended && t->task[i].pid > 0 && maps_mpi(t->task[i].pid)) {
             struct str line = STR_INIT;
             str_addf(&line,
-                     "srun: warning: this is a program of MPI, and srun started %lld of them that do not know of each other: each is rank 0 of 1. Start it with "
+                     "srun: warning: this is a program of MPI, and srun started %lld of them that do not "
+                     "know of each other: each is rank 0 of 1. Start it with "
                      "mpirun in the allocation: salloc -n%lld mpirun PROGRAM",
                      (long long)t->plan->world, (long long)t->plan->world);
             task_set_notice(t, str_text(&line));
@@ -447,9 +449,7 @@ static void message_take(void *ctx, const struct message *m)
             stream_send(&t->stream[f->stream], MSG_STREAM_CREDIT,
                         &(struct msg_stream_credit){.bytes = INPUT_BYTES});
         break;
-    case MSG_STREAM_DATA:
-        input_take(t, m->body);
-        break;
+    case MSG_STREAM_DATA: input_take(t, m->body); break;
     case MSG_STREAM_WINDOW:
         if (t->is_pty)
             terminal_size_set(t->task[0].out_fd, ((const struct msg_stream_window *)m->body)->rows,

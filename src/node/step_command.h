@@ -20,12 +20,14 @@ enum command_op {
 
 /* Usual endings of the line in the job's error file; WHY_FILE: the text is in the step's file "why". X(code,
  * text) */
+// clang-format off
 #define COMMAND_WHYS(X)                                                                                      \
     X(NONE, "")                                                                                              \
     X(TIME_LIMIT, "DUE TO TIME LIMIT")                                                                       \
     X(PREEMPTION, "DUE TO PREEMPTION")                                                                       \
     X(NODE_FAILURE, "DUE TO NODE FAILURE")                                                                   \
     X(REQUEUE, "DUE TO JOB REQUEUE")
+// clang-format on
 enum command_why {
 #define X(code, text) WHY_##code,
     COMMAND_WHYS(X)

@@ -90,12 +90,8 @@ bool step_plan_decode(const void *data, size_t len, struct step_plan *ret)
                 return false;
             memcpy(to, at, sizeof(int64_t));
             break;
-        case PLAN_TEXT:
-            *(const char **)(void *)to = at;
-            break;
-        case PLAN_BYTES:
-            *(struct plan_bytes *)(void *)to = (struct plan_bytes){at, h.len};
-            break;
+        case PLAN_TEXT: *(const char **)(void *)to = at; break;
+        case PLAN_BYTES: *(struct plan_bytes *)(void *)to = (struct plan_bytes){at, h.len}; break;
         }
         at += h.len + 1;
     }

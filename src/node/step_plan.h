@@ -16,6 +16,7 @@ struct plan_bytes {
 
 /* X(type, member, doc). Types: I64; TEXT (NULL = not given); BYTES. Members absent in the encoded form are 0.
  */
+// clang-format off
 #define STEP_PLAN(X)                                                                                         \
     X(I64, job_id, "job")                                                                                    \
     X(I64, attempt, "which start of it")                                                                     \
@@ -69,6 +70,7 @@ struct plan_bytes {
     X(BYTES, args, "its arguments, each ended by NUL")                                                       \
     X(BYTES, env, "environment: NAME=VALUE, each ended by NUL")                                              \
     X(BYTES, keep, "kept in the step's directory as \"job\" until it is forgotten; empty = nothing")
+// clang-format on
 
 #define PLAN_C_I64   int64_t
 #define PLAN_C_TEXT  const char *

@@ -107,8 +107,8 @@ static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct
 {
     uint32_t owner = cl->policy.weight_fair > 0 ? w->uid + 1 : 0;
     for (struct lane *l = k->lanes; l; l = l->next)
-        if (l->nice == w->nice && l->site == w->site && l->priority_asked == w->priority_asked && l->order == w->order &&
-            l->uid_plus1 == owner && l->het == w->het_job_id)
+        if (l->nice == w->nice && l->site == w->site && l->priority_asked == w->priority_asked &&
+            l->order == w->order && l->uid_plus1 == owner && l->het == w->het_job_id)
             return l;
     struct lane *l = xcalloc(1, sizeof *l);
     *l = (struct lane){.klass = k,
@@ -207,8 +207,9 @@ static bool same_but_elements(const struct waiting *a, const struct waiting *b)
 {
     return a->het_job_id == b->het_job_id && a->het_size == b->het_size && a->uid == b->uid &&
            a->submit_us == b->submit_us && a->eligible_us == b->eligible_us &&
-           a->deadline_us == b->deadline_us && a->nice == b->nice && a->site == b->site && a->priority_asked == b->priority_asked &&
-           a->order == b->order && record_equal(&job_request_fields, a->req, b->req);
+           a->deadline_us == b->deadline_us && a->nice == b->nice && a->site == b->site &&
+           a->priority_asked == b->priority_asked && a->order == b->order &&
+           record_equal(&job_request_fields, a->req, b->req);
 }
 
 void cluster_wait(struct cluster *cl, const struct waiting *w)

@@ -262,7 +262,8 @@ bool cluster_put_partition(struct cluster *cl, const struct partition *p, struct
     struct spart *s = xcalloc(1, sizeof *s);
     s->arena = arena_new();
     record_copy(&partition_fields, &s->p, p, s->arena);
-    if (!time_windows_parse(p->time_windows, s->arena, &s->windows, ret_err) || !part_nodes(cl, p, s, ret_err)) {
+    if (!time_windows_parse(p->time_windows, s->arena, &s->windows, ret_err) ||
+        !part_nodes(cl, p, s, ret_err)) {
         part_free(s);
         return false;
     }
@@ -406,7 +407,8 @@ struct cluster *cluster_settle(const struct cluster *constant)
     cl->policy.share_max = share_max(cl);
     cl->user_nodes = false;
     for (size_t i = 0; i < cl->part.n; i++)
-        cl->user_nodes |= !cl->part.v[i]->gone && (cl->part.v[i]->p.exclusive_user || limits_users(cl->part.v[i]));
+        cl->user_nodes |=
+            !cl->part.v[i]->gone && (cl->part.v[i]->p.exclusive_user || limits_users(cl->part.v[i]));
     nodes_number(cl);
     groups_clear(cl);
     groups_make(cl);

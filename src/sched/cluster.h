@@ -49,11 +49,14 @@ void cluster_set_topology(struct cluster *cl, const struct topology *t);
 
 /* ---- reservations ---- */
 
-void cluster_set_zone(struct cluster *cl, const char *zone); /* local time for recurring ones and time windows, as zone.h writes it */
+void cluster_set_zone(
+    struct cluster *cl,
+    const char *zone); /* local time for recurring ones and time windows, as zone.h writes it */
 const struct zone *cluster_zone(const struct cluster *cl);
 /* Keeps what r->nodes or r->holds say in r's time from anybody but its own jobs. Adds or replaces. */
 void cluster_put_reservation(struct cluster *cl, const struct reservation *r);
-bool cluster_knows_reservation(const struct cluster *cl, const struct reservation *r); /* for oracles: exactly so */
+bool cluster_knows_reservation(const struct cluster *cl,
+                               const struct reservation *r); /* for oracles: exactly so */
 void cluster_remove_reservation(struct cluster *cl, const char *name);
 /* Chooses the nodes, and what of them, that the reservation asks for, from what is free in its time: fills nodes, node_count, holds, core_count, cpu_count (texts in the
  * arena) and SPEC_NODES, ALL_NODES. A reservation of that name that is there already does not stand in its own way. On refusal `detail` says what is missing. */
@@ -83,9 +86,9 @@ struct waiting {
     int64_t submit_us, eligible_us;
     int64_t deadline_us; /* 0 = none */
     int32_t nice;
-    int32_t site;            /* added to the priority */
-    uint64_t priority_asked; /* 0 = computed */
-    uint32_t order;          /* scontrol top: smaller first among equals; 0 normally */
+    int32_t site;              /* added to the priority */
+    uint64_t priority_asked;   /* 0 = computed */
+    uint32_t order;            /* scontrol top: smaller first among equals; 0 normally */
     const struct share *share; /* the planner's own: fair share of its user */
     uint64_t floor;            /* the planner's own: the highest priority it had, where that must not fall */
 };

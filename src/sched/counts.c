@@ -186,7 +186,7 @@ static struct cut cut_of(const struct world *w, uint32_t dim)
     return k;
 }
 
-#define ROW(j, g, c) (&(j)->nodes[((size_t)(g) * JOINT_SIDE + (size_t)(c)) * JOINT_SIDE])
+#define ROW(j, g, c) (&(j)->nodes[((size_t)(g)*JOINT_SIDE + (size_t)(c)) * JOINT_SIDE])
 
 static inline void row_sum(uint16_t *restrict to, const uint16_t *restrict more)
 {

@@ -3,8 +3,8 @@
 #include "sched/demand_work.h"
 
 #include "base/alloc.h"
-#include "model/gres.h"
 #include "base/hostlist.h"
+#include "model/gres.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -149,7 +149,8 @@ static struct worth worth_with(const struct choice *ch, const char *set, size_t 
 }
 
 /* The set that grows from device `seed`, each time by the one that adds most. False if there are too few. */
-static bool set_grow(const struct choice *ch, uint32_t dim, int64_t count, size_t seed, char *set, struct worth *ret)
+static bool set_grow(const struct choice *ch, uint32_t dim, int64_t count, size_t seed, char *set,
+                     struct worth *ret)
 {
     *ret = (struct worth){0};
     memset(set, 0, ch->g->ndev);
@@ -181,7 +182,8 @@ static bool linked_choose(struct choice *ch, uint32_t dim, int64_t count)
     struct worth worth = {0}, w;
     bool found = false;
     for (size_t d = 0; d < ch->g->ndev; d++) {
-        if (!is_free(ch, d, dim) || !set_grow(ch, dim, count, d, set, &w) || (found && !worth_more(&w, &worth)))
+        if (!is_free(ch, d, dim) || !set_grow(ch, dim, count, d, set, &w) ||
+            (found && !worth_more(&w, &worth)))
             continue;
         memcpy(best, set, ch->g->ndev);
         worth = w;

@@ -137,14 +137,11 @@ static const struct feature_expr *parse_or(struct parser *p)
 static bool whole_job(const struct feature_expr *e)
 {
     switch (e->kind) {
-    case EXPR_NAME:
-        return false;
+    case EXPR_NAME: return false;
     case EXPR_BRACKET:
-    case EXPR_COUNT:
-        return true;
+    case EXPR_COUNT: return true;
     case EXPR_AND:
-    case EXPR_OR:
-        return whole_job(e->left) || whole_job(e->right);
+    case EXPR_OR: return whole_job(e->left) || whole_job(e->right);
     }
     return false;
 }
@@ -228,15 +225,11 @@ bool feature_listed(const char *features, const char *name)
 bool feature_holds(const struct feature_expr *e, const char *features)
 {
     switch (e->kind) {
-    case EXPR_NAME:
-        return feature_listed(features, e->name);
-    case EXPR_AND:
-        return feature_holds(e->left, features) && feature_holds(e->right, features);
-    case EXPR_OR:
-        return feature_holds(e->left, features) || feature_holds(e->right, features);
+    case EXPR_NAME: return feature_listed(features, e->name);
+    case EXPR_AND: return feature_holds(e->left, features) && feature_holds(e->right, features);
+    case EXPR_OR: return feature_holds(e->left, features) || feature_holds(e->right, features);
     case EXPR_BRACKET:
-    case EXPR_COUNT:
-        return feature_holds(e->left, features);
+    case EXPR_COUNT: return feature_holds(e->left, features);
     }
     return false;
 }

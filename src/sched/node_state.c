@@ -23,9 +23,10 @@ char *node_key(const struct cluster *cl, const struct node *n)
     struct device_list devices = {0};
     if (!text_empty(n->devices) && devices_parse(n->devices, a, &devices, NULL))
         for (size_t i = 0; i < devices.n; i++) /* all but the uuid, which differs on each node */
-            str_addf(&key, "%s:%s:%d:%lld:%s:%s;", devices.v[i].kind, devices.v[i].type ? devices.v[i].type : "",
-                     devices.v[i].index, (long long)devices.v[i].mem_mib,
-                     devices.v[i].cpus ? devices.v[i].cpus : "", devices.v[i].links ? devices.v[i].links : "");
+            str_addf(&key, "%s:%s:%d:%lld:%s:%s;", devices.v[i].kind,
+                     devices.v[i].type ? devices.v[i].type : "", devices.v[i].index,
+                     (long long)devices.v[i].mem_mib, devices.v[i].cpus ? devices.v[i].cpus : "",
+                     devices.v[i].links ? devices.v[i].links : "");
     arena_free(a);
     return str_take(&key);
 }
@@ -88,8 +89,11 @@ static void group_device(struct cluster *cl, struct group *g, const struct devic
 {
     g->dev = xrealloc(g->dev, (g->ndev + 1) * sizeof g->dev[0]);
     uint32_t dim = cluster_dim(cl, d->kind, d->type);
-    g->dev[g->ndev++] = (struct sdevice){
-        .dim = dim, .kind = cl->dim.v[dim].kind, .index = d->index, .mem_mib = d->mem_mib, .near = near_slots(g, d->cpus)};
+    g->dev[g->ndev++] = (struct sdevice){.dim = dim,
+                                         .kind = cl->dim.v[dim].kind,
+                                         .index = d->index,
+                                         .mem_mib = d->mem_mib,
+                                         .near = near_slots(g, d->cpus)};
     group_total(g, dim, 1);
 }
 
@@ -117,7 +121,8 @@ static void group_links(struct group *g, const struct device_list *devices)
                 d = &g->dev[k];
         while (d && rest.len > 0 && span_next(&rest, '+', &one))
             for (size_t k = 0; k < g->ndev; k++)
-                if (&g->dev[k] != d && g->dev[k].index == (int32_t)strtol(one.data, NULL, 10) && text_is(g->dev[k].kind, d->kind)) {
+                if (&g->dev[k] != d && g->dev[k].index == (int32_t)strtol(one.data, NULL, 10) &&
+                    text_is(g->dev[k].kind, d->kind)) {
                     d->linked = d->linked ? d->linked : xcalloc(g->ndev, 1);
                     d->linked[k] = 1;
                 }

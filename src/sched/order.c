@@ -78,23 +78,12 @@ uint64_t order_key(enum sched_order order, const struct order_job *j)
 {
     int64_t width = clip(j->width, 1, WIDTH_MAX), key = 0, most = (INT64_C(1) << 52) - 1;
     switch (order) {
-    case ORDER_PRIORITY:
-        break;
-    case ORDER_ARRIVAL:
-        key = AGED - j->nice;
-        break;
-    case ORDER_SJF:
-        key = most - (limit_seconds(j) << 22 | clip(width, 1, (1 << 22) - 1));
-        break;
-    case ORDER_SAF:
-        key = most - limit_seconds(j) * width;
-        break;
-    case ORDER_WFP:
-        key = wfp_key(j);
-        break;
-    case ORDER_AGEING:
-        key = ageing_key(j);
-        break;
+    case ORDER_PRIORITY: break;
+    case ORDER_ARRIVAL: key = AGED - j->nice; break;
+    case ORDER_SJF: key = most - (limit_seconds(j) << 22 | clip(width, 1, (1 << 22) - 1)); break;
+    case ORDER_SAF: key = most - limit_seconds(j) * width; break;
+    case ORDER_WFP: key = wfp_key(j); break;
+    case ORDER_AGEING: key = ageing_key(j); break;
     }
     return (uint64_t)clip(key, 1 << 20, most);
 }

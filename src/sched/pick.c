@@ -70,8 +70,8 @@ static uint32_t counted_best(const struct placing *p, const uint64_t *groups)
     uint32_t best = NONE;
     for (size_t k = 0; k < w->key.n; k++) {
         uint32_t node = NODE_OF(w->key.v[k]);
-        if (bit_get(groups, w->group[node]->idx) &&
-            (best == NONE || w->cap[node] > w->cap[best]) && !picked(w, node))
+        if (bit_get(groups, w->group[node]->idx) && (best == NONE || w->cap[node] > w->cap[best]) &&
+            !picked(w, node))
             best = node;
     }
     return best;

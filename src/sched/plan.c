@@ -242,7 +242,9 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     planned_mark(&p);
     waited_pass_found(v, cl);
     uint32_t budget = b && b->promises ? b->promises : cl->policy.promises;
-    int64_t next = p.live.n > 0 || p.promise.n > 0 ? world_next_end(p.w) : cl->nwaiting > 0 ? view_next_turn(p.w) : INT64_MAX;
+    int64_t next = p.live.n > 0 || p.promise.n > 0 ? world_next_end(p.w)
+                   : cl->nwaiting > 0              ? view_next_turn(p.w)
+                                                   : INT64_MAX;
     ret_plan->next_us = next == INT64_MAX ? 0 : next;
     if (forecast) {
         p.cost = 0;

@@ -24,11 +24,11 @@ struct plan_start {
 
 struct plan_wait {
     enum job_reason reason;
-    const char *detail;        /* sentence with every blocker and its count; may be NULL */
-    uint64_t priority;         /* multifactor priority */
-    uint32_t rank;             /* 1 = next */
-    const char *away_nodes;    /* REQ_NODE_NOT_AVAIL: those of its partition that are down or drained, folded */
-    int64_t planned_us;        /* 0 = none */
+    const char *detail;     /* sentence with every blocker and its count; may be NULL */
+    uint64_t priority;      /* multifactor priority */
+    uint32_t rank;          /* 1 = next */
+    const char *away_nodes; /* REQ_NODE_NOT_AVAIL: those of its partition that are down or drained, folded */
+    int64_t planned_us;     /* 0 = none */
     const char *planned_nodes; /* folded; NULL = none */
 };
 
@@ -63,6 +63,7 @@ uint64_t sched_priority(const struct cluster *cl, const struct waiting *w, int64
 
 /* The priority of a waiting job in each of its partitions, taken apart. Texts live during the call; names of people are not filled in. */
 typedef void (*priority_take)(void *ctx, const struct priority_row *row);
-void sched_priority_rows(const struct cluster *cl, uint64_t job_id, int64_t now_us, priority_take take, void *ctx);
+void sched_priority_rows(const struct cluster *cl, uint64_t job_id, int64_t now_us, priority_take take,
+                         void *ctx);
 
 #endif

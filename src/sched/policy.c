@@ -156,14 +156,19 @@ void cluster_policy_check(const struct settings *s, struct str *warnings)
     enum sched_backfill backfill;
     const char *value = parameter_word(s->sched_parameters, "order", word);
     if (value && !order_named(value, &order))
-        str_addf(warnings, "SchedulerParameters: order=%s has no effect; priority, arrival, sjf, saf, wfp and ageing are known", value);
+        str_addf(warnings,
+                 "SchedulerParameters: order=%s has no effect; priority, arrival, sjf, saf, wfp and ageing "
+                 "are known",
+                 value);
     value = parameter_word(s->sched_parameters, "backfill", word);
     if (value && !backfill_named(value, &backfill))
-        str_addf(warnings, "%sSchedulerParameters: backfill=%s has no effect; easy and none are known", warnings->len ? "; " : "", value);
+        str_addf(warnings, "%sSchedulerParameters: backfill=%s has no effect; easy and none are known",
+                 warnings->len ? "; " : "", value);
     enum sched_promises promises;
     value = parameter_word(s->sched_parameters, "promises", word);
     if (value && !promises_named(value, &promises))
-        str_addf(warnings, "%sSchedulerParameters: promises=%s has no effect; head, aged and all are known", warnings->len ? "; " : "", value);
+        str_addf(warnings, "%sSchedulerParameters: promises=%s has no effect; head, aged and all are known",
+                 warnings->len ? "; " : "", value);
 }
 
 void cluster_set_hook(struct cluster *cl, const struct order_hook *hook)

@@ -58,7 +58,8 @@ static int32_t node_cap(const struct cluster *cl, const struct compiled *c, cons
                         struct variant *v, size_t i, bool up_only)
 {
     const struct snode *n = cl->node.v[i];
-    if ((up_only && !n->up) || !bit_get(v->groups, n->group->idx) || !(option_allows(c, o, i / 64) >> (i % 64) & 1))
+    if ((up_only && !n->up) || !bit_get(v->groups, n->group->idx) ||
+        !(option_allows(c, o, i / 64) >> (i % 64) & 1))
         return 0;
     return demand_cap(cl, c, o, v, n->group, n->group->total);
 }
@@ -145,9 +146,10 @@ bool demand_possible(const struct cluster *cl, const struct compiled *c, const s
 {
     for (size_t i = 0; i < o->nvariants; i++) {
         struct variant *v = &o->variant[i];
-        if (c->req->contiguous                            ? by_neighbours(cl, c, o, v, up_only)
-            : c->allowed || (o->resv && o->resv->nodes) || c->nmust > 0 || v->ncount > 0 ? by_nodes(cl, c, o, v, up_only)
-                                                          : by_groups(cl, c, o, v, up_only))
+        if (c->req->contiguous ? by_neighbours(cl, c, o, v, up_only)
+            : c->allowed || (o->resv && o->resv->nodes) || c->nmust > 0 || v->ncount > 0
+                ? by_nodes(cl, c, o, v, up_only)
+                : by_groups(cl, c, o, v, up_only))
             return true;
     }
     return false;

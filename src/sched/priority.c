@@ -89,22 +89,21 @@ static bool gres_meant(const struct cluster *cl, uint32_t dim, const struct tres
 static int64_t asked_mem(const struct option *o, int64_t gpus)
 {
     switch (o->mem) {
-    case MEM_NODE:
-        return o->mem_mib * o->nodes_min;
-    case MEM_CPU:
-        return o->mem_mib * asked_cpus(o);
-    case MEM_GPU:
-        return o->mem_mib * gpus;
+    case MEM_NODE: return o->mem_mib * o->nodes_min;
+    case MEM_CPU: return o->mem_mib * asked_cpus(o);
+    case MEM_GPU: return o->mem_mib * gpus;
     case MEM_WHOLE:
     case MEM_SHARE:
-        return o->part->node.n > 0 ? o->part->node.v[0]->group->mem_mib * asked_cpus(o) / o->part->node.v[0]->group->cpus : 0;
-    case MEM_NONE:
-        break;
+        return o->part->node.n > 0
+                   ? o->part->node.v[0]->group->mem_mib * asked_cpus(o) / o->part->node.v[0]->group->cpus
+                   : 0;
+    case MEM_NONE: break;
     }
     return 0;
 }
 
-static int64_t asked_gres(const struct cluster *cl, const struct option *o, const struct tres_weight *t, bool any_gpu)
+static int64_t asked_gres(const struct cluster *cl, const struct option *o, const struct tres_weight *t,
+                          bool any_gpu)
 {
     int64_t sum = 0;
     if (o->nvariants == 0)
@@ -142,18 +141,10 @@ static int64_t tres_factor(const struct cluster *cl, const struct option *o, con
 {
     int64_t asked = 0;
     switch (t->kind) {
-    case TRES_CPU:
-        asked = asked_cpus(o);
-        break;
-    case TRES_MEM:
-        asked = asked_mem(o, asked_gres(cl, o, t, true));
-        break;
-    case TRES_NODE:
-        asked = o->nodes_min;
-        break;
-    case TRES_GRES:
-        asked = asked_gres(cl, o, t, false);
-        break;
+    case TRES_CPU: asked = asked_cpus(o); break;
+    case TRES_MEM: asked = asked_mem(o, asked_gres(cl, o, t, true)); break;
+    case TRES_NODE: asked = o->nodes_min; break;
+    case TRES_GRES: asked = asked_gres(cl, o, t, false); break;
     }
     if (cl->policy.tres_as_is)
         return (asked > INT64_C(1) << 40 ? INT64_C(1) << 40 : asked) * PRIORITY_ONE;
@@ -285,12 +276,15 @@ static void tres_show(const struct cluster *cl, const struct option *o, struct s
     for (size_t i = 0; i < cl->policy.tres.n; i++) {
         const struct tres_weight *t = &cl->policy.tres.v[i];
         int64_t factor = tres_factor(cl, o, t), millionths = factor / (PRIORITY_ONE / 1024) * 15625 / 16;
-        str_addf(sums, "%s%s%s=%lld", i ? "," : "", tres_name(t), t->name, (long long)(t->milli / 1000 * factor / PRIORITY_ONE));
-        str_addf(factors, "%s%s%s=%lld.%06lld", i ? "," : "", tres_name(t), t->name, (long long)(millionths / 1000000), (long long)(millionths % 1000000));
+        str_addf(sums, "%s%s%s=%lld", i ? "," : "", tres_name(t), t->name,
+                 (long long)(t->milli / 1000 * factor / PRIORITY_ONE));
+        str_addf(factors, "%s%s%s=%lld.%06lld", i ? "," : "", tres_name(t), t->name,
+                 (long long)(millionths / 1000000), (long long)(millionths % 1000000));
     }
 }
 
-static void parts_fill(const struct cluster *cl, const struct option *o, const struct waiting *w, int64_t now_us, struct priority_row *r)
+static void parts_fill(const struct cluster *cl, const struct option *o, const struct waiting *w,
+                       int64_t now_us, struct priority_row *r)
 {
     const struct policy *p = &cl->policy;
     r->partition = o->part->p.name;
@@ -311,7 +305,8 @@ static void parts_fill(const struct cluster *cl, const struct option *o, const s
     r->tres_sum = tres_sum(cl, o) / PRIORITY_ONE;
 }
 
-void sched_priority_rows(const struct cluster *constant, uint64_t job_id, int64_t now_us, priority_take take, void *ctx)
+void sched_priority_rows(const struct cluster *constant, uint64_t job_id, int64_t now_us, priority_take take,
+                         void *ctx)
 {
     const struct cluster *cl = cluster_settle(constant);
     const struct wjob *j = map_u64_get(cl->wait_of, job_id);

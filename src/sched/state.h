@@ -62,8 +62,8 @@ struct sdevice {
     const char *kind; /* of the dimension */
     int32_t index;
     int64_t mem_mib;
-    char *near;    /* one byte a slot: 1 = close; NULL = all are */
-    char *linked;  /* one byte a device of the group: 1 = a fast connection to it (NVLink); NULL = to none */
+    char *near;   /* one byte a slot: 1 = close; NULL = all are */
+    char *linked; /* one byte a device of the group: 1 = a fast connection to it (NVLink); NULL = to none */
 };
 
 /* Nodes that are equal in all that placement looks at. */
@@ -97,7 +97,7 @@ struct snode {
     struct arena *arena;
     bool up; /* takes work */
     bool planned;
-    bool has_out; /* devices are out, when it was counted last */
+    bool has_out;      /* devices are out, when it was counted last */
     uint16_t *load;    /* by slot: 0 idle, LOAD_ALONE, else jobs that share it */
     uint64_t *dev_job; /* by device: job that holds it, 0 = none, DEVICE_OUT */
     VEC(struct hold *) hold;
@@ -186,7 +186,8 @@ struct share *cluster_share(struct cluster *cl, uint32_t uid, const char *accoun
 
 struct wjob {
     struct waiting w; /* req points into the class */
-    int64_t head_us, head_from_us; /* it was next in its partition but blocked: for so long, and since then (waited.c) */
+    int64_t head_us,
+        head_from_us; /* it was next in its partition but blocked: for so long, and since then (waited.c) */
     struct lane *lane;
     uint64_t serial; /* of its coming (cluster.serial then) */
 };
@@ -206,8 +207,8 @@ struct sclass {
     uint32_t idx;           /* place in cluster.klass; stays */
     struct lane *lanes;
     VEC(struct cause) cause; /* ascending by time */
-    struct sclass *next;   /* same hash bucket */
-    struct compiled *made; /* demand.h; NULL = not yet for this configuration */
+    struct sclass *next;     /* same hash bucket */
+    struct compiled *made;   /* demand.h; NULL = not yet for this configuration */
     uint64_t made_version;
 };
 
@@ -229,25 +230,25 @@ struct policy {
     int64_t weight_age, weight_size, weight_part, weight_fair, max_age_us;
     struct tres_weights tres;
     bool favor_small, size_by_time, part_as_is, tres_as_is, increase_only; /* PriorityFlags */
-    bool fifo;         /* PriorityType=priority/basic */
-    bool by_thread;    /* CR_CPU */
-    bool count_memory; /* CR_*_Memory */
+    bool fifo;                                                             /* PriorityType=priority/basic */
+    bool by_thread;                                                        /* CR_CPU */
+    bool count_memory;                                                     /* CR_*_Memory */
     int64_t def_mem_per_cpu, def_mem_per_node, max_mem_per_cpu, max_mem_per_node;
     int64_t grace_us; /* how long past its end a job is expected to hold on */
     enum limit_policy limits;
-    int64_t max_switch_wait_us; /* --switches is insisted on so long at most */
-    bool topo_optional;         /* only for jobs with --switches */
-    uint32_t promises; /* bf_max_job_test: planned starts a pass; 0 = all */
+    int64_t max_switch_wait_us;     /* --switches is insisted on so long at most */
+    bool topo_optional;             /* only for jobs with --switches */
+    uint32_t promises;              /* bf_max_job_test: planned starts a pass; 0 = all */
     bool preempt_tier;              /* PreemptType=preempt/partition_prio */
     enum preempt_mode preempt_mode; /* of partitions that say nothing */
     bool preempt_youngest;          /* who has run least goes first, whatever its size */
     int64_t preempt_exempt_us;      /* a job runs at least so long before it must go */
-    enum sched_order order;       /* of the waiting work */
-    int64_t age_bound_us;         /* who waited longer goes first (order=ageing) */
-    enum sched_backfill backfill; /* what may pass a blocked job */
+    enum sched_order order;         /* of the waiting work */
+    int64_t age_bound_us;           /* who waited longer goes first (order=ageing) */
+    enum sched_backfill backfill;   /* what may pass a blocked job */
     enum sched_promises promise_to; /* who is promised a start */
     uint32_t promise_most;          /* promises at once, but for the first of each partition */
-    int32_t share_max; /* most jobs any partition lets share a CPU; 1 = none */
+    int32_t share_max;              /* most jobs any partition lets share a CPU; 1 = none */
 };
 
 struct cluster {

@@ -309,8 +309,7 @@ static enum next entry_step(struct pass *p, size_t i)
         return KEEP;
     }
     switch (entry_try(p, e)) {
-    case NEVER:
-        return DROP;
+    case NEVER: return DROP;
     case BLOCKED:
         if (!e->lane->het) /* a component waits for the others: its equals need not */
             e->o->stamp = p->step;
@@ -320,9 +319,7 @@ static enum next entry_step(struct pass *p, size_t i)
         if (p->cl->hook.passing && !p->passing)
             live_reorder(p, i + 1, true);
         return KEEP;
-    case SKIPPED:
-        lane_advance(p, e->lane);
-        return AGAIN;
+    case SKIPPED: lane_advance(p, e->lane); return AGAIN;
     case STARTED:
         if (p->left[e->lane->idx] == 1)
             promise_drop(p, e->job);

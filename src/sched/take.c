@@ -50,21 +50,17 @@ static int64_t cpus_asked(const struct compiled *c, const struct option *o, cons
 static int64_t take_memory(const struct option *o, const struct group *g, int64_t cpus, int64_t gpus)
 {
     switch (o->mem) {
-    case MEM_NONE:
-        return 0;
-    case MEM_NODE:
-        return o->mem_mib;
+    case MEM_NONE: return 0;
+    case MEM_NODE: return o->mem_mib;
     case MEM_CPU:
         return o->max_mem_per_cpu_mib > 0 && o->mem_mib > o->max_mem_per_cpu_mib
                    ? o->max_mem_per_cpu_mib * cpus
                    : o->mem_mib * cpus;
-    case MEM_GPU:
-        return o->mem_mib * gpus;
+    case MEM_GPU: return o->mem_mib * gpus;
     case MEM_WHOLE: /* all that a job may have */
         return o->max_mem_per_node_mib > 0 && o->max_mem_per_node_mib < g->mem_mib ? o->max_mem_per_node_mib
                                                                                    : g->mem_mib;
-    case MEM_SHARE:
-        return g->mem_mib * cpus / g->cpus;
+    case MEM_SHARE: return g->mem_mib * cpus / g->cpus;
     }
     return 0;
 }

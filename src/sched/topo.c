@@ -133,7 +133,7 @@ const struct topology *cluster_topology(const struct cluster *cl)
 
 /* ---- narrowing ---- */
 
-#define NODE_OF(key) ((uint32_t)((key) & 0xffffff)) /* as place.c makes keys */
+#define NODE_OF(key) ((uint32_t)((key)&0xffffff)) /* as place.c makes keys */
 
 struct tally {
     size_t nodes;

@@ -63,20 +63,21 @@ struct world {
     const struct cluster *cl;
     size_t nnodes, nall, dims;
     int64_t now_us;
-    int64_t *free;           /* nall × dims, at now_us */
-    uint64_t *open;          /* bitmap of nodes that take work and have a CPU or a share of one free now */
-    uint64_t *up;            /* bitmap of nodes that take work */
-    uint64_t *barred;        /* nodes that are passed over for the job being placed: its CPUs or devices were not to be had there; NULL = none */
-    uint64_t *screened;      /* scratch of placing: nodes worth a second look */
-    struct group **group;    /* by node */
-    uint32_t *work;          /* by node: first take of running work, by end */
-    uint32_t *kept;          /* by node: first take of promises, by start */
-    VEC(uint32_t) promised;  /* promises in force */
-    uint8_t *most;           /* by dimension: highest bucket of an empty node */
-    uint8_t *bucket[COUNTS]; /* by dimension and node: where it is counted */
-    size_t padded;           /* nodes in a row of `bucket`, a multiple of 64 */
-    uint64_t freed;          /* times that something on a node came free or was no longer promised */
-    uint64_t changes;        /* of nodes */
+    int64_t *free;  /* nall × dims, at now_us */
+    uint64_t *open; /* bitmap of nodes that take work and have a CPU or a share of one free now */
+    uint64_t *up;   /* bitmap of nodes that take work */
+    uint64_t *
+        barred; /* nodes that are passed over for the job being placed: its CPUs or devices were not to be had there; NULL = none */
+    uint64_t *screened;          /* scratch of placing: nodes worth a second look */
+    struct group **group;        /* by node */
+    uint32_t *work;              /* by node: first take of running work, by end */
+    uint32_t *kept;              /* by node: first take of promises, by start */
+    VEC(uint32_t) promised;      /* promises in force */
+    uint8_t *most;               /* by dimension: highest bucket of an empty node */
+    uint8_t *bucket[COUNTS];     /* by dimension and node: where it is counted */
+    size_t padded;               /* nodes in a row of `bucket`, a multiple of 64 */
+    uint64_t freed;              /* times that something on a node came free or was no longer promised */
+    uint64_t changes;            /* of nodes */
     struct joint *joint[COUNTS]; /* by dimension */
     uint64_t joint_stale; /* changes after which a joint count is made again although nothing came free */
     uint64_t

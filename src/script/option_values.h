@@ -45,6 +45,7 @@ void note_no_effect(struct submit_options *o, struct arena *a, const char *what,
     }
 
 /* The themes. */
+// clang-format off
 #define OPTION_THEMES(X)                                                                                     \
     X(job, "The job")                                                                                        \
     X(time, "Time and order")                                                                                \
@@ -56,6 +57,7 @@ void note_no_effect(struct submit_options *o, struct arena *a, const char *what,
     X(steps, "Job steps and allocations (salloc, srun)")                                                     \
     X(binding, "Binding, frequencies and networks")                                                          \
     X(absent, "Services outside a cluster of Remuda")
+// clang-format on
 
 #define X(theme, title)                                                                                      \
     extern const struct option_row options_##theme[];                                                        \

@@ -40,7 +40,8 @@ enum option_source { FROM_DEFAULT, FROM_COMPONENT, FROM_DIRECTIVE, FROM_ENVIRONM
 
 /* What srun and salloc need beside the job: how a step is launched. */
 struct launch_options {
-    bool label, unbuffered, pty, exact, overlap, multi_prog, preserve_env, disable_status, quit_on_interrupt, interactive, no_rendezvous;
+    bool label, unbuffered, pty, exact, overlap, multi_prog, preserve_env, disable_status, quit_on_interrupt,
+        interactive, no_rendezvous;
     enum tristate kill_on_bad_exit;
     bool wait_given;
     int64_t wait_us;        /* --wait; 0 = for ever */
@@ -69,7 +70,7 @@ struct submit_options {
     const char *get_user_env; /* "" = given without value */
     const char *propagate;    /* --propagate as given; "" = ALL */
     struct launch_options launch;
-    const char *no_effect;    /* "--reboot (no power control)"; comma-separated */
+    const char *no_effect; /* "--reboot (no power control)"; comma-separated */
     /* By index of the row: who set it, and the text that did ("" for a flag). */
     enum option_source source[OPTION_MAX];
     const char *given[OPTION_MAX];

@@ -80,12 +80,9 @@ void options_write_help(unsigned command, struct str *out)
 static const char *support_word(enum support s)
 {
     switch (s) {
-    case SUPPORT_HONOURED:
-        return "yes";
-    case SUPPORT_NO_EFFECT:
-        return "no effect";
-    case SUPPORT_REFUSED:
-        return "refused";
+    case SUPPORT_HONOURED: return "yes";
+    case SUPPORT_NO_EFFECT: return "no effect";
+    case SUPPORT_REFUSED: return "refused";
     }
     return "";
 }

@@ -63,7 +63,8 @@ static SETTER(set_mpi)
 {
     if (!text_is(value, "none") && !text_is(value, "list"))
         return value_refuse(row, value, ret_err,
-                            "none and list are allowed; programs of Open MPI and MPICH start with their own mpirun inside the job, which "
+                            "none and list are allowed; programs of Open MPI and MPICH start with their own "
+                            "mpirun inside the job, which "
                             "launches through srun");
     o->launch.mpi = value;
     return set_text(o, row, value, env, a, ret_err);
@@ -78,7 +79,8 @@ static SETTER(set_bcast)
 static SETTER(set_pty)
 {
     if (!text_empty(value))
-        return value_refuse(row, value, ret_err, "no terminal of one's own choice is used; --pty without a value is");
+        return value_refuse(row, value, ret_err,
+                            "no terminal of one's own choice is used; --pty without a value is");
     o->launch.pty = true;
     return true;
 }
@@ -107,6 +109,7 @@ static SETTER(set_pty)
         .env = {NULL, NULL, env_}, .metavar = metavar_, .doc = doc_, .why = why_                             \
     }
 
+// clang-format off
 const struct option_row options_steps[] = {
     {.name = "bell",
      .arg = ARG_NONE,
@@ -183,4 +186,5 @@ const struct option_row options_steps[] = {
     STEP_VALUE("wait", 'W', ARG_REQUIRED, "SLURM_WAIT", "seconds",
                "how long to wait for the other tasks after the first ended; 0 = for ever", set_wait, wait_us),
 };
+// clang-format on
 const size_t options_steps_n = ARRAY_LEN(options_steps);

@@ -16,7 +16,8 @@ static struct caller *caller_of(struct callers *c, uint64_t conn)
 const char *callers_hear(struct callers *c, uint64_t conn, enum message_kind kind)
 {
     struct caller *who = caller_of(c, conn);
-    bool begins = kind == MSG_ALLOCATED || kind == MSG_STEP_CREATED, ends = kind == MSG_JOB_ENDED || kind == MSG_STEP_ENDED || kind == MSG_DONE;
+    bool begins = kind == MSG_ALLOCATED || kind == MSG_STEP_CREATED,
+         ends = kind == MSG_JOB_ENDED || kind == MSG_STEP_ENDED || kind == MSG_DONE;
     if (!who || who->gone || (!begins && !ends))
         return NULL;
     if (who->over)
@@ -46,7 +47,8 @@ const char *callers_audit(const struct callers *c)
 {
     for (size_t i = 0; i < c->v.n; i++)
         if (!c->v.v[i].gone && !c->v.v[i].over)
-            return c->v.v[i].began ? "a command was never told that its allocation or step is over" : "a command was never answered";
+            return c->v.v[i].began ? "a command was never told that its allocation or step is over"
+                                   : "a command was never answered";
     return NULL;
 }
 

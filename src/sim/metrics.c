@@ -269,14 +269,10 @@ void starts_csv(FILE *to, const struct trace *t, const struct replay_result *r)
 static const char *estimates_name(const struct replay_setup *s, char text[40])
 {
     switch (s->estimates) {
-    case ESTIMATES_USER:
-        return "user";
-    case ESTIMATES_PERFECT:
-        return "perfect";
-    case ESTIMATES_PREDICT:
-        return "predict";
-    case ESTIMATES_FACTOR:
-        break;
+    case ESTIMATES_USER: return "user";
+    case ESTIMATES_PERFECT: return "perfect";
+    case ESTIMATES_PREDICT: return "predict";
+    case ESTIMATES_FACTOR: break;
     }
     snprintf(text, 40, "factor:%g", (double)s->factor / 1000);
     return text;

@@ -241,33 +241,18 @@ static const struct option longs[] = {
 static bool option_take(struct sim_options *o, int c, const char *value)
 {
     switch (c) {
-    case 'm':
-        return machine_take(o, value);
-    case 'p':
-        o->policy_given = true;
-        return policies_take(o, value);
-    case 'o':
-        o->policy_given = true;
-        return order_take(o, value);
-    case 'b':
-        o->policy_given = true;
-        return backfill_take(o, value);
-    case 'r':
-        return rule_take(o, value);
-    case 'd':
-        return depth_take(o, value);
-    case 'n':
-        return choice_take(o, value);
-    case 'e':
-        return estimates_take(o, value);
-    case 'j':
-        return range_take(o, value);
-    case 'k':
-        return shake_take(o, value);
-    case 'c':
-        return config_take(o, value);
-    default:
-        break;
+    case 'm': return machine_take(o, value);
+    case 'p': o->policy_given = true; return policies_take(o, value);
+    case 'o': o->policy_given = true; return order_take(o, value);
+    case 'b': o->policy_given = true; return backfill_take(o, value);
+    case 'r': return rule_take(o, value);
+    case 'd': return depth_take(o, value);
+    case 'n': return choice_take(o, value);
+    case 'e': return estimates_take(o, value);
+    case 'j': return range_take(o, value);
+    case 'k': return shake_take(o, value);
+    case 'c': return config_take(o, value);
+    default: break;
     }
     return true;
 }

@@ -63,21 +63,15 @@ int sim_pack(int argc, char **argv)
     int c;
     while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1)
         switch (c) {
-        case 'm':
-            o.machine = optarg;
-            break;
+        case 'm': o.machine = optarg; break;
         case 'n':
             if (!text_to_i64(optarg, 1, 10000, &o.seeds)) {
                 fprintf(stderr, "remuda-sim pack: --seeds=%s: a number from 1 to 10000\n", optarg);
                 return 2;
             }
             break;
-        case 'J':
-            o.json = true;
-            break;
-        default:
-            help(c == 'h' ? stdout : stderr);
-            return c == 'h' ? 0 : 2;
+        case 'J': o.json = true; break;
+        default: help(c == 'h' ? stdout : stderr); return c == 'h' ? 0 : 2;
         }
     if (!o.machine || optind + 1 != argc) {
         fputs(o.machine ? "remuda-sim pack: one table of tasks is expected\n"

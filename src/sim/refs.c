@@ -70,16 +70,11 @@ int64_t ref_key(enum ref_order order, int64_t estimate, int64_t procs, int64_t s
 {
     switch (order) {
     case REF_ARRIVAL:
-    case REF_DAEMON:
-        break;
-    case REF_SJF:
-        return -(estimate << 24 | procs);
-    case REF_SAF:
-        return -(estimate * procs);
-    case REF_WFP3:
-        return key_of(-pow((double)(now - submit) / (double)estimate, 3) * (double)procs);
-    case REF_F1:
-        return key_of(f1((double)estimate, (double)procs, submit));
+    case REF_DAEMON: break;
+    case REF_SJF: return -(estimate << 24 | procs);
+    case REF_SAF: return -(estimate * procs);
+    case REF_WFP3: return key_of(-pow((double)(now - submit) / (double)estimate, 3) * (double)procs);
+    case REF_F1: return key_of(f1((double)estimate, (double)procs, submit));
     }
     return 0;
 }

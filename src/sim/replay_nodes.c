@@ -26,16 +26,13 @@ static uint64_t cost(void *ctx, int64_t free, int64_t wanted)
     const struct replay *p = ctx;
     int64_t take = wanted < 1 ? 1 : wanted < free ? wanted : free;
     switch (p->s->node_choice) {
-    case NODES_BEST_FIT:
-        return (uint64_t)free;
+    case NODES_BEST_FIT: return (uint64_t)free;
     case NODES_LEAST_LOST:
         return (
             uint64_t)((p->node_lost[free - take] - p->node_lost[free] + (double)p->s->machine.node_procs) *
                       1000);
-    case NODES_FIRST_FIT:
-        return 0;
-    case NODES_WORST_FIT:
-        break;
+    case NODES_FIRST_FIT: return 0;
+    case NODES_WORST_FIT: break;
     }
     return (uint64_t)(0xffff - free);
 }

@@ -43,16 +43,10 @@ int64_t estimate_of(struct replay *p, uint32_t i)
     const struct trace_job *j = &p->t->job.v[i];
     int64_t seconds = j->estimate;
     switch (p->s->estimates) {
-    case ESTIMATES_USER:
-        break;
-    case ESTIMATES_PERFECT:
-        seconds = j->run;
-        break;
-    case ESTIMATES_FACTOR:
-        seconds = (j->run * p->s->factor + 999) / 1000;
-        break;
-    case ESTIMATES_PREDICT:
-        return predicted(p, j);
+    case ESTIMATES_USER: break;
+    case ESTIMATES_PERFECT: seconds = j->run; break;
+    case ESTIMATES_FACTOR: seconds = (j->run * p->s->factor + 999) / 1000; break;
+    case ESTIMATES_PREDICT: return predicted(p, j);
     }
     return seconds > j->run ? seconds : j->run;
 }

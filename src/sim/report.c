@@ -175,20 +175,11 @@ static struct text cell(double v, enum unit unit)
 {
     struct text out = {""};
     switch (unit) {
-    case SECONDS:
-        return span(v);
-    case RATIO:
-        snprintf(out.v, sizeof out.v, "%.2f", v);
-        break;
-    case SHARE:
-        snprintf(out.v, sizeof out.v, "%.1f %%", 100 * v);
-        break;
-    case COUNT:
-        snprintf(out.v, sizeof out.v, "%.0f", v);
-        break;
-    case HOURS:
-        snprintf(out.v, sizeof out.v, "%.1f", v);
-        break;
+    case SECONDS: return span(v);
+    case RATIO: snprintf(out.v, sizeof out.v, "%.2f", v); break;
+    case SHARE: snprintf(out.v, sizeof out.v, "%.1f %%", 100 * v); break;
+    case COUNT: snprintf(out.v, sizeof out.v, "%.0f", v); break;
+    case HOURS: snprintf(out.v, sizeof out.v, "%.1f", v); break;
     }
     return out;
 }

@@ -228,7 +228,8 @@ static bool command_verb(struct story *s, char **word, size_t n)
         return true;
     }
     if (text_is(word[0], "finish") && n > 1) {
-        struct msg_finish_job m = {.job_id = (uint64_t)number_of(word[1]), .exit_status = n > 2 ? status_of_code((int)number_of(word[2])) : 0};
+        struct msg_finish_job m = {.job_id = (uint64_t)number_of(word[1]),
+                                   .exit_status = n > 2 ? status_of_code((int)number_of(word[2])) : 0};
         bool answered = world_request(s->w, MSG_FINISH_JOB, &m, &refusal);
         answer_say(s, answered, refusal);
         return true;
@@ -399,8 +400,8 @@ static bool line_play(struct story *s, const char *line)
         trace_take(s);
         return true;
     }
-    return command_verb(s, word, n) || job_verb(s, word, n) || resv_verb(s, word, n) || node_verb(s, word, n) ||
-           fail(s, line, "cannot be read");
+    return command_verb(s, word, n) || job_verb(s, word, n) || resv_verb(s, word, n) ||
+           node_verb(s, word, n) || fail(s, line, "cannot be read");
 }
 
 static char *file_read(const char *path)

@@ -96,20 +96,11 @@ static void happen(struct world *w, struct happening *h)
         if (n->agent && n->conn == h->conn && h->conn && world_message_read(w, h, &m))
             simnode_event(w, h->node, (struct agent_event){.kind = AGENT_MESSAGE, .msg = &m});
         break;
-    case H_NOTE:
-        simnode_event(w, h->node, (struct agent_event){.kind = AGENT_NOTE, .note = &h->note});
-        break;
-    case H_STEP_END:
-        simstep_ends(w, h);
-        break;
-    case H_STEP_START:
-        break;
-    case H_CONNECT:
-        simnode_connect(w, h->node);
-        break;
-    case H_AGENT_BACK:
-        simnode_start(w, h->node);
-        break;
+    case H_NOTE: simnode_event(w, h->node, (struct agent_event){.kind = AGENT_NOTE, .note = &h->note}); break;
+    case H_STEP_END: simstep_ends(w, h); break;
+    case H_STEP_START: break;
+    case H_CONNECT: simnode_connect(w, h->node); break;
+    case H_AGENT_BACK: simnode_start(w, h->node); break;
     case H_CORE_BACK:
         if (!w->core)
             controller_start(w);
@@ -122,18 +113,14 @@ static void happen(struct world *w, struct happening *h)
         if (w->core && !w->away && core_wake_due(w->core) <= world_wall(w))
             controller_turn_end(w);
         break;
-    case H_STORE_RETRY:
-        controller_store_retry(w);
-        break;
+    case H_STORE_RETRY: controller_store_retry(w); break;
     case H_PROGRAM:
         simnode_event(w, h->node,
                       (struct agent_event){.kind = h->is_epilog ? AGENT_EPILOG_DONE : AGENT_PROLOG_DONE,
                                            .note = &h->note,
                                            .ok = true});
         break;
-    case H_LOOKED:
-        simnode_looked(w, h);
-        break;
+    case H_LOOKED: simnode_looked(w, h); break;
     }
     str_done(&h->bytes);
 }

@@ -26,7 +26,7 @@ struct behaviour {
 struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_err);
 void simworld_free(struct world *w);
 
-int64_t world_now(const struct world *w); /* µs since the world began */
+int64_t world_now(const struct world *w);  /* µs since the world began */
 int64_t world_wall(const struct world *w); /* the same by the clock that daemons read */
 /* Lets everything happen that is due until then. */
 void world_run(struct world *w, int64_t until_us);
@@ -42,7 +42,8 @@ uint64_t world_submit(struct world *w, const struct job_spec *spec, const struct
 /* An allocation that belongs to its command, which stays to hear of it. */
 uint64_t world_allocate(struct world *w, const struct job_spec *spec, enum refusal *ret_refusal);
 /* A step in a job; its command stays to hear of it. False if it was not answered. */
-bool world_step(struct world *w, const struct msg_create_step *m, const struct behaviour *b, enum refusal *ret_refusal);
+bool world_step(struct world *w, const struct msg_create_step *m, const struct behaviour *b,
+                enum refusal *ret_refusal);
 /* Commands that stay are numbered from 0 in the order they came. This one's connection is gone. */
 void world_hang_up(struct world *w, size_t n);
 size_t world_callers(const struct world *w);

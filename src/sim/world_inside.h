@@ -110,7 +110,8 @@ bool world_message_read(struct world *w, struct happening *h, struct message *re
 /* ---- world_trace.c: what was committed, as text ---- */
 void world_trace_job(struct world *w, const struct job *j);
 void world_trace_step(struct world *w, const struct step *s);
-void world_trace_node(struct world *w, const struct node *row); /* its devices that nobody may be given, if they changed */
+void world_trace_node(struct world *w,
+                      const struct node *row); /* its devices that nobody may be given, if they changed */
 void world_trace_reservation(struct world *w, const struct reservation *r, bool removed);
 uint64_t world_step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint64_t node);
 

@@ -201,9 +201,7 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
         wire_encode(&e->msg, &h.bytes);
         world_plan(w, world_delay(w), h);
         return;
-    case AGENT_START:
-        step_start(w, i, e->launch);
-        return;
+    case AGENT_START: step_start(w, i, e->launch); return;
     case AGENT_TERMINATE:
         if (s && s->alive)
             step_end_at(w, i, s, s->b.stubborn ? e->kill_wait_us + 1000 : 1000, s->b.stubborn ? 9 : 15);
@@ -212,8 +210,7 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
         if (s && s->alive)
             step_signal(w, i, s, e->signal);
         return;
-    case AGENT_FOLLOW: /* nobody reads streams here */
-        return;
+    case AGENT_FOLLOW: /* nobody reads streams here */ return;
     case AGENT_CLEAR:
         if (s && s->alive)
             step_dies(w, n, s);
@@ -236,8 +233,7 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
         world_plan(w, rng_chance(&w->rng, 50) ? 5 * USEC_PER_SEC : world_delay(w), h);
         return;
     case AGENT_LOG:
-    case AGENT_TELL:
-        return;
+    case AGENT_TELL: return;
     }
 }
 

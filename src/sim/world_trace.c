@@ -99,7 +99,10 @@ void world_trace_reservation(struct world *w, const struct reservation *r, bool 
     if (removed)
         str_add(&w->trace, "is gone\n");
     else
-        str_addf(&w->trace, "keeps %s from %s to %s\n", r->holds ? r->holds : r->nodes ? r->nodes : r->licenses,
+        str_addf(&w->trace, "keeps %s from %s to %s\n",
+                 r->holds   ? r->holds
+                 : r->nodes ? r->nodes
+                            : r->licenses,
                  str_text(&from), str_text(&to));
     str_done(&at);
     str_done(&from);

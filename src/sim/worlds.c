@@ -104,8 +104,11 @@ static void step(struct play *p)
     size_t n = p->id.n < 12 ? p->id.n : 12;
     char key[32];
     struct job_spec spec = {.name = "step"};
-    struct behaviour b = {.runs_us = some_time(p, 30 * USEC_PER_SEC), .exit_status = rng_chance(&p->rng, 200) ? 3 : 0, .stubborn = rng_chance(&p->rng, 150)};
-    struct msg_create_step m = {.spec = {&spec, 1}, .job_id = n ? p->id.v[p->id.n - 1 - rng_below(&p->rng, n)] : 1};
+    struct behaviour b = {.runs_us = some_time(p, 30 * USEC_PER_SEC),
+                          .exit_status = rng_chance(&p->rng, 200) ? 3 : 0,
+                          .stubborn = rng_chance(&p->rng, 150)};
+    struct msg_create_step m = {.spec = {&spec, 1},
+                                .job_id = n ? p->id.v[p->id.n - 1 - rng_below(&p->rng, n)] : 1};
     m.exact = rng_chance(&p->rng, 600);
     m.overlap = rng_chance(&p->rng, 100);
     m.immediate = rng_chance(&p->rng, 100);
@@ -121,7 +124,8 @@ static void step(struct play *p)
 
 static void finish(struct play *p)
 {
-    struct msg_finish_job m = {.job_id = p->id.n ? p->id.v[rng_below(&p->rng, p->id.n)] : 1, .exit_status = rng_chance(&p->rng, 300) ? 256 : 0};
+    struct msg_finish_job m = {.job_id = p->id.n ? p->id.v[rng_below(&p->rng, p->id.n)] : 1,
+                               .exit_status = rng_chance(&p->rng, 300) ? 256 : 0};
     world_request(p->w, MSG_FINISH_JOB, &m, NULL);
 }
 
@@ -177,9 +181,17 @@ static void update(struct play *p)
 /* Short ones, so that faults come while they begin, end, come again, move and go. */
 static void reserve(struct play *p)
 {
-    static const uint32_t flags[] = {0, RESV_IGNORE_JOBS, RESV_OVERLAP, RESV_FLEX, RESV_REPLACE, RESV_HOURLY | RESV_IGNORE_JOBS,
-                                     RESV_PURGE_COMP, RESV_MAINT | RESV_IGNORE_JOBS, RESV_NO_HOLD_JOBS_AFTER};
-    struct reservation r = {.users = "root", .purge_us = 10 * USEC_PER_SEC, .node_count = 1, .core_counts = "1"};
+    static const uint32_t flags[] = {0,
+                                     RESV_IGNORE_JOBS,
+                                     RESV_OVERLAP,
+                                     RESV_FLEX,
+                                     RESV_REPLACE,
+                                     RESV_HOURLY | RESV_IGNORE_JOBS,
+                                     RESV_PURGE_COMP,
+                                     RESV_MAINT | RESV_IGNORE_JOBS,
+                                     RESV_NO_HOLD_JOBS_AFTER};
+    struct reservation r = {
+        .users = "root", .purge_us = 10 * USEC_PER_SEC, .node_count = 1, .core_counts = "1"};
     struct msg_update_reservation m = {.name = rng_chance(&p->rng, 500) ? "r1" : "r2", .values = {&r, 1}};
     m.create = rng_chance(&p->rng, 600);
     m.remove = !m.create && rng_chance(&p->rng, 300);
@@ -187,7 +199,7 @@ static void reserve(struct play *p)
     r.flags = flags[rng_below(&p->rng, ARRAY_LEN(flags))];
     r.start_us = world_wall(p->w) + some_time(p, 20 * USEC_PER_SEC);
     r.duration_us = some_time(p, 60 * USEC_PER_SEC) + USEC_PER_SEC;
-    m.fields = !m.create                     ? "duration_us"
+    m.fields = !m.create                  ? "duration_us"
                : rng_chance(&p->rng, 500) ? "users,flags,purge_us,start_us,duration_us,node_count"
                                           : "users,flags,purge_us,start_us,duration_us,core_counts";
     world_request(p->w, MSG_UPDATE_RESERVATION, &m, NULL);
@@ -217,24 +229,14 @@ static void fault(struct play *p)
     case 0:
     case 1:
     case 2:
-    case 3:
-        world_crash_controller(p->w, (enum crash_point)rng_below(&p->rng, 4), back);
-        break;
-    case 4:
-        world_crash_agent(p->w, node, back);
-        break;
+    case 3: world_crash_controller(p->w, (enum crash_point)rng_below(&p->rng, 4), back); break;
+    case 4: world_crash_agent(p->w, node, back); break;
     case 5:
         world_lose_machine(p->w, node, rng_chance(&p->rng, 300) ? back + 100 * USEC_PER_SEC : back);
         break;
-    case 6:
-        world_cut_link(p->w, node, rng_chance(&p->rng, 200) ? back + 100 * USEC_PER_SEC : back);
-        break;
-    case 7:
-        world_fail_store(p->w, (unsigned)rng_range(&p->rng, 1, 4));
-        break;
-    case 8:
-        world_break_gpu(p->w, node, (int32_t)rng_below(&p->rng, 2), rng_chance(&p->rng, 600));
-        break;
+    case 6: world_cut_link(p->w, node, rng_chance(&p->rng, 200) ? back + 100 * USEC_PER_SEC : back); break;
+    case 7: world_fail_store(p->w, (unsigned)rng_range(&p->rng, 1, 4)); break;
+    case 8: world_break_gpu(p->w, node, (int32_t)rng_below(&p->rng, 2), rng_chance(&p->rng, 600)); break;
     }
 }
 
@@ -302,13 +304,14 @@ static uint64_t play(uint64_t seed, bool trace, char **ret_broken)
     char config[512];
     const char *mode = modes[rng_below(&p.rng, ARRAY_LEN(modes))];
     snprintf(config, sizeof config,
-             "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nAttachGrace=20\nNodeName=n[1-%d] CPUs=%d "
+             "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nAttachGrace=20\nNodeName=n[1-"
+             "%d] CPUs=%d "
              "RealMemory=2000 Gres=gpu:v100:2 Virtual=YES\n"
              "PreemptType=preempt/partition_prio\nPreemptMode=%s\nSchedulerTimeSlice=5\n"
              "PartitionName=main Nodes=ALL Default=YES GraceTime=%d%s\n"
              "PartitionName=high Nodes=ALL PriorityTier=9\n",
-             (int)rng_range(&p.rng, 1, 5), (int)rng_range(&p.rng, 2, 6), mode,
-             (int)rng_below(&p.rng, 2) * 7, strchr(mode, ',') ? " OverSubscribe=FORCE:2" : "");
+             (int)rng_range(&p.rng, 1, 5), (int)rng_range(&p.rng, 2, 6), mode, (int)rng_below(&p.rng, 2) * 7,
+             strchr(mode, ',') ? " OverSubscribe=FORCE:2" : "");
     p.w = simworld_new(rng_next(&p.rng), config, &err);
     CHECK(p.w);
     for (int i = 0; i < ACTIONS && !world_broken(p.w); i++) {

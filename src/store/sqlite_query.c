@@ -159,12 +159,8 @@ static void where_of_job(struct str *sql, const struct scan *scan)
 static void add_where(struct str *sql, const struct scan *scan)
 {
     switch (scan->table) {
-    case TABLE_JOB:
-        where_jobs(sql, scan);
-        break;
-    case TABLE_JOB_RUN:
-        where_runs(sql, scan);
-        break;
+    case TABLE_JOB: where_jobs(sql, scan); break;
+    case TABLE_JOB_RUN: where_runs(sql, scan); break;
     case TABLE_STEP:
         where_of_job(sql, scan);
         if (!scan->live_only)
@@ -173,9 +169,7 @@ static void add_where(struct str *sql, const struct scan *scan)
         add_ids_by_life(sql, NULL, scan->ended_after_us);
         str_addc(sql, ')');
         break;
-    case TABLE_PAYLOAD:
-        where_of_job(sql, scan);
-        break;
+    case TABLE_PAYLOAD: where_of_job(sql, scan); break;
     case TABLE_NODE:
     case TABLE_PARTITION:
     case TABLE_RESERVATION:
@@ -183,8 +177,7 @@ static void add_where(struct str *sql, const struct scan *scan)
     case TABLE_USAGE:
     case TABLE_TOKEN:
     case TABLE_HOST:
-    case STORE_TABLE_COUNT:
-        break;
+    case STORE_TABLE_COUNT: break;
     }
 }
 

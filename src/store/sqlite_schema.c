@@ -56,15 +56,11 @@ static const char *sql_type(enum field_type type)
     case FIELD_U64:
     case FIELD_TIME:
     case FIELD_SPAN:
-    case FIELD_MIB:
-        return "INTEGER";
+    case FIELD_MIB: return "INTEGER";
     case FIELD_TEXT:
-    case FIELD_ENUM:
-        return "TEXT";
-    case FIELD_BLOB:
-        return "BLOB";
-    case FIELD_LIST:
-        break;
+    case FIELD_ENUM: return "TEXT";
+    case FIELD_BLOB: return "BLOB";
+    case FIELD_LIST: break;
     }
     die("a list in a table of the store");
 }
@@ -371,8 +367,7 @@ static int bind_field(const struct column *c, sqlite3_stmt *st, int i, const voi
         const struct blob *b = p;
         return b->len ? sqlite3_bind_blob64(st, i, b->data, b->len, SQLITE_STATIC) : SQLITE_OK;
     }
-    case FIELD_LIST:
-        break;
+    case FIELD_LIST: break;
     }
     die("a list in a table of the store");
 }
@@ -411,34 +406,22 @@ static bool read_field(const struct column *c, sqlite3_stmt *st, int i, void *re
 {
     void *p = field_ptr(c->f, record);
     switch (c->f->type) {
-    case FIELD_BOOL:
-        *(bool *)p = sqlite3_column_int(st, i) != 0;
-        return true;
-    case FIELD_I32:
-        *(int32_t *)p = sqlite3_column_int(st, i);
-        return true;
-    case FIELD_U32:
-        *(uint32_t *)p = (uint32_t)sqlite3_column_int64(st, i);
-        return true;
+    case FIELD_BOOL: *(bool *)p = sqlite3_column_int(st, i) != 0; return true;
+    case FIELD_I32: *(int32_t *)p = sqlite3_column_int(st, i); return true;
+    case FIELD_U32: *(uint32_t *)p = (uint32_t)sqlite3_column_int64(st, i); return true;
     case FIELD_I64:
     case FIELD_U64:
     case FIELD_TIME:
     case FIELD_SPAN:
-    case FIELD_MIB:
-        *(int64_t *)p = sqlite3_column_int64(st, i);
-        return true;
-    case FIELD_TEXT:
-        *(const char **)p = (const char *)sqlite3_column_text(st, i);
-        return true;
-    case FIELD_ENUM:
-        return read_enum(c, st, i, p);
+    case FIELD_MIB: *(int64_t *)p = sqlite3_column_int64(st, i); return true;
+    case FIELD_TEXT: *(const char **)p = (const char *)sqlite3_column_text(st, i); return true;
+    case FIELD_ENUM: return read_enum(c, st, i, p);
     case FIELD_BLOB: {
         const void *data = sqlite3_column_blob(st, i);
         *(struct blob *)p = (struct blob){data, (size_t)sqlite3_column_bytes(st, i)};
         return true;
     }
-    case FIELD_LIST:
-        break;
+    case FIELD_LIST: break;
     }
     die("a list in a table of the store");
 }
@@ -468,10 +451,8 @@ static bool may_pass(int rc)
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
     case SQLITE_PERM:
-    case SQLITE_PROTOCOL:
-        return true;
-    default:
-        return false;
+    case SQLITE_PROTOCOL: return true;
+    default: return false;
     }
 }
 

@@ -35,12 +35,9 @@ bool scan_wants(const struct scan *scan, const void *record)
         if (scan->live_only && !job_is_recent(record, scan->ended_after_us))
             return false;
         return !scan->filter || job_filter_matches(scan->filter, record, false);
-    case TABLE_JOB_RUN:
-        return !scan->filter || job_filter_matches(scan->filter, record, true);
-    case TABLE_STEP:
-        return !scan->of_job || ((const struct step *)record)->job_id == scan->job_id;
-    case TABLE_PAYLOAD:
-        return !scan->of_job || ((const struct payload *)record)->job_id == scan->job_id;
+    case TABLE_JOB_RUN: return !scan->filter || job_filter_matches(scan->filter, record, true);
+    case TABLE_STEP: return !scan->of_job || ((const struct step *)record)->job_id == scan->job_id;
+    case TABLE_PAYLOAD: return !scan->of_job || ((const struct payload *)record)->job_id == scan->job_id;
     case TABLE_NODE:
     case TABLE_PARTITION:
     case TABLE_RESERVATION:
@@ -48,8 +45,7 @@ bool scan_wants(const struct scan *scan, const void *record)
     case TABLE_USAGE:
     case TABLE_TOKEN:
     case TABLE_HOST:
-    case STORE_TABLE_COUNT:
-        break;
+    case STORE_TABLE_COUNT: break;
     }
     return true;
 }

@@ -128,7 +128,8 @@ bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, st
     if (!read_type(&r.in, &type))
         return false;
     if (!find_kind(type, &kind))
-        return json_in_fail(&r.in, "unknown message '%.*s' (of a newer release?)", (int)(type.len < 64 ? type.len : 64), type.data);
+        return json_in_fail(&r.in, "unknown message '%.*s' (of a newer release?)",
+                            (int)(type.len < 64 ? type.len : 64), type.data);
     const struct fields *t = message_table[kind].fields;
     r.text_max = users_may_send(kind) ? LIMIT_TEXT_BYTES : SIZE_MAX;
     void *body = arena_alloc(a, t->size);

@@ -114,24 +114,18 @@ bool field_is_zero(const struct field *f, const void *record)
 {
     const void *p = field_ptr(f, record);
     switch (f->type) {
-    case FIELD_BOOL:
-        return !*(const bool *)p;
+    case FIELD_BOOL: return !*(const bool *)p;
     case FIELD_I32:
     case FIELD_U32:
-    case FIELD_ENUM:
-        return *(const int32_t *)p == 0;
+    case FIELD_ENUM: return *(const int32_t *)p == 0;
     case FIELD_I64:
     case FIELD_U64:
     case FIELD_TIME:
     case FIELD_SPAN:
-    case FIELD_MIB:
-        return *(const int64_t *)p == 0;
-    case FIELD_TEXT:
-        return !*(const char *const *)p;
-    case FIELD_BLOB:
-        return ((const struct blob *)p)->len == 0;
-    case FIELD_LIST:
-        return ((const struct record_list *)p)->n == 0;
+    case FIELD_MIB: return *(const int64_t *)p == 0;
+    case FIELD_TEXT: return !*(const char *const *)p;
+    case FIELD_BLOB: return ((const struct blob *)p)->len == 0;
+    case FIELD_LIST: return ((const struct record_list *)p)->n == 0;
     }
     return true;
 }
@@ -162,24 +156,14 @@ void field_write(struct str *out, const struct field *f, const void *record)
 {
     const void *p = field_ptr(f, record);
     switch (f->type) {
-    case FIELD_BOOL:
-        str_add(out, *(const bool *)p ? "true" : "false");
-        break;
-    case FIELD_I32:
-        str_add_i64(out, *(const int32_t *)p);
-        break;
-    case FIELD_U32:
-        str_add_u64(out, *(const uint32_t *)p);
-        break;
+    case FIELD_BOOL: str_add(out, *(const bool *)p ? "true" : "false"); break;
+    case FIELD_I32: str_add_i64(out, *(const int32_t *)p); break;
+    case FIELD_U32: str_add_u64(out, *(const uint32_t *)p); break;
     case FIELD_I64:
     case FIELD_TIME:
     case FIELD_SPAN:
-    case FIELD_MIB:
-        str_add_i64(out, *(const int64_t *)p);
-        break;
-    case FIELD_U64:
-        str_add_u64(out, *(const uint64_t *)p);
-        break;
+    case FIELD_MIB: str_add_i64(out, *(const int64_t *)p); break;
+    case FIELD_U64: str_add_u64(out, *(const uint64_t *)p); break;
     case FIELD_TEXT: {
         const char *text = *(const char *const *)p;
         if (text)
@@ -188,16 +172,13 @@ void field_write(struct str *out, const struct field *f, const void *record)
             str_add(out, "null");
         break;
     }
-    case FIELD_ENUM:
-        write_enum(out, f->aux, *(const int32_t *)p);
-        break;
+    case FIELD_ENUM: write_enum(out, f->aux, *(const int32_t *)p); break;
     case FIELD_BLOB:
         str_add(out, "{\"bytes\":");
         str_add_u64(out, ((const struct blob *)p)->len);
         str_addc(out, '}');
         break;
-    case FIELD_LIST:
-        die("lists are written by record_write");
+    case FIELD_LIST: die("lists are written by record_write");
     }
 }
 
@@ -375,27 +356,18 @@ bool field_read(struct record_reader *r, const struct field *f, void *record)
     if (json_in_peek(&r->in) == 'n')
         return json_in_null(&r->in);
     switch (f->type) {
-    case FIELD_BOOL:
-        return json_in_bool(&r->in, p);
-    case FIELD_I32:
-        return read_i64(r, INT32_MIN, INT32_MAX, p, sizeof(int32_t));
-    case FIELD_U32:
-        return read_u64(r, UINT32_MAX, p, sizeof(uint32_t));
+    case FIELD_BOOL: return json_in_bool(&r->in, p);
+    case FIELD_I32: return read_i64(r, INT32_MIN, INT32_MAX, p, sizeof(int32_t));
+    case FIELD_U32: return read_u64(r, UINT32_MAX, p, sizeof(uint32_t));
     case FIELD_I64:
     case FIELD_TIME:
     case FIELD_SPAN:
-    case FIELD_MIB:
-        return read_i64(r, INT64_MIN, INT64_MAX, p, sizeof(int64_t));
-    case FIELD_U64:
-        return read_u64(r, UINT64_MAX, p, sizeof(uint64_t));
-    case FIELD_TEXT:
-        return json_in_text(&r->in, text_max(r, f), p);
-    case FIELD_ENUM:
-        return read_enum(r, f->aux, p);
-    case FIELD_BLOB:
-        return read_blob(r, p);
-    case FIELD_LIST:
-        return read_list(r, f->aux, p);
+    case FIELD_MIB: return read_i64(r, INT64_MIN, INT64_MAX, p, sizeof(int64_t));
+    case FIELD_U64: return read_u64(r, UINT64_MAX, p, sizeof(uint64_t));
+    case FIELD_TEXT: return json_in_text(&r->in, text_max(r, f), p);
+    case FIELD_ENUM: return read_enum(r, f->aux, p);
+    case FIELD_BLOB: return read_blob(r, p);
+    case FIELD_LIST: return read_list(r, f->aux, p);
     }
     return false;
 }

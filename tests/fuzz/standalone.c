@@ -34,21 +34,12 @@ static void piece_add(struct rng *r, size_t words)
 {
     static const char marks[] = "0123456789,-[]:/.+ %T";
     switch (rng_below(r, 8)) {
-    case 0:
-        str_addc(&input, (char)rng_below(r, 256));
-        break;
-    case 1:
-        str_add_u64(&input, rng_next(r) >> rng_below(r, 64));
-        break;
+    case 0: str_addc(&input, (char)rng_below(r, 256)); break;
+    case 1: str_add_u64(&input, rng_next(r) >> rng_below(r, 64)); break;
     case 2:
-    case 3:
-        str_addc(&input, marks[rng_below(r, sizeof marks - 1)]);
-        break;
-    case 4:
-        str_cut(&input, rng_below(r, input.len + 1));
-        break;
-    default:
-        str_add(&input, fuzz_words[rng_below(r, words)]);
+    case 3: str_addc(&input, marks[rng_below(r, sizeof marks - 1)]); break;
+    case 4: str_cut(&input, rng_below(r, input.len + 1)); break;
+    default: str_add(&input, fuzz_words[rng_below(r, words)]);
     }
 }
 

@@ -87,8 +87,8 @@ static void hello_say(const struct msg_node_hello *m)
 
 static void effect_say(const struct agent_effect *e)
 {
-    static const char *const names[] = {"send",  "prolog", "start",  "terminate", "signal",
-                                        "follow", "clear", "epilog", "forget", "log",       "look", "tell"};
+    static const char *const names[] = {"send",  "prolog", "start",  "terminate", "signal", "follow",
+                                        "clear", "epilog", "forget", "log",       "look",   "tell"};
     if (said.len)
         str_add(&said, "; ");
     if (e->kind == AGENT_SEND) {
@@ -369,7 +369,8 @@ static void test_terminate_of_what_is_over(void **state)
     exited(7, 1, 0, true);
     str_clear(&said);
     terminate(7, 1);
-    EXPECT("report released 7.1 #101"); /* the clean end says it all, but may have come before the controller wanted to hear it */
+    EXPECT(
+        "report released 7.1 #101"); /* the clean end says it all, but may have come before the controller wanted to hear it */
     ack(100);
     EXPECT("");
     ack(101);
@@ -575,7 +576,8 @@ static void test_a_controller_that_cannot_be_understood_is_not_obeyed(void **sta
     up();
     str_clear(&said);
     message(MSG_NODE_WELCOME, &newer);
-    assert_non_null(strstr(str_text(&said), "the controller runs Remuda 9.9, which is too new for this node"));
+    assert_non_null(
+        strstr(str_text(&said), "the controller runs Remuda 9.9, which is too new for this node"));
     str_clear(&said);
     launch(7, 1);
     EXPECT("");
@@ -611,7 +613,8 @@ static void test_equal_events_equal_states(void **state)
 
 static int setup_gpus(void **state)
 {
-    struct node self = {.name = "n1", .real_cpus = 4, .devices = "gpu:v100:0:16000::GPU-a;gpu:v100:1:16000::GPU-b"};
+    struct node self = {
+        .name = "n1", .real_cpus = 4, .devices = "gpu:v100:0:16000::GPU-a;gpu:v100:1:16000::GPU-b"};
     setup(state);
     agent_free(agent);
     agent = agent_new(&self, 77, 100);
@@ -651,9 +654,11 @@ static void test_nothing_is_said_before_the_devices_were_looked_at(void **state)
     (void)state;
     up();
     EXPECT("look 0/0 1/0");
-    struct device_seen seen[] = {{0, 0, DEVICE_CLEAN, NULL}, {1, 0, DEVICE_HELD, "process 9 (x) still holds it"}};
+    struct device_seen seen[] = {{0, 0, DEVICE_CLEAN, NULL},
+                                 {1, 0, DEVICE_HELD, "process 9 (x) still holds it"}};
     step((struct agent_event){.kind = AGENT_LOOKED, .seen = seen, .nseen = 2});
-    EXPECT("log \"GPU 1 is not given to anybody: process 9 (x) still holds it\"; node_hello n1 pid=77 out=gpu:1:unproven");
+    EXPECT("log \"GPU 1 is not given to anybody: process 9 (x) still holds it\"; node_hello n1 pid=77 "
+           "out=gpu:1:unproven");
 }
 
 static void test_a_job_is_gone_when_its_device_is_clean(void **state)
@@ -663,7 +668,8 @@ static void test_a_job_is_gone_when_its_device_is_clean(void **state)
     launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
     note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
     str_clear(&said);
-    note((struct note){.kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    note((struct note){
+        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
     EXPECT("report exited 5.1 #100; look 1/1");
     looked(1, 1, DEVICE_CLEAN, NULL);
     EXPECT("report released 5.1 #101");
@@ -675,14 +681,16 @@ static void test_a_stuck_device_is_out_and_the_job_is_over(void **state)
     both_clean();
     launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
     note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
-    note((struct note){.kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    note((struct note){
+        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
     looked(1, 1, DEVICE_HELD, "process 12 still holds it");
     str_clear(&said);
     wait_us(4000000);
     EXPECT("report released 5.1 #101 out=gpu:1:unproven; look 1/1");
     /* It is given to nobody, whatever the controller says; its own job may have it. */
     launch_with(6, "n1 cpus=0 mem=1 gpu:v100=1");
-    EXPECT("report failed 6.1 #102 retry \"GPU 1 of n1 cannot be used: process 12 still holds it\" out=gpu:1:unproven");
+    EXPECT("report failed 6.1 #102 retry \"GPU 1 of n1 cannot be used: process 12 still holds it\" "
+           "out=gpu:1:unproven");
     launch_with(7, "n1 cpus=0 mem=1 gpu:v100=0");
     EXPECT("start 7.1");
     looked(1, 1, DEVICE_CLEAN, NULL);
@@ -697,7 +705,8 @@ static void test_what_was_seen_of_an_earlier_use_proves_nothing(void **state)
     both_clean();
     launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
     note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
-    note((struct note){.kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    note((struct note){
+        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
     str_clear(&said);
     looked(1, 0, DEVICE_CLEAN, NULL);
     EXPECT("");
@@ -715,8 +724,10 @@ static void test_a_broken_device_is_out_until_it_is_asked_back(void **state)
     note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
     str_clear(&said);
     step((struct agent_event){.kind = AGENT_DEVICE_FAILED, .seen = &seen, .nseen = 1});
-    EXPECT("log \"GPU 1 is taken out of use: XID 79\"; tell 5.1 pid=9 \"GPU 1 of n1, which this job uses, is broken: XID 79\"; heartbeat out=gpu:1:failed");
-    note((struct note){.kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    EXPECT("log \"GPU 1 is taken out of use: XID 79\"; tell 5.1 pid=9 \"GPU 1 of n1, which this job uses, is "
+           "broken: XID 79\"; heartbeat out=gpu:1:failed");
+    note((struct note){
+        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
     EXPECT("report exited 5.1 #100 clean out=gpu:1:failed");
     message(MSG_DEVICES_RETRY, &retry);
     EXPECT("look 1/2; heartbeat out=gpu:1:unproven");
@@ -741,7 +752,7 @@ static void test_a_new_daemon_is_told_what_is_broken(void **state)
 int main(void)
 {
 #define TEST_GPUS(name) cmocka_unit_test_setup_teardown(test_##name, setup_gpus, teardown)
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define TEST(name)      cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_job_comes_runs_ends_and_is_forgotten),
         TEST(repeated_messages_do_nothing),

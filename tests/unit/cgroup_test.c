@@ -20,8 +20,10 @@
 static char tree[64], mounts[96], own[96];
 static bool is_busy; /* the own group has processes: controllers cannot be handed down from it */
 
-static const char *const files[] = {"cgroup.procs", "cgroup.controllers", "cgroup.subtree_control", "cgroup.kill", "memory.max", "memory.swap.max",
-                                    "memory.stat",  "memory.events",      "memory.peak",            "cpuset.cpus", "pids.max"};
+static const char *const files[] = {
+    "cgroup.procs",    "cgroup.controllers", "cgroup.subtree_control", "cgroup.kill", "memory.max",
+    "memory.swap.max", "memory.stat",        "memory.events",          "memory.peak", "cpuset.cpus",
+    "pids.max"};
 
 static bool is_ours(const char *path)
 {
@@ -49,7 +51,8 @@ int mkdir(const char *path, mode_t mode)
     int r = (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
     if (r == 0 && is_ours(path))
         for (size_t i = 0; i < ARRAY_LEN(files); i++)
-            file_fill(path, files[i], strcmp(files[i], "cgroup.controllers") == 0 ? "cpuset memory pids\n" : "");
+            file_fill(path, files[i],
+                      strcmp(files[i], "cgroup.controllers") == 0 ? "cpuset memory pids\n" : "");
     return r;
 }
 
@@ -156,8 +159,10 @@ static void test_a_delegated_group_is_used(void **state)
     assert_string_equal(str_text(&b.text), want);
     assert_true(b.limits_memory);
     assert_false(b.hides_devices);
-    assert_string_equal(str_text(&b.said), "enforced by cgroup v2: cores, memory, swap, number of processes, the end of all processes; "
-                                           "devices of other jobs are not hidden (that takes root)");
+    assert_string_equal(
+        str_text(&b.said),
+        "enforced by cgroup v2: cores, memory, swap, number of processes, the end of all processes; "
+        "devices of other jobs are not hidden (that takes root)");
     cgroup_bases_done(&b);
     assert_int_not_equal(access(in_tree("user/me/remuda.n1.1"), F_OK), 0);
 }
@@ -189,11 +194,15 @@ static void test_nothing_there_is_said_thing_by_thing(void **state)
     struct cgroup_bases b = bases_of(false, NULL);
     assert_string_equal(str_text(&b.text), "");
     assert_false(b.limits_memory || b.hides_devices || b.complete);
-    assert_string_equal(str_text(&b.said), "jobs are kept on their cores by affinity only (no cpuset controller is mounted): programs can change it; "
-                                           "memory is not limited by the kernel (no memory controller is mounted): jobs over their memory are found by sampling and ended; "
-                                           "devices of other jobs are not hidden (that takes root); "
-                                           "the number of processes is not limited (no pids controller is mounted); "
-                                           "processes of a job are found by descent to end them (there is no cgroup.kill and no freezer)");
+    assert_string_equal(
+        str_text(&b.said),
+        "jobs are kept on their cores by affinity only (no cpuset controller is mounted): programs can "
+        "change it; "
+        "memory is not limited by the kernel (no memory controller is mounted): jobs over their memory are "
+        "found by sampling and ended; "
+        "devices of other jobs are not hidden (that takes root); "
+        "the number of processes is not limited (no pids controller is mounted); "
+        "processes of a job are found by descent to end them (there is no cgroup.kill and no freezer)");
     cgroup_bases_done(&b);
 }
 
@@ -232,8 +241,12 @@ static void test_limits_of_job_and_step(void **state)
     (void)state;
     struct cgroup_bases b = bases_of(false, NULL);
     struct step_cgroup c, other;
-    const struct cgroup_limits l = {
-        .job_mem_bytes = 4000, .step_mem_bytes = 1000, .job_swap_bytes_plus1 = 1, .step_swap_bytes_plus1 = 101, .pids = 50, .cpus = "0-1"};
+    const struct cgroup_limits l = {.job_mem_bytes = 4000,
+                                    .step_mem_bytes = 1000,
+                                    .job_swap_bytes_plus1 = 1,
+                                    .step_swap_bytes_plus1 = 101,
+                                    .pids = 50,
+                                    .cpus = "0-1"};
     step_cgroup_make(&c, str_text(&b.text), "42.1.0", &l);
     assert_true(c.limits_memory && c.unified && c.ender);
     assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "memory.max"), "4000");

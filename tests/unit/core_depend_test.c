@@ -3,7 +3,7 @@
 
 static const char *on(const char *kind, uint64_t id)
 {
-    return arena_printf(w.a, "%s:%llu", kind, (unsigned long long) id);
+    return arena_printf(w.a, "%s:%llu", kind, (unsigned long long)id);
 }
 
 static uint64_t submit_after(const char *name, const char *dependency)
@@ -23,13 +23,18 @@ static uint64_t submit_array(const char *indexes, const char *dependency)
 
 static const struct job *element(uint64_t array, unsigned task)
 {
-    return job_named(arena_printf(w.a, "%llu_%u", (unsigned long long) array, task));
+    return job_named(arena_printf(w.a, "%llu_%u", (unsigned long long)array, task));
 }
 
 static void element_ends(uint64_t array, unsigned task, int code)
 {
     const struct job *e = element(array, task);
-    report(e->batch_host[1] - '0', (struct msg_report){.kind = REPORT_EXITED, .job_id = e->id, .attempt = e->attempt, .step_id = STEP_BATCH, .exit_status = status_of_code(code), .clean = true});
+    report(e->batch_host[1] - '0', (struct msg_report){.kind = REPORT_EXITED,
+                                                       .job_id = e->id,
+                                                       .attempt = e->attempt,
+                                                       .step_id = STEP_BATCH,
+                                                       .exit_status = status_of_code(code),
+                                                       .clean = true});
 }
 
 static void a_job_starts_when_the_other_has_ended_well(void **unused)
@@ -45,10 +50,13 @@ static void a_job_starts_when_the_other_has_ended_well(void **unused)
 static void a_job_that_failed_is_never_well(void **unused)
 {
     uint64_t first = submit(a_job("first"));
-    uint64_t ok = submit_after("ok", on("afterok", first)), not_ok = submit_after("notok", on("afternotok", first)), any = submit_after("any", on("afterany", first));
+    uint64_t ok = submit_after("ok", on("afterok", first)),
+             not_ok = submit_after("notok", on("afternotok", first)),
+             any = submit_after("any", on("afterany", first));
     script_ends(first, status_of_code(3));
     assert_int_equal(job(ok)->reason, REASON_DEPENDENCY_NEVER);
-    assert_string_equal(job(ok)->spec.dependency, on("afterok", first) ? arena_printf(w.a, "%s(failed)", on("afterok", first)) : "");
+    assert_string_equal(job(ok)->spec.dependency,
+                        on("afterok", first) ? arena_printf(w.a, "%s(failed)", on("afterok", first)) : "");
     assert_int_equal(state(not_ok), JOB_RUNNING);
     assert_int_equal(state(any), JOB_RUNNING);
 }
@@ -57,7 +65,8 @@ static void after_waits_for_the_start_and_the_minutes(void **unused)
 {
     struct job_spec spec = a_job("first");
     spec.hold = true;
-    uint64_t first = submit(spec), soon = submit_after("soon", on("after", first)), later = submit_after("later", arena_printf(w.a, "%s+5", on("after", first)));
+    uint64_t first = submit(spec), soon = submit_after("soon", on("after", first)),
+             later = submit_after("later", arena_printf(w.a, "%s+5", on("after", first)));
     assert_int_equal(state(soon), JOB_PENDING);
     control(ids_of(first), ACTION_RELEASE);
     assert_int_equal(state(first), JOB_RUNNING);
@@ -72,7 +81,8 @@ static void after_waits_for_the_start_and_the_minutes(void **unused)
 static void one_of_several_suffices_with_question_marks(void **unused)
 {
     uint64_t a = submit(a_job("a")), b = submit(a_job("b"));
-    uint64_t all = submit_after("all", arena_printf(w.a, "afterok:%llu:%llu", (unsigned long long) a, (unsigned long long) b));
+    uint64_t all = submit_after(
+        "all", arena_printf(w.a, "afterok:%llu:%llu", (unsigned long long)a, (unsigned long long)b));
     uint64_t any = submit_after("any", arena_printf(w.a, "%s?%s", on("afterok", a), on("afterok", b)));
     script_ends(a, status_of_code(1));
     assert_int_equal(job(all)->reason, REASON_DEPENDENCY_NEVER);
@@ -99,7 +109,8 @@ static void jobs_nobody_knows_are_refused(void **unused)
 static void a_running_job_submits_its_successor(void **unused)
 {
     uint64_t first = submit(a_job("chain"));
-    uint64_t next = submit_after("chain", on("afterok", first)), last = submit_after("chain", on("afterok", next));
+    uint64_t next = submit_after("chain", on("afterok", first)),
+             last = submit_after("chain", on("afterok", next));
     script_ends(first, 0);
     assert_int_equal(state(next), JOB_RUNNING);
     assert_int_equal(state(last), JOB_PENDING);
@@ -124,7 +135,8 @@ static void a_long_chain_is_cancelled_at_once_when_asked_so(void **unused)
 
 static void singletons_run_one_after_another(void **unused)
 {
-    uint64_t a = submit_after("one", "singleton"), b = submit_after("one", "singleton"), c = submit_after("one", "singleton");
+    uint64_t a = submit_after("one", "singleton"), b = submit_after("one", "singleton"),
+             c = submit_after("one", "singleton");
     am_bob();
     uint64_t other = submit_after("one", "singleton");
     assert_int_equal(state(a), JOB_RUNNING);
@@ -140,7 +152,8 @@ static void singletons_run_one_after_another(void **unused)
 static void a_whole_array_is_waited_for(void **unused)
 {
     uint64_t array = submit_array("1-3", NULL);
-    uint64_t ok = submit_after("ok", on("afterok", array)), any = submit_after("any", on("afterany", array)), second = submit_after("2", arena_printf(w.a, "afterok:%llu_2", (unsigned long long) array));
+    uint64_t ok = submit_after("ok", on("afterok", array)), any = submit_after("any", on("afterany", array)),
+             second = submit_after("2", arena_printf(w.a, "afterok:%llu_2", (unsigned long long)array));
     element_ends(array, 1, 0);
     assert_int_equal(state(any), JOB_PENDING);
     element_ends(array, 2, 0);
@@ -153,7 +166,8 @@ static void a_whole_array_is_waited_for(void **unused)
 
 static void one_element_that_failed_fails_its_array(void **unused)
 {
-    uint64_t array = submit_array("1-3", NULL), ok = submit_after("ok", on("afterok", array)), not_ok = submit_after("notok", on("afternotok", array));
+    uint64_t array = submit_array("1-3", NULL), ok = submit_after("ok", on("afterok", array)),
+             not_ok = submit_after("notok", on("afternotok", array));
     element_ends(array, 2, 1);
     assert_int_equal(job(ok)->reason, REASON_DEPENDENCY_NEVER);
     assert_int_equal(state(not_ok), JOB_PENDING);
@@ -209,7 +223,8 @@ static void a_failed_job_that_is_requeued_may_still_end_well(void **unused)
 static void a_restart_forgets_no_dependency(void **unused)
 {
     uint64_t first = submit(a_job("first")), other = submit(a_job("other"));
-    uint64_t next = submit_after("next", arena_printf(w.a, "%s,%s", on("afterok", first), on("afterany", other)));
+    uint64_t next =
+        submit_after("next", arena_printf(w.a, "%s,%s", on("afterok", first), on("afterany", other)));
     uint64_t single = submit_after("first", "singleton");
     uint64_t bad = submit_after("bad", on("afternotok", other));
     script_ends(other, 0);

@@ -264,10 +264,17 @@ struct rows {
 };
 
 static const struct fields *const row_fields[] = {
-    [QUERY_JOBS] = &job_fields,   [QUERY_NODES] = &node_fields,    [QUERY_PARTITIONS] = &partition_fields,
-    [QUERY_STEPS] = &step_fields, [QUERY_STATUS] = &status_fields,
+    [QUERY_JOBS] = &job_fields,
+    [QUERY_NODES] = &node_fields,
+    [QUERY_PARTITIONS] = &partition_fields,
+    [QUERY_STEPS] = &step_fields,
+    [QUERY_STATUS] = &status_fields,
     [QUERY_RESERVATIONS] = &reservation_fields,
-    [QUERY_PRIORITY] = &priority_fields, [QUERY_SHARES] = &usage_fields, [QUERY_DIAG] = &diag_fields, [QUERY_TOKENS] = &token_fields, [QUERY_HOSTS] = &host_fields,
+    [QUERY_PRIORITY] = &priority_fields,
+    [QUERY_SHARES] = &usage_fields,
+    [QUERY_DIAG] = &diag_fields,
+    [QUERY_TOKENS] = &token_fields,
+    [QUERY_HOSTS] = &host_fields,
 };
 
 static inline void row_take(void *ctx, const void *record)

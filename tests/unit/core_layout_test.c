@@ -29,10 +29,12 @@ static const struct job_of two = {"a cpus=0-7 mem=800; b cpus=0-7 mem=800", 0, 0
 static const struct job_of uneven = {"a cpus=0-3 mem=400; b cpus=0 mem=100; c cpus=0-7 mem=800", 0, 0, 1};
 static const struct job_of eight = {"a cpus=0-7 mem=800; b cpus=0-7 mem=800", 8, 0, 1};
 static const struct job_of cores = {"a cpus=0-7 mem=800", 0, 0, 2};
-static const struct job_of gpus = {"a cpus=0-7 mem=800 gpu:v100=0-3; b cpus=0-7 mem=800 gpu:v100=4-7", 0, 0, 1};
+static const struct job_of gpus = {"a cpus=0-7 mem=800 gpu:v100=0-3; b cpus=0-7 mem=800 gpu:v100=4-7", 0, 0,
+                                   1};
 static const struct job_of mixed = {"a cpus=0-7 mem=800 gpu:v100=0,1 gpu:t4=2,3 nic=#4", 0, 0, 1};
 
 #define M(n) .mem_per_node_mib = (n)
+// clang-format off
 static const struct layout_case cases[] = {
     /* how many tasks, how many nodes */
     {"one task a node", &three, {0}, .expected = "a cpus=0,1 mem=100 tasks=1 ids=0; b cpus=0,1 mem=100 tasks=1 ids=1; c cpus=0,1 mem=100 tasks=1 ids=2"},
@@ -107,8 +109,10 @@ static const struct layout_case cases[] = {
     {"of no type there", &mixed, {.ntasks = 1, .gres = "gpu:a100:1"}, .expected = "!Invalid generic resource (gres) specification"},
     {"counted", &mixed, {.ntasks = 1, .gres = "nic:3"}, .expected = "a cpus=0-7 mem=800 tasks=1 ids=0 nic=#3"},
 };
+// clang-format on
 
-static void rooms_make(struct step_room *room, const struct alloc *held, int32_t threads, const char *taken, struct arena *a)
+static void rooms_make(struct step_room *room, const struct alloc *held, int32_t threads, const char *taken,
+                       struct arena *a)
 {
     for (size_t i = 0; i < held->n; i++) {
         const struct alloc_node *n = &held->node[i];
@@ -144,9 +148,15 @@ static void rooms_done(struct step_room *room, const struct alloc *held)
 static char *laid_out(const struct layout_case *k, struct arena *a)
 {
     struct job_spec spec = {.req = k->req};
-    struct msg_create_step m = {.job_id = 1, .spec = {&spec, 1}, .exact = k->exact, .overlap = k->overlap, .interactive = k->interactive, .relative_plus1 = k->relative_plus1,
+    struct msg_create_step m = {.job_id = 1,
+                                .spec = {&spec, 1},
+                                .exact = k->exact,
+                                .overlap = k->overlap,
+                                .interactive = k->interactive,
+                                .relative_plus1 = k->relative_plus1,
                                 .task_nodes = k->task_nodes};
-    struct job job = {.id = 1, .spec = {.req = {.ntasks = k->job->ntasks, .ntasks_per_node = k->job->per_node}}};
+    struct job job = {.id = 1,
+                      .spec = {.req = {.ntasks = k->job->ntasks, .ntasks_per_node = k->job->per_node}}};
     struct alloc held = {0}, layout = {0};
     struct step_want want;
     enum refusal refusal = REFUSE_NONE;

@@ -55,7 +55,11 @@ static const struct step *srun_exact(uint64_t conn, uint64_t job_id, int32_t tas
 
 static void node_says(int n, uint64_t id, int64_t step_id, enum report_kind kind, int32_t status)
 {
-    report(n, (struct msg_report){.kind = (int32_t)kind, .job_id = id, .attempt = job(id)->attempt, .step_id = step_id, .exit_status = status});
+    report(n, (struct msg_report){.kind = (int32_t)kind,
+                                  .job_id = id,
+                                  .attempt = job(id)->attempt,
+                                  .step_id = step_id,
+                                  .exit_status = status});
 }
 
 static void ends(int n, uint64_t id, int64_t step_id, int32_t status)
@@ -107,7 +111,8 @@ static void a_step_runs_and_ends(void **unused)
     assert_int_equal(s->ntasks, 4);
     assert_int_equal(s->node_count, 2);
     assert_int_equal(s->cpus, 16);
-    assert_string_equal(s->layout, "n1 cpus=0-7 mem=1000 tasks=2 ids=0,1; n2 cpus=0-7 mem=1000 tasks=2 ids=2,3");
+    assert_string_equal(s->layout,
+                        "n1 cpus=0-7 mem=1000 tasks=2 ids=0,1; n2 cpus=0-7 mem=1000 tasks=2 ids=2,3");
     assert_string_equal(s->master_addr, "n1");
     assert_in_range(s->master_port, 20000, 29999);
     assert_int_equal(told(1, MSG_LAUNCH), 1);
@@ -142,8 +147,10 @@ static void usage_is_summed_over_nodes(void **unused)
     (void)unused;
     uint64_t id = salloc(2);
     srun_tasks(SRUN, id, 4);
-    struct step used = {.cpu_user_us = 100, .max_rss_bytes = 50, .ave_rss_bytes = 40, .read_bytes = 7, .min_cpu_us = 30};
-    report(1, (struct msg_report){.kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
+    struct step used = {
+        .cpu_user_us = 100, .max_rss_bytes = 50, .ave_rss_bytes = 40, .read_bytes = 7, .min_cpu_us = 30};
+    report(1, (struct msg_report){
+                  .kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
     restart(CONF);
     for (int i = 3; i <= 4; i++)
         hello(i);
@@ -152,9 +159,16 @@ static void usage_is_summed_over_nodes(void **unused)
     hello_holding(2, &held, 1);
     am_alice();
     assert_int_equal(running(id), 1);
-    used = (struct step){.cpu_user_us = 11, .max_rss_bytes = 90, .max_rss_task = 3, .ave_rss_bytes = 60, .read_bytes = 1, .min_cpu_us = 10};
-    report(2, (struct msg_report){.kind = REPORT_USAGE, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
-    report(2, (struct msg_report){.kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
+    used = (struct step){.cpu_user_us = 11,
+                         .max_rss_bytes = 90,
+                         .max_rss_task = 3,
+                         .ave_rss_bytes = 60,
+                         .read_bytes = 1,
+                         .min_cpu_us = 10};
+    report(2, (struct msg_report){
+                  .kind = REPORT_USAGE, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
+    report(2, (struct msg_report){
+                  .kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
     const struct step *s = row(id, 0);
     assert_int_equal(s->cpu_user_us, 111);
     assert_int_equal(s->max_rss_bytes, 90);
@@ -174,7 +188,8 @@ static void a_report_that_is_repeated_counts_once(void **unused)
     struct step used = {.cpu_user_us = 100};
     srun_tasks(SRUN, id, 1);
     for (int i = 0; i < 2; i++)
-        report(1, (struct msg_report){.kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
+        report(1, (struct msg_report){
+                      .kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
     assert_int_equal(row(id, 0)->cpu_user_us, 100);
     assert_int_equal(job(id)->cpu_user_us, 100);
     assert_int_equal(sent(FX_SEND, MSG_REPORT_ACK), 1);
@@ -184,7 +199,8 @@ static size_t effects_of(enum effect_kind kind, int which)
 {
     size_t n = 0;
     for (size_t i = 0; i < w.fx.n; i++)
-        n += w.fx.v[i].kind == kind && (kind == FX_STORE ? (int)w.fx.v[i].table : (int)w.fx.v[i].msg.kind) == which;
+        n += w.fx.v[i].kind == kind &&
+             (kind == FX_STORE ? (int)w.fx.v[i].table : (int)w.fx.v[i].msg.kind) == which;
     return n;
 }
 
@@ -197,7 +213,8 @@ static void ends_of_many_nodes_are_gathered(void **unused)
     am_root();
     effects_reset(&w.fx);
     for (int n = 1; n <= 3; n++) {
-        struct msg_report m = {.kind = REPORT_EXITED, .seq = (uint64_t)n, .job_id = id, .attempt = 1, .step_id = 0};
+        struct msg_report m = {
+            .kind = REPORT_EXITED, .seq = (uint64_t)n, .job_id = id, .attempt = 1, .step_id = 0};
         struct message said = {.kind = MSG_REPORT, .body = &m};
         step((struct event){.kind = EV_MESSAGE, .conn = CONN_OF(n), .peer = &w.peer, .msg = &said});
     }
@@ -380,7 +397,8 @@ static void a_step_has_a_limit_of_its_own(void **unused)
     assert_int_equal(sent(FX_SEND, MSG_TERMINATE), 1);
     ends(1, id, 0, 15);
     assert_int_equal(row(id, 0)->state, JOB_TIMEOUT);
-    assert_string_equal(((const struct msg_step_ended *)heard(SRUN, MSG_STEP_ENDED))->detail, "DUE TO TIME LIMIT");
+    assert_string_equal(((const struct msg_step_ended *)heard(SRUN, MSG_STEP_ENDED))->detail,
+                        "DUE TO TIME LIMIT");
     assert_int_equal(state(id), JOB_RUNNING);
 }
 
@@ -657,7 +675,8 @@ static void many_steps_one_after_another(void **unused)
     for (int64_t i = 0; i < 400; i++) {
         struct step used = {.cpu_user_us = 10};
         assert_int_equal(srun_tasks(SRUN, id, 1)->step_id, i);
-        report(1, (struct msg_report){.kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = i, .usage = {&used, 1}});
+        report(1, (struct msg_report){
+                      .kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = i, .usage = {&used, 1}});
         if (i % 100 == 0)
             effects_reset(&w.fx);
     }

@@ -149,7 +149,7 @@ static void a_partition_is_made_and_removed(void **unused)
 }
 
 #define FILE_NOW                                                                                             \
-    "ClusterName=test\nOperators=olga\nNodeName=n[1-4] CPUs=8 RealMemory=8000\n"                            \
+    "ClusterName=test\nOperators=olga\nNodeName=n[1-4] CPUs=8 RealMemory=8000\n"                             \
     "PartitionName=main Nodes=n[1-4] Default=YES State=UP\n"
 
 /* What scontrol set survives a restart; what the file says now is not undone by a row that was made of the old file. */

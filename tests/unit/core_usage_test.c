@@ -1,12 +1,14 @@
 /* Fair share: what is used is charged, decays, survives a restart and decides who comes next; and the parts of a priority. */
 #include "core_help.h"
 
+// clang-format off
 #define SHARE_CONF                                                                                           \
     "ClusterName=test\nOperators=olga\nPriorityWeightAge=0\nPriorityWeightPartition=0\nKillWait=5\n"          \
     "PriorityWeightFairshare=1000\nPriorityCalcPeriod=1\nPriorityDecayHalfLife=0:10:00\n"                   \
     "NodeName=n[1-4] CPUs=8 RealMemory=8000\n"                                                               \
     "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"                                 \
     "PartitionName=dear Nodes=n[1-4] TRESBillingWeights=CPU=2,Mem=0.5G State=UP\n"
+// clang-format on
 
 static int setup_shares(void **unused)
 {
@@ -168,9 +170,11 @@ static void test_site_factor_and_nice(void **unused)
 static void test_factors(void **unused)
 {
     (void)unused;
-    restart("ClusterName=test\nPriorityWeightAge=100\nPriorityWeightJobSize=1000\nPriorityWeightPartition=500\nPriorityMaxAge=10\n"
+    restart("ClusterName=test\nPriorityWeightAge=100\nPriorityWeightJobSize=1000\nPriorityWeightPartition="
+            "500\nPriorityMaxAge=10\n"
             "PriorityWeightTRES=CPU=4000,Node=40\nNodeName=n[1-4] CPUs=8 RealMemory=8000\n"
-            "PartitionName=main Nodes=n[1-4] Default=YES PriorityJobFactor=10\nPartitionName=low Nodes=n1 PriorityJobFactor=5\n");
+            "PartitionName=main Nodes=n[1-4] Default=YES PriorityJobFactor=10\nPartitionName=low Nodes=n1 "
+            "PriorityJobFactor=5\n");
     hello(1);
     submit(a_wide_job("a"));
     uint64_t id = submit(a_wide_job("b")); /* one node of 4, 8 CPUs of 32 */
@@ -194,10 +198,14 @@ static void test_factors(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SHARES(test_use_is_charged_and_decays),        SHARES(test_weights_of_the_partition),
-        SHARES(test_who_used_less_comes_first),        SHARES(test_classic_fair_share_and_forgetting),
-        SHARES(test_a_day_ends),                       SHARES(test_suspended_time_is_free),
-        SHARES(test_site_factor_and_nice),             SHARES(test_factors),
+        SHARES(test_use_is_charged_and_decays),
+        SHARES(test_weights_of_the_partition),
+        SHARES(test_who_used_less_comes_first),
+        SHARES(test_classic_fair_share_and_forgetting),
+        SHARES(test_a_day_ends),
+        SHARES(test_suspended_time_is_free),
+        SHARES(test_site_factor_and_nice),
+        SHARES(test_factors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,20 +22,14 @@ static int64_t run(const struct bpf_insn *program, size_t n, const struct bpf_cg
             memcpy(&word, (const char *)ctx + i->off, 4);
             reg[i->dst_reg] = word;
             break;
-        case BPF_ALU64 | BPF_AND | BPF_K:
-            reg[i->dst_reg] &= (uint64_t)(int64_t)i->imm;
-            break;
-        case BPF_ALU64 | BPF_MOV | BPF_K:
-            reg[i->dst_reg] = (uint64_t)(int64_t)i->imm;
-            break;
+        case BPF_ALU64 | BPF_AND | BPF_K: reg[i->dst_reg] &= (uint64_t)(int64_t)i->imm; break;
+        case BPF_ALU64 | BPF_MOV | BPF_K: reg[i->dst_reg] = (uint64_t)(int64_t)i->imm; break;
         case BPF_JMP | BPF_JNE | BPF_K:
             if (reg[i->dst_reg] != (uint64_t)(int64_t)i->imm)
                 at += (size_t)i->off;
             break;
-        case BPF_JMP | BPF_EXIT:
-            return (int64_t)reg[0];
-        default:
-            return -1;
+        case BPF_JMP | BPF_EXIT: return (int64_t)reg[0];
+        default: return -1;
         }
     }
     return -1;
@@ -78,8 +72,7 @@ static void test_the_longest_list(void **state)
 
 static void test_what_is_no_list_is_refused(void **state)
 {
-    static const char *const bad[] = {"195", "195:", "x", "195:1,195:2",
-                                      "195:1 7"};
+    static const char *const bad[] = {"195", "195:", "x", "195:1,195:2", "195:1 7"};
     struct device_number number[DEVICE_DENY_MAX];
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
         assert_int_equal(device_numbers_parse(bad[i], number), SIZE_MAX);

@@ -87,7 +87,8 @@ static void test_who_has_a_file_open_is_found(void **state)
         execl("/bin/sh", "holder", "-c", "exec 7>/dev/full; exec sleep 30", (char *)NULL);
         _exit(1);
     }
-    for (int i = 0; i < 200 && !s.found.of_job; i++) { /* between fork and exec its environment is not there */
+    for (int i = 0; i < 200 && !s.found.of_job;
+         i++) { /* between fork and exec its environment is not there */
         gpu_holders_each(number, 2, holder_take, &s);
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     }

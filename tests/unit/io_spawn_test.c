@@ -3,10 +3,10 @@
 
 #include "io/spawn.h"
 
-#include <stdio.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/wait.h>
 
 struct ended {

@@ -17,7 +17,8 @@ static struct step_plan plan_of(struct msg_node_welcome w, int64_t job_mib, int6
 static void test_the_job_and_its_step_have_limits_of_their_own(void **state)
 {
     (void)state;
-    struct step_plan p = plan_of((struct msg_node_welcome){.constrain_ram = true, .min_ram_mib = 30}, 400, 100);
+    struct step_plan p =
+        plan_of((struct msg_node_welcome){.constrain_ram = true, .min_ram_mib = 30}, 400, 100);
     assert_int_equal(p.job_mem_bytes, 400 * MIB);
     assert_int_equal(p.mem_limit_bytes, 100 * MIB);
     assert_int_equal(p.swap_bytes_plus1, 0);
@@ -29,11 +30,19 @@ static void test_the_job_and_its_step_have_limits_of_their_own(void **state)
 static void test_parts_and_bounds(void **state)
 {
     (void)state;
-    struct msg_node_welcome w = {.constrain_ram = true, .constrain_swap = true, .allowed_ram = 10150, .allowed_swap = 5000, .max_ram = 5000, .max_swap = 1000, .min_ram_mib = 30, .pids_max = 77, .swappiness_plus1 = 11};
+    struct msg_node_welcome w = {.constrain_ram = true,
+                                 .constrain_swap = true,
+                                 .allowed_ram = 10150,
+                                 .allowed_swap = 5000,
+                                 .max_ram = 5000,
+                                 .max_swap = 1000,
+                                 .min_ram_mib = 30,
+                                 .pids_max = 77,
+                                 .swappiness_plus1 = 11};
     struct step_plan p = plan_of(w, 200, 10);
-    assert_int_equal(p.job_mem_bytes, 203 * MIB);          /* 101.5 % */
+    assert_int_equal(p.job_mem_bytes, 203 * MIB);            /* 101.5 % */
     assert_int_equal(p.job_swap_bytes_plus1, 100 * MIB + 1); /* half of it, 10 % of the machine at most */
-    assert_int_equal(p.mem_limit_bytes, 30 * MIB);         /* MinRAMSpace */
+    assert_int_equal(p.mem_limit_bytes, 30 * MIB);           /* MinRAMSpace */
     assert_int_equal(p.swap_bytes_plus1, 5 * MIB + 1);
     assert_int_equal(p.pids_max, 77);
     assert_int_equal(p.swappiness_plus1, 11);
@@ -52,7 +61,8 @@ static void test_nothing_is_limited_unless_the_settings_say_so(void **state)
     assert_int_equal(p.swap_bytes_plus1, 0);
     p = plan_of((struct msg_node_welcome){.constrain_ram = true}, 0, 0);
     assert_int_equal(p.mem_limit_bytes, 0);
-    p = plan_of((struct msg_node_welcome){.constrain_swap = true}, 400, 100); /* swap alone cannot be limited: memory is too */
+    p = plan_of((struct msg_node_welcome){.constrain_swap = true}, 400,
+                100); /* swap alone cannot be limited: memory is too */
     assert_int_equal(p.mem_limit_bytes, 100 * MIB);
     assert_int_equal(p.swap_bytes_plus1, 1);
 }

@@ -112,9 +112,7 @@ static void test_equal_neighbours_are_written_once(void **state)
     assert_text(&al, "n[1-4] cpus=0-3 mem=5; n5 cpus=0-3 mem=6; n[6-9] cpus=0-3 mem=5");
     al = many(5, "n", 1, 8);
     al.node[1].node = "n09"; /* padded differently: n8, n09, n10 … */
-    assert_text(
-        &al,
-        "n8 cpus=0-3 mem=5; n[09-12] cpus=0-3 mem=5");
+    assert_text(&al, "n8 cpus=0-3 mem=5; n[09-12] cpus=0-3 mem=5");
     al = many(4, "", 1, 1);
     for (int i = 0; i < 4; i++)
         al.node[i].node = arena_printf(arena, "login-%c", 'a' + i);

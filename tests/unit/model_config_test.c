@@ -406,11 +406,16 @@ static void test_values_without_effect_are_said(void **state)
 static void test_preemption_that_is_not_there_is_refused(void **state)
 {
     (void)state;
-    assert_error("PreemptMode=SUSPEND,GANG,WITHIN\n", "remuda.conf:1: PreemptMode", "\"SUSPEND,GANG,WITHIN\"");
-    assert_error("PreemptMode=REQUEUE,PRIORITY\n", "remuda.conf:1: PreemptMode", "OFF,CANCEL,REQUEUE,SUSPEND,GANG is expected");
-    assert_error("PreemptParameters=youngest_first,strict_order\n", "remuda.conf:1: PreemptParameters", "reclaim_licenses,send_user_signal,youngest_first is expected");
-    assert_error("NodeName=a\nPartitionName=p Nodes=a PreemptMode=WITHIN\n", "remuda.conf:2: PreemptMode", "WITHIN");
-    assert_string_equal(read("PreemptParameters=send_user_signal\n")->settings.preempt_parameters, "send_user_signal");
+    assert_error("PreemptMode=SUSPEND,GANG,WITHIN\n", "remuda.conf:1: PreemptMode",
+                 "\"SUSPEND,GANG,WITHIN\"");
+    assert_error("PreemptMode=REQUEUE,PRIORITY\n", "remuda.conf:1: PreemptMode",
+                 "OFF,CANCEL,REQUEUE,SUSPEND,GANG is expected");
+    assert_error("PreemptParameters=youngest_first,strict_order\n", "remuda.conf:1: PreemptParameters",
+                 "reclaim_licenses,send_user_signal,youngest_first is expected");
+    assert_error("NodeName=a\nPartitionName=p Nodes=a PreemptMode=WITHIN\n", "remuda.conf:2: PreemptMode",
+                 "WITHIN");
+    assert_string_equal(read("PreemptParameters=send_user_signal\n")->settings.preempt_parameters,
+                        "send_user_signal");
 }
 
 int main(void)

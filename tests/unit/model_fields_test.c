@@ -20,6 +20,7 @@ struct item {
 static const struct field item_rows[] = {ITEM_FIELDS(ITEM_ROW)};
 static const struct fields item_fields = {"item", sizeof(struct item), item_rows, ARRAY_LEN(item_rows)};
 
+// clang-format off
 #define SAMPLE_FIELDS(X)                                                                                     \
     X(BOOL, flag, 0, "")                                                                                     \
     X(I32, count, 0, "")                                                                                     \
@@ -33,6 +34,7 @@ static const struct fields item_fields = {"item", sizeof(struct item), item_rows
     X(MIB, mem_mib, 0, "")                                                                                   \
     X(BLOB, data, 0, "")                                                                                     \
     X(LIST, items, &item_fields, "")
+// clang-format on
 struct sample {
     SAMPLE_FIELDS(FIELD_MEMBER)
 };

@@ -145,7 +145,8 @@ static void test_devices_are_written_as_they_are_read(void **state)
 
 static void test_what_more_is_known_of_a_device(void **state)
 {
-    static const char text[] = "gpu:a100:0:40960:0-7:GPU-a|pci=0000:3b:00.0|numa=1|links=1+3;gpu:a100:1:::|links=0";
+    static const char text[] =
+        "gpu:a100:0:40960:0-7:GPU-a|pci=0000:3b:00.0|numa=1|links=1+3;gpu:a100:1:::|links=0";
     struct device_list list = {0};
     struct str out = STR_INIT;
     assert_true(devices_parse(text, arena, &list, NULL));
@@ -158,7 +159,8 @@ static void test_what_more_is_known_of_a_device(void **state)
     devices_format(&list, &out);
     assert_string_equal(str_text(&out), text);
     str_clear(&out);
-    assert_true(devices_parse("gpu:a100:0:::GPU-a|colour=red|numa=2", arena, &list, NULL)); /* of a later release */
+    assert_true(
+        devices_parse("gpu:a100:0:::GPU-a|colour=red|numa=2", arena, &list, NULL)); /* of a later release */
     assert_string_equal(list.v[0].numa, "2");
     str_done(&out);
 }

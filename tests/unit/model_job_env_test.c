@@ -3,8 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
-#include "model/script_args.h"
 #include "model/job_env.h"
+#include "model/script_args.h"
 #include "node/launch.h"
 
 #include <stdlib.h>
@@ -62,12 +62,14 @@ static const char *get(const char *name)
     return found;
 }
 
+// clang-format off
 #define HAS(name, value)                                                                                     \
     do {                                                                                                     \
         if (!get(name))                                                                                      \
             fail_msg("%s is not set", name);                                                                 \
         assert_string_equal(get(name), value);                                                               \
     } while (0)
+// clang-format on
 #define HAS_NOT(name) assert_null(get(name))
 
 static void test_a_plain_job(void **state)

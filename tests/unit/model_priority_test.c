@@ -48,7 +48,8 @@ static void test_powers(void **state)
     for (size_t i = 0; i < ARRAY_LEN(exact); i++) {
         uint64_t ours = exp2_neg(exact[i].part, exact[i].whole);
         if (ours > exact[i].power + 2 || ours + 40 < exact[i].power)
-            fail_msg("2^(-%lld/%lld) is %llu in 2^32nds, not %llu", (long long)exact[i].part, (long long)exact[i].whole, (unsigned long long)exact[i].power, (unsigned long long)ours);
+            fail_msg("2^(-%lld/%lld) is %llu in 2^32nds, not %llu", (long long)exact[i].part,
+                     (long long)exact[i].whole, (unsigned long long)exact[i].power, (unsigned long long)ours);
     }
     assert_true(scale32(INT64_MAX, UINT64_C(1) << 32) == INT64_MAX);
     assert_true(scale32(1000, UINT64_C(1) << 31) == 500);

@@ -11,24 +11,18 @@
 static size_t field_size(enum field_type type)
 {
     switch (type) {
-    case FIELD_BOOL:
-        return sizeof(bool);
+    case FIELD_BOOL: return sizeof(bool);
     case FIELD_I32:
     case FIELD_U32:
-    case FIELD_ENUM:
-        return sizeof(int32_t);
+    case FIELD_ENUM: return sizeof(int32_t);
     case FIELD_I64:
     case FIELD_U64:
     case FIELD_TIME:
     case FIELD_SPAN:
-    case FIELD_MIB:
-        return sizeof(int64_t);
-    case FIELD_TEXT:
-        return sizeof(char *);
-    case FIELD_BLOB:
-        return sizeof(struct blob);
-    case FIELD_LIST:
-        return sizeof(struct record_list);
+    case FIELD_MIB: return sizeof(int64_t);
+    case FIELD_TEXT: return sizeof(char *);
+    case FIELD_BLOB: return sizeof(struct blob);
+    case FIELD_LIST: return sizeof(struct record_list);
     }
     return 0;
 }
@@ -73,9 +67,9 @@ static void fields_check(const struct fields *t)
 static void test_every_record(void **state)
 {
     static const struct fields *const tables[] = {
-        &job_request_fields, &job_spec_fields, &job_fields,  &step_fields,    &node_fields, &partition_fields, &reservation_fields,
-        &result_fields,      &status_fields,   &held_fields, &payload_fields, &meta_fields,
-        &priority_fields,    &usage_fields,    &diag_fields,
+        &job_request_fields, &job_spec_fields,    &job_fields,      &step_fields,   &node_fields,
+        &partition_fields,   &reservation_fields, &result_fields,   &status_fields, &held_fields,
+        &payload_fields,     &meta_fields,        &priority_fields, &usage_fields,  &diag_fields,
         &token_fields,       &host_fields,
     };
     for (size_t i = 0; i < ARRAY_LEN(tables); i++)
@@ -134,24 +128,15 @@ static void test_every_value_of_every_enum_has_a_name(void **state)
         const struct enum_names *names;
         size_t n;
     } enums[] = {
-        {&job_state_names, JOB_STATE_COUNT},
-        {&job_reason_names, REASON_COUNT},
-        {&refusal_names, REFUSAL_COUNT},
-        {&tristate_names, NO + 1},
-        {&exclusive_names, EXCLUSIVE_TOPO + 1},
-        {&open_mode_names, OPEN_TRUNCATE + 1},
-        {&hint_names, HINT_NOMULTITHREAD + 1},
-        {&node_state_names, NODE_FUTURE + 1},
-        {&part_state_names, PART_INACTIVE + 1},
-        {&part_share_names, SHARE_FORCE + 1},
-        {&preempt_mode_names, PREEMPT_GANG + 1},
-        {&suspender_names, SUSPENDER_GANG + 1},
-        {&limit_policy_names, LIMITS_ALL + 1},
-        {&query_what_names, QUERY_HOSTS + 1},
-        {&job_action_names, ACTION_TOP + 1},
-        {&daemon_action_names, DAEMON_RESET_DIAG + 1},
-        {&report_kind_names, REPORT_LOST + 1},
-        {&host_role_names, ROLE_LOGIN + 1},
+        {&job_state_names, JOB_STATE_COUNT},     {&job_reason_names, REASON_COUNT},
+        {&refusal_names, REFUSAL_COUNT},         {&tristate_names, NO + 1},
+        {&exclusive_names, EXCLUSIVE_TOPO + 1},  {&open_mode_names, OPEN_TRUNCATE + 1},
+        {&hint_names, HINT_NOMULTITHREAD + 1},   {&node_state_names, NODE_FUTURE + 1},
+        {&part_state_names, PART_INACTIVE + 1},  {&part_share_names, SHARE_FORCE + 1},
+        {&preempt_mode_names, PREEMPT_GANG + 1}, {&suspender_names, SUSPENDER_GANG + 1},
+        {&limit_policy_names, LIMITS_ALL + 1},   {&query_what_names, QUERY_HOSTS + 1},
+        {&job_action_names, ACTION_TOP + 1},     {&daemon_action_names, DAEMON_RESET_DIAG + 1},
+        {&report_kind_names, REPORT_LOST + 1},   {&host_role_names, ROLE_LOGIN + 1},
     };
     for (size_t i = 0; i < ARRAY_LEN(enums); i++) {
         assert_int_equal(enums[i].names->n, enums[i].n);

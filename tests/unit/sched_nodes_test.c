@@ -35,7 +35,8 @@ static const char *where(uint64_t id, struct job_request req)
     const struct plan_start *s = start_of(plan, id);
     nodes[0] = '\0';
     for (size_t i = 0; s && i < s->alloc.n; i++)
-        snprintf(nodes + strlen(nodes), sizeof nodes - strlen(nodes), "%s%s", i ? "," : "", s->alloc.node[i].node);
+        snprintf(nodes + strlen(nodes), sizeof nodes - strlen(nodes), "%s%s", i ? "," : "",
+                 s->alloc.node[i].node);
     if (s)
         cluster_start(cl, id, &req, 1000, "main", &s->alloc, NOW, NOW + HOUR);
     cluster_unwait(cl, id);
@@ -56,8 +57,10 @@ static void what_is_preferred(void **state)
     struct partition p = a_part("main", "ALL");
     put_part(cl, &p);
     assert_string_equal(where(1, (struct job_request){.ntasks = 8, .prefer = "fast"}), "n3");
-    assert_string_equal(where(2, (struct job_request){.ntasks = 8, .prefer = "fast"}), "n1"); /* liked, not needed */
-    assert_string_equal(where(3, (struct job_request){.ntasks = 8, .prefer = "fast", .constraint = "fast"}), "");
+    assert_string_equal(where(2, (struct job_request){.ntasks = 8, .prefer = "fast"}),
+                        "n1"); /* liked, not needed */
+    assert_string_equal(where(3, (struct job_request){.ntasks = 8, .prefer = "fast", .constraint = "fast"}),
+                        "");
     assert_string_equal(where(4, (struct job_request){.ntasks = 8, .prefer = "none"}), "n2");
 }
 
@@ -68,13 +71,20 @@ static void constraints(void **state)
     features("c1", "x,y,rack2");
     struct partition p = a_part("main", "ALL");
     put_part(cl, &p);
-    assert_string_equal(where(1, (struct job_request){.min_nodes = 1, .ntasks = 8, .constraint = "x&y"}), "c1");
-    assert_string_equal(where(2, (struct job_request){.min_nodes = 2, .ntasks = 16, .constraint = "[rack1|rack2]"}),
-                        "a1,a2");
-    assert_string_equal(where(3, (struct job_request){.min_nodes = 2, .max_nodes = 2, .ntasks = 4, .constraint = "x&(rack1|rack2)"}), "");
+    assert_string_equal(where(1, (struct job_request){.min_nodes = 1, .ntasks = 8, .constraint = "x&y"}),
+                        "c1");
+    assert_string_equal(
+        where(2, (struct job_request){.min_nodes = 2, .ntasks = 16, .constraint = "[rack1|rack2]"}), "a1,a2");
+    assert_string_equal(where(3, (struct job_request){.min_nodes = 2,
+                                                      .max_nodes = 2,
+                                                      .ntasks = 4,
+                                                      .constraint = "x&(rack1|rack2)"}),
+                        "");
     cluster_release(cl, 1);
     cluster_release(cl, 2);
-    assert_string_equal(where(4, (struct job_request){.min_nodes = 3, .max_nodes = 3, .constraint = "[x*2&y*1]"}), "a1,a2,b1");
+    assert_string_equal(
+        where(4, (struct job_request){.min_nodes = 3, .max_nodes = 3, .constraint = "[x*2&y*1]"}),
+        "a1,a2,b1");
 }
 
 static void memory_of_gpus_and_types(void **state)
@@ -105,7 +115,8 @@ static void a_partition_bounds_its_cpus_on_a_node(void **state)
     p = a_part("other", "ALL");
     put_part(cl, &p);
     assert_string_equal(where(1, (struct job_request){.ntasks = 2}), "n1");
-    assert_string_equal(where(2, (struct job_request){.ntasks = 2}), "n2"); /* together they would have four on n1 */
+    assert_string_equal(where(2, (struct job_request){.ntasks = 2}),
+                        "n2"); /* together they would have four on n1 */
     assert_string_equal(where(3, (struct job_request){.ntasks = 1}), "n1");
     assert_string_equal(where(4, (struct job_request){.ntasks = 2}), "");
     assert_string_equal(where(5, (struct job_request){.ntasks = 5, .partition = "other"}), "n1");
@@ -129,11 +140,19 @@ static void neighbours_spread_and_few(void **state)
     struct partition p = a_part("main", "ALL");
     put_part(cl, &p);
     assert_string_equal(where(1, (struct job_request){.ntasks = 8, .nodelist = "n2"}), "n2");
-    assert_string_equal(where(2, (struct job_request){.min_nodes = 3, .max_nodes = 3, .contiguous = true, .exclusive = EXCLUSIVE_NODE}), "n3,n4,n5");
+    assert_string_equal(where(2, (struct job_request){.min_nodes = 3,
+                                                      .max_nodes = 3,
+                                                      .contiguous = true,
+                                                      .exclusive = EXCLUSIVE_NODE}),
+                        "n3,n4,n5");
     cluster_release(cl, 2);
     assert_string_equal(where(3, (struct job_request){.ntasks = 4, .spread_job = true}), "n1,n3,n4,n5");
     cluster_release(cl, 3);
-    assert_string_equal(where(4, (struct job_request){.min_nodes = 2, .max_nodes = 4, .use_min_nodes = true, .exclusive = EXCLUSIVE_NODE}), "n1,n3");
+    assert_string_equal(where(4, (struct job_request){.min_nodes = 2,
+                                                      .max_nodes = 4,
+                                                      .use_min_nodes = true,
+                                                      .exclusive = EXCLUSIVE_NODE}),
+                        "n1,n3");
 }
 
 static void blocks(void **state)
@@ -147,8 +166,11 @@ static void blocks(void **state)
     struct partition p = a_part("main", "ALL");
     put_part(cl, &p);
     assert_string_equal(where(1, (struct job_request){.ntasks = 8, .nodelist = "n1"}), "n1");
-    assert_string_equal(where(2, (struct job_request){.min_nodes = 2, .max_nodes = 2, .exclusive = EXCLUSIVE_NODE}), "n3,n4");
-    assert_string_equal(where(3, (struct job_request){.min_nodes = 3, .max_nodes = 3, .exclusive = EXCLUSIVE_NODE}), "n5,n6,n7");
+    assert_string_equal(
+        where(2, (struct job_request){.min_nodes = 2, .max_nodes = 2, .exclusive = EXCLUSIVE_NODE}), "n3,n4");
+    assert_string_equal(
+        where(3, (struct job_request){.min_nodes = 3, .max_nodes = 3, .exclusive = EXCLUSIVE_NODE}),
+        "n5,n6,n7");
 }
 
 int main(void)

@@ -37,10 +37,13 @@ static void threads_and_hints(void **state)
     struct world w = world_make(n, "n1", a_part("main", "ALL"));
     assert_string_equal(runs(&w, 1, (struct job_request){.cpus_per_task = 2, .mem_per_node_mib = 1}),
                         "n1 cpus=0-1 mem=1 tasks=1");
-    assert_string_equal(runs(&w, 2, (struct job_request){.cpus_per_task = 2, .hint = HINT_NOMULTITHREAD, .mem_per_node_mib = 1}),
-                        "n1 cpus=2-5 mem=1 tasks=1");
-    assert_string_equal(runs(&w, 3, (struct job_request){.cpus_per_task = 2, .threads_per_core = 1, .mem_per_node_mib = 1}),
-                        "n1 cpus=8-11 mem=1 tasks=1");
+    assert_string_equal(
+        runs(&w, 2,
+             (struct job_request){.cpus_per_task = 2, .hint = HINT_NOMULTITHREAD, .mem_per_node_mib = 1}),
+        "n1 cpus=2-5 mem=1 tasks=1");
+    assert_string_equal(
+        runs(&w, 3, (struct job_request){.cpus_per_task = 2, .threads_per_core = 1, .mem_per_node_mib = 1}),
+        "n1 cpus=8-11 mem=1 tasks=1");
     world_end(&w);
 }
 
@@ -53,9 +56,11 @@ static void amounts_for_each_gpu(void **state)
     p.def_mem_per_gpu_mib = 300;
     struct world w = world_make(n, "n1", p);
     /* The partition's defaults, and what the job says instead. */
-    assert_string_equal(runs(&w, 1, (struct job_request){.gpus = "2"}), "n1 cpus=0-3 mem=600 tasks=1 gpu:v100=0-1");
-    assert_string_equal(runs(&w, 2, (struct job_request){.gpus = "1", .cpus_per_gpu = 1, .mem_per_gpu_mib = 50}),
-                        "n1 cpus=4 mem=50 tasks=1 gpu:v100=2");
+    assert_string_equal(runs(&w, 1, (struct job_request){.gpus = "2"}),
+                        "n1 cpus=0-3 mem=600 tasks=1 gpu:v100=0-1");
+    assert_string_equal(
+        runs(&w, 2, (struct job_request){.gpus = "1", .cpus_per_gpu = 1, .mem_per_gpu_mib = 50}),
+        "n1 cpus=4 mem=50 tasks=1 gpu:v100=2");
     world_end(&w);
 }
 
@@ -93,10 +98,8 @@ static void who_may_share_a_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_nodes_must_have),
-        cmocka_unit_test(threads_and_hints),
-        cmocka_unit_test(amounts_for_each_gpu),
-        cmocka_unit_test(several_kinds_of_resources),
+        cmocka_unit_test(what_nodes_must_have), cmocka_unit_test(threads_and_hints),
+        cmocka_unit_test(amounts_for_each_gpu), cmocka_unit_test(several_kinds_of_resources),
         cmocka_unit_test(who_may_share_a_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

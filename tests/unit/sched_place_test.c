@@ -303,13 +303,18 @@ static void linked_devices_go_together(void **state)
     put_nodes(w.cl, "v1", n);
     put_part(w.cl, &p);
     /* A pair, not the first two; then what leaves the other pair whole has none to leave. */
-    assert_string_equal(runs(&w, 11, (struct job_request){.gres = "gpu:2"}), "v1 cpus=0 mem=1000 tasks=1 gpu:a100=0,3");
-    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:2"}), "v1 cpus=1 mem=1000 tasks=1 gpu:a100=1-2");
+    assert_string_equal(runs(&w, 11, (struct job_request){.gres = "gpu:2"}),
+                        "v1 cpus=0 mem=1000 tasks=1 gpu:a100=0,3");
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:2"}),
+                        "v1 cpus=1 mem=1000 tasks=1 gpu:a100=1-2");
     cluster_release(w.cl, 11);
     /* Single ones use up a pair that is broken already. */
-    assert_string_equal(runs(&w, 12, (struct job_request){.gres = "gpu:1"}), "v1 cpus=0 mem=1000 tasks=1 gpu:a100=0");
-    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:1"}), "v1 cpus=1 mem=1000 tasks=1 gpu:a100=3");
-    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:3"}), "v1 cpus=1 mem=1000 tasks=1 gpu:a100=1-3");
+    assert_string_equal(runs(&w, 12, (struct job_request){.gres = "gpu:1"}),
+                        "v1 cpus=0 mem=1000 tasks=1 gpu:a100=0");
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:1"}),
+                        "v1 cpus=1 mem=1000 tasks=1 gpu:a100=3");
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:3"}),
+                        "v1 cpus=1 mem=1000 tasks=1 gpu:a100=1-3");
     world_end(&w);
 }
 
@@ -323,21 +328,26 @@ static void devices_that_are_out_are_given_to_nobody(void **state)
     n.devices_out = "gpu:1:unproven:5:process 9 holds it";
     put_nodes(w.cl, "v1", n);
     put_part(w.cl, &p);
-    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:2"}), "v1 cpus=0 mem=1000 tasks=1 gpu:v100=0,2");
-    assert_string_equal(where(&w, (struct job_request){.exclusive = EXCLUSIVE_NODE}), "v1 cpus=0-7 mem=8000 tasks=1 gpu:v100=0,2");
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:2"}),
+                        "v1 cpus=0 mem=1000 tasks=1 gpu:v100=0,2");
+    assert_string_equal(where(&w, (struct job_request){.exclusive = EXCLUSIVE_NODE}),
+                        "v1 cpus=0-7 mem=8000 tasks=1 gpu:v100=0,2");
     assert_string_equal(where(&w, (struct job_request){.gres = "gpu:3"}), "");
     /* Who has it keeps it; when he ends it is still out. */
     n.devices_out = NULL;
     put_nodes(w.cl, "v1", n);
-    assert_string_equal(runs(&w, 11, (struct job_request){.gres = "gpu:2"}), "v1 cpus=0 mem=1000 tasks=1 gpu:v100=0-1");
+    assert_string_equal(runs(&w, 11, (struct job_request){.gres = "gpu:2"}),
+                        "v1 cpus=0 mem=1000 tasks=1 gpu:v100=0-1");
     n.devices_out = "gpu:1:failed:5:XID 79";
     put_nodes(w.cl, "v1", n);
     cluster_check(w.cl);
     cluster_release(w.cl, 11);
-    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:2"}), "v1 cpus=0 mem=1000 tasks=1 gpu:v100=0,2");
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:2"}),
+                        "v1 cpus=0 mem=1000 tasks=1 gpu:v100=0,2");
     n.devices_out = NULL;
     put_nodes(w.cl, "v1", n);
-    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:3"}), "v1 cpus=0 mem=1000 tasks=1 gpu:v100=0-2");
+    assert_string_equal(where(&w, (struct job_request){.gres = "gpu:3"}),
+                        "v1 cpus=0 mem=1000 tasks=1 gpu:v100=0-2");
     cluster_check(w.cl);
     world_end(&w);
 }

@@ -48,7 +48,8 @@ static struct cluster *a_cluster(enum preempt_mode mode, const char *exempt)
     return cl;
 }
 
-static void run_add(struct cluster *cl, uint64_t id, const struct victim *v, int first_cpu[NODES], int64_t ran_us)
+static void run_add(struct cluster *cl, uint64_t id, const struct victim *v, int first_cpu[NODES],
+                    int64_t ran_us)
 {
     struct alloc_node an[NODES];
     char name[NODES][16], cpus[NODES][32];
@@ -162,15 +163,17 @@ static void test_the_cheapest_victims_and_none_in_vain(void **state)
 static void test_who_is_safe(void **state)
 {
     (void)state;
-    struct job_request req = {.partition = "high", .ntasks = CPUS * NODES, .mem_per_node_mib = 10, .time_limit_us = HOUR};
+    struct job_request req = {
+        .partition = "high", .ntasks = CPUS * NODES, .mem_per_node_mib = 10, .time_limit_us = HOUR};
     struct {
         enum preempt_mode mode;
         const char *exempt;
         int64_t ran_us;
         size_t victims;
     } cases[] = {
-        {PREEMPT_OFF, NULL, HOUR, 0},        {PREEMPT_CANCEL, NULL, HOUR, 1}, {PREEMPT_UNSET, "10", 9 * MIN, 0},
-        {PREEMPT_UNSET, "10", 10 * MIN, 1}, {PREEMPT_SUSPEND, "10", MIN, 1},
+        {PREEMPT_OFF, NULL, HOUR, 0},      {PREEMPT_CANCEL, NULL, HOUR, 1},
+        {PREEMPT_UNSET, "10", 9 * MIN, 0}, {PREEMPT_UNSET, "10", 10 * MIN, 1},
+        {PREEMPT_SUSPEND, "10", MIN, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct cluster *cl = a_cluster(cases[i].mode, cases[i].exempt);
@@ -189,7 +192,8 @@ static void test_who_is_safe(void **state)
 static void test_no_need(void **state)
 {
     (void)state;
-    struct job_request req = {.partition = "low", .ntasks = CPUS * NODES, .mem_per_node_mib = 10, .time_limit_us = HOUR};
+    struct job_request req = {
+        .partition = "low", .ntasks = CPUS * NODES, .mem_per_node_mib = 10, .time_limit_us = HOUR};
     struct cluster *cl = a_cluster(PREEMPT_UNSET, NULL);
     int first[NODES] = {0};
     run_add(cl, 100, &(struct victim){.node = 0, .last = 2, .cpus = 2}, first, HOUR);
@@ -202,7 +206,8 @@ static void test_no_need(void **state)
     plan = plan_high(cl, &req);
     assert_int_equal(plan->npreempts, 0);
     cluster_set_end(cl, 100, NOW + HOUR);
-    cluster_ending(cl, 100, 1, NOW + 3 * MIN); /* its victim is ending: no other is taken, and the room is promised */
+    cluster_ending(cl, 100, 1,
+                   NOW + 3 * MIN); /* its victim is ending: no other is taken, and the room is promised */
     sched_plan(cl, NOW, NULL, plan);
     assert_int_equal(plan->npreempts, 0);
     struct plan_wait wait;

@@ -231,8 +231,9 @@ static void nodes_that_are_away_are_named(void **state)
     struct plan_wait w = wait_of(1);
     assert_int_equal(w.reason, REASON_REQ_NODE_NOT_AVAIL);
     assert_int_equal(w.planned_us, 0);
-    assert_non_null(strstr(w.detail, "needs 4 whole nodes with 1 CPU each: of 4 nodes of partition main, 3 have "
-                                     "that free now, 1 is down or drained (n3: bad fan)"));
+    assert_non_null(strstr(w.detail,
+                           "needs 4 whole nodes with 1 CPU each: of 4 nodes of partition main, 3 have "
+                           "that free now, 1 is down or drained (n3: bad fan)"));
 }
 
 static void what_blocks_is_counted(void **state)

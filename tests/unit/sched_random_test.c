@@ -177,21 +177,15 @@ static void change_waiting(struct sim *s)
     if (!j)
         return;
     switch (rng_below(&s->rng, 4)) {
-    case 0:
-        j->nice = (int32_t)rng_below(&s->rng, 3) * 100;
-        break;
+    case 0: j->nice = (int32_t)rng_below(&s->rng, 3) * 100; break;
     case 1: {
         struct job_request q = request_make(s);
         if (sched_check(s->cl, &q, 1000, NULL, NULL, NULL) == REFUSE_NONE)
             j->req = q;
         break;
     }
-    case 2:
-        j->held = !j->held;
-        break;
-    default:
-        j->gone = true;
-        break;
+    case 2: j->held = !j->held; break;
+    default: j->gone = true; break;
     }
     cluster_unwait(s->cl, j->id);
     if (!j->held && !j->gone)
@@ -432,11 +426,12 @@ static void everybody_is_promised_a_start_on_demand(void **state)
 
 static void the_first_promise_stays_when_others_start(void **state)
 {
-    static const char *const parameters[] = {"promises=head", "promises=aged,age_bound=1200",
-                                             "promises=all", "promises=all,promises_max=3,order=ageing"};
+    static const char *const parameters[] = {"promises=head", "promises=aged,age_bound=1200", "promises=all",
+                                             "promises=all,promises_max=3,order=ageing"};
     for (size_t k = 0; k < ARRAY_LEN(parameters); k++)
         for (uint64_t seed = 1; seed <= worlds_of(400); seed++) {
-            struct sim s = {.rng = {seed * 104729}, .seed = seed, .exact = seed % 2, .parameters = parameters[k]};
+            struct sim s = {
+                .rng = {seed * 104729}, .seed = seed, .exact = seed % 2, .parameters = parameters[k]};
             world_play(&s, turn_keeping);
             check_all_ran(&s);
             world_done(&s);

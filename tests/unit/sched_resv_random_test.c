@@ -305,22 +305,14 @@ static void what_make(struct scene *sc, struct reservation *r)
 {
     struct rng *g = &sc->s.rng;
     switch (rng_below(g, 7)) {
-    case 0:
-        r->nodes = sc->s.node[rng_below(g, sc->s.nnodes)].name;
-        break;
-    case 1:
-        r->nodes = "ALL";
-        break;
+    case 0: r->nodes = sc->s.node[rng_below(g, sc->s.nnodes)].name; break;
+    case 1: r->nodes = "ALL"; break;
     case 2:
         r->node_count = (int32_t)rng_range(g, 1, 3);
         r->flags |= rng_chance(g, 300) ? RESV_REPLACE : rng_chance(g, 500) ? RESV_REPLACE_DOWN : 0;
         break;
-    case 3:
-        r->core_counts = rng_chance(g, 500) ? "3" : "9";
-        break;
-    case 4:
-        r->gres = rng_chance(g, 500) ? "gpu:a100:2" : "gpu:3";
-        break;
+    case 3: r->core_counts = rng_chance(g, 500) ? "3" : "9"; break;
+    case 4: r->gres = rng_chance(g, 500) ? "gpu:a100:2" : "gpu:3"; break;
     case 5:
         r->node_count = 2;
         r->core_counts = rng_chance(g, 500) ? "2,4" : "6";

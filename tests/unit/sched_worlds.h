@@ -46,8 +46,8 @@ struct sim {
     size_t njobs;
     uint64_t next_id;
     int64_t now;
-    bool exact; /* jobs end when their limit says */
-    bool mixed; /* licences, heterogeneous jobs, work that is suspended */
+    bool exact;             /* jobs end when their limit says */
+    bool mixed;             /* licences, heterogeneous jobs, work that is suspended */
     const char *parameters; /* SchedulerParameters; NULL = none */
 };
 

@@ -3,8 +3,8 @@
 
 #include "shepherd_world.h"
 
-#include "base/str.h"
 #include "base/alloc.h"
+#include "base/str.h"
 #include "node/cgroup_base.h"
 #include "node/step_dir.h"
 
@@ -344,10 +344,13 @@ static void test_memory_limit_without_control_groups(void **state)
 static void test_daemons_that_fork_without_end_are_all_ended(void **state)
 {
     (void)state;
-    struct step_plan p = world_plan(&world, 1,
-                                    "python3 - <<'P' &\nimport os,signal,time\nsignal.signal(signal.SIGTERM,signal.SIG_IGN)\nend=time.time()+20\n"
-                                    "while time.time()<end:\n  if os.fork()==0:\n    os.setsid()\n    time.sleep(0.02)\n  else:\n    os._exit(0)\nP\n"
-                                    "sleep 0.5");
+    struct step_plan p =
+        world_plan(&world, 1,
+                   "python3 - <<'P' &\nimport "
+                   "os,signal,time\nsignal.signal(signal.SIGTERM,signal.SIG_IGN)\nend=time.time()+20\n"
+                   "while time.time()<end:\n  if os.fork()==0:\n    os.setsid()\n    time.sleep(0.02)\n  "
+                   "else:\n    os._exit(0)\nP\n"
+                   "sleep 0.5");
     world_send(&world, &p);
     struct note n = world_wait(&world, NOTE_EXITED);
     assert_int_equal(n.status, 0);
@@ -359,7 +362,8 @@ static void test_daemons_that_fork_without_end_are_all_ended(void **state)
 static void test_steps_together_are_held_to_the_memory_of_their_job(void **state)
 {
     (void)state;
-    static const char use[] = "python3 -c 'import sys,time; x=bytearray(int(sys.argv[1])<<20); time.sleep(6)' ";
+    static const char use[] =
+        "python3 -c 'import sys,time; x=bytearray(int(sys.argv[1])<<20); time.sleep(6)' ";
     char script[200];
     int ooms = 0;
     for (int64_t step = 0; step < 2; step++) {

@@ -124,6 +124,7 @@ static void turn(int ms, bool paused)
 }
 
 /* Serves until the condition holds; fails after WAIT_MS. */
+// clang-format off
 #define UNTIL(condition)                                                                                     \
     do {                                                                                                     \
         for (int64_t end = now_ms() + WAIT_MS; !(condition);) {                                              \
@@ -131,6 +132,7 @@ static void turn(int ms, bool paused)
             assert_true(now_ms() < end);                                                                     \
         }                                                                                                    \
     } while (0)
+// clang-format on
 
 static int setup(void **state)
 {
@@ -205,7 +207,8 @@ static void launch(const char *rows, const char *command)
 static void test_tasks_run_with_their_numbers(void **state)
 {
     (void)state;
-    launch(TWO, "echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NTASKS $RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $MASTER_ADDR:$MASTER_PORT $RANK_IS; echo oops >&2; exit $SLURM_PROCID");
+    launch(TWO, "echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NTASKS $RANK $WORLD_SIZE $LOCAL_WORLD_SIZE "
+                "$MASTER_ADDR:$MASTER_PORT $RANK_IS; echo oops >&2; exit $SLURM_PROCID");
     UNTIL(srun.done);
     assert_int_equal(srun.started, 2);
     assert_string_equal(str_text(&srun.out[0]), "0 0 2 0 2 2 n1:20001 mine\n");
@@ -360,7 +363,10 @@ static void test_terminal(void **state)
     srun.tasks.rows = 41;
     srun.tasks.columns = 97;
     srun.tasks.term = "vt100";
-    launch_with("0 - - -\n1 - - -\n", "[ -t 0 ] && [ -t 1 ] && stty size && tty && echo $TERM; [ $SLURM_PROCID = 1 ] && ! [ -t 0 ] && exit 5", hub_address(srun.hub), true);
+    launch_with("0 - - -\n1 - - -\n",
+                "[ -t 0 ] && [ -t 1 ] && stty size && tty && echo $TERM; [ $SLURM_PROCID = 1 ] && ! [ -t 0 ] "
+                "&& exit 5",
+                hub_address(srun.hub), true);
     UNTIL(srun.done);
     assert_non_null(strstr(str_text(&srun.out[0]), "41 97\r\n/dev/pts/"));
     assert_non_null(strstr(str_text(&srun.out[0]), "vt100\r\n"));

@@ -58,32 +58,18 @@ static void field_random(const struct field *f, void *record, struct rng *r, uin
 {
     void *p = field_ptr(f, record);
     switch (f->type) {
-    case FIELD_BOOL:
-        *(bool *)p = rng_chance(r, 500);
-        break;
+    case FIELD_BOOL: *(bool *)p = rng_chance(r, 500); break;
     case FIELD_I32:
-    case FIELD_U32:
-        *(int32_t *)p = (int32_t)random_i64(r);
-        break;
+    case FIELD_U32: *(int32_t *)p = (int32_t)random_i64(r); break;
     case FIELD_I64:
     case FIELD_U64:
     case FIELD_TIME:
     case FIELD_SPAN:
-    case FIELD_MIB:
-        *(int64_t *)p = random_i64(r);
-        break;
-    case FIELD_TEXT:
-        *(const char **)p = random_text(r, a);
-        break;
-    case FIELD_ENUM:
-        *(int32_t *)p = (int32_t)rng_below(r, ((const struct enum_names *)f->aux)->n);
-        break;
-    case FIELD_BLOB:
-        *(struct blob *)p = random_blob(r, a);
-        break;
-    case FIELD_LIST:
-        *(struct record_list *)p = random_list(f->aux, r, permille, a);
-        break;
+    case FIELD_MIB: *(int64_t *)p = random_i64(r); break;
+    case FIELD_TEXT: *(const char **)p = random_text(r, a); break;
+    case FIELD_ENUM: *(int32_t *)p = (int32_t)rng_below(r, ((const struct enum_names *)f->aux)->n); break;
+    case FIELD_BLOB: *(struct blob *)p = random_blob(r, a); break;
+    case FIELD_LIST: *(struct record_list *)p = random_list(f->aux, r, permille, a); break;
     }
 }
 

@@ -41,8 +41,9 @@ static size_t read_all(const struct str *bytes, struct seen *s)
 
 static void test_records_come_back_in_order(void **state)
 {
-    static const struct fields *const tables[] = {&job_fields, &step_fields, &node_fields, &partition_fields,
-                                                  &status_fields, &priority_fields, &usage_fields, &diag_fields};
+    static const struct fields *const tables[] = {&job_fields,       &step_fields,   &node_fields,
+                                                  &partition_fields, &status_fields, &priority_fields,
+                                                  &usage_fields,     &diag_fields};
     struct rng r = {2};
     for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
         struct arena *a = arena_new();

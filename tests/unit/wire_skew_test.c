@@ -36,26 +36,16 @@ static void record_fill(const struct fields *t, void *record, struct arena *a, i
         const struct field *f = &t->field[i];
         void *p = field_ptr(f, record);
         switch (f->type) {
-        case FIELD_BOOL:
-            *(bool *)p = true;
-            break;
+        case FIELD_BOOL: *(bool *)p = true; break;
         case FIELD_I32:
-        case FIELD_U32:
-            *(int32_t *)p = (int32_t)number_of(f->name);
-            break;
+        case FIELD_U32: *(int32_t *)p = (int32_t)number_of(f->name); break;
         case FIELD_I64:
         case FIELD_U64:
         case FIELD_TIME:
         case FIELD_SPAN:
-        case FIELD_MIB:
-            *(int64_t *)p = number_of(f->name) * INT64_C(10000000000);
-            break;
-        case FIELD_TEXT:
-            *(const char **)p = arena_printf(a, "the %s", f->name);
-            break;
-        case FIELD_ENUM:
-            *(int32_t *)p = ((const struct enum_names *)f->aux)->n > 1 ? 1 : 0;
-            break;
+        case FIELD_MIB: *(int64_t *)p = number_of(f->name) * INT64_C(10000000000); break;
+        case FIELD_TEXT: *(const char **)p = arena_printf(a, "the %s", f->name); break;
+        case FIELD_ENUM: *(int32_t *)p = ((const struct enum_names *)f->aux)->n > 1 ? 1 : 0; break;
         case FIELD_BLOB:
             *(struct blob *)p = (struct blob){arena_printf(a, "bytes of %s", f->name), strlen(f->name) + 9};
             break;
