@@ -1,0 +1,122 @@
+/* Everything that is to end or stop the step comes here: the daemon sends commands (a signal with data), srun sends signals and goes away. */
+#include "node/shepherd_signals.h"
+
+#include "node/shepherd_say.h"
+#include "node/shepherd_usage.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HOLD_PASSES 50
+
+/* Without groups that hold them: whoever is stopped cannot fork, so all are stopped until no new one is found. */
+static void hold_all(struct shepherd *s)
+{
+    size_t before = 0, n = shepherd_tree(s);
+    for (int pass = 0; pass < HOLD_PASSES && n != before && n < SHEPHERD_TREE_MAX; pass++) {
+        for (size_t i = 0; i < n; i++)
+            kill(s->pids[i], SIGSTOP);
+        before = n;
+        n = shepherd_tree(s);
+    }
+}
+
+void shepherd_kill_all(struct shepherd *s)
+{
+    if (!step_cgroup_kill(&s->groups))
+        hold_all(s);
+    for (size_t i = 0, n = shepherd_tree(s); i < n; i++)
+        kill(s->pids[i], SIGKILL);
+}
+
+void shepherd_signal_all(struct shepherd *s, int signo, bool but_main)
+{
+    if (signo == SIGKILL && !but_main) {
+        shepherd_kill_all(s);
+        return;
+    }
+    for (size_t i = 0, n = shepherd_tree(s); i < n; i++)
+        if (!but_main || s->pids[i] != s->main_pid)
+            kill(s->pids[i], signo);
+}
+
+static void terminate(struct shepherd *s, const struct command *c)
+{
+    int64_t kill_at = shepherd_now_us() + c->kill_wait_ms * 1000;
+    if (!s->terminating && !s->main_ended)
+        shepherd_cancel_say(s, c->why);
+    if (!s->terminating || kill_at < s->kill_at_us)
+        s->kill_at_us = kill_at;
+    if (!s->terminating && c->kill_wait_ms > 0) {
+        /* The stopped get SIGTERM when they go on. */
+        shepherd_signal_all(s, SIGTERM, false);
+        shepherd_signal_all(s, SIGCONT, false);
+    }
+    shepherd_suspension_count(s);
+    s->stopped_us = 0;
+    s->terminating = true;
+    if (s->tasks && !s->tasks->launched)
+        s->tasks->owner_gone = true; /* none will ever start */
+}
+
+static void signal_step(struct shepherd *s, const struct command *c)
+{
+    if (c->batch) {
+        if (!s->main_ended && !s->tasks)
+            kill(s->main_pid, c->signal);
+        return;
+    }
+    bool all = s->tasks || c->full || c->signal == SIGSTOP || c->signal == SIGCONT;
+    shepherd_signal_all(s, c->signal, !all);
+    if (c->signal == SIGSTOP && !s->stopped_us) {
+        shepherd_signal_all(s, SIGSTOP, false); /* whoever was born meanwhile */
+        s->stopped_us = shepherd_now_us();
+    } else if (c->signal == SIGCONT) {
+        shepherd_suspension_count(s);
+        s->stopped_us = 0;
+    }
+}
+
+/* The daemon left "ADDRESS KEY" in the step's directory. */
+static void follow(struct shepherd *s)
+{
+    struct str text = STR_INIT;
+    char path[320];
+    snprintf(path, sizeof path, "%s/follow", s->plan->dir_name);
+    if (s->tasks && small_file_read(s->herd->steps_fd, path, 4096, &text)) {
+        char *key = strrchr(text.data, '\n');
+        if (key) {
+            *key++ = '\0';
+            task_set_follow(s->tasks, text.data, key);
+        }
+    }
+    str_done(&text);
+}
+
+void shepherd_command(struct shepherd *s, const struct signalfd_siginfo *info)
+{
+    union sigval value = {.sival_ptr = (void *)(uintptr_t)info->ssi_ptr};
+    struct command c = command_of_value(value);
+    if (info->ssi_code != SI_QUEUE)
+        return;
+    switch (c.op) {
+    case COMMAND_TERMINATE: terminate(s, &c); break;
+    case COMMAND_KILL: signal_step(s, &c); break;
+    case COMMAND_FOLLOW: follow(s); break;
+    case COMMAND_TELL: shepherd_message_say(s); break;
+    }
+}
+
+void shepherd_owner_signals(void *ctx, int signo)
+{
+    shepherd_signal_all(ctx, signo, false);
+}
+
+void shepherd_owner_gone(void *ctx)
+{
+    struct shepherd *s = ctx;
+    struct command c = {.op = COMMAND_TERMINATE, .kill_wait_ms = s->plan->kill_wait_us / 1000};
+    if (!s->main_ended)
+        terminate(s, &c);
+}

@@ -1,0 +1,19 @@
+/* Signals to the processes of a step, and the commands of the daemon and of srun that ask for them. */
+#ifndef REMUDA_NODE_SHEPHERD_SIGNALS_H
+#define REMUDA_NODE_SHEPHERD_SIGNALS_H
+
+#include "node/shepherd_step.h"
+
+#include <sys/signalfd.h>
+
+/* To every process of the step; SIGKILL reaches those too that fork meanwhile. but_main: not to the step's own process. */
+void shepherd_signal_all(struct shepherd *s, int signo, bool but_main);
+void shepherd_kill_all(struct shepherd *s);
+/* Carries out a command of the daemon (step_command.h). */
+void shepherd_command(struct shepherd *s, const struct signalfd_siginfo *info);
+
+/* For task_set_ops, with the shepherd as ctx: the command of a step with tasks wants a signal sent; it is gone. */
+void shepherd_owner_signals(void *ctx, int signo);
+void shepherd_owner_gone(void *ctx);
+
+#endif

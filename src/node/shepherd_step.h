@@ -1,0 +1,66 @@
+/* One shepherd: what it knows of its step. Shared by the files that are its parts: shepherd_step.c (beginning, loop, end), shepherd_say.c (what it
+ * tells), shepherd_usage.c (what the step uses), shepherd_signals.c (signals and the daemon's commands). */
+#ifndef REMUDA_NODE_SHEPHERD_STEP_H
+#define REMUDA_NODE_SHEPHERD_STEP_H
+
+#include "node/oom.h"
+#include "node/shepherd_tasks.h"
+#include "node/step_command.h"
+#include "node/step_dir.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#define SHEPHERD_NEVER    INT64_MAX /* a time that does not come */
+#define SHEPHERD_TREE_MAX 65536u    /* processes of one step that are seen */
+
+/* Bytes that a process read and wrote when it was seen last: processes take their counters with them. */
+struct io_seen {
+    pid_t pid;
+    int64_t read_bytes, write_bytes;
+};
+
+struct shepherd {
+    const struct herd *herd;
+    const struct step_plan *plan;
+    struct step_cgroup groups;
+    int state_fd;
+    struct task_set *tasks; /* NULL = a batch script */
+    struct pollfd *fds;     /* what is waited for: the signals, then the tasks' */
+    pid_t main_pid;
+    bool main_ended; /* then `status` is its wait status */
+    int status;
+    bool over_memory;          /* used more than its limit, as a sample found */
+    struct oom_victim largest; /* of the processes of the last sample that used most */
+    bool exit_told;            /* EXITED was written, not clean */
+    bool terminating;
+    int64_t kill_at_us;   /* monotonic: SIGKILL to everything from then on */
+    int64_t clear_by_us;  /* monotonic: tell EXITED by then, clean or not */
+    int64_t sample_at_us; /* monotonic */
+    int64_t sample_gap_us;
+    int64_t stopped_us; /* monotonic: suspended since; 0 = is not */
+    struct note note;   /* ids and usage so far */
+    struct io_seen *io;
+    size_t nio;
+    int64_t io_gone_read, io_gone_write;
+    pid_t *pids; /* room for a walk */
+};
+
+static inline int64_t shepherd_clock_us(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Monotonic. */
+static inline int64_t shepherd_now_us(void)
+{
+    return shepherd_clock_us(CLOCK_MONOTONIC);
+}
+
+#endif
