@@ -1,103 +1,23 @@
 /* srun: tasks in an allocation. Inside a job (or with --jobid) it makes a step of it; outside it first asks for a job of its own. */
 #include "base/alloc.h"
-#include "base/idset.h"
-#include "cli/allocation.h"
-#include "cli/bcast.h"
 #include "cli/cluster_dir.h"
 #include "cli/command_signals.h"
 #include "cli/commands.h"
 #include "cli/program.h"
-#include "cli/srun_streams.h"
-#include "cli/step_run.h"
+#include "cli/srun_parts.h"
 #include "cli/step_terminal.h"
 #include "cli/submit_check.h"
-#include "cli/submit_command.h"
-#include "cli/submit_env.h"
 #include "cli/submit_host.h"
-#include "cli/submit_script.h"
-#include "model/limits.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NAME             "srun"
-#define IMMEDIATE_US     INT64_C(1000000) /* -I without a number */
-#define MULTI_PROG_BYTES (1u << 20)
-
-extern char **environ;
-
-struct launch {
-    struct submit_command line;
-    struct allocation al;
-    struct step_ask *step;
-    struct step_run_ask run;
-    struct srun_streams *streams; /* of each component */
-    const char *prolog, *epilog;
-};
-
-/* ---- what each task runs ---- */
-
-static struct blob words_blob(const struct launch *l, int from, int to)
-{
-    struct str out = STR_INIT;
-    for (int i = from; i < to; i++)
-        str_addn(&out, l->line.argv[i], strlen(l->line.argv[i]) + 1);
-    struct blob b = {out.len ? arena_dup(l->line.a, out.data, out.len) : NULL, out.len};
-    str_done(&out);
-    return b;
-}
-
-/* A component without a program runs the next one's. */
-static bool program_words(const struct launch *l, size_t i, int *ret_from, int *ret_to)
-{
-    for (; i < l->line.nwords; i++) {
-        *ret_from = l->line.words[i].to;
-        *ret_to = l->line.words[i].end;
-        if (*ret_from < *ret_to)
-            return true;
-    }
-    return false;
-}
-
-static bool multi_prog_read(struct launch *l, const char *path, struct blob *ret, struct err *e)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const char *text = fd >= 0 ? submit_read_fd(fd, MULTI_PROG_BYTES, l->line.a, &ret->len, e) : NULL;
-    int why = errno;
-    if (fd >= 0)
-        close(fd);
-    ret->data = text;
-    return text ||
-           err_set(e, ERR_NOT_FOUND, "Unable to read the file of --multi-prog %s: %s", path, strerror(why));
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-static bool program_take(struct launch *l, size_t i, struct step_ask *s, struct err *e)
-{
-    struct submit_options *o = &l->line.comp[i];
-    int from, to;
-    if (!program_words(l, i, &from, &to))
-        return err_set(e, ERR_INVALID, "No command given to execute.");
-    /* In a job, SLURM_JOB_NAME is the job's name, not the step's. */
-    bool of_job = o->launch.job_id && option_source_of(o, "job-name", CMD_SRUN) == FROM_ENVIRONMENT;
-    if (!o->spec.name || of_job)
-        o->spec.name = base_name(l->line.argv[from]);
-    o->spec.command = arena_strdup(l->line.a, l->line.argv[from]);
-    if (o->launch.multi_prog)
-        return multi_prog_read(l, l->line.argv[from], &s->tasks.multi_prog, e);
-    s->tasks.args = words_blob(l, from, to);
-    return true;
-}
+#define NAME         "srun"
+#define IMMEDIATE_US INT64_C(1000000) /* -I without a number */
 
 /* ---- streams ---- */
 
@@ -125,106 +45,6 @@ static bool streams_take(struct launch *l, struct err *e)
     l->run.in_fd = l->streams[0].in.fd;
     l->run.in_task = l->streams[0].in.task;
     l->run.output = l->streams[0].files;
-    return true;
-}
-
-/* ---- the steps ---- */
-
-static bool env_take(struct launch *l, size_t i, struct err *e)
-{
-    const struct submit_options *o = &l->line.comp[i];
-    struct str env = STR_INIT;
-    const char *extra[] = {
-        arena_printf(l->line.a, "SLURM_SUBMIT_DIR=%s", l->line.cwd),
-        arena_printf(l->line.a, "SLURM_SUBMIT_HOST=%s", o->spec.alloc_host),
-        arena_printf(l->line.a, "SLURM_UMASK=%04o", (unsigned)o->spec.umask_plus1 - 1),
-        "SLURM_PRIO_PROCESS=0",
-        NULL,
-    };
-    struct env_ask ask = {.environ = environ,
-                          .export_env = o->spec.export_env,
-                          .keep_job = o->launch.job_id != 0,
-                          .extra = extra};
-    bool ok = submit_env_capture(&ask, &env, e);
-    if (ok)
-        l->step[i].tasks.env = (struct blob){arena_dup(l->line.a, str_text(&env), env.len), env.len};
-    str_done(&env);
-    return ok;
-}
-
-static void step_take(struct launch *l, size_t i)
-{
-    struct submit_options *o = &l->line.comp[i];
-    struct step_ask *s = &l->step[i];
-    struct msg_stream_tasks *t = &s->tasks;
-    s->create.exact = o->launch.exact;
-    s->create.overlap = o->launch.overlap;
-    s->create.pty = o->launch.pty;
-    s->create.interactive = o->launch.interactive;
-    s->create.no_rendezvous = o->launch.no_rendezvous;
-    s->create.no_kill = o->spec.no_kill;
-    s->create.relative_plus1 = o->launch.relative_plus1;
-    t->work_dir = o->spec.work_dir;
-    t->preserve_env = o->launch.preserve_env;
-    t->task_prolog = o->launch.task_prolog;
-    t->task_epilog = o->launch.task_epilog;
-    t->umask_plus1 = o->spec.umask_plus1;
-    t->rlimits = o->spec.rlimits;
-    if (o->launch.pty) {
-        terminal_size(&t->rows, &t->columns);
-        t->term = getenv("TERM");
-    }
-}
-
-static bool arbitrary_take(struct launch *l, size_t i, struct err *e)
-{
-    const struct job_request *r = &l->line.comp[i].spec.req;
-    const char *file = getenv("SLURM_HOSTFILE");
-    size_t len;
-    if (!r->distribution || !text_starts(r->distribution, "arbitrary"))
-        return true;
-    if (text_empty(file)) {
-        l->step[i].create.task_nodes = r->nodelist;
-        return r->nodelist ||
-               err_set(
-                   e, ERR_INVALID,
-                   "--distribution=arbitrary needs --nodelist or SLURM_HOSTFILE with a node for each task");
-    }
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
-    const char *text = fd >= 0 ? submit_read_fd(fd, LIMIT_TEXT_BYTES, l->line.a, &len, e) : NULL;
-    if (fd >= 0)
-        close(fd);
-    if (!text)
-        return err_set(e, ERR_NOT_FOUND, "Unable to read SLURM_HOSTFILE %s", file);
-    struct str list = STR_INIT;
-    for (const char *at = text; *at;) {
-        at += strspn(at, " \t\r\n,");
-        size_t word = strcspn(at, " \t\r\n,");
-        if (word)
-            str_addf(&list, "%s%.*s", list.len ? "," : "", (int)word, at);
-        at += word;
-    }
-    l->step[i].create.task_nodes = arena_strdup(l->line.a, str_text(&list));
-    str_done(&list);
-    return true;
-}
-
-static bool steps_take(struct launch *l, struct err *e)
-{
-    struct job_spec *specs = arena_alloc(l->line.a, l->run.nsteps * sizeof *specs);
-    for (size_t i = 0; i < l->run.nsteps; i++) {
-        if (!program_take(l, i, &l->step[i], e) || !arbitrary_take(l, i, e) || !env_take(l, i, e))
-            return false;
-        step_take(l, i);
-        specs[i] = l->line.comp[i].spec;
-        /* In a job of its own --exclusive was about the job's nodes; only in an allocation does it mean --exact. */
-        if (!l->line.comp[i].launch.job_id)
-            specs[i].req.exclusive = EXCLUSIVE_UNSET;
-        l->step[i].create.spec.v = &specs[i];
-        l->step[i].create.spec.n = 1;
-        if (!submit_spec_check(&specs[i], e))
-            return false;
-    }
     return true;
 }
 
@@ -312,121 +132,6 @@ static void step_created(void *ctx, size_t i, const struct step *step)
 
 /* ---- the job ---- */
 
-static void jobs_bind(struct launch *l)
-{
-    for (size_t i = 0; i < l->run.nsteps; i++)
-        l->step[i].create.job_id = l->al.job[i < l->al.njobs ? i : l->al.njobs - 1].id;
-}
-
-/* What the environment says of the tasks is about the first component; the others have their own, as the job was laid out. */
-static void group_spec(struct launch *l, struct step_ask *s, size_t component)
-{
-    const struct submit_options *o = &l->line.comp[component < l->line.ncomp ? component : 0];
-    struct job_spec *spec = arena_dup(l->line.a, s->create.spec.v, sizeof *spec);
-    const struct {
-        const char *option;
-        int32_t *number;
-    } of_env[] = {{"ntasks", &spec->req.ntasks},
-                  {"nodes", &spec->req.min_nodes},
-                  {"nodes", &spec->req.max_nodes},
-                  {"ntasks-per-node", &spec->req.ntasks_per_node},
-                  {"cpus-per-task", &spec->req.cpus_per_task}};
-    for (size_t i = 0; i < sizeof of_env / sizeof of_env[0]; i++)
-        if (option_source_of(o, of_env[i].option, CMD_SRUN) == FROM_ENVIRONMENT)
-            *of_env[i].number = 0;
-    s->create.spec.v = spec;
-}
-
-/* --het-group=0,2-3: these components, each with the program; without it the first (":" components: one after another). */
-static bool groups_bind(struct launch *l, struct err *e)
-{
-    const char *asked = l->line.comp[0].launch.het_group;
-    struct idset set = IDSET_INIT;
-    uint32_t id;
-    size_t k = 0;
-    if (text_empty(asked)) {
-        if (l->run.nsteps > l->al.njobs)
-            return err_set(e, ERR_INVALID, "the job has %zu component%s; %zu were given", l->al.njobs,
-                           l->al.njobs == 1 ? "" : "s", l->run.nsteps);
-        jobs_bind(l);
-        return true;
-    }
-    if (!idset_parse(&set, asked, COMPONENTS_MAX - 1, e))
-        return err_prefix(e, "--het-group");
-    struct step_ask *first = l->step;
-    l->step = arena_alloc(l->line.a, set.count * sizeof *l->step);
-    for (bool more = idset_first(&set, &id); more; more = idset_next(&set, id, &id), k++) {
-        if (id >= l->al.njobs) {
-            idset_done(&set);
-            return err_set(e, ERR_INVALID, "--het-group=%s: the job's components are 0 to %zu", asked,
-                           l->al.njobs - 1);
-        }
-        l->step[k] = first[k < l->run.nsteps ? k : 0];
-        l->step[k].create.job_id = l->al.job[id].id;
-        group_spec(l, &l->step[k], k);
-    }
-    l->run.nsteps = k;
-    l->run.step = l->step;
-    idset_done(&set);
-    return true;
-}
-
-/* ---- --bcast ---- */
-
-/* Where the program goes: as asked, in the directory asked, or into the work directory under a name of the job's. */
-static const char *bcast_path(const struct launch *l)
-{
-    const char *asked = l->line.comp[0].launch.bcast;
-    const char *name = arena_printf(l->line.a, "slurm_bcast_%llu_%ld",
-                                    (unsigned long long)l->step[0].create.job_id, (long)getpid());
-    size_t len = strlen(asked);
-    if (len && asked[len - 1] != '/')
-        return asked;
-    return len ? arena_printf(l->line.a, "%s%s", asked, name)
-               : arena_printf(l->line.a, "%s/%s", l->line.comp[0].spec.work_dir, name);
-}
-
-static const char *program_path(const struct launch *l, const char *word)
-{
-    struct span rest = span_of(getenv("PATH")), dir;
-    while (!strchr(word, '/') && span_next(&rest, ':', &dir)) {
-        const char *path = arena_printf(l->line.a, "%.*s/%s", (int)dir.len, dir.len ? dir.data : ".", word);
-        if (dir.len && access(path, X_OK) == 0)
-            return path;
-    }
-    return word;
-}
-
-/* Copies the program to each node of the step and runs that copy. */
-static bool bcast(struct launch *l)
-{
-    const struct step_ask *s = &l->step[0];
-    const struct job *j = &l->al.job[0];
-    int from, to;
-    if (!l->line.comp[0].launch.bcast || !program_words(l, 0, &from, &to))
-        return true;
-    const char *path = bcast_path(l);
-    struct bcast_ask ask = {
-        .from = program_path(l, l->line.argv[from]), .to = path, .force = true, .quiet = true};
-    struct job_spec spec = {.name = "sbcast", .req = {.ntasks_per_node = 1}};
-    spec.req.min_nodes = spec.req.max_nodes = spec.req.ntasks = j->alloc_nodes > 0 ? j->alloc_nodes : 1;
-    struct step_ask copy = {
-        .create = {.job_id = s->create.job_id, .overlap = true, .spec = {&spec, 1}},
-        .tasks = {.env = s->tasks.env, .work_dir = s->tasks.work_dir, .umask_plus1 = s->tasks.umask_plus1}};
-    if (bcast_run(&l->al, &copy, &ask) != 0)
-        return false;
-    for (size_t i = 0; i < l->run.nsteps; i++) {
-        struct step_ask *own = &l->step[i];
-        size_t first = own->tasks.args.len ? strlen(own->tasks.args.data) + 1 : 0;
-        struct str words = STR_INIT;
-        str_addn(&words, path, strlen(path) + 1);
-        str_addn(&words, (const char *)own->tasks.args.data + first, own->tasks.args.len - first);
-        own->tasks.args = (struct blob){arena_dup(l->line.a, words.data, words.len), words.len};
-        str_done(&words);
-    }
-    return true;
-}
-
 static int test_only(struct launch *l, const struct msg_submit *m)
 {
     struct message answer;
@@ -469,8 +174,8 @@ static int in_new_job(struct launch *l)
         allocation_finish(&l->al, status_of_code(status));
         return status;
     }
-    jobs_bind(l);
-    status = bcast(l) ? step_run(&l->al, &l->run) : submit_exit_error();
+    srun_jobs_bind(l);
+    status = srun_bcast(l) ? step_run(&l->al, &l->run) : submit_exit_error();
     allocation_finish(&l->al, status > 128 ? status - 128 : status_of_code(status));
     return status;
 }
@@ -484,7 +189,7 @@ static int in_job(struct launch *l)
     l->al.client = program_connect(NAME, l->al.state_dir);
     if (!l->al.client)
         return submit_exit_error();
-    if (!allocation_find(&l->al, o->launch.job_id, &e) || !groups_bind(l, &e)) {
+    if (!allocation_find(&l->al, o->launch.job_id, &e) || !srun_groups_bind(l, &e)) {
         program_error(NAME, "Unable to confirm allocation for job %llu: %s",
                       (unsigned long long)o->launch.job_id, e.text);
         return submit_exit_error();
@@ -492,7 +197,7 @@ static int in_job(struct launch *l)
     for (size_t i = 0; i < l->run.nsteps; i++)
         l->step[i].create.immediate = o->immediate;
     l->al.job_id = 0; /* not held by us */
-    int status = bcast(l) ? step_run(&l->al, &l->run) : submit_exit_error();
+    int status = srun_bcast(l) ? step_run(&l->al, &l->run) : submit_exit_error();
     allocation_finish(&l->al, 0);
     return status;
 }
@@ -515,7 +220,7 @@ static int launch_run(struct launch *l)
     l->run.created = step_created;
     l->run.ctx = l;
     run_take(l);
-    if (!submit_cluster_check(&l->line, &e) || !steps_take(l, &e) || !streams_take(l, &e) ||
+    if (!submit_cluster_check(&l->line, &e) || !srun_steps_take(l, &e) || !streams_take(l, &e) ||
         !submit_become(o->uid, o->gid, &e))
         return submit_fail(&l->line, &e);
     l->al.signal_fd = command_signals_open();

@@ -1,0 +1,36 @@
+/* One srun, shared by the files that are its parts: srun.c (the command), srun_tasks.c (what the steps ask for and their tasks run),
+ * srun_groups.c (which component of the job each step is of), srun_bcast.c (--bcast). Failures leave their sentence in the err. */
+#ifndef REMUDA_CLI_SRUN_PARTS_H
+#define REMUDA_CLI_SRUN_PARTS_H
+
+#include "cli/allocation.h"
+#include "cli/srun_streams.h"
+#include "cli/step_run.h"
+#include "cli/submit_command.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct launch {
+    struct submit_command line;
+    struct allocation al;
+    struct step_ask *step;
+    struct step_run_ask run;
+    struct srun_streams *streams; /* of each component */
+    const char *prolog, *epilog;
+};
+
+/* Fills each step from its component's options, all but the job's id. */
+bool srun_steps_take(struct launch *l, struct err *e);
+/* Where in argv the words of component i's program are; false if it has none. */
+bool srun_program_words(const struct launch *l, size_t i, int *ret_from, int *ret_to);
+
+/* Each step to a component of the job, in their order. */
+void srun_jobs_bind(struct launch *l);
+/* In a job that exists already: as --het-group says. May change the number of steps. */
+bool srun_groups_bind(struct launch *l, struct err *e);
+
+/* With --bcast copies the program to each node of the job and makes the steps run that copy. False when that failed, which has been said. */
+bool srun_bcast(struct launch *l);
+
+#endif

@@ -1,0 +1,172 @@
+#include "base/alloc.h"
+#include "cli/srun_parts.h"
+#include "cli/step_terminal.h"
+#include "cli/submit_check.h"
+#include "cli/submit_env.h"
+#include "cli/submit_script.h"
+#include "model/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MULTI_PROG_BYTES (1u << 20)
+
+extern char **environ;
+
+static struct blob words_blob(const struct launch *l, int from, int to)
+{
+    struct str out = STR_INIT;
+    for (int i = from; i < to; i++)
+        str_addn(&out, l->line.argv[i], strlen(l->line.argv[i]) + 1);
+    struct blob b = {out.len ? arena_dup(l->line.a, out.data, out.len) : NULL, out.len};
+    str_done(&out);
+    return b;
+}
+
+/* A component without a program runs the next one's. */
+bool srun_program_words(const struct launch *l, size_t i, int *ret_from, int *ret_to)
+{
+    for (; i < l->line.nwords; i++) {
+        *ret_from = l->line.words[i].to;
+        *ret_to = l->line.words[i].end;
+        if (*ret_from < *ret_to)
+            return true;
+    }
+    return false;
+}
+
+static bool multi_prog_read(struct launch *l, const char *path, struct blob *ret, struct err *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const char *text = fd >= 0 ? submit_read_fd(fd, MULTI_PROG_BYTES, l->line.a, &ret->len, e) : NULL;
+    int why = errno;
+    if (fd >= 0)
+        close(fd);
+    ret->data = text;
+    return text ||
+           err_set(e, ERR_NOT_FOUND, "Unable to read the file of --multi-prog %s: %s", path, strerror(why));
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static bool program_take(struct launch *l, size_t i, struct step_ask *s, struct err *e)
+{
+    struct submit_options *o = &l->line.comp[i];
+    int from, to;
+    if (!srun_program_words(l, i, &from, &to))
+        return err_set(e, ERR_INVALID, "No command given to execute.");
+    /* In a job, SLURM_JOB_NAME is the job's name, not the step's. */
+    bool of_job = o->launch.job_id && option_source_of(o, "job-name", CMD_SRUN) == FROM_ENVIRONMENT;
+    if (!o->spec.name || of_job)
+        o->spec.name = base_name(l->line.argv[from]);
+    o->spec.command = arena_strdup(l->line.a, l->line.argv[from]);
+    if (o->launch.multi_prog)
+        return multi_prog_read(l, l->line.argv[from], &s->tasks.multi_prog, e);
+    s->tasks.args = words_blob(l, from, to);
+    return true;
+}
+
+static bool env_take(struct launch *l, size_t i, struct err *e)
+{
+    const struct submit_options *o = &l->line.comp[i];
+    struct str env = STR_INIT;
+    const char *extra[] = {
+        arena_printf(l->line.a, "SLURM_SUBMIT_DIR=%s", l->line.cwd),
+        arena_printf(l->line.a, "SLURM_SUBMIT_HOST=%s", o->spec.alloc_host),
+        arena_printf(l->line.a, "SLURM_UMASK=%04o", (unsigned)o->spec.umask_plus1 - 1),
+        "SLURM_PRIO_PROCESS=0",
+        NULL,
+    };
+    struct env_ask ask = {.environ = environ,
+                          .export_env = o->spec.export_env,
+                          .keep_job = o->launch.job_id != 0,
+                          .extra = extra};
+    bool ok = submit_env_capture(&ask, &env, e);
+    if (ok)
+        l->step[i].tasks.env = (struct blob){arena_dup(l->line.a, str_text(&env), env.len), env.len};
+    str_done(&env);
+    return ok;
+}
+
+static void step_take(struct launch *l, size_t i)
+{
+    struct submit_options *o = &l->line.comp[i];
+    struct step_ask *s = &l->step[i];
+    struct msg_stream_tasks *t = &s->tasks;
+    s->create.exact = o->launch.exact;
+    s->create.overlap = o->launch.overlap;
+    s->create.pty = o->launch.pty;
+    s->create.interactive = o->launch.interactive;
+    s->create.no_rendezvous = o->launch.no_rendezvous;
+    s->create.no_kill = o->spec.no_kill;
+    s->create.relative_plus1 = o->launch.relative_plus1;
+    t->work_dir = o->spec.work_dir;
+    t->preserve_env = o->launch.preserve_env;
+    t->task_prolog = o->launch.task_prolog;
+    t->task_epilog = o->launch.task_epilog;
+    t->umask_plus1 = o->spec.umask_plus1;
+    t->rlimits = o->spec.rlimits;
+    if (o->launch.pty) {
+        terminal_size(&t->rows, &t->columns);
+        t->term = getenv("TERM");
+    }
+}
+
+static bool arbitrary_take(struct launch *l, size_t i, struct err *e)
+{
+    const struct job_request *r = &l->line.comp[i].spec.req;
+    const char *file = getenv("SLURM_HOSTFILE");
+    size_t len;
+    if (!r->distribution || !text_starts(r->distribution, "arbitrary"))
+        return true;
+    if (text_empty(file)) {
+        l->step[i].create.task_nodes = r->nodelist;
+        return r->nodelist ||
+               err_set(
+                   e, ERR_INVALID,
+                   "--distribution=arbitrary needs --nodelist or SLURM_HOSTFILE with a node for each task");
+    }
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    const char *text = fd >= 0 ? submit_read_fd(fd, LIMIT_TEXT_BYTES, l->line.a, &len, e) : NULL;
+    if (fd >= 0)
+        close(fd);
+    if (!text)
+        return err_set(e, ERR_NOT_FOUND, "Unable to read SLURM_HOSTFILE %s", file);
+    struct str list = STR_INIT;
+    for (const char *at = text; *at;) {
+        at += strspn(at, " \t\r\n,");
+        size_t word = strcspn(at, " \t\r\n,");
+        if (word)
+            str_addf(&list, "%s%.*s", list.len ? "," : "", (int)word, at);
+        at += word;
+    }
+    l->step[i].create.task_nodes = arena_strdup(l->line.a, str_text(&list));
+    str_done(&list);
+    return true;
+}
+
+bool srun_steps_take(struct launch *l, struct err *e)
+{
+    struct job_spec *specs = arena_alloc(l->line.a, l->run.nsteps * sizeof *specs);
+    for (size_t i = 0; i < l->run.nsteps; i++) {
+        if (!program_take(l, i, &l->step[i], e) || !arbitrary_take(l, i, e) || !env_take(l, i, e))
+            return false;
+        step_take(l, i);
+        specs[i] = l->line.comp[i].spec;
+        /* In a job of its own --exclusive was about the job's nodes; only in an allocation does it mean --exact. */
+        if (!l->line.comp[i].launch.job_id)
+            specs[i].req.exclusive = EXCLUSIVE_UNSET;
+        l->step[i].create.spec.v = &specs[i];
+        l->step[i].create.spec.n = 1;
+        if (!submit_spec_check(&specs[i], e))
+            return false;
+    }
+    return true;
+}
