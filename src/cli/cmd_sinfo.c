@@ -11,6 +11,7 @@
 #include "cli/program.h"
 #include "cli/reservation_words.h"
 #include "cli/sinfo_rows.h"
+#include "model/device_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@
 #define NODE_FIELDS_ASKED                                                                                    \
     "name,addr,hostname,state,drain,fail,responding,reason,reason_uid,reason_user,reason_us,cpus,boards,"    \
     "sockets,cores_per_socket,threads_per_core,"                                                             \
-    "memory_mib,memory_spec_mib,core_spec,tmp_disk_mib,weight,features,gres,partitions,version,last_seen_"   \
+    "memory_mib,memory_spec_mib,core_spec,tmp_disk_mib,weight,features,gres,devices,devices_out,partitions,version,last_seen_"   \
     "us,load_centi,free_mem_mib,alloc_cpus,"                                                                 \
     "alloc_mem_mib,alloc_gres,jobs,jobs_cleaning,planned,reserved,maint,reservation,comment"
 // clang-format on
@@ -81,7 +82,8 @@ static const struct cli_option option_rows[] = {
     {"hide", 0, CLI_NONE, OPT_HIDE, "no hidden partitions (the default)"},
     {"iterate", 'i', CLI_VALUE, OPT_ITERATE, "repeat every so many seconds"},
     {"json", 0, CLI_ATTACHED, OPT_JSON, "everything as JSON"},
-    {"list-reasons", 'R', CLI_NONE, OPT_REASONS, "why nodes are down, drained or failing"},
+    {"list-reasons", 'R', CLI_NONE, OPT_REASONS,
+     "why nodes are down, drained or failing, and devices out of use"},
     {"local", 0, CLI_NONE, OPT_IGNORE, "this cluster (the default)"},
     {"long", 'l', CLI_NONE, OPT_LONG, "more columns"},
     {"noconvert", 0, CLI_NONE, OPT_NOCONVERT, "numbers in their own unit"},
@@ -107,8 +109,8 @@ struct sinfo {
     struct arena *round; /* of one listing: emptied before the next (-i) */
     VEC(struct reservation *) resv;
     const char *short_format, *long_format, *sort, *partitions, *states, *nodes;
-    bool all, dead, exact, future, reasons, longer, noconvert, by_node, noheader, reservation, responding,
-        summary, json, help, version;
+    bool all, dead, exact, future, reasons, only_reasons, longer, noconvert, by_node, noheader, reservation,
+        responding, summary, json, help, version;
     int64_t iterate_s;
     struct hostlist wanted; /* of -n */
     struct format format;
@@ -177,8 +179,7 @@ static bool settle(struct sinfo *s, struct err *ret_err)
         s->states = NULL;
         s->future = true;
     }
-    if (s->reasons && !s->states)
-        s->states = STATES_WITH_REASON;
+    s->only_reasons = s->reasons && !s->states;
     if (s->nodes && !hostlist_parse(&s->wanted, s->nodes, ret_err))
         return false;
     return sinfo_sort_check(s->sort, ret_err) && (!s->states || node_states_check(s->states, ret_err));
@@ -206,11 +207,38 @@ static bool node_fits(const struct sinfo *s, const struct node *n)
     return !s->states || node_states_match(n, s->states);
 }
 
+/* -R: a line for the node, if it has a reason of its own, and one for each of its devices that is out of use. */
+static void reasons_keep(struct sinfo *s, const struct node *n)
+{
+    struct device_outs outs = {0};
+    device_outs_parse(n->devices_out, s->round, &outs);
+    if (!s->only_reasons || node_states_match(n, STATES_WITH_REASON))
+        vec_push(&s->node, n);
+    for (size_t i = 0; i < outs.n; i++) {
+        struct str reason = STR_INIT;
+        struct node *copy = arena_dup(s->round, n, sizeof *n);
+        device_out_reason(&outs.v[i], &reason);
+        copy->reason = arena_strdup(s->round, str_text(&reason));
+        copy->reason_us = outs.v[i].since_us;
+        copy->reason_user = "remuda";
+        copy->reason_uid = 0;
+        vec_push(&s->node, copy);
+        str_done(&reason);
+    }
+}
+
 static void node_keep(void *ctx, const void *record)
 {
     struct sinfo *s = ctx;
-    const struct node *n = arena_dup(s->round, record, sizeof *n);
-    if (node_fits(s, n))
+    struct node *n = arena_dup(s->round, record, sizeof *n);
+    if (!node_fits(s, n))
+        return;
+    if (s->reasons && !s->json) {
+        reasons_keep(s, n);
+        return;
+    }
+    node_reason_fill(n, s->round);
+    if (!s->only_reasons || n->devices_out || node_states_match(n, STATES_WITH_REASON))
         vec_push(&s->node, n);
 }
 
@@ -249,10 +277,14 @@ static const struct node **nodes_sorted(const struct sinfo *s)
     }
     hostlist_sort(&order);
     qsort(byname, s->node.n, sizeof *byname, named_compare);
+    size_t same = 0; /* a node may be there several times (-R) */
     for (size_t i = 0; i < order.n; i++) {
         struct named_node key = {order.name[i], NULL};
         const struct named_node *found = bsearch(&key, byname, s->node.n, sizeof *byname, named_compare);
-        sorted[i] = found->node;
+        while (found > byname && named_compare(found - 1, &key) == 0)
+            found--;
+        same = i > 0 && text_is(order.name[i], order.name[i - 1]) ? same + 1 : 0;
+        sorted[i] = found[same].node;
     }
     hostlist_done(&order);
     return sorted;

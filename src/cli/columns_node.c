@@ -330,6 +330,15 @@ CELL(gres_used)
         str_add(out, "(null)");
 }
 
+CELL(gres_drain)
+{
+    (void)env;
+    if (r->node)
+        node_gres_drained(r->node, out);
+    else
+        str_add(out, "(null)");
+}
+
 /* X(name, letter, header, may nodes that differ share a line, cell) */
 // clang-format off
 #define COLUMNS(X)                                                                                           \
@@ -379,6 +388,7 @@ CELL(gres_used)
     X("AllocMem", 0, "ALLOCMEM", NEVER, alloc_mem)                                                           \
     X("Comment", 0, "COMMENT", NEVER, comment)                                                               \
     X("Extra", 0, "EXTRA", ALWAYS, null)                                                                     \
+    X("GresDrain", 0, "GRES_DRAIN", NEVER, gres_drain)                                                       \
     X("GresUsed", 0, "GRES_USED", NEVER, gres_used)                                                          \
     X("Port", 0, "PORT", ALWAYS, port)                                                                       \
     X("Priority", 0, "PRIO_TIER", NEVER, tier)                                                               \

@@ -4,6 +4,7 @@
 #include "base/duration.h"
 #include "cli/json_slurm.h"
 #include "cli/node_words.h"
+#include "model/device_out.h"
 
 #include <string.h>
 
@@ -76,7 +77,7 @@ static void node_hardware(struct json_out *o, const struct node *n)
     list(o, "features", n->features, ",");
     list(o, "active_features", n->features, ",");
     text(o, "gres", n->gres);
-    text(o, "gres_drained", "N/A");
+    written(o, "gres_drained", node_gres_drained, n);
     written(o, "gres_used", node_gres_used, n);
     written(o, "tres", tres_all, n);
 }
@@ -93,6 +94,38 @@ static void node_use(struct json_out *o, const struct node *n)
     json_key_number(o, "free_mem", n->last_seen_us != 0, n->free_mem_mib);
 }
 
+/* Of Remuda's own: each device that is out of use, and why. */
+static void devices_out(struct json_out *o, const struct node *n)
+{
+    struct arena *a = arena_new();
+    struct device_outs outs = {0};
+    device_outs_parse(n->devices_out, a, &outs);
+    json_key(o, "devices_out");
+    json_array(o);
+    for (size_t i = 0; i < outs.n; i++) {
+        json_object(o);
+        text(o, "kind", outs.v[i].kind);
+        json_key_i64(o, "index", outs.v[i].index);
+        text(o, "state", outs.v[i].failed ? "BROKEN" : "NOT_CLEAN");
+        json_key_time(o, "since", outs.v[i].since_us);
+        text(o, "reason", outs.v[i].why);
+        json_object_end(o);
+    }
+    json_array_end(o);
+    arena_free(a);
+}
+
+static void reason(struct json_out *o, const struct node *n)
+{
+    struct arena *a = arena_new();
+    struct node shown = *n;
+    node_reason_fill(&shown, a);
+    text(o, "reason", shown.reason);
+    json_key_time(o, "reason_changed_at", shown.reason_us);
+    text(o, "reason_set_by_user", shown.reason_user);
+    arena_free(a);
+}
+
 void node_json(struct json_out *o, const struct node *n)
 {
     json_object(o);
@@ -105,9 +138,7 @@ void node_json(struct json_out *o, const struct node *n)
     node_hardware(o, n);
     node_use(o, n);
     list(o, "partitions", n->partitions, ",");
-    text(o, "reason", n->reason);
-    json_key_time(o, "reason_changed_at", n->reason_us);
-    text(o, "reason_set_by_user", n->reason_user);
+    reason(o, n);
     json_key_time(o, "boot_time", n->boot_us);
     json_key_time(o, "slurmd_start_time", n->daemon_start_us);
     json_key_time(o, "last_busy", n->last_busy_us);
@@ -119,6 +150,7 @@ void node_json(struct json_out *o, const struct node *n)
     text(o, "reservation", n->reservation);
     text(o, "cluster_name", "");
     text(o, "burstbuffer_network_address", "");
+    devices_out(o, n);
     json_object_end(o);
 }
 
@@ -318,6 +350,7 @@ void sinfo_row_json(struct json_out *o, const struct sinfo_row *r)
     json_object(o);
     text(o, "total", n->gres);
     written(o, "used", node_gres_used, n);
+    written(o, "drained", node_gres_drained, n);
     json_object_end(o);
     text(o, "cluster", "");
     text(o, "comment", n->comment);
@@ -328,6 +361,7 @@ void sinfo_row_json(struct json_out *o, const struct sinfo_row *r)
     json_key_time(o, "time", n->reason_us);
     text(o, "user", n->reason_user);
     json_object_end(o);
+    devices_out(o, n);
     text(o, "reservation", n->reservation);
     json_key(o, "partition");
     partition_json(o, r->part);

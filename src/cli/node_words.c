@@ -3,6 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "base/idset.h"
+#include "model/device_out.h"
 
 #include <string.h>
 
@@ -186,6 +188,81 @@ void node_gres_used(const struct node *n, struct str *out)
 {
     str_add(out, text_empty(n->alloc_gres) ? "gpu:0" : n->alloc_gres);
 }
+
+/* ---- devices that are out of use ---- */
+
+static const char *type_of(const struct device_list *devices, const struct device_out *d)
+{
+    for (size_t i = 0; i < devices->n; i++)
+        if (devices->v[i].index == d->index && text_is(devices->v[i].kind, d->kind))
+            return devices->v[i].type;
+    return NULL;
+}
+
+static bool same_type(const struct device_list *devices, const struct device_out *a,
+                      const struct device_out *b)
+{
+    return text_is(a->kind, b->kind) && text_is(type_of(devices, a), type_of(devices, b));
+}
+
+void node_gres_drained(const struct node *n, struct str *out)
+{
+    struct arena *a = arena_new();
+    struct device_outs outs = {0};
+    struct device_list devices = {0};
+    size_t from = out->len;
+    device_outs_parse(n->devices_out, a, &outs);
+    if (n->devices)
+        devices_parse(n->devices, a, &devices, NULL);
+    for (size_t i = 0; i < outs.n; i++) {
+        struct idset index = IDSET_INIT;
+        bool said = false;
+        size_t count = 0;
+        for (size_t k = 0; k < outs.n; k++) {
+            if (!same_type(&devices, &outs.v[i], &outs.v[k]))
+                continue;
+            said |= k < i;
+            count++;
+            idset_add(&index, (uint32_t)outs.v[k].index);
+        }
+        const char *type = type_of(&devices, &outs.v[i]);
+        if (!said) {
+            str_addf(out, "%s%s%s%s:%zu(IDX:", out->len > from ? "," : "", outs.v[i].kind, type ? ":" : "",
+                     type ? type : "", count);
+            idset_format(&index, out);
+            str_addc(out, ')');
+        }
+        idset_done(&index);
+    }
+    if (out->len == from)
+        str_add(out, "N/A");
+    arena_free(a);
+}
+
+void device_out_reason(const struct device_out *d, struct str *out)
+{
+    str_addf(out, "%s:%d %s: %s", d->kind, d->index, d->failed ? "broken" : "not clean", d->why);
+}
+
+void node_reason_fill(struct node *n, struct arena *a)
+{
+    struct device_outs outs = {0};
+    struct str text = STR_INIT;
+    if (!text_empty(n->reason) || !device_outs_parse(n->devices_out, a, &outs) || outs.n == 0)
+        return;
+    n->reason_us = outs.v[0].since_us;
+    for (size_t i = 0; i < outs.n; i++) {
+        str_add(&text, i ? "; " : "");
+        device_out_reason(&outs.v[i], &text);
+        n->reason_us = outs.v[i].since_us < n->reason_us ? outs.v[i].since_us : n->reason_us;
+    }
+    n->reason = arena_strdup(a, str_text(&text));
+    n->reason_user = "remuda";
+    n->reason_uid = 0;
+    str_done(&text);
+}
+
+/* ---- TRES ---- */
 
 void gres_list_tres(const struct gres_list *list, struct str *out)
 {

@@ -24,6 +24,13 @@ bool node_states_match(const struct node *n, const char *states);
 
 /* "gpu:v100:2(IDX:0-1)", with 0 for kinds of which nothing is used; "gpu:0" if it has none. */
 void node_gres_used(const struct node *n, struct str *out);
+/* Devices that are out of use, in the same form: "gpu:a100:2(IDX:0,3)"; "N/A" if there are none. */
+void node_gres_drained(const struct node *n, struct str *out);
+struct device_out;
+/* As a reason of the node's: "gpu:0 broken: it has fallen off the bus", or "gpu:0 not clean: …". */
+void device_out_reason(const struct device_out *d, struct str *out);
+/* What sinfo and --json tell as the reason of a node: its own, else that of its devices that are out. Fills reason, reason_us and reason_user; text in the arena. */
+void node_reason_fill(struct node *n, struct arena *a);
 /* ",gres/gpu=4,gres/gpu:v100=4": the sum of each kind, then each type. */
 void gres_list_tres(const struct gres_list *list, struct str *out);
 /* "cpu=4,mem=16000M,billing=4,gres/gpu=2" of all it has, or of what is allocated. */

@@ -79,6 +79,10 @@ static void node_resources(struct record_text *r, const struct node *n, int deta
     record_add(r, "Gres", text_empty(n->gres) ? NULL : n->gres);
     if (details) {
         struct str used = STR_INIT;
+        node_gres_drained(n, &used);
+        record_break(r);
+        record_add(r, "GresDrain", str_text(&used));
+        str_clear(&used);
         node_gres_used(n, &used);
         record_break(r);
         record_add(r, "GresUsed", str_text(&used));
@@ -184,7 +188,7 @@ static void node_print(struct scontrol *s, const struct node *n, const struct ce
         record_break(&r);
         record_add(&r, "Complaint", n->complaint);
     }
-    if (n->devices_out && !s->oneliner)
+    if (n->devices_out)
         devices_out_print(&r, n, env, s->a);
     record_print(&r);
 }

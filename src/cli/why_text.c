@@ -79,6 +79,14 @@ static void add_blocker(struct str *out, const struct blocker *b, int64_t now_us
         str_addf(out, ": %s", b->what);
         add_jobs(out, b, "; ");
         break;
+    case BLOCKER_OUT: /* a device, and of which node, is in the sentence */
+        str_addf(out, "    out of use");
+        if (b->first_us) {
+            str_add(out, " since ");
+            add_when(out, b->first_us, now_us);
+        }
+        str_addf(out, ": %s\n", b->what);
+        return;
     case BLOCKER_AWAY: str_addf(out, "    %d %s away, %s", b->nodes, be(b->nodes), b->what); break;
     case BLOCKER_KEPT:
         str_addf(out, "    %d of those that are free %s kept for ", b->nodes, be(b->nodes));

@@ -3,9 +3,10 @@
 #include "base/alloc.h"
 
 static const char *const blocker_kinds[] = {
-    [BLOCKER_NEEDS] = "needs", [BLOCKER_BUSY] = "busy",         [BLOCKER_AWAY] = "away",
-    [BLOCKER_KEPT] = "kept",   [BLOCKER_EXCLUDED] = "excluded", [BLOCKER_RESERVED] = "reserved",
-    [BLOCKER_NEVER] = "never", [BLOCKER_LICENCE] = "licence",   [BLOCKER_LIMIT] = "limit",
+    [BLOCKER_NEEDS] = "needs",       [BLOCKER_BUSY] = "busy",   [BLOCKER_OUT] = "out",
+    [BLOCKER_AWAY] = "away",         [BLOCKER_KEPT] = "kept",   [BLOCKER_EXCLUDED] = "excluded",
+    [BLOCKER_RESERVED] = "reserved", [BLOCKER_NEVER] = "never", [BLOCKER_LICENCE] = "licence",
+    [BLOCKER_LIMIT] = "limit",
 };
 const struct enum_names blocker_kind_names = {blocker_kinds, ARRAY_LEN(blocker_kinds)};
 

@@ -9,6 +9,7 @@
 enum blocker_kind {
     BLOCKER_NEEDS,
     BLOCKER_BUSY,
+    BLOCKER_OUT,
     BLOCKER_AWAY,
     BLOCKER_KEPT,
     BLOCKER_EXCLUDED,
@@ -22,13 +23,13 @@ extern const struct enum_names blocker_kind_names;
 #define BLOCKER_FIELDS(X)                                                                                    \
     X(ENUM, kind, &blocker_kind_names, "what kind of thing is in the way")                                   \
     X(TEXT, partition, 0, "in this partition; NULL = everywhere")                                            \
-    X(TEXT, what, 0, "needs: the demand; busy: what is short; away: why; never: what they lack; licence, limit: a sentence") \
+    X(TEXT, what, 0, "needs: the demand; busy: what is short; out: which device, why, and what can be done; away: why; never: what they lack; licence, limit: a sentence") \
     X(I32, nodes, 0, "nodes it is said of; needs: that have it free now")                                    \
     X(I32, nodes_all, 0, "needs: nodes of the partition")                                                    \
     X(TEXT, names, 0, "those nodes, folded, the first of them")                                              \
     X(TIME, first_us, 0,                                                                                     \
-      "busy: when the first of them is expected to be free enough; kept: when it is to be used; 0 = not "    \
-      "known")                                                                                               \
+      "busy: when the first of them is expected to be free enough; kept: when it is to be used; out: since " \
+      "when; 0 = not known")                                                                                               \
     X(TIME, last_us, 0, "busy: the last of them")                                                            \
     X(I32, endless, 0, "busy: nodes whose jobs have no time limit")                                          \
     X(TEXT, jobs, 0, "busy: jobs there; kept: for these; the first of them")                                 \

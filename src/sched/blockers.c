@@ -1,10 +1,11 @@
 /* Every node of a job's partition is counted once: it has what a piece of the job takes free now (and may be kept for a promised start), is
- * away, is excluded by the job, could not hold it even empty, or is busy. Of a busy node it is worked out what is short and when it is
+ * away, is excluded by the job, could not hold it even empty, lacks nothing but devices that are out of use (broken, or not yet clean), or is busy. Of a busy node it is worked out what is short and when it is
  * expected to be free enough: as its jobs end, in the order of their ends. */
 #include "sched/blockers.h"
 
 #include "base/alloc.h"
 #include "base/hostlist.h"
+#include "model/device_out.h"
 #include "sched/pass.h"
 #include "sched/wording.h"
 
@@ -13,6 +14,7 @@
 
 #define NAMES_MAX 200 /* nodes named of a kind */
 #define JOBS_MAX  8
+#define OUTS_MAX  16 /* devices named that are out */
 
 struct lot { /* nodes about which the same is said */
     enum blocker_kind kind;
@@ -34,6 +36,7 @@ struct work {
     const struct planned **kept; /* by node: the promise it is kept for, the earliest */
     VEC(struct lot) lot;
     int32_t fit;
+    size_t outs_said;
 };
 
 static struct lot *lot_of(struct work *w, enum blocker_kind kind, const char *what)
@@ -73,7 +76,7 @@ static void lot_time(struct lot *l, int64_t at_us)
         l->last_us = at_us;
 }
 
-/* ---- a busy node ---- */
+/* ---- devices that are out of use ---- */
 
 static bool holds(const struct take *t, const int64_t *row)
 {
@@ -82,6 +85,64 @@ static bool holds(const struct take *t, const int64_t *row)
             return false;
     return true;
 }
+
+/* Devices of the node that the job would take, and that nobody has and nobody may have. */
+struct outs {
+    const struct device_out **v;
+    size_t n;
+    bool enough; /* with them the node would do */
+};
+
+static struct outs outs_in_the_way(const struct cluster *cl, const struct snode *n, const struct take *t,
+                                   struct arena *a)
+{
+    struct device_outs outs = {0};
+    struct outs found = {0};
+    if (!n->has_out || !device_outs_parse(n->cfg->devices_out, a, &outs))
+        return found;
+    int64_t *row = arena_dup(a, node_free(cl, n), cl->dim.n * sizeof row[0]);
+    found.v = arena_alloc(a, (n->group->ndev + 1) * sizeof found.v[0]);
+    for (size_t d = 0; d < n->group->ndev; d++) {
+        const struct sdevice *dev = &n->group->dev[d];
+        const struct device_out *out =
+            n->dev_job[d] == DEVICE_OUT ? device_outs_find(&outs, dev->kind, dev->index) : NULL;
+        for (uint32_t i = 0; out && i < t->n; i++) {
+            if (t->use[i].dim != dev->dim)
+                continue;
+            row[dev->dim]++;
+            found.v[found.n++] = out;
+            break;
+        }
+    }
+    found.enough = found.n > 0 && holds(t, row);
+    return found;
+}
+
+static const char *out_text(const struct work *w, const struct snode *n, const struct device_out *d)
+{
+    if (d->failed)
+        return arena_printf(w->a,
+                            "%s %d of %s is broken (%s); when it is mended, `scontrol update nodename=%s "
+                            "state=resume` has it looked at again",
+                            d->kind, d->index, n->name, d->why, n->name);
+    return arena_printf(w->a, "%s %d of %s is not clean (%s); it is used again by itself as soon as it is",
+                        d->kind, d->index, n->name, d->why);
+}
+
+/* True if the node would do with its devices that are out: they are what is in the way. Else they are told of beside what keeps it busy; and also where a piece of the job has
+ * room, since another may need them. */
+static bool out_node(struct work *w, const struct snode *n, const struct take *t)
+{
+    struct outs found = outs_in_the_way(w->cl, n, t, w->a);
+    for (size_t i = 0; i < found.n && w->outs_said < OUTS_MAX; i++, w->outs_said++) {
+        struct lot *l = lot_of(w, BLOCKER_OUT, out_text(w, n, found.v[i]));
+        lot_node(l, n);
+        l->first_us = found.v[i]->since_us;
+    }
+    return found.enough;
+}
+
+/* ---- a busy node ---- */
 
 static const char *short_of(const struct work *w, const struct take *t, const int64_t *row)
 {
@@ -193,8 +254,10 @@ static void node_count(struct work *w, const struct snode *n)
         return;
     }
     const struct take *t = take_least(w->cl, w->c, w->o, v, n->group);
+    bool but_for_outs = out_node(w, n, t);
     if (!holds(t, node_free(w->cl, n))) {
-        busy_node(w, n, t);
+        if (!but_for_outs)
+            busy_node(w, n, t);
         return;
     }
     w->fit++;
@@ -330,6 +393,21 @@ void sched_blockers(const struct cluster *constant, const struct plan *p, uint64
 
 /* ---- how sure ---- */
 
+/* A node would do, or do more, with devices that are out of use. */
+static bool outs_would_help(const struct cluster *cl, const struct compiled *c, struct arena *a)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const struct option *o = &c->option[i];
+        for (size_t k = 0; o->never == REASON_NONE && k < o->part->node.n; k++) {
+            const struct snode *n = o->part->node.v[k];
+            struct variant *v = n->has_out && n->up ? variant_on(o, n->group) : NULL;
+            if (v && outs_in_the_way(cl, n, take_least(cl, c, o, v, n->group), a).enough)
+                return true;
+        }
+    }
+    return false;
+}
+
 static const char *no_start(const struct cluster *cl, const struct plan *p, const struct wjob *j,
                             struct arena *a)
 {
@@ -352,6 +430,8 @@ static const char *no_start(const struct cluster *cl, const struct plan *p, cons
     if (endless)
         return arena_printf(a, "job %llu has no time limit, so nobody can know when its nodes will be free",
                             (unsigned long long)endless);
+    if (outs_would_help(cl, c, a))
+        return "devices that it could use are out of use, and nobody can know when they come back";
     if (j->serial > p->priv->forecast_serial)
         return "it came after the last forecast; the next one is due soon";
     return "the forecast does not reach that far";

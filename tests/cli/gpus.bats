@@ -74,6 +74,9 @@ happens() {
     id=$(sbatch --parsable --mem=100 -c1 --gpus=4 -o all.out --wrap './seen')
     sleep 1
     [ "$(squeue -h -j "$id" -o %t)" = PD ]
+    run -0 remuda why "$id"
+    [[ "$output" == *"out of use since "*": gpu 0 of "*" is not clean (9000 MiB of its memory are in use, though no process is known to hold them); it is used again by itself as soon as it is"* ]]
+    [[ "$output" == *"no planned start: devices that it could use are out of use"* ]]
     happens
     over "$id"
     [ "$(cat all.out)" = "0 1 2 3 | 0,1,2,3 | 0,1,2,3" ]
@@ -107,6 +110,30 @@ happens() {
     until_true shows_not DeviceOut
 }
 
+# Every listing names GPU 0, that it is broken, and why.
+everything_says_lost() {
+    local name
+    name=$(sinfo -h -o %n)
+    scontrol -o show node | grep -q "DeviceOut=gpu:0 BROKEN since .*IS_LOST"
+    scontrol -d show node | grep -q "GresDrain=gpu:a100:1(IDX:0)"
+    [ "$(sinfo -h -R -o "%E|%u|%N")" = "gpu:0 broken: GPU GPU-1 is lost: NVML_ERROR_GPU_IS_LOST|remuda|$name" ]
+    [ "$(sinfo -h -N -o "%T %E")" = "mixed gpu:0 broken: GPU GPU-1 is lost: NVML_ERROR_GPU_IS_LOST" ]
+    [ "$(sinfo -h -O gres:20,gresdrain:20,gresused:20 | tr -s ' ')" = "gpu:a100:4 gpu:a100:1(IDX:0) gpu:a100:1(IDX:0) " ]
+    scontrol show node --json | python3 -c '
+import json, sys
+n = json.load(sys.stdin)["nodes"][0]
+assert n["gres_drained"] == "gpu:a100:1(IDX:0)", n["gres_drained"]
+assert n["reason"] == "gpu:0 broken: GPU GPU-1 is lost: NVML_ERROR_GPU_IS_LOST", n["reason"]
+d = n["devices_out"][0]
+assert (d["kind"], d["index"], d["state"]) == ("gpu", 0, "BROKEN") and "IS_LOST" in d["reason"], d
+assert d["since"]["number"] == n["reason_changed_at"]["number"] > 0'
+    sinfo --json | python3 -c '
+import json, sys
+r = json.load(sys.stdin)["sinfo"][0]
+assert r["gres"]["drained"] == "gpu:a100:1(IDX:0)", r["gres"]
+assert "IS_LOST" in r["reason"]["description"] and "IS_LOST" in r["devices_out"][0]["reason"]'
+}
+
 @test "a lost GPU is out until it is asked back, its job is told, the others work on" {
     happens
     id=$(sbatch --parsable --mem=100 -c1 --gpus=1 -o lost.out --wrap 'sleep 60')
@@ -115,6 +142,7 @@ happens() {
     happens "lost 0"
     until_true grep -q "slurmstepd: error: GPU 0 of .*, which this job uses, is broken: GPU GPU-1 is lost: NVML_ERROR_GPU_IS_LOST" lost.out
     until_true shows "DeviceOut=gpu:0 BROKEN since .*NVML_ERROR_GPU_IS_LOST"
+    everything_says_lost
     [ "$(squeue -h -j "$id" -o %t)" = R ]
     scancel "$id"
     over "$id"
@@ -129,9 +157,15 @@ happens() {
     until_true shows "DeviceOut=gpu:0 BROKEN"
     scontrol update nodename=ALL state=resume
     until_true shows "DeviceOut=gpu:0 BROKEN" # still lost
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=4 -o back.out --wrap './seen')
+    until_true sh -c "remuda why $id | grep -q 'gpu 0 of .* is broken (GPU GPU-1 is lost: NVML_ERROR_GPU_IS_LOST); when it is mended, .scontrol update nodename=.* state=resume. has it looked at again'"
     happens
     scontrol update nodename=ALL state=resume
     until_true shows_not DeviceOut
+    over "$id"
+    [ "$(cat back.out)" = "0 1 2 3 | 0,1,2,3 | 0,1,2,3" ]
+    [ -z "$(sinfo -h -R)" ]
+    [ "$(sinfo -h -O gresdrain | tr -d ' ')" = "N/A" ]
 }
 
 @test "the command of a step is told, too, and the step goes on" {

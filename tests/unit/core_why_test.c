@@ -52,6 +52,56 @@ static void a_wait_for_nodes_is_explained(void **unused)
                         arena_printf(w.a, "scontrol update JobId=%llu NumNodes=1", (unsigned long long)id));
 }
 
+/* The node nN says that it has two GPUs, and what of them is out of use. */
+static void hello_with_gpus(int n, const char *out)
+{
+    struct node self = {.name = arena_printf(w.a, "n%d", n),
+                        .real_cpus = 8,
+                        .real_memory_mib = 8000,
+                        .real_gres = "gpu:v100:2",
+                        .devices = "gpu:v100:0:::;gpu:v100:1:::",
+                        .devices_out = out,
+                        .version = "test"};
+    struct msg_node_hello m = {.node = {&self, 1}, .pid = 9, .devices_seq = 5};
+    gone(n);
+    am_root();
+    say(CONN_OF(n), MSG_NODE_HELLO, &m);
+    am_alice();
+}
+
+static void a_device_that_is_out_is_named(void **unused)
+{
+    restart("GresTypes=gpu\nNodeName=n[1-2] Gres=gpu:v100:2 CPUs=8 RealMemory=8000\nPartitionName=main "
+            "Nodes=ALL Default=YES\n");
+    hello_with_gpus(1, "gpu:1:failed:7000000:XID 79: it has fallen off the bus");
+    hello_with_gpus(2, "gpu:0:unproven:8000000:process 9 (python) of job 3 still holds it");
+    struct job_spec s = a_job("wants-two");
+    s.req.gres = "gpu:2";
+    uint64_t id = submit(s);
+    const struct why *y = why_one(id);
+    assert_int_equal(y->reason, REASON_RESOURCES);
+    assert_string_equal(y->sure_text,
+                        "devices that it could use are out of use, and nobody can know when they come back");
+    const struct blocker *b = y->blockers.v;
+    assert_int_equal(y->blockers.n, 3);
+    assert_int_equal(b[0].kind, BLOCKER_NEEDS);
+    assert_int_equal(b[0].nodes, 0);
+    assert_int_equal(b[1].kind, BLOCKER_OUT);
+    assert_int_equal(b[1].first_us, 7000000);
+    assert_string_equal(b[1].names, "n1");
+    assert_string_equal(
+        b[1].what,
+        "gpu 1 of n1 is broken (XID 79: it has fallen off the bus); when it is mended, `scontrol update "
+        "nodename=n1 state=resume` has it looked at again");
+    assert_int_equal(b[2].kind, BLOCKER_OUT);
+    assert_string_equal(b[2].what,
+                        "gpu 0 of n2 is not clean (process 9 (python) of job 3 still holds it); it is used "
+                        "again by itself as soon as it is");
+    /* One that needs a single GPU starts. */
+    s.req.gres = "gpu:1";
+    assert_int_equal(why_one(submit(s))->state, JOB_RUNNING);
+}
+
 static void asking_changes_nothing(void **unused)
 {
     submit(wide("one", 3));
@@ -169,6 +219,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(a_wait_for_nodes_is_explained),
+        STORY(a_device_that_is_out_is_named),
         STORY(asking_changes_nothing),
         STORY(holds_and_dependencies_say_what_to_do),
         STORY(all_waiting_jobs_in_short),
