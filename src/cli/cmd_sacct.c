@@ -8,9 +8,8 @@
 #include "cli/columns_job.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
+#include "cli/listing_command.h"
 #include "cli/localtime.h"
-#include "cli/options.h"
-#include "cli/program.h"
 #include "model/array.h"
 
 #include <grp.h>
@@ -37,37 +36,26 @@
 // clang-format on
 
 enum {
-    OPT_ACCOUNT = 1,
-    OPT_ALL_CLUSTERS,
+    OPT_ACCOUNT = LISTING_OWN,
     OPT_ALLOCATIONS,
     OPT_ALL_USERS,
     OPT_ASSOC,
     OPT_BATCH_SCRIPT,
     OPT_BRIEF,
-    OPT_CLUSTERS,
     OPT_COMPLETION,
     OPT_CONSTRAINTS,
-    OPT_DELIMITER,
     OPT_DUPLICATES,
     OPT_END,
     OPT_ENV,
-    OPT_IGNORE,
     OPT_FILE,
     OPT_FORMAT,
     OPT_GROUP,
-    OPT_HELP,
-    OPT_HELP_FORMAT,
     OPT_JOBS,
-    OPT_JSON,
     OPT_LONG,
     OPT_NAME,
     OPT_NNODES,
     OPT_NCPUS,
-    OPT_NOCONVERT,
     OPT_NODELIST,
-    OPT_NOHEADER,
-    OPT_PARSABLE,
-    OPT_PARSABLE2,
     OPT_PARTITION,
     OPT_QOS,
     OPT_REASON,
@@ -78,56 +66,50 @@ enum {
     OPT_TRUNCATE,
     OPT_USER,
     OPT_UNITS,
-    OPT_USAGE,
-    OPT_VERBOSE,
-    OPT_VERSION,
     OPT_WCKEYS,
-    OPT_YAML,
     OPT_FLAGS,
-    OPT_EXPAND,
-    OPT_ARRAY,
 };
 
 static const struct cli_option option_rows[] = {
     {"accounts", 'A', CLI_VALUE, OPT_ACCOUNT, "jobs charged to these accounts"},
     {"account", 0, CLI_VALUE, OPT_ACCOUNT, NULL},
-    {"allclusters", 'L', CLI_NONE, OPT_ALL_CLUSTERS, "all clusters (there is one)"},
+    {"allclusters", 'L', CLI_NONE, LISTING_NOTHING, "all clusters (there is one)"},
     {"allocations", 'X', CLI_NONE, OPT_ALLOCATIONS, "jobs only, no steps"},
     {"allusers", 'a', CLI_NONE, OPT_ALL_USERS, "jobs of all users"},
-    {"array", 0, CLI_NONE, OPT_ARRAY, "one line for each array element"},
+    {"array", 0, CLI_NONE, LISTING_NOTHING, "one line for each array element"},
     {"associations", 'x', CLI_VALUE, OPT_ASSOC, NULL},
     {"batch-script", 'B', CLI_NONE, OPT_BATCH_SCRIPT, "the batch script of a job (with -j)"},
     {"brief", 'b', CLI_NONE, OPT_BRIEF, "id, state and exit code"},
-    {"clusters", 'M', CLI_VALUE, OPT_CLUSTERS, "cluster; only this one is known"},
-    {"cluster", 0, CLI_VALUE, OPT_CLUSTERS, NULL},
+    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "cluster; only this one is known"},
+    {"cluster", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
     {"completion", 'c', CLI_NONE, OPT_COMPLETION, NULL},
     {"constraints", 'C', CLI_VALUE, OPT_CONSTRAINTS, "jobs that asked for these features"},
-    {"delimiter", 0, CLI_VALUE, OPT_DELIMITER, "between fields, with -p and -P"},
+    {"delimiter", 0, CLI_VALUE, LISTING_DELIMITER, "between fields, with -p and -P"},
     {"duplicates", 'D', CLI_NONE, OPT_DUPLICATES, "former runs of requeued jobs too"},
     {"endtime", 'E', CLI_VALUE, OPT_END, "jobs alive before then"},
     {"env-vars", 0, CLI_NONE, OPT_ENV, NULL},
-    {"expand-patterns", 0, CLI_NONE, OPT_EXPAND,
+    {"expand-patterns", 0, CLI_NONE, LISTING_NOTHING,
      "file names with their patterns replaced (StdOut always is)"},
-    {"federation", 0, CLI_NONE, OPT_IGNORE, "there are no federations: the same as without"},
+    {"federation", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
     {"file", 'f', CLI_VALUE, OPT_FILE, NULL},
     {"flags", 'F', CLI_VALUE, OPT_FLAGS, NULL},
     {"format", 'o', CLI_VALUE, OPT_FORMAT, "fields: JobID,State%20,Elapsed"},
     {"gid", 'g', CLI_VALUE, OPT_GROUP, "jobs of these groups"},
     {"group", 0, CLI_VALUE, OPT_GROUP, NULL},
-    {"help", 'h', CLI_NONE, OPT_HELP, "this text"},
-    {"helpformat", 'e', CLI_NONE, OPT_HELP_FORMAT, "all fields"},
+    {"help", 'h', CLI_NONE, LISTING_HELP, "this text"},
+    {"helpformat", 'e', CLI_NONE, LISTING_FORMATS, "all fields"},
     {"jobs", 'j', CLI_VALUE, OPT_JOBS, "these jobs and steps: 42,43_7,44.batch"},
-    {"json", 0, CLI_ATTACHED, OPT_JSON, "everything as JSON"},
-    {"local", 0, CLI_NONE, OPT_IGNORE, "this cluster (the default)"},
+    {"json", 0, CLI_ATTACHED, LISTING_JSON, "everything as JSON"},
+    {"local", 0, CLI_NONE, LISTING_NOTHING, "this cluster (the default)"},
     {"long", 'l', CLI_NONE, OPT_LONG, "many fields"},
     {"name", 0, CLI_VALUE, OPT_NAME, "jobs of these names"},
     {"ncpus", 'I', CLI_VALUE, OPT_NCPUS, "jobs with so many CPUs: 4 or 2-8"},
     {"nnodes", 'i', CLI_VALUE, OPT_NNODES, "jobs on so many nodes: 4 or 2-8"},
-    {"noconvert", 0, CLI_NONE, OPT_NOCONVERT, "sizes in their own unit"},
+    {"noconvert", 0, CLI_NONE, LISTING_NOCONVERT, "sizes in their own unit"},
     {"nodelist", 'N', CLI_VALUE, OPT_NODELIST, "jobs that ran on any of these nodes"},
-    {"noheader", 'n', CLI_NONE, OPT_NOHEADER, "no header"},
-    {"parsable", 'p', CLI_NONE, OPT_PARSABLE, "fields separated by '|', one at the end too"},
-    {"parsable2", 'P', CLI_NONE, OPT_PARSABLE2, "fields separated by '|'"},
+    {"noheader", 'n', CLI_NONE, LISTING_NOHEADER, "no header"},
+    {"parsable", 'p', CLI_NONE, LISTING_PARSABLE, "fields separated by '|', one at the end too"},
+    {"parsable2", 'P', CLI_NONE, LISTING_PARSABLE2, "fields separated by '|'"},
     {"partition", 'r', CLI_VALUE, OPT_PARTITION, "jobs in these partitions"},
     {"qos", 'q', CLI_VALUE, OPT_QOS, "jobs with these QOS"},
     {"reason", 'R', CLI_VALUE, OPT_REASON, "jobs with these reasons"},
@@ -139,13 +121,13 @@ static const struct cli_option option_rows[] = {
     {"uid", 'u', CLI_VALUE, OPT_USER, "jobs of these users"},
     {"user", 0, CLI_VALUE, OPT_USER, NULL},
     {"units", 0, CLI_VALUE, OPT_UNITS, "sizes in K, M, G, T or P"},
-    {"usage", 0, CLI_NONE, OPT_USAGE, "short help"},
-    {"use-local-uid", 0, CLI_NONE, OPT_IGNORE, NULL},
-    {"verbose", 'v', CLI_NONE, OPT_VERBOSE, "say more"},
-    {"version", 'V', CLI_NONE, OPT_VERSION, "version"},
+    {"usage", 0, CLI_NONE, LISTING_HELP, "short help"},
+    {"use-local-uid", 0, CLI_NONE, LISTING_NOTHING, NULL},
+    {"verbose", 'v', CLI_NONE, LISTING_NOTHING, "say more"},
+    {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
     {"wckeys", 'W', CLI_VALUE, OPT_WCKEYS, "jobs with these workload keys"},
-    {"whole-hetjob", 0, CLI_ATTACHED, OPT_IGNORE, NULL},
-    {"yaml", 0, CLI_ATTACHED, OPT_YAML, NULL},
+    {"whole-hetjob", 0, CLI_ATTACHED, LISTING_NOTHING, NULL},
+    {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
 };
 static const struct cli_options table = {option_rows, ARRAY_LEN(option_rows), false};
 
@@ -154,18 +136,14 @@ struct range {
 };
 
 struct sacct {
-    struct arena *a;
+    struct listing l;
     struct msg_query query;
-    struct cell_env env;
     struct acct_env acct_env;
-    const char *fields, *delimiter, *groups, *reasons, *wckeys, *constraints;
+    const char *fields, *groups, *reasons, *wckeys, *constraints;
     const char *start_text, *end_text;
-    bool all_users, allocations, noheader, help, help_format, version, json, batch_script, truncate,
-        limit_min_given, limit_max_given;
-    char parsable; /* 'p', 'P' or 0 */
+    bool all_users, allocations, batch_script, truncate, limit_min_given, limit_max_given;
     struct range nodes, cpus;
     int64_t limit_min_us, limit_max_us;
-    struct format format;
     VEC(const struct job *) job;
     VEC(const struct step *) step;
 };
@@ -192,7 +170,7 @@ static bool units_take(struct sacct *s, const char *value, struct err *ret_err)
     if (strlen(value) != 1 || !strchr("KMGTPkmgtp", value[0]))
         return err_set(ret_err, ERR_INVALID, "Invalid unit type (%s). Acceptable options: K, M, G, T, P",
                        value);
-    s->env.unit = value[0];
+    s->l.env.unit = value[0];
     return true;
 }
 
@@ -200,43 +178,32 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 {
     struct sacct *s = ctx;
     switch (id) {
-    case OPT_ACCOUNT: s->query.accounts = listing_join(s->query.accounts, value, s->a); break;
+    case OPT_ACCOUNT: s->query.accounts = listing_join(s->query.accounts, value, s->l.a); break;
     case OPT_ALLOCATIONS: s->allocations = true; break;
     case OPT_ALL_USERS: s->all_users = true; break;
     case OPT_BATCH_SCRIPT: s->batch_script = true; break;
     case OPT_BRIEF: s->fields = FIELDS_BRIEF; break;
-    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
     case OPT_CONSTRAINTS: s->constraints = value; break;
-    case OPT_DELIMITER: s->delimiter = value; break;
     case OPT_DUPLICATES: s->query.duplicates = true; break;
     case OPT_END: s->end_text = value; break;
-    case OPT_FORMAT: s->fields = listing_join(s->fields, value, s->a); break;
+    case OPT_FORMAT: s->fields = listing_join(s->fields, value, s->l.a); break;
     case OPT_GROUP: s->groups = value; break;
-    case OPT_HELP:
-    case OPT_USAGE: s->help = true; break;
-    case OPT_HELP_FORMAT: s->help_format = true; break;
-    case OPT_JOBS: s->query.ids = listing_join(s->query.ids, value, s->a); break;
-    case OPT_JSON: s->json = true; break;
+    case OPT_JOBS: s->query.ids = listing_join(s->query.ids, value, s->l.a); break;
     case OPT_LONG: s->fields = FIELDS_LONG; break;
-    case OPT_NAME: s->query.names = listing_join(s->query.names, value, s->a); break;
+    case OPT_NAME: s->query.names = listing_join(s->query.names, value, s->l.a); break;
     case OPT_NNODES: return range_take(value, &s->nodes, ret_err);
     case OPT_NCPUS: return range_take(value, &s->cpus, ret_err);
-    case OPT_NOCONVERT: s->env.noconvert = true; break;
     case OPT_NODELIST: s->query.nodes = value; break;
-    case OPT_NOHEADER: s->noheader = true; break;
-    case OPT_PARSABLE: s->parsable = 'p'; break;
-    case OPT_PARSABLE2: s->parsable = 'P'; break;
-    case OPT_PARTITION: s->query.partitions = listing_join(s->query.partitions, value, s->a); break;
-    case OPT_QOS: s->query.qos = listing_join(s->query.qos, value, s->a); break;
+    case OPT_PARTITION: s->query.partitions = listing_join(s->query.partitions, value, s->l.a); break;
+    case OPT_QOS: s->query.qos = listing_join(s->query.qos, value, s->l.a); break;
     case OPT_REASON: s->reasons = value; break;
     case OPT_START: s->start_text = value; break;
-    case OPT_STATE: return listing_states(value, s->a, &s->query.states, ret_err);
+    case OPT_STATE: return listing_states(value, s->l.a, &s->query.states, ret_err);
     case OPT_LIMIT_MAX: s->limit_max_given = true; return duration_parse(value, &s->limit_max_us, ret_err);
     case OPT_LIMIT_MIN: s->limit_min_given = true; return duration_parse(value, &s->limit_min_us, ret_err);
     case OPT_TRUNCATE: s->truncate = true; break;
-    case OPT_USER: return text_empty(value) ? true : listing_uids(value, s->a, &s->query.uids, ret_err);
+    case OPT_USER: return text_empty(value) ? true : listing_uids(value, s->l.a, &s->query.uids, ret_err);
     case OPT_UNITS: return units_take(s, value, ret_err);
-    case OPT_VERSION: s->version = true; break;
     case OPT_WCKEYS: s->wckeys = value; break;
     case OPT_ASSOC:
         return err_set(ret_err, ERR_UNSUPPORTED,
@@ -252,8 +219,6 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
         return err_set(ret_err, ERR_UNSUPPORTED,
                        "--file: there is no accounting file; the store is remuda.db, readable with sqlite3");
     case OPT_FLAGS: return err_set(ret_err, ERR_UNSUPPORTED, "--flags: not supported yet");
-    case OPT_YAML:
-        return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
     }
     return true;
 }
@@ -261,7 +226,7 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 /* The default time window: sacct(1), DEFAULT TIME WINDOW. */
 static bool window_set(struct sacct *s, struct err *ret_err)
 {
-    int64_t now = s->env.now_us;
+    int64_t now = s->l.env.now_us;
     s->query.to_us = now;
     if (s->end_text && !civil_parse(s->end_text, now, &civil_local, false, &s->query.to_us, ret_err))
         return false;
@@ -328,13 +293,13 @@ static void job_keep(void *ctx, const void *record)
     fits = fits &&
            (!s->constraints || (j->spec.req.constraint && strstr(j->spec.req.constraint, s->constraints)));
     if (fits)
-        vec_push(&s->job, arena_dup(s->a, j, sizeof *j));
+        vec_push(&s->job, arena_dup(s->l.a, j, sizeof *j));
 }
 
 static void step_keep(void *ctx, const void *record)
 {
     struct sacct *s = ctx;
-    vec_push(&s->step, arena_dup(s->a, record, sizeof(struct step)));
+    vec_push(&s->step, arena_dup(s->l.a, record, sizeof(struct step)));
 }
 
 static void cluster_note(void *ctx, const void *record)
@@ -349,17 +314,17 @@ static bool rows_read(struct sacct *s, struct client *c, struct err *ret_err)
 {
     struct msg_done done = {0};
     struct msg_query settings = {.what = QUERY_SETTINGS}, steps = s->query;
-    if (!client_query(c, &settings, &meta_fields, s->a, cluster_note, s, &done, ret_err))
+    if (!client_query(c, &settings, &meta_fields, s->l.a, cluster_note, s, &done, ret_err))
         return false;
     s->query.what = QUERY_HISTORY;
-    if (!client_query(c, &s->query, &job_fields, s->a, job_keep, s, &done, ret_err))
+    if (!client_query(c, &s->query, &job_fields, s->l.a, job_keep, s, &done, ret_err))
         return false;
     if (done.refusal != REFUSE_NONE)
         return err_set(ret_err, ERR_INVALID, "%s%s%s", refusal_text((enum refusal)done.refusal),
                        done.detail ? ". " : "", done.detail ? done.detail : "");
     steps.what = QUERY_STEPS;
     steps.history = true;
-    return s->allocations || client_query(c, &steps, &step_fields, s->a, step_keep, s, &done, ret_err);
+    return s->allocations || client_query(c, &steps, &step_fields, s->l.a, step_keep, s, &done, ret_err);
 }
 
 /* ---- showing ----------------------------------------------------------------------------------------------------------------- */
@@ -402,7 +367,7 @@ static bool step_wanted(const struct sacct *s, const struct acct_row *row)
     bool wanted = false;
     while (!wanted && span_next(&rest, ',', &piece)) {
         struct job_ref ref;
-        if (!job_ref_parse(arena_strndup(s->a, piece.data, piece.len), &ref, NULL))
+        if (!job_ref_parse(arena_strndup(s->l.a, piece.data, piece.len), &ref, NULL))
             continue;
         bool job = ref.job_id == row->job->id || ref.job_id == row->job->array_job_id;
         wanted = job && (!ref.has_step || (row->step && ref.step_id == row->step->step_id));
@@ -411,43 +376,26 @@ static bool step_wanted(const struct sacct *s, const struct acct_row *row)
     return wanted;
 }
 
-static void row_print(struct sacct *s, const struct acct_row *row, struct str *out)
+static void row_print(struct sacct *s, const struct acct_row *row)
 {
-    if (!step_wanted(s, row))
-        return;
-    if (s->parsable)
-        format_print_parsable(&s->format, &s->env, row, s->delimiter, s->parsable == 'p', out);
-    else
-        format_print_row(&s->format, &s->env, row, out);
-}
-
-static void header_print(struct sacct *s, struct str *out)
-{
-    if (s->parsable)
-        format_print_parsable(&s->format, &s->env, NULL, s->delimiter, s->parsable == 'p', out);
-    else
-        format_print_ruled_header(&s->format, out);
+    if (step_wanted(s, row))
+        listing_row(&s->l, row);
 }
 
 static void rows_print(struct sacct *s)
 {
-    struct str out = STR_INIT;
-    if (!s->noheader)
-        header_print(s, &out);
+    listing_begin(&s->l);
     for (size_t i = 0; i < s->job.n; i++) {
         struct acct_row row = {s->job.v[i], NULL};
-        row_print(s, &row, &out);
+        row_print(s, &row);
         for (size_t k = steps_of(s, row.job); k < s->step.n && s->step.v[k]->job_id == row.job->id &&
                                               s->step.v[k]->attempt == row.job->attempt;
              k++) {
             row.step = s->step.v[k];
-            row_print(s, &row, &out);
+            row_print(s, &row);
         }
-        if (out.len > 60000)
-            listing_flush(&out);
     }
-    listing_flush(&out);
-    str_done(&out);
+    listing_end(&s->l);
 }
 
 /* -B: the scripts of the jobs found. */
@@ -459,7 +407,7 @@ static bool scripts_print(struct sacct *s, struct client *c, struct err *ret_err
         struct msg_get_script get = {.job_id = s->job.v[i]->array_job_id ? s->job.v[i]->array_job_id
                                                                          : s->job.v[i]->id};
         struct message answer;
-        if (!client_call(c, MSG_GET_SCRIPT, &get, 0, s->a, &answer, ret_err))
+        if (!client_call(c, MSG_GET_SCRIPT, &get, 0, s->l.a, &answer, ret_err))
             return false;
         printf("Batch Script for "
                "%llu\n--------------------------------------------------------------------------------\n",
@@ -474,62 +422,67 @@ static bool scripts_print(struct sacct *s, struct client *c, struct err *ret_err
     return true;
 }
 
-static bool sacct_run(struct sacct *s, struct err *ret_err)
+static const char *all_fields(struct arena *a)
 {
+    struct str all = STR_INIT;
+    for (size_t i = 0; i < acct_columns_listed; i++)
+        str_addf(&all, "%s%s", i ? "," : "", acct_columns.column[i].name);
+    const char *fields = arena_strdup(a, str_text(&all));
+    str_done(&all);
+    return fields;
+}
+
+static bool prepare(void *ctx, struct err *ret_err)
+{
+    struct sacct *s = ctx;
+    struct listing *l = &s->l;
     const char *fields = s->fields ? s->fields : getenv("SACCT_FORMAT");
-    s->env = (struct cell_env){.now_us = time_now_us(),
-                               .time_format = getenv("SLURM_TIME_FORMAT"),
-                               .unit = s->env.unit,
-                               .noconvert = s->env.noconvert,
-                               .more = &s->acct_env};
-    if (text_is_nocase(fields, "ALL")) {
-        struct str all = STR_INIT;
-        for (size_t i = 0; i < acct_columns_listed; i++)
-            str_addf(&all, "%s%s", i ? "," : "", acct_columns.column[i].name);
-        fields = arena_strdup(s->a, str_text(&all));
-        str_done(&all);
-    }
-    if (!format_parse_fields(&acct_columns, fields ? fields : FIELDS_DEFAULT, s->a, &s->format, ret_err) ||
-        !window_set(s, ret_err) || !ids_check(s->query.ids, s->a, ret_err))
+    if (text_is_nocase(fields, "ALL"))
+        fields = all_fields(l->a);
+    if (!format_parse_fields(&acct_columns, fields ? fields : FIELDS_DEFAULT, l->a, &l->format, ret_err) ||
+        !window_set(s, ret_err) || !ids_check(s->query.ids, l->a, ret_err))
         return false;
     if (!s->query.uids && !s->all_users && getuid() != 0)
-        s->query.uids = arena_printf(s->a, "%u", (unsigned)getuid());
+        s->query.uids = arena_printf(l->a, "%u", (unsigned)getuid());
     if (s->truncate)
         s->acct_env = (struct acct_env){.from_us = s->query.from_us, .to_us = s->query.to_us};
-    struct client *c = program_connect("sacct", state_dir_find(NULL, s->a));
-    if (!c)
+    l->env.more = &s->acct_env;
+    return true;
+}
+
+static bool show(void *ctx, struct client *c, struct err *ret_err)
+{
+    struct sacct *s = ctx;
+    if (!rows_read(s, c, ret_err))
         return false;
-    bool ok = rows_read(s, c, ret_err);
     if (s->step.n)
         qsort(s->step.v, s->step.n, sizeof *s->step.v, step_order);
-    if (ok && s->batch_script)
-        ok = scripts_print(s, c, ret_err);
-    else if (ok && s->json)
-        acct_json_print(s->job.v, s->job.n, s->step.v, s->step.n, &s->env);
-    else if (ok)
+    if (s->batch_script)
+        return scripts_print(s, c, ret_err);
+    if (s->l.json)
+        acct_json_print(s->job.v, s->job.n, s->step.v, s->step.n, &s->l.env);
+    else
         rows_print(s);
-    client_close(c);
-    return ok;
+    return true;
 }
+
+static const struct listing_command command = {
+    .name = "sacct",
+    .usage = "sacct [OPTIONS]",
+    .options = &table,
+    .ruled = true,
+    .option = option_take,
+    .prepare = prepare,
+    .show = show,
+    .formats = acct_help_format_print,
+};
 
 int cmd_sacct(int argc, char **argv)
 {
-    struct sacct s = {.a = arena_new()};
-    struct err err = {0};
-    bool ok = cli_parse(&table, argc, argv, option_take, &s, &err);
-    if (ok && s.version)
-        puts(SLURM_VERSION_TEXT);
-    else if (ok && s.help)
-        cli_help_print(&table, "sacct [OPTIONS]");
-    else if (ok && s.help_format)
-        acct_help_format_print();
-    else if (ok)
-        ok = sacct_run(&s, &err);
-    if (!ok && err.code)
-        program_error("sacct", "%s", err.text);
-    format_done(&s.format);
+    struct sacct s = {0};
+    int status = listing_main(&s.l, &command, &s, argc, argv);
     vec_done(&s.job);
     vec_done(&s.step);
-    arena_free(s.a);
-    return ok ? 0 : 1;
+    listing_done(&s.l);
+    return status;
 }

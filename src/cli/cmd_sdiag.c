@@ -3,12 +3,9 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/vec.h"
-#include "cli/cluster_dir.h"
 #include "cli/commands.h"
 #include "cli/json_slurm.h"
-#include "cli/listing.h"
-#include "cli/options.h"
-#include "cli/program.h"
+#include "cli/listing_command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,31 +13,25 @@
 #include <time.h>
 
 enum {
-    OPT_CLUSTERS = 1,
-    OPT_HELP,
-    OPT_IGNORE,
-    OPT_JSON,
-    OPT_RESET,
+    OPT_RESET = LISTING_OWN,
     OPT_BY_ID,
     OPT_BY_TIME,
     OPT_BY_MEAN,
-    OPT_VERSION,
-    OPT_YAML
 };
 
 static const struct cli_option option_rows[] = {
-    {"all", 'a', CLI_NONE, OPT_IGNORE, "everything (the default)"},
-    {"cluster", 'M', CLI_VALUE, OPT_CLUSTERS, "cluster; only this one is known"},
-    {"clusters", 0, CLI_VALUE, OPT_CLUSTERS, NULL},
-    {"help", 'h', CLI_NONE, OPT_HELP, "this text"},
-    {"json", 0, CLI_ATTACHED, OPT_JSON, "everything as JSON"},
+    {"all", 'a', CLI_NONE, LISTING_NOTHING, "everything (the default)"},
+    {"cluster", 'M', CLI_VALUE, LISTING_CLUSTERS, "cluster; only this one is known"},
+    {"clusters", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
+    {"help", 'h', CLI_NONE, LISTING_HELP, "this text"},
+    {"json", 0, CLI_ATTACHED, LISTING_JSON, "everything as JSON"},
     {"reset", 'r', CLI_NONE, OPT_RESET, "count anew (administrators)"},
     {"sort-by-id", 'i', CLI_NONE, OPT_BY_ID, "messages by their numbers, users by theirs (else: by count)"},
     {"sort-by-time", 't', CLI_NONE, OPT_BY_TIME, "by the time spent on them"},
     {"sort-by-time2", 'T', CLI_NONE, OPT_BY_MEAN, "by the time spent on each"},
-    {"usage", 0, CLI_NONE, OPT_HELP, "short help"},
-    {"version", 'V', CLI_NONE, OPT_VERSION, "version"},
-    {"yaml", 0, CLI_ATTACHED, OPT_YAML, NULL},
+    {"usage", 0, CLI_NONE, LISTING_HELP, "short help"},
+    {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
+    {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
 };
 static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), false};
 
@@ -52,8 +43,8 @@ struct rpc {
 typedef VEC(struct rpc) rpc_vec;
 
 struct sdiag {
-    struct arena *a;
-    bool json, reset, help, version;
+    struct listing l;
+    bool reset;
     int sort; /* OPT_BY_…; 0 = by count */
     struct diag diag;
     rpc_vec rpc, rpc_user;
@@ -63,13 +54,7 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 {
     struct sdiag *s = ctx;
     switch (id) {
-    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
-    case OPT_YAML:
-        return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
-    case OPT_HELP: s->help = true; break;
-    case OPT_JSON: s->json = true; break;
     case OPT_RESET: s->reset = true; break;
-    case OPT_VERSION: s->version = true; break;
     case OPT_BY_ID:
     case OPT_BY_TIME:
     case OPT_BY_MEAN: s->sort = id; break;
@@ -81,7 +66,7 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 static void diag_take(void *ctx, const void *record)
 {
     struct sdiag *s = ctx;
-    record_copy(&diag_fields, &s->diag, record, s->a);
+    record_copy(&diag_fields, &s->diag, record, s->l.a);
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------------------------------------- */
@@ -332,7 +317,7 @@ static bool reset(struct client *c, struct sdiag *s, struct err *ret_err)
 {
     struct msg_daemon m = {.action = DAEMON_RESET_DIAG};
     struct message answer = {0};
-    if (!client_call(c, MSG_DAEMON, &m, 10000, s->a, &answer, ret_err))
+    if (!client_call(c, MSG_DAEMON, &m, 10000, s->l.a, &answer, ret_err))
         return false;
     const struct msg_done *done = answer.kind == MSG_DONE ? answer.body : NULL;
     if (!done || done->refusal != REFUSE_NONE)
@@ -344,23 +329,20 @@ static bool reset(struct client *c, struct sdiag *s, struct err *ret_err)
     return true;
 }
 
-static bool sdiag_run(struct sdiag *s, struct err *ret_err)
+static bool show(void *ctx, struct client *c, struct err *ret_err)
 {
+    struct sdiag *s = ctx;
     struct msg_done done = {0};
     struct msg_query q = {.what = QUERY_DIAG};
-    struct client *c = program_connect("sdiag", state_dir_find(NULL, s->a));
-    if (!c)
+    if (s->reset)
+        return reset(c, s, ret_err);
+    if (!client_query(c, &q, &diag_fields, s->l.a, diag_take, s, &done, ret_err))
         return false;
-    bool ok = s->reset ? reset(c, s, ret_err)
-                       : client_query(c, &q, &diag_fields, s->a, diag_take, s, &done, ret_err);
-    client_close(c);
-    if (!ok || s->reset)
-        return ok;
-    rpcs_read(s->diag.rpcs, s->a, &s->rpc);
-    rpcs_read(s->diag.rpc_users, s->a, &s->rpc_user);
+    rpcs_read(s->diag.rpcs, s->l.a, &s->rpc);
+    rpcs_read(s->diag.rpc_users, s->l.a, &s->rpc_user);
     rpcs_sort(&s->rpc, s->sort);
     rpcs_sort(&s->rpc_user, s->sort);
-    if (s->json) {
+    if (s->l.json) {
         json_print(s);
         return true;
     }
@@ -370,21 +352,20 @@ static bool sdiag_run(struct sdiag *s, struct err *ret_err)
     return true;
 }
 
+static const struct listing_command command = {
+    .name = "sdiag",
+    .usage = "sdiag [OPTIONS]",
+    .options = &option_table,
+    .option = option_take,
+    .show = show,
+};
+
 int cmd_sdiag(int argc, char **argv)
 {
-    struct sdiag s = {.a = arena_new()};
-    struct err err = {0};
-    bool ok = cli_parse(&option_table, argc, argv, option_take, &s, &err);
-    if (ok && s.version)
-        puts(SLURM_VERSION_TEXT);
-    else if (ok && s.help)
-        cli_help_print(&option_table, "sdiag [OPTIONS]");
-    else if (ok)
-        ok = sdiag_run(&s, &err);
-    if (!ok && err.code)
-        program_error("sdiag", "%s", err.text);
+    struct sdiag s = {0};
+    int status = listing_main(&s.l, &command, &s, argc, argv);
     vec_done(&s.rpc);
     vec_done(&s.rpc_user);
-    arena_free(s.a);
-    return ok ? 0 : 1;
+    listing_done(&s.l);
+    return status;
 }

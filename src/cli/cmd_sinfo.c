@@ -1,14 +1,12 @@
 /* sinfo: partitions and nodes. The controller answers with whole records; filters, grouping, sorting and repeating (-i) are done here. */
 #include "base/alloc.h"
-#include "base/duration.h"
 #include "cli/columns_node.h"
 #include "cli/commands.h"
 #include "cli/json_slurm.h"
 #include "cli/listing.h"
+#include "cli/listing_command.h"
 #include "cli/node_json.h"
 #include "cli/node_words.h"
-#include "cli/options.h"
-#include "cli/program.h"
 #include "cli/reservation_words.h"
 #include "cli/sinfo_rows.h"
 #include "model/device_out.h"
@@ -16,8 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 /* '#' stands for the width of the longest name. */
 #define FORMAT_DEFAULT      "%#P %.5a %.10l %.6D %.6t %N"
@@ -40,80 +36,64 @@
 // clang-format on
 
 enum {
-    OPT_ALL = 1,
-    OPT_CLUSTERS,
+    OPT_ALL = LISTING_OWN,
     OPT_DEAD,
     OPT_EXACT,
-    OPT_IGNORE,
-    OPT_FORMAT,
-    OPT_LONG_FORMAT,
     OPT_FUTURE,
-    OPT_HELP,
     OPT_HIDE,
-    OPT_ITERATE,
-    OPT_JSON,
     OPT_REASONS,
-    OPT_LONG,
-    OPT_NOCONVERT,
     OPT_BY_NODE,
     OPT_NODES,
-    OPT_NOHEADER,
     OPT_PARTITION,
     OPT_RESERVATION,
     OPT_RESPONDING,
     OPT_SORT,
     OPT_STATES,
     OPT_SUMMARY,
-    OPT_VERSION,
-    OPT_YAML,
 };
 
 static const struct cli_option option_rows[] = {
     {"all", 'a', CLI_NONE, OPT_ALL, "hidden partitions too"},
-    {"clusters", 'M', CLI_VALUE, OPT_CLUSTERS, "cluster; only this one is known"},
-    {"cluster", 0, CLI_VALUE, OPT_CLUSTERS, NULL},
+    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "cluster; only this one is known"},
+    {"cluster", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
     {"dead", 'd', CLI_NONE, OPT_DEAD, "only nodes that do not respond"},
     {"exact", 'e', CLI_NONE, OPT_EXACT, "no ranges: nodes that differ have lines of their own"},
-    {"federation", 0, CLI_NONE, OPT_IGNORE, "there are no federations: the same as without"},
-    {"format", 'o', CLI_VALUE, OPT_FORMAT, "columns by letter: \"%P %.6D %t %N\""},
-    {"Format", 'O', CLI_VALUE, OPT_LONG_FORMAT, "columns by name: NodeList:20,StateLong"},
+    {"federation", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
+    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "columns by letter: \"%P %.6D %t %N\""},
+    {"Format", 'O', CLI_VALUE, LISTING_LONG_FORMAT, "columns by name: NodeList:20,StateLong"},
     {"future", 'F', CLI_NONE, OPT_FUTURE, "nodes in state FUTURE too"},
-    {"help", 0, CLI_NONE, OPT_HELP, "this text"},
+    {"help", 0, CLI_NONE, LISTING_HELP, "this text"},
     {"hide", 0, CLI_NONE, OPT_HIDE, "no hidden partitions (the default)"},
-    {"iterate", 'i', CLI_VALUE, OPT_ITERATE, "repeat every so many seconds"},
-    {"json", 0, CLI_ATTACHED, OPT_JSON, "everything as JSON"},
+    {"iterate", 'i', CLI_VALUE, LISTING_ITERATE, "repeat every so many seconds"},
+    {"json", 0, CLI_ATTACHED, LISTING_JSON, "everything as JSON"},
     {"list-reasons", 'R', CLI_NONE, OPT_REASONS,
      "why nodes are down, drained or failing, and devices out of use"},
-    {"local", 0, CLI_NONE, OPT_IGNORE, "this cluster (the default)"},
-    {"long", 'l', CLI_NONE, OPT_LONG, "more columns"},
-    {"noconvert", 0, CLI_NONE, OPT_NOCONVERT, "numbers in their own unit"},
+    {"local", 0, CLI_NONE, LISTING_NOTHING, "this cluster (the default)"},
+    {"long", 'l', CLI_NONE, LISTING_LONG, "more columns"},
+    {"noconvert", 0, CLI_NONE, LISTING_NOCONVERT, "numbers in their own unit"},
     {"Node", 'N', CLI_NONE, OPT_BY_NODE, "a line for each node and partition"},
     {"nodes", 'n', CLI_VALUE, OPT_NODES, "these nodes: gpu[1-4],login"},
-    {"noheader", 'h', CLI_NONE, OPT_NOHEADER, "no header line"},
+    {"noheader", 'h', CLI_NONE, LISTING_NOHEADER, "no header line"},
     {"partition", 'p', CLI_VALUE, OPT_PARTITION, "these partitions"},
     {"reservation", 'T', CLI_NONE, OPT_RESERVATION, "reservations"},
     {"responding", 'r', CLI_NONE, OPT_RESPONDING, "only nodes that respond"},
     {"sort", 'S', CLI_VALUE, OPT_SORT, "sort by letters of -o, '-' before one turns it round"},
     {"states", 't', CLI_VALUE, OPT_STATES, "nodes in these states: idle,mix; idle&drain; ~down"},
     {"summarize", 's', CLI_NONE, OPT_SUMMARY, "a line for each partition, with counts by state"},
-    {"usage", 0, CLI_NONE, OPT_HELP, "short help"},
-    {"verbose", 'v', CLI_NONE, OPT_IGNORE, "say more"},
-    {"version", 'V', CLI_NONE, OPT_VERSION, "version"},
-    {"yaml", 0, CLI_ATTACHED, OPT_YAML, NULL},
+    {"usage", 0, CLI_NONE, LISTING_HELP, "short help"},
+    {"verbose", 'v', CLI_NONE, LISTING_NOTHING, "say more"},
+    {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
+    {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
 };
 /* Other words are passed over, as Slurm's sinfo does. */
 static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), true};
 
 struct sinfo {
-    struct arena *a;     /* of this call */
-    struct arena *round; /* of one listing: emptied before the next (-i) */
+    struct listing l;
     VEC(struct reservation *) resv;
-    const char *short_format, *long_format, *sort, *partitions, *states, *nodes;
-    bool all, dead, exact, future, reasons, only_reasons, longer, noconvert, by_node, noheader, reservation,
-        responding, summary, json, help, version;
-    int64_t iterate_s;
+    const char *sort, *partitions, *states, *nodes;
+    bool all, dead, exact, future, reasons, only_reasons, by_node, reservation, responding, summary;
     struct hostlist wanted; /* of -n */
-    struct format format;
     VEC(const struct partition *) part;
     VEC(const struct node *) node;
 };
@@ -124,39 +104,18 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
     switch (id) {
     case OPT_ALL: s->all = true; break;
     case OPT_HIDE: s->all = false; break;
-    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
     case OPT_DEAD: s->dead = true; break;
     case OPT_EXACT: s->exact = true; break;
-    case OPT_FORMAT:
-        s->short_format = value;
-        s->long_format = NULL;
-        break;
-    case OPT_LONG_FORMAT:
-        s->long_format = value;
-        s->short_format = NULL;
-        break;
     case OPT_FUTURE: s->future = true; break;
-    case OPT_HELP: s->help = true; break;
-    case OPT_ITERATE:
-        return text_to_i64(value, 1, 1000000, &s->iterate_s) ||
-               err_set(ret_err, ERR_INVALID,
-                       "Error: invalid entry for --iterate=%s; it needs a number of seconds", value);
-    case OPT_JSON: s->json = true; break;
-    case OPT_YAML:
-        return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
     case OPT_REASONS: s->reasons = true; break;
-    case OPT_LONG: s->longer = true; break;
-    case OPT_NOCONVERT: s->noconvert = true; break;
     case OPT_BY_NODE: s->by_node = true; break;
     case OPT_NODES: s->nodes = value; break;
-    case OPT_NOHEADER: s->noheader = true; break;
     case OPT_PARTITION: s->partitions = value; break;
     case OPT_RESERVATION: s->reservation = true; break;
     case OPT_RESPONDING: s->responding = true; break;
     case OPT_SORT: s->sort = value; break;
     case OPT_STATES: s->states = value; break;
     case OPT_SUMMARY: s->summary = true; break;
-    case OPT_VERSION: s->version = true; break;
     }
     return true;
 }
@@ -164,8 +123,9 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 /* The environment stands in for options that were not given; then what was given is checked. */
 static bool settle(struct sinfo *s, struct err *ret_err)
 {
-    if (!s->short_format && !s->long_format && !s->longer && !s->summary && !s->reasons && !s->by_node)
-        s->short_format = getenv("SINFO_FORMAT");
+    struct listing *l = &s->l;
+    if (!l->format_text && !l->long_text && !l->longer && !s->summary && !s->reasons && !s->by_node)
+        l->format_text = getenv("SINFO_FORMAT");
     if (!s->partitions)
         s->partitions = getenv("SINFO_PARTITION");
     if (!s->sort)
@@ -190,7 +150,7 @@ static bool settle(struct sinfo *s, struct err *ret_err)
 static void partition_keep(void *ctx, const void *record)
 {
     struct sinfo *s = ctx;
-    const struct partition *p = arena_dup(s->round, record, sizeof *p);
+    const struct partition *p = arena_dup(s->l.round, record, sizeof *p);
     if (s->partitions ? listing_has(s->partitions, p->name) : s->all || !p->hidden)
         vec_push(&s->part, p);
 }
@@ -211,14 +171,14 @@ static bool node_fits(const struct sinfo *s, const struct node *n)
 static void reasons_keep(struct sinfo *s, const struct node *n)
 {
     struct device_outs outs = {0};
-    device_outs_parse(n->devices_out, s->round, &outs);
+    device_outs_parse(n->devices_out, s->l.round, &outs);
     if (!s->only_reasons || node_states_match(n, STATES_WITH_REASON))
         vec_push(&s->node, n);
     for (size_t i = 0; i < outs.n; i++) {
         struct str reason = STR_INIT;
-        struct node *copy = arena_dup(s->round, n, sizeof *n);
+        struct node *copy = arena_dup(s->l.round, n, sizeof *n);
         device_out_reason(&outs.v[i], &reason);
-        copy->reason = arena_strdup(s->round, str_text(&reason));
+        copy->reason = arena_strdup(s->l.round, str_text(&reason));
         copy->reason_us = outs.v[i].since_us;
         copy->reason_user = "remuda";
         copy->reason_uid = 0;
@@ -230,14 +190,14 @@ static void reasons_keep(struct sinfo *s, const struct node *n)
 static void node_keep(void *ctx, const void *record)
 {
     struct sinfo *s = ctx;
-    struct node *n = arena_dup(s->round, record, sizeof *n);
+    struct node *n = arena_dup(s->l.round, record, sizeof *n);
     if (!node_fits(s, n))
         return;
-    if (s->reasons && !s->json) {
+    if (s->reasons && !s->l.json) {
         reasons_keep(s, n);
         return;
     }
-    node_reason_fill(n, s->round);
+    node_reason_fill(n, s->l.round);
     if (!s->only_reasons || n->devices_out || node_states_match(n, STATES_WITH_REASON))
         vec_push(&s->node, n);
 }
@@ -249,8 +209,8 @@ static bool rows_read(struct sinfo *s, struct client *c, struct err *ret_err)
     struct msg_done done = {0};
     vec_clear(&s->part);
     vec_clear(&s->node);
-    return client_query(c, &parts, &partition_fields, s->round, partition_keep, s, &done, ret_err) &&
-           client_query(c, &nodes, &node_fields, s->round, node_keep, s, &done, ret_err);
+    return client_query(c, &parts, &partition_fields, s->l.round, partition_keep, s, &done, ret_err) &&
+           client_query(c, &nodes, &node_fields, s->l.round, node_keep, s, &done, ret_err);
 }
 
 /* ---- showing ----------------------------------------------------------------------------------------------- */
@@ -268,8 +228,8 @@ static int named_compare(const void *pa, const void *pb)
 
 static const struct node **nodes_sorted(const struct sinfo *s)
 {
-    struct named_node *byname = arena_alloc(s->round, s->node.n * sizeof *byname);
-    const struct node **sorted = arena_alloc(s->round, s->node.n * sizeof(struct node *));
+    struct named_node *byname = arena_alloc(s->l.round, s->node.n * sizeof *byname);
+    const struct node **sorted = arena_alloc(s->l.round, s->node.n * sizeof(struct node *));
     struct hostlist order = HOSTLIST_INIT;
     for (size_t i = 0; i < s->node.n; i++) {
         byname[i] = (struct named_node){s->node.v[i]->name, s->node.v[i]};
@@ -295,10 +255,10 @@ static const char *format_standard(const struct sinfo *s)
     if (s->summary)
         return FORMAT_SUMMARY;
     if (s->reasons)
-        return s->longer ? FORMAT_REASONS_LONG : FORMAT_REASONS;
+        return s->l.longer ? FORMAT_REASONS_LONG : FORMAT_REASONS;
     if (s->by_node)
-        return s->longer ? FORMAT_NODE_LONG : FORMAT_NODE;
-    return s->longer ? FORMAT_LONG : FORMAT_DEFAULT;
+        return s->l.longer ? FORMAT_NODE_LONG : FORMAT_NODE;
+    return s->l.longer ? FORMAT_LONG : FORMAT_DEFAULT;
 }
 
 /* "%#P" → "%12P": as wide as the longest name (of partitions with room for a '*'), and at least 9. */
@@ -320,48 +280,28 @@ static const char *format_fit(const struct sinfo *s, const char *text)
         else
             str_addc(&fitted, *at);
     }
-    const char *kept = arena_strdup(s->round, str_text(&fitted));
+    const char *kept = arena_strdup(s->l.round, str_text(&fitted));
     str_done(&fitted);
     return kept;
 }
 
 static bool format_choose(struct sinfo *s, struct err *ret_err)
 {
-    format_done(&s->format);
-    if (s->long_format && text_is_nocase(s->long_format, "all"))
-        return format_parse_short(&node_columns, "%all", s->round, &s->format, ret_err);
-    if (s->long_format)
-        return format_parse_long(&node_columns, s->long_format, s->round, &s->format, ret_err);
-    const char *text = s->short_format ? s->short_format : format_fit(s, format_standard(s));
-    return format_parse_short(&node_columns, text, s->round, &s->format, ret_err);
+    format_done(&s->l.format);
+    if (s->l.long_text && text_is_nocase(s->l.long_text, "all"))
+        return format_parse_short(&node_columns, "%all", s->l.round, &s->l.format, ret_err);
+    if (s->l.long_text)
+        return format_parse_long(&node_columns, s->l.long_text, s->l.round, &s->l.format, ret_err);
+    const char *text = s->l.format_text ? s->l.format_text : format_fit(s, format_standard(s));
+    return format_parse_short(&node_columns, text, s->l.round, &s->l.format, ret_err);
 }
 
-static void date_print(struct str *out)
+static void rows_print(struct sinfo *s, const struct sinfo_rows *rows)
 {
-    time_t now = time(NULL);
-    struct tm local;
-    char date[64];
-    localtime_r(&now, &local);
-    strftime(date, sizeof date, "%a %b %d %H:%M:%S %Y", &local);
-    str_addf(out, "%s\n", date);
-}
-
-static void rows_print(const struct sinfo *s, const struct sinfo_rows *rows)
-{
-    struct cell_env env = listing_env();
-    struct str out = STR_INIT;
-    env.noconvert = s->noconvert;
-    if (s->iterate_s || (s->longer && !s->noheader))
-        date_print(&out);
-    if (!s->noheader)
-        format_print_header(&s->format, &out);
-    for (size_t i = 0; i < rows->row.n; i++) {
-        format_print_row(&s->format, &env, &rows->row.v[i], &out);
-        if (out.len > 60000)
-            listing_flush(&out);
-    }
-    listing_flush(&out);
-    str_done(&out);
+    listing_begin(&s->l);
+    for (size_t i = 0; i < rows->row.n; i++)
+        listing_row(&s->l, &rows->row.v[i]);
+    listing_end(&s->l);
 }
 
 static void rows_json(const struct sinfo_rows *rows)
@@ -377,33 +317,12 @@ static void rows_json(const struct sinfo_rows *rows)
     json_slurm_end(&o);
 }
 
-static bool show_once(struct sinfo *s, struct client *c, struct err *ret_err)
-{
-    struct sinfo_rows rows;
-    arena_reset(s->round);
-    if (!rows_read(s, c, ret_err) || !format_choose(s, ret_err))
-        return false;
-    struct sinfo_nodes nodes = {nodes_sorted(s), s->node.n};
-    struct sinfo_wish wish = {.format = &s->format,
-                              .sort = s->sort,
-                              .by_node = s->by_node,
-                              .exact = s->exact || s->json,
-                              .keep_empty = !s->by_node && !s->reasons};
-    sinfo_rows_make(s->part.v, s->part.n, &nodes, &wish, &rows);
-    if (s->json)
-        rows_json(&rows);
-    else
-        rows_print(s, &rows);
-    sinfo_rows_done(&rows);
-    return true;
-}
-
 /* sinfo -T */
 static void reservation_keep(void *ctx, const void *record)
 {
     struct sinfo *s = ctx;
-    struct reservation *copy = arena_alloc(s->a, sizeof *copy);
-    record_copy(&reservation_fields, copy, record, s->a);
+    struct reservation *copy = arena_alloc(s->l.round, sizeof *copy);
+    record_copy(&reservation_fields, copy, record, s->l.round);
     vec_push(&s->resv, copy);
 }
 
@@ -414,74 +333,79 @@ static void reservations_print(const struct sinfo *s)
     for (size_t i = 0; i < s->resv.n; i++)
         if ((int)strlen(s->resv.v[i]->name) > width)
             width = (int)strlen(s->resv.v[i]->name);
-    if (!s->noheader)
+    if (!s->l.noheader)
         printf("%-*s  %8s  %19s  %19s  %11s  %s\n", width, "RESV_NAME", "STATE", "START_TIME", "END_TIME",
                "DURATION", "NODELIST");
     for (size_t i = 0; i < s->resv.n; i++) {
         const struct reservation *r = s->resv.v[i];
         printf("%-*s  %8s  %19s  %19s  %11s  %s\n", width, r->name, r->active ? "ACTIVE" : "INACTIVE",
-               resv_time(&env, r->start_us, s->a), resv_time(&env, r->end_us, s->a),
-               resv_span(r->end_us - r->start_us, s->a), r->nodes ? r->nodes : "");
+               resv_time(&env, r->start_us, s->l.round), resv_time(&env, r->end_us, s->l.round),
+               resv_span(r->end_us - r->start_us, s->l.round), r->nodes ? r->nodes : "");
     }
 }
 
-static bool reservations_list(struct sinfo *s, struct err *ret_err)
+static bool reservations_list(struct sinfo *s, struct client *c, struct err *ret_err)
 {
-    struct client *c = program_connect("sinfo", state_dir_find(NULL, s->a));
     struct msg_query q = {.what = QUERY_RESERVATIONS};
     struct msg_done done = {0};
-    if (!c)
+    vec_clear(&s->resv);
+    if (!client_query(c, &q, &reservation_fields, s->l.round, reservation_keep, s, &done, ret_err))
         return false;
-    bool ok = client_query(c, &q, &reservation_fields, s->a, reservation_keep, s, &done, ret_err);
-    if (ok && s->resv.n > 0)
+    if (s->resv.n > 0)
         reservations_print(s);
-    else if (ok)
+    else
         puts("No reservations in the system");
-    vec_done(&s->resv);
-    client_close(c);
-    return ok;
+    return true;
 }
 
-static bool sinfo_run(struct sinfo *s, struct err *ret_err)
+static bool show(void *ctx, struct client *c, struct err *ret_err)
 {
-    if (!settle(s, ret_err) || !format_choose(s, ret_err))
+    struct sinfo *s = ctx;
+    struct sinfo_rows rows;
+    if (s->reservation)
+        return reservations_list(s, c, ret_err);
+    if (!rows_read(s, c, ret_err) || !format_choose(s, ret_err))
         return false;
-    struct client *c = program_connect("sinfo", state_dir_find(NULL, s->a));
-    if (!c)
-        return false;
-    bool ok = true;
-    for (bool again = true; ok && again; again = s->iterate_s > 0) {
-        ok = show_once(s, c, ret_err);
-        if (ok && s->iterate_s) {
-            putchar('\n');
-            fflush(stdout);
-            sleep((unsigned)s->iterate_s);
-        }
-    }
-    client_close(c);
-    return ok;
+    struct sinfo_nodes nodes = {nodes_sorted(s), s->node.n};
+    struct sinfo_wish wish = {.format = &s->l.format,
+                              .sort = s->sort,
+                              .by_node = s->by_node,
+                              .exact = s->exact || s->l.json,
+                              .keep_empty = !s->by_node && !s->reasons};
+    sinfo_rows_make(s->part.v, s->part.n, &nodes, &wish, &rows);
+    if (s->l.json)
+        rows_json(&rows);
+    else
+        rows_print(s, &rows);
+    sinfo_rows_done(&rows);
+    return true;
 }
+
+static bool prepare(void *ctx, struct err *ret_err)
+{
+    struct sinfo *s = ctx;
+    s->reservation = s->reservation && !s->l.json; /* --json shows nodes and partitions */
+    return s->reservation || (settle(s, ret_err) && format_choose(s, ret_err));
+}
+
+static const struct listing_command command = {
+    .name = "sinfo",
+    .usage = "sinfo [OPTIONS]",
+    .options = &option_table,
+    .dated = true,
+    .option = option_take,
+    .prepare = prepare,
+    .show = show,
+};
 
 int cmd_sinfo(int argc, char **argv)
 {
-    struct sinfo s = {.a = arena_new(), .round = arena_new()};
-    struct err err = {0};
-    bool ok = cli_parse(&option_table, argc, argv, option_take, &s, &err);
-    if (ok && s.version)
-        puts(SLURM_VERSION_TEXT);
-    else if (ok && s.help)
-        cli_help_print(&option_table, "sinfo [OPTIONS]");
-    else if (ok && s.reservation)
-        ok = reservations_list(&s, &err);
-    else if (ok)
-        ok = sinfo_run(&s, &err);
-    if (!ok && err.code)
-        program_error("sinfo", "%s", err.text);
+    struct sinfo s = {0};
+    int status = listing_main(&s.l, &command, &s, argc, argv);
     hostlist_done(&s.wanted);
-    format_done(&s.format);
+    vec_done(&s.resv);
     vec_done(&s.part);
     vec_done(&s.node);
-    arena_free(s.round);
-    arena_free(s.a);
-    return ok ? 0 : 1;
+    listing_done(&s.l);
+    return status;
 }

@@ -1,52 +1,37 @@
 /* sprio: what the priority of each waiting job is made of. */
 #include "base/alloc.h"
-#include "base/duration.h"
-#include "cli/cluster_dir.h"
 #include "cli/commands.h"
 #include "cli/listing.h"
-#include "cli/options.h"
-#include "cli/program.h"
+#include "cli/listing_command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    OPT_CLUSTERS = 1,
-    OPT_FORMAT,
-    OPT_HELP,
-    OPT_IGNORE,
-    OPT_JOBS,
-    OPT_LONG,
-    OPT_NOHEADER,
-    OPT_NORM,
-    OPT_PARTITION,
-    OPT_SORT,
-    OPT_USER,
-    OPT_VERSION,
-    OPT_WEIGHTS
-};
+enum { OPT_JOBS = LISTING_OWN, OPT_NORM, OPT_PARTITION, OPT_SORT, OPT_USER, OPT_WEIGHTS };
 
 static const struct cli_option option_rows[] = {
-    {"clusters", 'M', CLI_VALUE, OPT_CLUSTERS, "cluster; only this one is known"},
-    {"cluster", 0, CLI_VALUE, OPT_CLUSTERS, NULL},
-    {"federation", 0, CLI_NONE, OPT_IGNORE, "there are no federations: the same as without"},
-    {"format", 'o', CLI_VALUE, OPT_FORMAT, "columns by letter: \"%.15i %9r %.10Y %.10A\""},
-    {"help", 0, CLI_NONE, OPT_HELP, "this text"},
+    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "cluster; only this one is known"},
+    {"cluster", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
+    {"federation", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
+    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "columns by letter: \"%.15i %9r %.10Y %.10A\""},
+    {"help", 0, CLI_NONE, LISTING_HELP, "this text"},
     {"jobs", 'j', CLI_ATTACHED, OPT_JOBS, "these jobs: -j42,43"},
-    {"local", 0, CLI_NONE, OPT_IGNORE, "this cluster (the default)"},
-    {"long", 'l', CLI_NONE, OPT_LONG, "all factors, users too"},
-    {"noheader", 'h', CLI_NONE, OPT_NOHEADER, "no header line"},
+    {"json", 0, CLI_ATTACHED, LISTING_JSON, NULL},
+    {"local", 0, CLI_NONE, LISTING_NOTHING, "this cluster (the default)"},
+    {"long", 'l', CLI_NONE, LISTING_LONG, "all factors, users too"},
+    {"noheader", 'h', CLI_NONE, LISTING_NOHEADER, "no header line"},
     {"norm", 'n', CLI_NONE, OPT_NORM, "factors from 0 to 1 instead of what they add"},
     {"partition", 'p', CLI_VALUE, OPT_PARTITION, "these partitions"},
-    {"sibling", 0, CLI_NONE, OPT_IGNORE, "there are no federations: the same as without"},
+    {"sibling", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
     {"sort", 'S', CLI_VALUE, OPT_SORT, "sort by letters of -o, '-' before one turns it round"},
-    {"usage", 0, CLI_NONE, OPT_HELP, "short help"},
+    {"usage", 0, CLI_NONE, LISTING_HELP, "short help"},
     {"user", 'u', CLI_VALUE, OPT_USER, "jobs of these users"},
     {"users", 0, CLI_VALUE, OPT_USER, NULL},
-    {"verbose", 'v', CLI_NONE, OPT_IGNORE, "say more"},
-    {"version", 'V', CLI_NONE, OPT_VERSION, "version"},
+    {"verbose", 'v', CLI_NONE, LISTING_NOTHING, "say more"},
+    {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
     {"weights", 'w', CLI_NONE, OPT_WEIGHTS, "the weights that are configured"},
+    {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
 };
 static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), true};
 
@@ -57,12 +42,11 @@ struct weights {
 };
 
 struct sprio {
-    struct arena *a;
+    struct listing l;
     struct msg_query query;
-    const char *format_text, *sort;
-    bool longer, noheader, norm, weights_only, help, version;
+    const char *sort;
+    bool norm, weights_only;
     struct weights weights;
-    struct format format;
     VEC(const struct priority_row *) row;
 };
 
@@ -219,20 +203,14 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
     struct sprio *s = ctx;
     switch (id) {
     case CLI_WORD: return err_set(ret_err, ERR_INVALID, "Unrecognized option: %s", value);
-    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
-    case OPT_FORMAT: s->format_text = value; break;
-    case OPT_HELP: s->help = true; break;
     case OPT_JOBS:
         if (value)
-            s->query.ids = listing_join(s->query.ids, value, s->a);
+            s->query.ids = listing_join(s->query.ids, value, s->l.a);
         break;
-    case OPT_LONG: s->longer = true; break;
-    case OPT_NOHEADER: s->noheader = true; break;
     case OPT_NORM: s->norm = true; break;
     case OPT_PARTITION: s->query.partitions = value; break;
     case OPT_SORT: s->sort = value; break;
-    case OPT_USER: return listing_uids(value, s->a, &s->query.uids, ret_err);
-    case OPT_VERSION: s->version = true; break;
+    case OPT_USER: return listing_uids(value, s->l.a, &s->query.uids, ret_err);
     case OPT_WEIGHTS: s->weights_only = true; break;
     default: break;
     }
@@ -243,7 +221,7 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 static const char *format_default(const struct sprio *s)
 {
     const struct weights *w = &s->weights;
-    if (s->longer)
+    if (s->l.longer)
         return s->norm ? "%.15i %9r %.8u %10y %10a %10b %10f %10j %10p %10q %20t"
                        : "%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T";
     struct str f = STR_INIT;
@@ -260,7 +238,7 @@ static const char *format_default(const struct sprio *s)
     for (size_t i = 0; i < ARRAY_LEN(columns); i++)
         if (columns[i].wanted)
             str_add(&f, s->norm ? columns[i].norm : columns[i].weighed);
-    const char *text = arena_strdup(s->a, str_text(&f));
+    const char *text = arena_strdup(s->l.a, str_text(&f));
     str_done(&f);
     return text;
 }
@@ -289,7 +267,7 @@ static void setting_note(void *ctx, const void *record)
 static void row_keep(void *ctx, const void *record)
 {
     struct sprio *s = ctx;
-    vec_push(&s->row, arena_dup(s->a, record, sizeof(struct priority_row)));
+    vec_push(&s->row, arena_dup(s->l.a, record, sizeof(struct priority_row)));
 }
 
 static int64_t number_of(const struct priority_row *r, char letter)
@@ -347,7 +325,7 @@ static void rows_sort(struct sprio *s)
 {
     const char *sort = s->sort ? s->sort : "i";
     for (size_t width = 1; width < s->row.n; width *= 2) {
-        const struct priority_row **to = arena_alloc(s->a, s->row.n * sizeof *to);
+        const struct priority_row **to = arena_alloc(s->l.a, s->row.n * sizeof *to);
         for (size_t low = 0; low < s->row.n; low += 2 * width) {
             size_t middle = low + width < s->row.n ? low + width : s->row.n,
                    high = low + 2 * width < s->row.n ? low + 2 * width : s->row.n;
@@ -359,66 +337,59 @@ static void rows_sort(struct sprio *s)
     }
 }
 
-static bool sort_check(const struct sprio *s, struct err *ret_err)
+static bool prepare(void *ctx, struct err *ret_err)
 {
+    struct sprio *s = ctx;
     for (const char *at = s->sort ? s->sort : ""; *at; at++)
         if (!strchr("+-,aAbBfFijJNpPqQrStTuyYc", *at))
             return err_set(ret_err, ERR_INVALID, "Invalid sort specification: %s", at);
+    if (!s->l.format_text)
+        s->l.format_text = getenv("SPRIO_FORMAT");
     return true;
 }
 
-static bool sprio_run(struct sprio *s, struct err *ret_err)
+static bool show(void *ctx, struct client *c, struct err *ret_err)
 {
+    struct sprio *s = ctx;
+    struct listing *l = &s->l;
     struct msg_done done = {0};
     struct msg_query settings = {.what = QUERY_SETTINGS};
-    struct cell_env env = listing_env();
-    struct str out = STR_INIT;
-    if (!sort_check(s, ret_err))
-        return false;
-    if (!s->format_text)
-        s->format_text = getenv("SPRIO_FORMAT");
-    struct client *c = program_connect("sprio", state_dir_find(NULL, s->a));
-    if (!c)
-        return false;
     s->query.what = QUERY_PRIORITY;
-    bool ok =
-        client_query(c, &settings, &meta_fields, s->a, setting_note, s, &done, ret_err) &&
-        format_parse_short(&sprio_columns, s->format_text ? s->format_text : format_default(s), s->a,
-                           &s->format, ret_err) &&
-        (s->weights_only || client_query(c, &s->query, &priority_fields, s->a, row_keep, s, &done, ret_err));
-    client_close(c);
-    if (!ok)
+    if (!client_query(c, &settings, &meta_fields, l->a, setting_note, s, &done, ret_err) ||
+        !format_parse_short(&sprio_columns, l->format_text ? l->format_text : format_default(s), l->a,
+                            &l->format, ret_err) ||
+        (!s->weights_only &&
+         !client_query(c, &s->query, &priority_fields, l->a, row_keep, s, &done, ret_err)))
         return false;
-    env.more = &s->weights;
-    if (!s->noheader)
-        format_print_header(&s->format, &out);
-    if (s->weights_only)
-        format_print_row(&s->format, &env, NULL, &out);
     rows_sort(s);
+    l->env.more = &s->weights;
+    listing_begin(l);
+    if (s->weights_only)
+        listing_row(l, NULL);
     for (size_t i = 0; i < s->row.n; i++)
-        format_print_row(&s->format, &env, s->row.v[i], &out);
-    listing_flush(&out);
-    str_done(&out);
+        listing_row(l, s->row.v[i]);
+    listing_end(l);
     if (s->query.ids && !s->row.n && !s->weights_only)
         puts("Unable to find jobs matching user/id(s) specified");
     return true;
 }
 
+static const struct listing_command command = {
+    .name = "sprio",
+    .usage = "sprio [OPTIONS]",
+    .options = &option_table,
+    .no_json = "Slurm's sprio has no such output; -h -o prints what a program can read, squeue --json has "
+               "each job's priority",
+    .option = option_take,
+    .prepare = prepare,
+    .show = show,
+};
+
 int cmd_sprio(int argc, char **argv)
 {
-    struct sprio s = {.a = arena_new()};
-    struct err err = {0};
-    bool ok = cli_parse(&option_table, argc, argv, option_take, &s, &err);
-    if (ok && s.version)
-        puts(SLURM_VERSION_TEXT);
-    else if (ok && s.help)
-        cli_help_print(&option_table, "sprio [OPTIONS]");
-    else if (ok)
-        ok = sprio_run(&s, &err);
-    if (!ok && err.code)
-        program_error("sprio", "%s", err.text);
-    format_done(&s.format);
+    struct sprio s = {0};
+    int status = listing_main(&s.l, &command, &s, argc, argv);
     vec_done(&s.row);
-    arena_free(s.a);
-    return ok ? 0 : 1;
+    listing_done(&s.l);
+    return status;
 }

@@ -1,12 +1,9 @@
 /* sshare: who used how much, and what fair share makes of it. Until accounts are managed, an account is what jobs named; shares are equal. */
 #include "base/alloc.h"
-#include "base/duration.h"
-#include "cli/cluster_dir.h"
 #include "cli/commands.h"
 #include "cli/json_slurm.h"
 #include "cli/listing.h"
-#include "cli/options.h"
-#include "cli/program.h"
+#include "cli/listing_command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,42 +11,32 @@
 #include <unistd.h>
 
 enum {
-    OPT_ACCOUNTS = 1,
+    OPT_ACCOUNTS = LISTING_OWN,
     OPT_ALL,
-    OPT_CLUSTERS,
-    OPT_FORMAT,
-    OPT_HELP,
-    OPT_FORMATS,
-    OPT_IGNORE,
-    OPT_JSON,
-    OPT_LONG,
-    OPT_NOHEADER,
-    OPT_PARSABLE,
-    OPT_PARSABLE2,
     OPT_USERS,
     OPT_USERS_ONLY,
-    OPT_VERSION
 };
 
 static const struct cli_option option_rows[] = {
     {"accounts", 'A', CLI_VALUE, OPT_ACCOUNTS, "these accounts"},
     {"all", 'a', CLI_NONE, OPT_ALL, "all users, not only yourself"},
-    {"clusters", 'M', CLI_VALUE, OPT_CLUSTERS, "cluster; only this one is known"},
-    {"cluster", 0, CLI_VALUE, OPT_CLUSTERS, NULL},
-    {"format", 'o', CLI_VALUE, OPT_FORMAT, "columns by name: account%-30,user,fairshare"},
-    {"help", 'h', CLI_NONE, OPT_HELP, "this text"},
-    {"helpformat", 'e', CLI_NONE, OPT_FORMATS, "the names of the columns"},
-    {"json", 0, CLI_ATTACHED, OPT_JSON, "everything as JSON"},
-    {"long", 'l', CLI_NONE, OPT_LONG, "more columns"},
-    {"noheader", 'n', CLI_NONE, OPT_NOHEADER, "no header lines"},
-    {"parsable", 'p', CLI_NONE, OPT_PARSABLE, "cells between '|', with one at the end"},
-    {"parsable2", 'P', CLI_NONE, OPT_PARSABLE2, "cells between '|'"},
-    {"partition", 'm', CLI_NONE, OPT_IGNORE, "associations of partitions: there are none"},
-    {"usage", 0, CLI_NONE, OPT_HELP, "short help"},
+    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "cluster; only this one is known"},
+    {"cluster", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
+    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "columns by name: account%-30,user,fairshare"},
+    {"help", 'h', CLI_NONE, LISTING_HELP, "this text"},
+    {"helpformat", 'e', CLI_NONE, LISTING_FORMATS, "the names of the columns"},
+    {"json", 0, CLI_ATTACHED, LISTING_JSON, "everything as JSON"},
+    {"long", 'l', CLI_NONE, LISTING_LONG, "more columns"},
+    {"noheader", 'n', CLI_NONE, LISTING_NOHEADER, "no header lines"},
+    {"parsable", 'p', CLI_NONE, LISTING_PARSABLE, "cells between '|', with one at the end"},
+    {"parsable2", 'P', CLI_NONE, LISTING_PARSABLE2, "cells between '|'"},
+    {"partition", 'm', CLI_NONE, LISTING_NOTHING, "associations of partitions: there are none"},
+    {"usage", 0, CLI_NONE, LISTING_HELP, "short help"},
     {"users", 'u', CLI_VALUE, OPT_USERS, "these users"},
     {"Users", 'U', CLI_NONE, OPT_USERS_ONLY, "users only, not their accounts"},
-    {"verbose", 'v', CLI_NONE, OPT_IGNORE, "say more"},
-    {"version", 'V', CLI_NONE, OPT_VERSION, "version"},
+    {"verbose", 'v', CLI_NONE, LISTING_NOTHING, "say more"},
+    {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
+    {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
 };
 static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), false};
 
@@ -62,12 +49,10 @@ struct share_line {
 };
 
 struct sshare {
-    struct arena *a;
+    struct listing l;
     struct msg_query query;
-    const char *format_text;
-    bool all, longer, noheader, parsable, parsable2, users_only, json, help, formats, version;
+    bool all, users_only;
     const char *uids;
-    struct format format;
     VEC(struct usage *) usage;
     VEC(struct share_line) line;
 };
@@ -181,18 +166,8 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
     switch (id) {
     case OPT_ACCOUNTS: s->query.accounts = value; break;
     case OPT_ALL: s->all = true; break;
-    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
-    case OPT_FORMAT: s->format_text = value; break;
-    case OPT_FORMATS: s->formats = true; break;
-    case OPT_HELP: s->help = true; break;
-    case OPT_JSON: s->json = true; break;
-    case OPT_LONG: s->longer = true; break;
-    case OPT_NOHEADER: s->noheader = true; break;
-    case OPT_PARSABLE: s->parsable = true; break;
-    case OPT_PARSABLE2: s->parsable2 = true; break;
-    case OPT_USERS: return listing_uids(value, s->a, &s->uids, ret_err);
+    case OPT_USERS: return listing_uids(value, s->l.a, &s->uids, ret_err);
     case OPT_USERS_ONLY: s->users_only = true; break;
-    case OPT_VERSION: s->version = true; break;
     default: break;
     }
     return true;
@@ -203,7 +178,7 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 static void usage_keep(void *ctx, const void *record)
 {
     struct sshare *s = ctx;
-    vec_push(&s->usage, arena_dup(s->a, record, sizeof(struct usage)));
+    vec_push(&s->usage, arena_dup(s->l.a, record, sizeof(struct usage)));
 }
 
 static int64_t part_of(int64_t part, int64_t whole)
@@ -322,43 +297,29 @@ static void json_print(const struct sshare *s)
     json_slurm_end(&j);
 }
 
-static void lines_print(struct sshare *s, const struct cell_env *env)
+static bool prepare(void *ctx, struct err *ret_err)
 {
-    struct str out = STR_INIT;
-    bool plain = s->parsable || s->parsable2;
-    if (!s->noheader && plain)
-        format_print_parsable(&s->format, env, NULL, NULL, s->parsable, &out);
-    else if (!s->noheader)
-        format_print_ruled_header(&s->format, &out);
-    for (size_t i = 0; i < s->line.n; i++)
-        if (plain)
-            format_print_parsable(&s->format, env, &s->line.v[i], NULL, s->parsable, &out);
-        else
-            format_print_row(&s->format, env, &s->line.v[i], &out);
-    listing_flush(&out);
-    str_done(&out);
+    struct listing *l = &((struct sshare *)ctx)->l;
+    const char *text = l->format_text ? l->format_text : l->longer ? FORMAT_LONG : FORMAT_DEFAULT;
+    return format_parse_fields(&share_columns, text, l->a, &l->format, ret_err);
 }
 
-static bool sshare_run(struct sshare *s, struct err *ret_err)
+static bool show(void *ctx, struct client *c, struct err *ret_err)
 {
+    struct sshare *s = ctx;
     struct msg_done done = {0};
-    struct cell_env env = listing_env();
-    const char *text = s->format_text ? s->format_text : s->longer ? FORMAT_LONG : FORMAT_DEFAULT;
-    if (!format_parse_fields(&share_columns, text, s->a, &s->format, ret_err))
-        return false;
-    struct client *c = program_connect("sshare", state_dir_find(NULL, s->a));
-    if (!c)
-        return false;
     s->query.what = QUERY_SHARES;
-    bool ok = client_query(c, &s->query, &usage_fields, s->a, usage_keep, s, &done, ret_err);
-    client_close(c);
-    if (!ok)
+    if (!client_query(c, &s->query, &usage_fields, s->l.a, usage_keep, s, &done, ret_err))
         return false;
     lines_make(s);
-    if (s->json)
+    if (s->l.json) {
         json_print(s);
-    else
-        lines_print(s, &env);
+        return true;
+    }
+    listing_begin(&s->l);
+    for (size_t i = 0; i < s->line.n; i++)
+        listing_row(&s->l, &s->line.v[i]);
+    listing_end(&s->l);
     return true;
 }
 
@@ -368,24 +329,23 @@ static void formats_print(void)
         printf("%s%s", share_column[i].name, i % 4 == 3 || i + 1 == ARRAY_LEN(share_column) ? "\n" : " ");
 }
 
+static const struct listing_command command = {
+    .name = "sshare",
+    .usage = "sshare [OPTIONS]",
+    .options = &option_table,
+    .ruled = true,
+    .option = option_take,
+    .prepare = prepare,
+    .show = show,
+    .formats = formats_print,
+};
+
 int cmd_sshare(int argc, char **argv)
 {
-    struct sshare s = {.a = arena_new()};
-    struct err err = {0};
-    bool ok = cli_parse(&option_table, argc, argv, option_take, &s, &err);
-    if (ok && s.version)
-        puts(SLURM_VERSION_TEXT);
-    else if (ok && s.help)
-        cli_help_print(&option_table, "sshare [OPTIONS]");
-    else if (ok && s.formats)
-        formats_print();
-    else if (ok)
-        ok = sshare_run(&s, &err);
-    if (!ok && err.code)
-        program_error("sshare", "%s", err.text);
-    format_done(&s.format);
+    struct sshare s = {0};
+    int status = listing_main(&s.l, &command, &s, argc, argv);
     vec_done(&s.usage);
     vec_done(&s.line);
-    arena_free(s.a);
-    return ok ? 0 : 1;
+    listing_done(&s.l);
+    return status;
 }
