@@ -8,7 +8,6 @@
 #include "cli/options.h"
 #include "cli/program.h"
 #include "cli/scontrol.h"
-#include "cli/scontrol_reservation.h"
 #include "model/array.h"
 
 #include <errno.h>
@@ -114,105 +113,6 @@ static void daemon_stop(struct scontrol *s, int n, char **word)
             word[0]);
     else
         scontrol_change(s, MSG_DAEMON, &m, "slurm_shutdown");
-}
-
-/* ---- show ----------------------------------------------------------------------------------------------------------------------- */
-
-enum entity {
-    SHOW_JOBS,
-    SHOW_STEPS,
-    SHOW_NODES,
-    SHOW_PARTITIONS,
-    SHOW_CONFIG,
-    SHOW_HOSTNAMES,
-    SHOW_HOSTLIST,
-    SHOW_HOSTLISTSORTED,
-    SHOW_DAEMONS,
-    SHOW_RESERVATIONS,
-    SHOW_LICENSES,
-    SHOW_TOPOLOGY,
-    SHOW_BURSTBUFFER,
-    SHOW_ALIASES,
-    SHOW_LATER,
-};
-
-struct entity_word {
-    const char *word;
-    size_t least; /* letters that must be given */
-    enum entity entity;
-};
-
-static const struct entity_word entities[] = {
-    {"jobs", 3, SHOW_JOBS},
-    {"jobid", 3, SHOW_JOBS},
-    {"steps", 3, SHOW_STEPS},
-    {"nodes", 3, SHOW_NODES},
-    {"partitions", 3, SHOW_PARTITIONS},
-    {"config", 3, SHOW_CONFIG},
-    {"hostnames", 5, SHOW_HOSTNAMES},
-    {"hostlistsorted", 9, SHOW_HOSTLISTSORTED},
-    {"hostlist", 5, SHOW_HOSTLIST},
-    {"daemons", 3, SHOW_DAEMONS},
-    {"reservations", 3, SHOW_RESERVATIONS},
-    {"licenses", 3, SHOW_LICENSES},
-    {"topology", 3, SHOW_TOPOLOGY},
-    {"burstbuffer", 3, SHOW_BURSTBUFFER},
-    {"bbstat", 3, SHOW_BURSTBUFFER},
-    {"dwstat", 3, SHOW_BURSTBUFFER},
-    {"aliases", 3, SHOW_ALIASES},
-    {"assoc_mgr", 3, SHOW_LATER},
-    {"federation", 3, SHOW_LATER},
-    {"slurmd", 6, SHOW_LATER},
-    {"frontend", 4, SHOW_LATER},
-};
-
-static const struct entity_word *entity_find(const char *word)
-{
-    for (size_t i = 0; i < ARRAY_LEN(entities); i++)
-        if (strlen(word) >= entities[i].least && text_starts_nocase(entities[i].word, word))
-            return &entities[i];
-    return NULL;
-}
-
-static void entity_show(struct scontrol *s, const struct entity_word *e, const char *list)
-{
-    switch (e->entity) {
-    case SHOW_JOBS: scontrol_show_jobs(s, list); return;
-    case SHOW_STEPS: scontrol_show_steps(s, list); return;
-    case SHOW_NODES: scontrol_show_nodes(s, list); return;
-    case SHOW_PARTITIONS: scontrol_show_partitions(s, list); return;
-    case SHOW_CONFIG: scontrol_show_config(s); return;
-    case SHOW_HOSTNAMES: scontrol_show_hosts(s, "hostnames", list); return;
-    case SHOW_HOSTLIST: scontrol_show_hosts(s, "hostlist", list); return;
-    case SHOW_HOSTLISTSORTED: scontrol_show_hosts(s, "hostlistsorted", list); return;
-    case SHOW_DAEMONS: puts("slurmctld slurmd"); return;
-    case SHOW_RESERVATIONS: scontrol_show_reservations(s, list); return;
-    case SHOW_LICENSES: scontrol_show_licenses(s, list); return;
-    case SHOW_TOPOLOGY: scontrol_show_topology(s, list); return;
-    case SHOW_BURSTBUFFER: puts("No burst buffers in the system"); return;
-    case SHOW_ALIASES: scontrol_show_aliases(s, list); return;
-    case SHOW_LATER: scontrol_fail(s, "show %s: not supported yet", e->word); return;
-    }
-}
-
-void scontrol_show(struct scontrol *s, int n, char **word)
-{
-    if (n < 1) {
-        scontrol_fail(s, "too few arguments for keyword:show");
-        return;
-    }
-    char *equals = strchr(word[0], '=');
-    const char *list = NULL;
-    const char *name = equals ? arena_strndup(s->a, word[0], (size_t)(equals - word[0])) : word[0];
-    const struct entity_word *e = entity_find(name);
-    if (equals)
-        list = equals + 1;
-    for (int i = 1; i < n; i++)
-        list = listing_join(list, word[i], s->a);
-    if (!e)
-        scontrol_fail(s, "invalid entity:%s for keyword:show", word[0]);
-    else
-        entity_show(s, e, list);
 }
 
 /* ---- the commands ------------------------------------------------------------------------------------------------------------------ */

@@ -1,0 +1,29 @@
+/* Cells of sacct's lines: how they are written, and those that are in a file of their own. Private to columns_acct.c and acct_usage.c. */
+#ifndef REMUDA_CLI_ACCT_CELLS_H
+#define REMUDA_CLI_ACCT_CELLS_H
+
+#include "cli/columns_acct.h"
+
+/* The body gets `row` with its type. */
+// clang-format off
+#define ACCT_CELL(linkage, name)                                                                             \
+    static void name##_print(const struct cell_env *env, const struct acct_row *row, struct str *out);       \
+    linkage void cell_##name(const struct cell_env *env, const void *record, struct str *out)                \
+    {                                                                                                        \
+        name##_print(env, record, out);                                                                      \
+    }                                                                                                        \
+    static void name##_print(const struct cell_env *env, const struct acct_row *row, struct str *out)
+
+/* acct_usage.c: what jobs and steps had and used. */
+#define ACCT_USAGE_CELLS(X)                                                                                  \
+    X(ave_read) X(ave_write) X(ave_rss) X(ave_vm) X(max_read) X(max_write) X(max_rss) X(max_vm)              \
+    X(max_pages) X(max_task) X(ntasks) X(max_node) X(layout) X(ave_cpu) X(min_cpu) X(suspended)              \
+    X(system_cpu) X(user_cpu) X(total_cpu) X(usage_in) X(usage_out)                                          \
+    X(alloc_cpus) X(elapsed) X(elapsed_raw) X(cpu_time) X(cpu_time_raw) X(planned) X(planned_cpu) X(planned_cpu_raw)
+// clang-format on
+
+#define X(name) void cell_##name(const struct cell_env *env, const void *record, struct str *out);
+ACCT_USAGE_CELLS(X)
+#undef X
+
+#endif
