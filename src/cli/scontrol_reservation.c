@@ -1,7 +1,6 @@
 /* scontrol show reservation. */
 #include "cli/scontrol_reservation.h"
 #include "base/alloc.h"
-#include "base/civil.h"
 #include "base/duration.h"
 #include "base/vec.h"
 #include "cli/columns.h"
@@ -107,20 +106,15 @@ static void resv_json(struct scontrol *s, struct json_out *o, const struct reser
     str_done(&flags);
 }
 
-struct found {
-    struct arena *a;
-    VEC(struct reservation *) v;
-};
-
 static void keep(void *ctx, const void *record)
 {
-    struct found *f = ctx;
+    struct resv_found *f = ctx;
     struct reservation *copy = arena_alloc(f->a, sizeof *copy);
     record_copy(&reservation_fields, copy, record, f->a);
     vec_push(&f->v, copy);
 }
 
-static void found_json(struct scontrol *s, const struct found *f)
+static void found_json(struct scontrol *s, const struct resv_found *f)
 {
     struct str out = STR_INIT;
     struct json_out o;
@@ -134,7 +128,7 @@ static void found_json(struct scontrol *s, const struct found *f)
     json_slurm_end(&o);
 }
 
-static void missing(struct scontrol *s, const char *names, const struct found *f)
+static void missing(struct scontrol *s, const char *names, const struct resv_found *f)
 {
     struct span rest = span_of(names), name;
     while (span_next(&rest, ',', &name)) {
@@ -149,13 +143,13 @@ static void missing(struct scontrol *s, const char *names, const struct found *f
 }
 
 /* All are asked for: names that are not there are told one by one. */
-static bool load(struct scontrol *s, struct found *f)
+bool scontrol_reservations_load(struct scontrol *s, struct resv_found *f)
 {
     struct client *c = scontrol_connect(s);
     struct msg_query q = {.what = QUERY_RESERVATIONS};
     struct msg_done done = {0};
     struct err err = {0};
-    *f = (struct found){.a = s->a};
+    *f = (struct resv_found){.a = s->a};
     if (!c)
         return false;
     if (!client_query(c, &q, &reservation_fields, s->a, keep, f, &done, &err)) {
@@ -165,24 +159,15 @@ static bool load(struct scontrol *s, struct found *f)
     return true;
 }
 
-static bool wanted(const char *names, const char *name)
-{
-    struct span rest = span_of(names ? names : ""), piece;
-    while (names && span_next(&rest, ',', &piece))
-        if (span_is(piece, name))
-            return true;
-    return !names;
-}
-
 void scontrol_show_reservations(struct scontrol *s, const char *names)
 {
-    struct found f;
+    struct resv_found f;
     struct cell_env env = listing_env();
     size_t n = 0;
-    if (!load(s, &f))
+    if (!scontrol_reservations_load(s, &f))
         return;
     for (size_t i = 0; i < f.v.n; i++)
-        if (wanted(names, f.v.v[i]->name))
+        if (listing_has(names, f.v.v[i]->name))
             f.v.v[n++] = f.v.v[i];
     f.v.n = n;
     if (s->json)

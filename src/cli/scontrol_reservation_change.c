@@ -26,10 +26,10 @@ static bool set(struct resv_change *c, const char *field)
 
 static bool old_find(struct resv_change *c, struct err *ret_err)
 {
-    struct found f;
+    struct resv_found f;
     if (c->looked || c->create)
         return true;
-    if (!load(c->s, &f))
+    if (!scontrol_reservations_load(c->s, &f))
         return err_set(ret_err, ERR_NOT_FOUND, "the reservation cannot be read");
     for (size_t i = 0; i < f.v.n; i++)
         if (text_is(f.v.v[i]->name, c->r.name))
@@ -46,7 +46,7 @@ static const char *list_change(struct arena *a, const char *list, const char *mo
     struct str out = STR_INIT;
     while (span_next(&rest, ',', &piece)) {
         const char *word = arena_strndup(a, piece.data, piece.len);
-        if (piece.len && !wanted(more, word))
+        if (piece.len && !listing_has(more, word))
             str_addf(&out, "%s%s", out.len ? "," : "", word);
     }
     if (sign == '+' && !text_empty(more))

@@ -1,5 +1,6 @@
 /* scontrol show ENTITY [NAME]: which entity a word means, however short it was cut. */
 #include "base/alloc.h"
+#include "cli/listing.h"
 #include "cli/scontrol.h"
 #include "cli/scontrol_reservation.h"
 

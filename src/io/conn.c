@@ -15,7 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "io/loop_uv.h"
+#include "io/conn_inside.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,41 +24,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LINGER_US      (5 * USEC_PER_SEC)
-#define SEAL_BYTES     (64u << 10)  /* sealed ahead of the socket */
-#define WRITE_AT_ONCE  (256u << 10) /* gathered bytes that are not kept until the end of the round */
-#define OUT_KEEP_BYTES (64u << 10)  /* an empty buffer larger than this is given back */
-
-enum conn_state { CONN_OPEN, CONN_CLOSING, CONN_GONE };
-
-struct conn {
-    struct loop *loop;
-    uv_poll_t poll;
-    int fd;
-    int polled; /* events the poll watches now */
-    enum conn_state state;
-    bool paused, writable_wanted, was_high;
-    const struct conn_ops *ops;
-    void *ctx;
-    struct str in;
-    struct str out;
-    size_t out_sent; /* bytes of `out` that the socket took */
-    size_t unsent_max, frame_max;
-    uint64_t bytes_in, bytes_out, frames_in;
-    struct err why;
-    struct later flush, gone, more;
-    struct timer *linger;
-    struct tls *tls; /* NULL: plain */
-};
+#define LINGER_US (5 * USEC_PER_SEC)
 
 static void conn_polled(uv_poll_t *handle, int status, int events);
-static void conn_flush(void *ctx);
 
-/* ---- life
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
-static void poll_update(struct conn *c)
+void conn_poll_update(struct conn *c)
 {
     int want = c->writable_wanted ? UV_WRITABLE : 0;
     if (c->state == CONN_OPEN && !c->paused)
@@ -89,7 +61,7 @@ struct conn *conn_new(struct loop *l, int fd, const struct conn_ops *ops, void *
         return NULL;
     }
     c->poll.data = c;
-    poll_update(c);
+    conn_poll_update(c);
     return c;
 }
 
@@ -119,7 +91,7 @@ static void conn_gone(void *ctx)
     uv_close((uv_handle_t *)&c->poll, conn_poll_closed);
 }
 
-static void conn_end(struct conn *c)
+void conn_end(struct conn *c)
 {
     if (c->state == CONN_GONE)
         return;
@@ -133,7 +105,7 @@ static void conn_end(struct conn *c)
     loop_later(c->loop, &c->gone, conn_gone, c);
 }
 
-static void conn_fail(struct conn *c, enum err_code code, const char *what)
+void conn_fail(struct conn *c, enum err_code code, const char *what)
 {
     if (c->state == CONN_GONE)
         return;
@@ -161,7 +133,7 @@ void conn_finish(struct conn *c)
         return;
     }
     c->state = CONN_CLOSING;
-    poll_update(c);
+    conn_poll_update(c);
 }
 
 void conn_close(struct conn *c)
@@ -175,153 +147,7 @@ void conn_close(struct conn *c)
     timer_set(c->linger, LINGER_US);
 }
 
-/* ---- out
- * ------------------------------------------------------------------------------------------------------------
- */
-
-static void out_taken(struct conn *c, size_t n)
-{
-    c->out_sent += n;
-    c->bytes_out += n;
-    if (c->out_sent < c->out.len)
-        return;
-    c->out_sent = 0;
-    if (c->out.cap > OUT_KEEP_BYTES)
-        str_done(&c->out);
-    else
-        str_clear(&c->out);
-}
-
-/* Tells about the unsent bytes that went below the mark, and ends a connection that waited only for its last
- * bytes. */
-static void out_written(struct conn *c)
-{
-    if (c->state == CONN_CLOSING && conn_unsent(c) == 0) {
-        conn_end(c);
-        return;
-    }
-    if (!c->was_high || conn_unsent(c) >= CONN_LOW_BYTES)
-        return;
-    c->was_high = false;
-    if (c->ops->drained && c->state == CONN_OPEN)
-        c->ops->drained(c->ctx, c);
-}
-
-static size_t sealed_unsent(const struct conn *c)
-{
-    size_t len = 0;
-    if (c->tls)
-        tls_unsent(c->tls, &len);
-    return len;
-}
-
-/* What the socket is to be given next. */
-static const char *out_next(struct conn *c, size_t *ret_len)
-{
-    size_t plain = c->out.len - c->out_sent;
-    if (!c->tls) {
-        *ret_len = plain;
-        return c->out.data + c->out_sent;
-    }
-    if (sealed_unsent(c) == 0 && plain > 0)
-        out_taken(c, tls_write(c->tls, c->out.data + c->out_sent, plain < SEAL_BYTES ? plain : SEAL_BYTES));
-    return tls_unsent(c->tls, ret_len);
-}
-
-/* False when the socket takes no more now or has failed. */
-static bool out_write(struct conn *c)
-{
-    const char *data;
-    size_t len;
-    while ((data = out_next(c, &len)), len > 0) {
-        ssize_t n = send(c->fd, data, len, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && (errno == EAGAIN || errno == ENOBUFS)) {
-            c->writable_wanted = true;
-            poll_update(c);
-            return false;
-        }
-        if (n < 0) {
-            conn_fail(c, ERR_UNAVAILABLE, strerror(errno));
-            return false;
-        }
-        if (c->tls)
-            tls_sent(c->tls, (size_t)n);
-        else
-            out_taken(c, (size_t)n);
-    }
-    c->writable_wanted = false;
-    poll_update(c);
-    return true;
-}
-
-static void conn_flush(void *ctx)
-{
-    struct conn *c = ctx;
-    if (c->state == CONN_GONE || c->writable_wanted)
-        return;
-    out_write(c);
-    if (c->state != CONN_GONE)
-        out_written(c);
-}
-
-/* Moves the unsent bytes to the front when the sent ones take more room: a stream that never runs empty must
- * not grow. */
-static void out_compact(struct conn *c)
-{
-    size_t unsent = c->out.len - c->out_sent;
-    if (c->out_sent <= unsent || c->out_sent < OUT_KEEP_BYTES)
-        return;
-    memmove(c->out.data, c->out.data + c->out_sent, unsent);
-    c->out_sent = 0;
-    str_cut(&c->out, unsent);
-}
-
-void conn_send(struct conn *c, const void *data, size_t len)
-{
-    if (c->state != CONN_OPEN)
-        return;
-    out_compact(c);
-    str_addn(&c->out, data, len);
-    if (conn_unsent(c) > WRITE_AT_ONCE && !c->writable_wanted)
-        out_write(c);
-    if (c->state != CONN_OPEN)
-        return;
-    if (conn_unsent(c) > CONN_HIGH_BYTES)
-        c->was_high = true;
-    if (conn_unsent(c) > c->unsent_max)
-        conn_fail(c, ERR_LIMIT, "the other side reads too slowly");
-    else
-        loop_flush(c->loop, &c->flush, conn_flush, c);
-}
-
-void conn_send_message(struct conn *c, const struct message *m)
-{
-    struct str frame = STR_INIT;
-    wire_encode(m, &frame);
-    conn_send(c, frame.data, frame.len);
-    str_done(&frame);
-}
-
-size_t conn_unsent(const struct conn *c)
-{
-    return c->out.len - c->out_sent + sealed_unsent(c);
-}
-
-void conn_set_unsent_max(struct conn *c, size_t bytes)
-{
-    c->unsent_max = bytes;
-}
-
-void conn_set_frame_max(struct conn *c, size_t bytes)
-{
-    c->frame_max = bytes;
-}
-
-/* ---- in
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- in ---- */
 
 static void in_garbage(struct conn *c, const struct err *why)
 {
@@ -410,11 +236,11 @@ static void in_sealed(struct conn *c, const char *data, size_t len)
     if (c->state == CONN_GONE)
         return;
     if (!c->writable_wanted)
-        out_write(c); /* answers of the handshake, what waited for it, and the reason of a refusal */
+        conn_out_write(c); /* answers of the handshake, what waited for it, and the reason of a refusal */
     if (n < 0)
         conn_fail(c, ERR_DENIED, why.text);
     else if (c->state != CONN_GONE)
-        out_written(c);
+        conn_out_written(c);
 }
 
 static void in_read(struct conn *c)
@@ -441,9 +267,9 @@ static void conn_polled(uv_poll_t *handle, int status, int events)
         events = UV_READABLE | UV_WRITABLE;
     }
     if ((events & UV_WRITABLE) && c->state != CONN_GONE && c->writable_wanted) {
-        out_write(c);
+        conn_out_write(c);
         if (c->state != CONN_GONE)
-            out_written(c);
+            conn_out_written(c);
     }
     if ((events & UV_READABLE) && c->state == CONN_OPEN && !c->paused)
         in_read(c);
@@ -454,7 +280,7 @@ static void conn_polled(uv_poll_t *handle, int status, int events)
 void conn_pause(struct conn *c)
 {
     c->paused = true;
-    poll_update(c);
+    conn_poll_update(c);
 }
 
 static void conn_more(void *ctx)
@@ -462,7 +288,7 @@ static void conn_more(void *ctx)
     struct conn *c = ctx;
     if (c->state == CONN_OPEN && !c->paused && c->in.len > 0)
         in_work_off(c);
-    poll_update(c);
+    conn_poll_update(c);
 }
 
 void conn_resume(struct conn *c)
@@ -474,9 +300,7 @@ void conn_resume(struct conn *c)
         loop_later(c->loop, &c->more, conn_more, c);
 }
 
-/* ---- facts
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- facts ---- */
 
 bool conn_is_closing(const struct conn *c)
 {

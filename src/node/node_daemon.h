@@ -52,6 +52,18 @@ struct node_daemon {
     const char *isolation;    /* what jobs are held to here, in words */
 };
 
+/* node_options.c: the command line. --print-config: what this machine is, as a line of the configuration; the exit status. */
+bool node_options_read(int argc, char **argv, struct node_options *o, struct err *ret_err);
+int node_config_print(const struct node_options *o);
+/* STATE/gres.conf; NULL = there is no state directory. */
+const char *node_gres_conf(const struct node_options *o, struct arena *a);
+
+/* node_site.c: the record of this node as it reports itself, with texts of the daemon's. */
+struct node node_self(const struct node_daemon *d);
+/* Makes the control groups and fills d->site. */
+void node_site_fill(struct node_daemon *d, const char *node_dir);
+const char *node_shepherd_program(struct arena *a);
+
 /* Steps the agent with one event, carries out the effects, and whatever came of them. May be called while it is at work: the event waits. */
 void node_event(struct node_daemon *d, const struct agent_event *ev);
 void node_note(struct node_daemon *d, const struct note *n);

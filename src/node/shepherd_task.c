@@ -9,6 +9,7 @@
 #include "base/idset.h"
 #include "model/job.h"
 #include "model/pattern.h"
+#include "node/multi_prog.h"
 #include "node/shepherd_setup.h"
 
 #include <errno.h>
@@ -346,79 +347,14 @@ static char *found_in_path(const struct making *m, const char *name)
     return xstrdup(name);
 }
 
-/* "%t" is the task's number, "%o" its place among those of the line. */
-static void multi_word(const struct making *m, struct span word, int64_t place, struct str *out)
-{
-    for (size_t i = 0; i < word.len; i++) {
-        bool field = word.data[i] == '%' && i + 1 < word.len;
-        if (field && word.data[i + 1] == 't')
-            str_addf(out, "%d", m->task->id);
-        else if (field && word.data[i + 1] == 'o')
-            str_addf(out, "%lld", (long long)place);
-        else
-            str_addc(out, word.data[i]);
-        i += field && (word.data[i + 1] == 't' || word.data[i + 1] == 'o') ? 1 : 0;
-    }
-}
-
-/* Is the task one of "0,4-6" or "*"? Its place among them. */
-static bool multi_line_is_mine(const struct making *m, struct span tasks, int64_t *ret_place)
-{
-    struct idset set = IDSET_INIT;
-    char text[256];
-    uint32_t id;
-    if (span_is(tasks, "*")) {
-        *ret_place = m->task->id;
-        return true;
-    }
-    snprintf(text, sizeof text, "%.*s", (int)tasks.len, tasks.data);
-    bool mine = idset_parse(&set, text, UINT32_MAX, NULL) && idset_has(&set, (uint32_t)m->task->id);
-    *ret_place = 0;
-    for (bool more = mine && idset_first(&set, &id); more && id < (uint32_t)m->task->id;
-         more = idset_next(&set, id, &id))
-        ++*ret_place;
-    idset_done(&set);
-    return mine;
-}
-
-/* The words of a line; '…' and "…" keep blanks. Each ended by NUL. */
-static void multi_words(const struct making *m, struct span line, int64_t place, struct str *out)
-{
-    size_t i = 0;
-    while (i < line.len) {
-        char quote = line.data[i] == '"' || line.data[i] == '\'' ? line.data[i++] : 0;
-        size_t from = i;
-        while (i < line.len && (quote ? line.data[i] != quote : line.data[i] != ' ' && line.data[i] != '\t'))
-            i++;
-        if (i > from || quote) {
-            multi_word(m, (struct span){line.data + from, i - from}, place, out);
-            str_addc(out, '\0');
-        }
-        i++;
-    }
-}
-
 static struct plan_bytes program_of(struct making *m)
 {
     const struct msg_stream_tasks *w = &m->t->what;
-    struct span rest = {w->multi_prog.data, w->multi_prog.len}, line, tasks;
+    struct str words = STR_INIT;
     if (!w->multi_prog.len)
         return (struct plan_bytes){w->args.data, w->args.len};
-    while (span_next(&rest, '\n', &line)) {
-        struct str words = STR_INIT;
-        int64_t place;
-        line = span_trim(line);
-        if (!line.len || line.data[0] == '#')
-            continue;
-        size_t len = 0;
-        while (len < line.len && line.data[len] != ' ' && line.data[len] != '\t')
-            len++;
-        tasks = (struct span){line.data, len};
-        if (!multi_line_is_mine(m, tasks, &place))
-            continue;
-        multi_words(m, span_trim((struct span){line.data + len, line.len - len}), place, &words);
+    if (multi_prog_words((struct span){w->multi_prog.data, w->multi_prog.len}, m->task->id, &words))
         return (struct plan_bytes){words.data, words.len};
-    }
     remark(&m->setup, "the file of --multi-prog has no program for task %d", m->task->id);
     remarks_write(&m->setup);
     _exit(1);

@@ -3,20 +3,10 @@
  * that does not start, the row is done after one pass. Rows that need one pass each come first, so that a bound on work cuts the searches. */
 #include "sched/advice.h"
 
-#include "model/gres.h"
-#include "sched/whatif.h"
+#include "sched/advice_trial.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct trial {
-    struct whatif w;
-    const struct job_request *req; /* as it is */
-    const struct option *o;        /* of its first partition */
-    const char *groups;
-    struct arena *a;
-    struct advices *ret;
-};
 
 /* sched_check works a request out against every group. */
 #define CHECK_COST 4000
@@ -40,7 +30,7 @@ static int64_t trial_start(struct trial *t, struct job_request *req, bool anew)
     return whatif_start(&t->w, req);
 }
 
-static bool starts_now(struct trial *t, struct job_request req, bool anew)
+bool trial_starts_now(struct trial *t, struct job_request req, bool anew)
 {
     return trial_start(t, &req, anew) == t->w.now_us && t->w.stops.n == 0;
 }
@@ -66,8 +56,8 @@ static const char *stops_text(const struct trial *t)
     return text;
 }
 
-static void advise(struct trial *t, const struct job_request *req, int64_t start_us, const char *option,
-                   const char *update)
+void trial_advise(struct trial *t, const struct job_request *req, int64_t start_us, const char *option,
+                  const char *update)
 {
     struct advice one = {.option = option, .update = update, .start_us = start_us};
     record_copy(&job_request_fields, &one.req, req, t->a);
@@ -84,36 +74,34 @@ static bool much_sooner(const struct trial *t, int64_t at)
 }
 
 /* A change that is tried once. */
-static void try_once(struct trial *t, struct job_request req, const char *option, const char *update)
+void trial_once(struct trial *t, struct job_request req, const char *option, const char *update)
 {
     int64_t at = trial_start(t, &req, !update);
     if (t->w.stops.n > 0) {
-        advise(t, &req, t->w.now_us, option, update);
+        trial_advise(t, &req, t->w.now_us, option, update);
         t->ret->v.v[t->ret->v.n - 1].stops = stops_text(t);
     } else if (at == t->w.now_us || much_sooner(t, at)) {
-        advise(t, &req, at, option, update);
+        trial_advise(t, &req, at, option, update);
     }
 }
 
 /* ---- amounts ---- */
 
-typedef void (*amount_set)(struct job_request *req, int64_t value, void *ctx, struct arena *a);
-
 /* The largest of least, 2 × least, … below `most` with which it starts now; 0 = none. What is returned was itself tried. */
-static int64_t largest(struct trial *t, int64_t least, int64_t most, bool anew, amount_set set, void *ctx)
+int64_t trial_largest(struct trial *t, int64_t least, int64_t most, bool anew, amount_set set, void *ctx)
 {
     int64_t low = 1, high = (most - 1) / least + 1; /* in units of `least`: low starts, high is as it was */
     struct job_request req = *t->req;
     if (least >= most)
         return 0;
     set(&req, least, ctx, t->a);
-    if (!starts_now(t, req, anew))
+    if (!trial_starts_now(t, req, anew))
         return 0;
     while (high - low > 1) {
         int64_t middle = (low + high) / 2;
         req = *t->req;
         set(&req, middle * least, ctx, t->a);
-        if (starts_now(t, req, anew))
+        if (trial_starts_now(t, req, anew))
             low = middle;
         else
             high = middle;
@@ -126,14 +114,14 @@ static void try_amount(struct trial *t, int64_t least, int64_t most, amount_set 
                        const char *(*word)(int64_t value, struct arena *a), const char *option,
                        const char *update)
 {
-    int64_t value = largest(t, least, most, !update, set, ctx);
+    int64_t value = trial_largest(t, least, most, !update, set, ctx);
     if (value == 0)
         return;
     struct job_request req = *t->req;
     set(&req, value, ctx, t->a);
     const char *text = word(value, t->a);
-    advise(t, &req, t->w.now_us, arena_printf(t->a, "%s=%s", option, text),
-           update ? arena_printf(t->a, "%s=%s", update, text) : NULL);
+    trial_advise(t, &req, t->w.now_us, arena_printf(t->a, "%s=%s", option, text),
+                 update ? arena_printf(t->a, "%s=%s", update, text) : NULL);
 }
 
 static const char *word_count(int64_t n, struct arena *a)
@@ -187,125 +175,9 @@ static void try_partitions(struct trial *t)
         if (cut)
             req.time_limit_us = p->max_time_us;
         const char *time = cut ? word_time(p->max_time_us, t->a) : "";
-        try_once(t, req, arena_printf(t->a, "--partition=%s%s%s", p->name, cut ? " --time=" : "", time),
-                 arena_printf(t->a, "Partition=%s%s%s", p->name, cut ? " TimeLimit=" : "", time));
+        trial_once(t, req, arena_printf(t->a, "--partition=%s%s%s", p->name, cut ? " --time=" : "", time),
+                   arena_printf(t->a, "Partition=%s%s%s", p->name, cut ? " TimeLimit=" : "", time));
         tried++;
-    }
-}
-
-/* ---- GPUs ---- */
-
-struct gpu_field {
-    size_t offset;
-    bool kinds; /* "gpu:a100:2,nic:1", not "a100:2" */
-    const char *option, *update;
-};
-static const struct gpu_field gpu_fields[] = {
-    {offsetof(struct job_request, gres), true, "--gres", "Gres"},
-    {offsetof(struct job_request, gpus), false, "--gpus", NULL},
-    {offsetof(struct job_request, gpus_per_node), false, "--gpus-per-node", NULL},
-    {offsetof(struct job_request, gpus_per_task), false, "--gpus-per-task", NULL},
-};
-
-static const char **gpu_text(struct job_request *req, const struct gpu_field *f)
-{
-    return (const char **)((char *)req + f->offset);
-}
-
-/* The list of the field, and in it its one item of GPUs; NULL if there is not just one. */
-static struct gres_item *gpu_item(struct job_request *req, const struct gpu_field *f, struct arena *a,
-                                  struct gres_list *ret)
-{
-    struct gres_item *found = NULL;
-    const char *text = *gpu_text(req, f);
-    *ret = (struct gres_list){0};
-    if (text_empty(text) ||
-        !(f->kinds ? gres_parse(text, a, ret, NULL) : gres_parse_gpus(text, a, ret, NULL)))
-        return NULL;
-    for (size_t i = 0; i < ret->n; i++)
-        if (text_is(ret->item[i].kind, "gpu")) {
-            if (found)
-                return NULL;
-            found = &ret->item[i];
-        }
-    return found;
-}
-
-static void gpu_write(struct job_request *req, const struct gpu_field *f, const struct gres_list *list,
-                      struct arena *a)
-{
-    struct str s = STR_INIT;
-    if (f->kinds)
-        gres_format(list, &s);
-    else if (list->item[0].type)
-        str_addf(&s, "%s:%lld", list->item[0].type, (long long)list->item[0].count);
-    else
-        str_addf(&s, "%lld", (long long)list->item[0].count);
-    *gpu_text(req, f) = arena_strdup(a, str_text(&s));
-    str_done(&s);
-}
-
-#define TYPES_TRIED 8
-
-/* Which other types of GPU would start it now? Those are named together with its own. */
-static void try_types(struct trial *t, const struct gpu_field *f)
-{
-    const struct cluster *cl = t->w.cl;
-    struct job_request req = *t->req;
-    struct gres_list list;
-    struct gres_item *item = gpu_item(&req, f, t->a, &list);
-    if (!item || !item->type)
-        return;
-    const char *all = item->type, *own = item->type;
-    int tried = 0;
-    for (uint32_t d = DIM_GRES; d < cl->dim.n && tried < TYPES_TRIED; d++) {
-        if (!text_is(cl->dim.v[d].kind, "gpu") || !cl->dim.v[d].type ||
-            gres_type_matches(own, cl->dim.v[d].type))
-            continue;
-        item->type = arena_printf(t->a, "%s|%s", own, cl->dim.v[d].type);
-        gpu_write(&req, f, &list, t->a);
-        tried++;
-        if (starts_now(t, req, !f->update))
-            all = arena_printf(t->a, "%s|%s", all, cl->dim.v[d].type);
-    }
-    if (text_is(all, own))
-        return;
-    item->type = all;
-    gpu_write(&req, f, &list, t->a);
-    const char *text = *gpu_text(&req, f);
-    try_once(t, req, arena_printf(t->a, "%s='%s'", f->option, text),
-             f->update ? arena_printf(t->a, "%s='%s'", f->update, text) : NULL);
-}
-
-static void try_gpu_types(struct trial *t)
-{
-    for (size_t i = 0; i < ARRAY_LEN(gpu_fields); i++)
-        try_types(t, &gpu_fields[i]);
-}
-
-static void set_gpus(struct job_request *req, int64_t value, void *ctx, struct arena *a)
-{
-    const struct gpu_field *f = ctx;
-    struct gres_list list;
-    struct gres_item *item = gpu_item(req, f, a, &list);
-    item->count = value;
-    gpu_write(req, f, &list, a);
-}
-
-static void try_fewer_gpus(struct trial *t)
-{
-    for (size_t i = 0; i < ARRAY_LEN(gpu_fields); i++) {
-        const struct gpu_field *f = &gpu_fields[i];
-        struct job_request req = *t->req;
-        struct gres_list list;
-        const struct gres_item *item = gpu_item(&req, f, t->a, &list);
-        int64_t value = item ? largest(t, 1, item->count, !f->update, set_gpus, (void *)(uintptr_t)f) : 0;
-        if (value == 0)
-            continue;
-        set_gpus(&req, value, (void *)(uintptr_t)f, t->a);
-        const char *text = *gpu_text(&req, f);
-        advise(t, &req, t->w.now_us, arena_printf(t->a, "%s=%s", f->option, text),
-               f->update ? arena_printf(t->a, "%s=%s", f->update, text) : NULL);
     }
 }
 
@@ -316,32 +188,32 @@ static void try_conditions(struct trial *t)
     struct job_request req = *t->req;
     if (!text_empty(req.constraint)) {
         req.constraint = NULL;
-        try_once(t, req, arena_printf(t->a, "no --constraint=%s", t->req->constraint), NULL);
+        trial_once(t, req, arena_printf(t->a, "no --constraint=%s", t->req->constraint), NULL);
     }
     req = *t->req;
     if (!text_empty(req.exclude)) {
         req.exclude = NULL;
-        try_once(t, req, arena_printf(t->a, "no --exclude=%s", t->req->exclude), "ExcNodeList=");
+        trial_once(t, req, arena_printf(t->a, "no --exclude=%s", t->req->exclude), "ExcNodeList=");
     }
     req = *t->req;
     if (!text_empty(req.nodelist)) {
         req.nodelist = NULL;
-        try_once(t, req, arena_printf(t->a, "no --nodelist=%s", t->req->nodelist), "ReqNodeList=");
+        trial_once(t, req, arena_printf(t->a, "no --nodelist=%s", t->req->nodelist), "ReqNodeList=");
     }
     req = *t->req;
     if (req.contiguous) {
         req.contiguous = false;
-        try_once(t, req, "no --contiguous", "Contiguous=no");
+        trial_once(t, req, "no --contiguous", "Contiguous=no");
     }
     req = *t->req;
     if (req.exclusive != EXCLUSIVE_UNSET) {
         req.exclusive = EXCLUSIVE_UNSET;
-        try_once(t, req, "no --exclusive", NULL);
+        trial_once(t, req, "no --exclusive", NULL);
     }
     req = *t->req;
     if (!text_empty(req.licenses)) {
         req.licenses = NULL;
-        try_once(t, req, arena_printf(t->a, "no --licenses=%s", t->req->licenses), NULL);
+        trial_once(t, req, arena_printf(t->a, "no --licenses=%s", t->req->licenses), NULL);
     }
 }
 
@@ -377,11 +249,11 @@ static void try_time(struct trial *t)
         req.time_limit_us = last;
         if (req.time_min_us >= last)
             req.time_min_us = 0;
-        if (!starts_now(t, req, false))
+        if (!trial_starts_now(t, req, false))
             continue;
         const char *text = word_time(last, t->a);
-        advise(t, &req, t->w.now_us, arena_printf(t->a, "--time=%s", text),
-               arena_printf(t->a, "TimeLimit=%s", text));
+        trial_advise(t, &req, t->w.now_us, arena_printf(t->a, "--time=%s", text),
+                     arena_printf(t->a, "TimeLimit=%s", text));
         break;
     }
     vec_done(&limit);
@@ -471,7 +343,8 @@ static void try_nodes(struct trial *t)
 /* ---- all of them ---- */
 
 static void (*const tries[])(struct trial *t) = {
-    try_partitions, try_gpu_types, try_time, try_conditions, try_nodes, try_memory, try_cpus, try_fewer_gpus,
+    try_partitions, advise_gpu_types, try_time, try_conditions,
+    try_nodes,      try_memory,       try_cpus, advise_fewer_gpus,
 };
 
 /* What stops nobody goes first. */
