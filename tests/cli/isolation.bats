@@ -147,7 +147,7 @@ key() { sed -n 's|.*/remuda\.node1\.||p' "$REMUDA_STATE/nodes/node1/cgroups" | h
 }
 
 @test "daemons that left their session, forked twice and ignore SIGTERM end with the job" {
-    id=$(sbatch --parsable --no-requeue -o out --wrap 'for i in 1 2 3; do (setsid bash -c "trap \"\" TERM HUP; (setsid bash -c \"trap \\\"\\\" TERM HUP; echo \\\$\\\$ >>pids; while :; do sleep 1; done\" &) ; exit 0" &); done; sleep 0.6')
+    id=$(sbatch --parsable --no-requeue -o out --wrap 'for i in 1 2 3; do (setsid bash -c "trap \"\" TERM HUP; (setsid bash -c \"trap \\\"\\\" TERM HUP; echo \\\$\\\$ >>pids; while :; do sleep 1; done\" &) ; exit 0" &); done; until [ -e pids ] && [ "$(wc -l <pids)" = 3 ]; do sleep 0.1; done')
     eventually is "$id" COMPLETED
     [ "$(wc -l <pids)" = 3 ]
     for pid in $(cat pids); do gone "$pid"; done
