@@ -1,6 +1,6 @@
-/* The groups of a job come with its first step on the node and go with its last. Steps start and end beside each other without speaking: whoever makes a step's group makes
- * that of the job too, sets the job's limits (always the same), and begins again if another took the job's group away in between; whoever removes a step's group tries to
- * remove the job's, which fails while another step is there. */
+/* The groups of a job come with its first step on the node. Steps start and end beside each other without speaking: whoever makes a step's group makes
+ * that of the job too, sets the job's limits (always the same), and begins again if another took the job's group away in between. A job's group outlives its steps, which often
+ * follow each other, for some seconds: then the node daemon removes it, which fails while a step is there. */
 #include "node/cgroup.h"
 
 #include "base/alloc.h"
@@ -10,10 +10,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <linux/sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,19 +68,17 @@ static bool group_wanted(const char *controller, const struct cgroup_limits *l)
 
 /* ---- limits ---- */
 
-/* Version 1 limits memory, and memory and swap together, which must not be less: raised from above, lowered from below. */
+/* Version 1 limits memory, and memory and swap together, which must not be less: that is first in the way of a memory limit that is raised. */
 static bool v1_memory_put(const char *dir, int64_t bytes, int64_t swap_plus1, int64_t swappiness_plus1)
 {
     if (swappiness_plus1 > 0)
         cgroup_put_number(dir, "memory.swappiness", swappiness_plus1 - 1);
     if (bytes <= 0)
         return true;
-    if (swap_plus1 > 0)
-        cgroup_put_number(dir, "memory.memsw.limit_in_bytes", bytes + swap_plus1 - 1);
     bool ok = cgroup_put_number(dir, "memory.limit_in_bytes", bytes);
     if (swap_plus1 > 0)
         cgroup_put_number(dir, "memory.memsw.limit_in_bytes", bytes + swap_plus1 - 1);
-    return ok;
+    return ok || cgroup_put_number(dir, "memory.limit_in_bytes", bytes);
 }
 
 static bool v2_memory_put(const char *dir, int64_t bytes, int64_t swap_plus1)
@@ -144,10 +146,10 @@ static void group_keep(struct step_cgroup *c, const struct making *m)
 {
     char *dir = xstrdup(m->step);
     c->dir[c->n++] = dir;
-    if (controls(m->controller, "memory")) {
+    if (is_unified(m->controller))
+        c->v2 = dir;
+    if (controls(m->controller, "memory"))
         c->memory = dir;
-        c->unified = is_unified(m->controller);
-    }
     if (controls(m->controller, "pids"))
         c->pids = dir;
     if (strcmp(m->controller, "freezer") == 0)
@@ -211,12 +213,46 @@ void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name
             group_keep(c, &m);
 }
 
-bool step_cgroup_enter(const struct step_cgroup *c)
+/* ---- entering ----
+ *
+ * A write to cgroup.procs waits until no process of the machine is in the middle of fork or exit: 20 to 30 ms after a
+ * pause, which would be most of the time that a small step takes. Two ways do not wait: version 2 lets a process be
+ * born in a group, and a single thread that moves itself by version 1's `tasks` needs nobody else to stand still. */
+
+/* As fork(), but in the version 2 group `dir`. ENOSYS, EINVAL and the like: this kernel cannot (before 5.7). */
+static pid_t fork_into(const char *dir)
 {
-    bool ok = true;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    struct clone_args how = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)fd};
+    pid_t pid = (pid_t)syscall(SYS_clone3, &how, sizeof how);
+    close(fd);
+    return pid;
+}
+
+/* `born_in`: the group that the calling process was born in; NULL = none. */
+static int groups_enter(const struct step_cgroup *c, const char *born_in)
+{
+    int why = 0;
     for (size_t i = 0; i < c->n; i++)
-        ok &= cgroup_put(c->dir[i], "cgroup.procs", "0");
-    return ok;
+        if (c->dir[i] != born_in && !(c->dir[i] != c->v2 && cgroup_put(c->dir[i], "tasks", "0")) &&
+            !cgroup_put(c->dir[i], "cgroup.procs", "0"))
+            why = errno;
+    return why;
+}
+
+pid_t step_cgroup_fork(const struct step_cgroup *c, int *ret_why)
+{
+    const char *born_in = c->v2;
+    pid_t pid = born_in ? fork_into(born_in) : -1;
+    if (pid < 0) {
+        born_in = NULL;
+        pid = fork();
+    }
+    if (pid == 0)
+        *ret_why = groups_enter(c, born_in);
+    return pid;
 }
 
 /* Processes that were just waited for may still be counted. */
@@ -230,8 +266,6 @@ void step_cgroup_remove(struct step_cgroup *c)
 {
     for (size_t i = 0; i < c->n; i++) {
         group_remove_soon(c->dir[i]);
-        *strrchr(c->dir[i], '/') = '\0'; /* the job's */
-        rmdir(c->dir[i]);
         free(c->dir[i]);
     }
     memset(c, 0, sizeof *c);
@@ -244,16 +278,16 @@ int64_t step_cgroup_rss(const struct step_cgroup *c)
     char text[8192];
     if (!c->memory || !cgroup_get(c->memory, "memory.stat", text, sizeof text))
         return -1;
-    int64_t own = cgroup_number(text, c->unified ? "anon" : "total_rss"),
-            shared = cgroup_number(text, c->unified ? "shmem" : "total_shmem");
+    int64_t own = cgroup_number(text, c->memory == c->v2 ? "anon" : "total_rss"),
+            shared = cgroup_number(text, c->memory == c->v2 ? "shmem" : "total_shmem");
     return own < 0 ? -1 : own + (shared > 0 ? shared : 0);
 }
 
 int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit)
 {
     char text[64];
-    if (!c->memory ||
-        !cgroup_get(c->memory, c->unified ? "memory.peak" : "memory.max_usage_in_bytes", text, sizeof text))
+    if (!c->memory || !cgroup_get(c->memory, c->memory == c->v2 ? "memory.peak" : "memory.max_usage_in_bytes",
+                                  text, sizeof text))
         return -1;
     int64_t peak = strtoll(text, NULL, 10);
     return limit > 0 && peak > limit ? limit : peak;
@@ -262,8 +296,8 @@ int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit)
 int64_t step_cgroup_oom_kills(const struct step_cgroup *c)
 {
     char text[1024];
-    if (!c->memory ||
-        !cgroup_get(c->memory, c->unified ? "memory.events" : "memory.oom_control", text, sizeof text))
+    if (!c->memory || !cgroup_get(c->memory, c->memory == c->v2 ? "memory.events" : "memory.oom_control",
+                                  text, sizeof text))
         return 0;
     int64_t n = cgroup_number(text, "oom_kill");
     return n > 0 ? n : 0;

@@ -20,7 +20,7 @@ struct step_cgroup {
     char *ender;        /* of these, the one that can end all processes at once (cgroup.kill); NULL = none */
     char *freezer;      /* of these, the version 1 freezer; NULL = none */
     char *pids;         /* of these, the one that counts processes; NULL = none */
-    bool unified;       /* memory is a version 2 group */
+    char *v2;           /* of these, the version 2 group; NULL = none */
     bool hides;         /* the devices that were to be hidden are */
     bool limits_memory; /* the limits asked for are set */
 };
@@ -40,21 +40,22 @@ void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name
                       const struct cgroup_limits *limits);
 /* Opens those that another process made. */
 void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name);
-/* Puts the calling process into them. False: the kernel refused; errno. */
-bool step_cgroup_enter(const struct step_cgroup *c);
+/* fork(), with the child in the groups from the start. To the child, which has to have one thread only, *ret_why
+ * is 0 or, if the kernel refused, an errno: it is then in some of them or in none. */
+pid_t step_cgroup_fork(const struct step_cgroup *c, int *ret_why);
 
-int64_t step_cgroup_rss(
-    const struct step_cgroup
-        *c); /* now, page cache not counted, shared memory and tmpfs are; -1 = not measured */
+/* Now, page cache not counted, shared memory and tmpfs are; -1 = not measured. */
+int64_t step_cgroup_rss(const struct step_cgroup *c);
 /* The most that was in use at one time, at most `limit`; -1 = not measured. */
 int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit);
 /* Processes that the kernel killed because memory ran out, of the step or of its job. */
 int64_t step_cgroup_oom_kills(const struct step_cgroup *c);
 /* Ends all processes in them, as surely as the groups allow. True when nobody can have escaped; processes still need a moment to go. */
 bool step_cgroup_kill(const struct step_cgroup *c);
-/* Removes them, and those of the job if no other step is there; processes must be gone. */
+/* Removes them, but not those of their job; processes must be gone. */
 void step_cgroup_remove(struct step_cgroup *c);
-/* Removes groups of steps that nobody knows any more (and are empty) below the bases. */
+/* Removes groups of steps that nobody knows any more (and are empty) below the bases, and those of jobs without
+ * steps. */
 void step_cgroups_tidy(const char *bases, bool (*is_known)(void *ctx, const char *name), void *ctx);
 
 #endif

@@ -103,6 +103,8 @@ static void remove_below(const char *dir, int depth, void *ctx)
 
 bool cgroup_remove(const char *dir)
 {
+    if (rmdir(dir) == 0)
+        return true;
     remove_below(dir, 0, NULL);
     return access(dir, F_OK) != 0 && errno == ENOENT;
 }

@@ -28,6 +28,7 @@
 #define LOCK_WAIT_MS 15000
 #define RESTART_US   INT64_C(200000)
 #define READ_BYTES   65536u
+#define TIDY_US      INT64_C(5000000) /* after a step was forgotten */
 
 /* A plan that waits for a parent to be there again. */
 struct waiting_plan {
@@ -46,7 +47,8 @@ struct herd_link {
     struct fd_watch *watch;
     struct conn *plans; /* to the parent; NULL while there is none */
     struct spawn *parent;
-    struct timer *restart;
+    struct timer *restart, *tidy;
+    bool tidy_due;
     struct waiting_plan *waiting;
     struct str in; /* read from the pipe, not yet a whole line */
 };
@@ -223,6 +225,25 @@ static void parent_again(void *ctx)
     waiting_take(h, true);
 }
 
+/* ---- control groups ---- */
+
+static bool step_is_known(void *ctx, const char *name)
+{
+    const struct herd_link *h = ctx;
+    return faccessat(h->steps_fd, name, F_OK, 0) == 0;
+}
+
+void herd_groups_tidy(struct herd_link *h)
+{
+    h->tidy_due = false;
+    step_cgroups_tidy(h->cgroups, step_is_known, h);
+}
+
+static void tidy_again(void *ctx)
+{
+    herd_groups_tidy(ctx);
+}
+
 /* ---- beginning and end ---- */
 
 static bool files_open(struct herd_link *h, struct err *ret_err)
@@ -258,6 +279,7 @@ struct herd_link *herd_new(struct loop *l, struct log *log, const char *node_dir
     h->ctx = ctx;
     h->steps_fd = h->fifo_fd = -1;
     h->restart = timer_new(l, parent_again, h);
+    h->tidy = timer_new(l, tidy_again, h);
     if (files_open(h, ret_err) && lock_wait(h, ret_err))
         h->watch = fd_watch_new(l, h->fifo_fd, pipe_readable, h, ret_err);
     if (h->watch)
@@ -271,6 +293,9 @@ void herd_free(struct herd_link *h)
     if (!h)
         return;
     timer_free(h->restart);
+    timer_free(h->tidy);
+    if (h->tidy_due)
+        herd_groups_tidy(h);
     fd_watch_free(h->watch);
     waiting_take(h, false);
     if (h->plans) {
@@ -323,17 +348,6 @@ void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *
     else
         log_error(h->log, "%s", err.text);
     arena_free(a);
-}
-
-static bool step_is_known(void *ctx, const char *name)
-{
-    const struct herd_link *h = ctx;
-    return faccessat(h->steps_fd, name, F_OK, 0) == 0;
-}
-
-void herd_groups_tidy(struct herd_link *h)
-{
-    step_cgroups_tidy(h->cgroups, step_is_known, h);
 }
 
 void herd_start(struct herd_link *h, const struct step_plan *p)
@@ -399,6 +413,9 @@ void herd_forget(struct herd_link *h, const struct note *step)
     name_of(step, &name);
     step_dir_remove(h->steps_fd, str_text(&name));
     str_done(&name);
+    if (!h->tidy_due)
+        timer_set(h->tidy, TIDY_US);
+    h->tidy_due = true;
 }
 
 bool herd_kept(struct herd_link *h, const struct note *step, struct str *out)

@@ -32,7 +32,8 @@ void herd_free(struct herd_link *h); /* shepherds go on */
 /* What is in NODE_DIR/steps, told by notes in the order they were written: found(ctx, ids) for each step, then ctx's note for each of its notes, and
  * GONE if its shepherd is gone without having cleared everything. Before herd_serve. */
 void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *ids));
-/* Removes control groups of steps that have no directory any more. */
+/* Removes control groups of steps that have no directory any more, and those of jobs without steps: some seconds
+ * after a step was forgotten it happens by itself. */
 void herd_groups_tidy(struct herd_link *h);
 bool herd_serve_plans(struct herd_link *h, struct err *ret_err);
 

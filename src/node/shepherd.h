@@ -40,9 +40,10 @@ bool herd_tell(const struct herd *h, const struct note *n, int wait_ms);
 _Noreturn void shepherd_run(const struct herd *h, const struct step_plan *p);
 
 /* In the step's own process, just forked: becomes the owner, sets everything up and executes the script. What
- * goes wrong is said in the job's output, and as a FAILED note in the state file. */
-_Noreturn void step_exec(const struct herd *h, const struct step_plan *p, const struct step_cgroup *groups,
-                         int state_fd, const struct note *ids);
+ * goes wrong is said in the job's output, and as a FAILED note in the state file. groups_why: of
+ * step_cgroup_fork. */
+_Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int groups_why, int state_fd,
+                         const struct note *ids);
 /* Appends a line to the step's error file, as its owner, from a process of its own; waits 2 s for it at most.
  */
 void step_error_line(const struct step_plan *p, const char *line);

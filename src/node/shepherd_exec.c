@@ -168,13 +168,14 @@ static _Noreturn void script_exec(struct setup *s, char **env)
     _exit(why == ENOENT ? 127 : 126);
 }
 
-_Noreturn void step_exec(const struct herd *h, const struct step_plan *p, const struct step_cgroup *groups,
-                         int state_fd, const struct note *ids)
+_Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int groups_why, int state_fd,
+                         const struct note *ids)
 {
     struct setup s = {.herd = h, .plan = p, .ids = ids, .state_fd = state_fd};
     setsid();
-    if (!step_cgroup_enter(groups))
-        remark(&s, "cannot enter the job's control groups (%s): its limits may not hold", strerror(errno));
+    if (groups_why)
+        remark(&s, "cannot enter the job's control groups (%s): its limits may not hold",
+               strerror(groups_why));
     if (p->cpus)
         affinity_set(p->cpus);
     if (p->nice && nice((int)p->nice) == -1)

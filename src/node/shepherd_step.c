@@ -58,7 +58,9 @@ static bool reap(struct shepherd *s)
 {
     int status;
     pid_t pid;
+    bool any = false;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        any = true;
         if (s->tasks)
             task_set_reaped(s->tasks, pid, status);
         else if (pid == s->main_pid)
@@ -66,7 +68,8 @@ static bool reap(struct shepherd *s)
     }
     bool none_left = pid < 0 && errno == ECHILD;
     if (s->tasks) {
-        task_set_tell_ends(s->tasks, s->over_memory || step_cgroup_oom_kills(&s->groups) > 0);
+        if (any)
+            task_set_tell_ends(s->tasks, s->over_memory || step_cgroup_oom_kills(&s->groups) > 0);
         if (!s->main_ended && task_set_over(s->tasks))
             main_end(s, task_set_status(s->tasks));
     }
@@ -121,9 +124,9 @@ static bool finish(struct shepherd *s)
     } else {
         told = exit_tell(s, true);
     }
-    step_cgroup_remove(&s->groups);
     if (s->tasks)
         task_set_finish(s->tasks);
+    step_cgroup_remove(&s->groups); /* nobody waits for that */
     return told;
 }
 
@@ -275,9 +278,10 @@ static void begin(struct shepherd *s)
         tasks_begin(s);
         return;
     }
-    s->main_pid = fork();
+    int groups_why;
+    s->main_pid = step_cgroup_fork(&s->groups, &groups_why);
     if (s->main_pid == 0)
-        step_exec(s->herd, p, &s->groups, s->state_fd, &s->note);
+        step_exec(s->herd, p, groups_why, s->state_fd, &s->note);
     if (s->main_pid < 0)
         failed_exit(s, "cannot start a process");
     shepherd_tell(s, NOTE_STARTED, 1000);

@@ -407,7 +407,7 @@ static void bind_report(const struct making *m)
 }
 
 _Noreturn void task_exec(const struct task_set *t, const struct task *task, size_t local_id,
-                         const struct task_ends *ends)
+                         const struct task_ends *ends, int groups_why)
 {
     const struct step_plan *p = t->plan;
     struct making m = {.setup = {.herd = t->herd, .plan = p, .ids = t->ids, .state_fd = t->state_fd},
@@ -415,9 +415,9 @@ _Noreturn void task_exec(const struct task_set *t, const struct task *task, size
                        .task = task,
                        .local_id = local_id};
     setsid();
-    if (!step_cgroup_enter(t->groups))
+    if (groups_why)
         remark(&m.setup, "cannot enter the step's control groups (%s): its limits may not hold",
-               strerror(errno));
+               strerror(groups_why));
     if (task->cpus || p->cpus)
         affinity_set(task->cpus ? task->cpus : p->cpus);
     memory_bind(&m);

@@ -138,12 +138,13 @@ static void task_start(struct task_set *t, size_t i)
 {
     struct task *task = &t->task[i];
     struct task_ends ends;
+    int groups_why;
     if (ends_open(t, task, &ends))
-        task->pid = fork();
+        task->pid = step_cgroup_fork(t->groups, &groups_why);
     else
         task->pid = -1;
     if (task->pid == 0)
-        task_exec(t, task, i, &ends);
+        task_exec(t, task, i, &ends, groups_why);
     fd_close(&ends.in);
     fd_close(&ends.out);
     fd_close(&ends.err);

@@ -75,12 +75,12 @@ void task_set_singletons_check(struct task_set *t);
 /* No process is left: hands over what is still in the pipes, says DONE, waits until the command has taken it all. */
 void task_set_finish(struct task_set *t);
 
-/* shepherd_task.c: in the new process of a task; descriptors are its own ends. */
+/* shepherd_task.c: in the new process of a task; descriptors are its own ends, groups_why is of step_cgroup_fork. */
 struct task_ends {
     int in, out, err;
     const char *terminal; /* NULL = none */
 };
 _Noreturn void task_exec(const struct task_set *t, const struct task *task, size_t local_id,
-                         const struct task_ends *ends);
+                         const struct task_ends *ends, int groups_why);
 
 #endif

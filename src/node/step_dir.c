@@ -106,7 +106,7 @@ static bool files_write(int dir, const struct step_plan *p, const struct note *f
     note_format(first, &line);
     *ret_state = openat(dir, "state", O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
     bool ok = *ret_state >= 0 && fcntl(*ret_state, F_SETLK, &lock) == 0 &&
-              write_all(*ret_state, line.data, line.len) && script_write(dir, p) &&
+              write_all(*ret_state, line.data, line.len) && (p->address || script_write(dir, p)) &&
               (p->keep.len == 0 || small_file_write(dir, "job", p->keep.data, p->keep.len, 0600));
     int saved = errno;
     str_done(&line);
@@ -194,9 +194,8 @@ void step_dir_remove(int steps_fd, const char *name)
     if (dir < 0)
         return;
     unlinkat(dir, "state", 0);
-    unlinkat(dir, "slurm_script", 0);
     if (unlinkat(steps_fd, name, AT_REMOVEDIR) != 0) {
-        for (size_t i = 2; i < ARRAY_LEN(files); i++)
+        for (size_t i = 1; i < ARRAY_LEN(files); i++)
             unlinkat(dir, files[i], 0);
         unlinkat(steps_fd, name, AT_REMOVEDIR);
     }
