@@ -93,6 +93,7 @@ bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_f
     if (!job_over || !others.all_exact || mine.bytes + others.sum <= p->job_mem_bytes ||
         others_sum(p, steps_fd, mine.bytes).any_larger)
         return false;
+    part_leave(p, steps_fd, (struct part){0, 1}); /* it is about to be free: no other has to end for it */
     *w = (struct memory_watch){mine.bytes + others.sum, p->job_mem_bytes, true};
     return true;
 }
