@@ -1,6 +1,6 @@
 /* The node's machine.
  *
- * A step goes PROLOG → STARTING → RUNNING → (CLEANING →) ENDED → (EPILOG →) (PROVING →) OVER; held.c has the table.
+ * A step goes (WAITING →) PROLOG → STARTING → RUNNING → (CLEANING →) ENDED → (EPILOG →) (PROVING →) OVER; held.c has the table.
  * Everything that comes is put to the step it concerns:
  *
  *   LAUNCH     unknown: takes it (prolog, or a shepherd at once). Known, or ended before: nothing, the
@@ -114,7 +114,8 @@ void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effe
     case AGENT_FOUND:
         if (!step_of_note(&t, ev->note))
             held_add(&a->held, (uint64_t)ev->note->job_id, (uint32_t)ev->note->attempt, ev->note->step_id,
-                     HELD_STARTING);
+                     HELD_STARTING)
+                ->found = true;
         break;
     case AGENT_NOTE: take_note(&t, ev->note); break;
     case AGENT_PROLOG_DONE: take_prolog_done(&t, ev); break;
@@ -165,7 +166,7 @@ int64_t agent_wake_due(const struct agent *a)
     int64_t due = a->devices.due_us < a->heartbeat_due_us ? a->devices.due_us : a->heartbeat_due_us;
     struct held_walk w = {0};
     while (held_next(&a->held, &w))
-        if (w.step->state == HELD_PROVING && w.step->prove_until_us < due)
+        if ((w.step->state == HELD_PROVING || w.step->state == HELD_WAITING) && w.step->prove_until_us < due)
             due = w.step->prove_until_us;
     return due;
 }
@@ -230,7 +231,7 @@ void agent_check(const struct agent *a)
         CHECK(s->unacknowledged == reports_about(a, s));
         CHECK(s->state != HELD_OVER || s->unacknowledged > 0);
         CHECK(s->state != HELD_OVER || s->exit_reported || s->released);
-        CHECK(s->state != HELD_PROLOG || s->launch);
+        CHECK((s->state != HELD_PROLOG && s->state != HELD_WAITING) || s->launch);
         CHECK(!s->release_wanted || s->state != HELD_OVER || s->released || held_has_others(&a->held, s) ||
               said_by_another(a, s));
         CHECK(held_find(&a->held, s->job_id, s->attempt, s->step_id) == s);

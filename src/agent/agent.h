@@ -5,7 +5,8 @@
  *
  * Promises: a step is started at most once for each (job, attempt); each end is reported until the controller
  * acknowledged it; what was acknowledged is forgotten; a GPU that a job had is in every word to the controller
- * named as not to be given (node.devices_out) until a look at it has shown that it is clean. */
+ * named as not to be given (node.devices_out) until a look at it has shown that it is clean; no step begins with a
+ * GPU before a look has shown that nothing is left on it of a step that is over, of its own job or another. */
 #ifndef REMUDA_AGENT_AGENT_H
 #define REMUDA_AGENT_AGENT_H
 
@@ -36,15 +37,24 @@ enum agent_event_kind {
 };
 
 /* A device to look at, and what to look for. */
+#define LOOK_STEPS_MAX 32u
+struct look_step {
+    uint64_t job_id;
+    uint32_t attempt;
+    int64_t step_id;
+};
 struct device_look {
     int32_t index;
     uint64_t use;    /* to be repeated in the answer */
     uint64_t job_id; /* had it last; 0 = not known */
     uint32_t uid;    /* of that job */
     int64_t from_us; /* since when it had it: processes that are older are not its; 0 = not known */
+    struct look_step step[LOOK_STEPS_MAX]; /* that go on and may hold it */
+    uint32_t nsteps;
 };
 
-enum device_state { DEVICE_CLEAN, DEVICE_HELD, DEVICE_BROKEN };
+/* SHARED: nothing holds it but those steps. */
+enum device_state { DEVICE_CLEAN, DEVICE_SHARED, DEVICE_HELD, DEVICE_BROKEN };
 
 /* What was seen of it. */
 struct device_seen {

@@ -4,6 +4,10 @@
  * back at its base. Each time it is given counts up its `use`, and the answer to a look says which use it looked at; so an answer that comes late proves nothing about a
  * later use. At the start of the daemon nothing is proven; the controller hears nothing from the node until the first look is answered.
  *
+ * Between the steps of one job the same holds: where a step that is over had a device that others of its job go on with (the batch script has all of them), a look is asked for
+ * that passes over these; until it says that nothing else is there the device is not settled, and a further step of the job waits for it, three seconds at most. Then it is told
+ * what is in the way, and the controller, which hears of it as well, gives the job's next steps other devices, or lets them wait.
+ *
  * What is not proven and not in use is listed in `text`, with the reason. The text goes with every hello, heartbeat and report, numbered, and the report that gives a job's
  * devices back is among them: the controller cannot hear that they are free without hearing which of them are not clean. Looks are repeated until all is clean, at first soon,
  * then more and more seldom. A broken device stays out until an operator asks to try it again (DEVICES_RETRY). */
@@ -21,6 +25,7 @@
 #define KIND         "gpu"
 #define PAUSE_US     INT64_C(100000)   /* before the second look */
 #define PAUSE_MAX_US INT64_C(10000000) /* between looks, at most */
+#define FOUND_MAX    63                /* numbers that a note can name */
 
 static const char not_looked[] = "the node has not looked at it yet";
 
@@ -96,14 +101,29 @@ static bool in_use(const struct agent *a, const struct watched *w)
     return false;
 }
 
+/* Of a step that was found it may not be known what it has. */
+static bool may_have_got(const struct held_step *s, const struct watched *w)
+{
+    return idset_has(&s->gpus, (uint32_t)w->index) || (s->found && s->gpus.count == 0);
+}
+
 /* Its job has not been told to be gone from here, so the controller gives it to nobody else. */
 static bool is_kept(const struct agent *a, const struct watched *w)
 {
     struct held_walk walk = {0};
     while (held_next(&a->held, &walk))
-        if (walk.step->state < HELD_OVER && idset_has(&walk.step->gpus, (uint32_t)w->index))
+        if (may_have_got(walk.step, w) && walk.step->state < (walk.step->gpus.count ? HELD_OVER : HELD_ENDED))
             return true;
     return false;
+}
+
+static void steps_that_go_on(const struct agent *a, const struct watched *w, struct device_look *look)
+{
+    struct held_walk walk = {0};
+    while (held_next(&a->held, &walk) && look->nsteps < LOOK_STEPS_MAX)
+        if (walk.step->state > HELD_WAITING && walk.step->state < HELD_ENDED && may_have_got(walk.step, w))
+            look->step[look->nsteps++] =
+                (struct look_step){walk.step->job_id, walk.step->attempt, walk.step->step_id};
 }
 
 /* What the launch gives it of this node: the step's part, or all of the job's. */
@@ -128,29 +148,54 @@ static void gpus_of(const struct agent *a, const struct msg_launch *l, struct id
     arena_free(arena);
 }
 
-/* What its own earlier steps left on it is the job's own affair. */
-static bool may_have(const struct agent *a, const struct watched *w, const struct job *j)
+static bool is_own(const struct agent *a, const struct held_step *s, const struct watched *w)
 {
-    if (w->failed)
-        return false;
-    if (w->clean || in_use(a, w))
-        return true;
-    return w->job_id ? w->job_id == j->id && w->attempt == j->attempt : held_of_job(&a->held, j->id) != NULL;
+    if (w->job_id)
+        return w->job_id == s->job_id && w->attempt == s->attempt;
+    const struct held_step *first = held_of_job(&a->held, s->job_id);
+    return first != s || s->next_of_job;
 }
 
-bool devices_give(struct turn *t, struct held_step *s, const struct msg_launch *l, struct str *why)
+static enum devices_answer may_have(const struct agent *a, const struct held_step *s, const struct watched *w)
+{
+    if (w->failed)
+        return DEVICES_REFUSED;
+    if (w->clean)
+        return DEVICES_GIVEN;
+    if (is_own(a, s, w))
+        return w->settled ? DEVICES_GIVEN : DEVICES_LATER;
+    return in_use(a, w) ? DEVICES_GIVEN : DEVICES_REFUSED;
+}
+
+/* The worst answer of those that it is to have, with the first reason for it. */
+static enum devices_answer may_have_all(const struct agent *a, const struct held_step *s,
+                                        const struct idset *gpus, struct str *why)
+{
+    enum devices_answer worst = DEVICES_GIVEN;
+    for (size_t i = 0; i < a->devices.n; i++) {
+        const struct watched *w = &a->devices.v[i];
+        enum devices_answer one = idset_has(gpus, (uint32_t)w->index) ? may_have(a, s, w) : DEVICES_GIVEN;
+        if (one <= worst)
+            continue;
+        worst = one;
+        str_clear(why);
+        str_addf(why, "GPU %d of %s cannot be used: %s", w->index, a->node->name,
+                 text_empty(w->why) ? not_looked : w->why);
+    }
+    return worst;
+}
+
+enum devices_answer devices_give(struct turn *t, struct held_step *s, const struct msg_launch *l,
+                                 struct str *why)
 {
     struct agent *a = t->a;
     const struct job *j = l->job.v;
     struct idset gpus = IDSET_INIT;
     gpus_of(a, l, &gpus);
-    for (size_t i = 0; i < a->devices.n; i++) {
-        const struct watched *w = &a->devices.v[i];
-        if (!idset_has(&gpus, (uint32_t)w->index) || may_have(a, w, j))
-            continue;
-        str_addf(why, "GPU %d of %s cannot be used: %s", w->index, a->node->name, w->why);
+    enum devices_answer answer = may_have_all(a, s, &gpus, why);
+    if (answer != DEVICES_GIVEN) {
         idset_done(&gpus);
-        return false;
+        return answer;
     }
     for (size_t i = 0; i < a->devices.n; i++) {
         struct watched *w = &a->devices.v[i];
@@ -166,7 +211,21 @@ bool devices_give(struct turn *t, struct held_step *s, const struct msg_launch *
     }
     idset_done(&s->gpus);
     s->gpus = gpus;
-    return true;
+    return DEVICES_GIVEN;
+}
+
+void devices_found(struct turn *t, struct held_step *s, int64_t gpus)
+{
+    struct devices *d = &t->a->devices;
+    for (size_t i = 0; i < d->n; i++) {
+        struct watched *w = &d->v[i];
+        if (w->index >= FOUND_MAX || !(gpus >> w->index & 1))
+            continue;
+        idset_add(&s->gpus, (uint32_t)w->index);
+        w->clean = false;
+        w->job_id = s->job_id;
+        w->attempt = s->attempt;
+    }
 }
 
 void devices_give_back(struct turn *t, const struct held_step *s)
@@ -174,8 +233,11 @@ void devices_give_back(struct turn *t, const struct held_step *s)
     struct devices *d = &t->a->devices;
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
-        if (!idset_has(&s->gpus, (uint32_t)w->index) || w->clean || w->failed || in_use(t->a, w))
+        if (!idset_has(&s->gpus, (uint32_t)w->index) || w->clean || w->failed)
             continue;
+        if (!w->settled)
+            w->use++; /* what a look that is under way sees was before */
+        w->settled = w->held = false;
         w->since_us = t->now_us;
         why_set(w, not_looked);
         d->pause_us = PAUSE_US;
@@ -196,6 +258,11 @@ bool devices_proven(const struct turn *t, const struct held_step *s)
 
 /* ---- looking ---- */
 
+static bool wants_look(const struct agent *a, const struct watched *w)
+{
+    return !w->clean && !w->failed && !(w->settled && in_use(a, w));
+}
+
 void devices_look(struct turn *t)
 {
     struct devices *d = &t->a->devices;
@@ -203,8 +270,11 @@ void devices_look(struct turn *t)
     size_t n = 0;
     for (size_t i = 0; i < d->n; i++) {
         const struct watched *w = &d->v[i];
-        if (!w->clean && !w->failed && !in_use(t->a, w))
-            look[n++] = (struct device_look){w->index, w->use, w->job_id, w->uid, w->from_us};
+        if (!wants_look(t->a, w))
+            continue;
+        look[n] = (struct device_look){
+            .index = w->index, .use = w->use, .job_id = w->job_id, .uid = w->uid, .from_us = w->from_us};
+        steps_that_go_on(t->a, w, &look[n++]);
     }
     d->due_us = INT64_MAX;
     if (n == 0) {
@@ -228,14 +298,27 @@ static void held_by(struct turn *t, struct watched *w, const char *why)
         turn_log(t, true, "GPU %d is not given to anybody: %s", w->index, why);
     if (!w->since_us)
         w->since_us = t->now_us;
+    w->held = true;
+    w->settled = false;
     why_set(w, why);
+}
+
+/* Steps go on with it, and nothing else is there. */
+static void settled(struct turn *t, struct watched *w)
+{
+    if (w->held)
+        turn_log(t, false, "GPU %d is free of what a step left on it", w->index);
+    w->settled = true;
+    w->held = false;
+    why_set(w, in_use(t->a, w) ? NULL : "a step that was found when the node's daemon started may use it");
 }
 
 static void proven(struct turn *t, struct watched *w)
 {
     if (!text_empty(w->why) && !text_is(w->why, not_looked))
         turn_log(t, false, "GPU %d is clean and can be given again", w->index);
-    w->clean = true;
+    w->clean = w->settled = true;
+    w->held = false;
     w->since_us = 0;
     w->job_id = 0;
     w->from_us = 0;
@@ -271,9 +354,15 @@ static void one_seen(struct turn *t, const struct device_seen *seen, bool answer
     case DEVICE_CLEAN:
         if (answers && !in_use(t->a, w))
             proven(t, w);
+        else if (answers)
+            settled(t, w);
+        break;
+    case DEVICE_SHARED:
+        if (answers)
+            settled(t, w);
         break;
     case DEVICE_HELD:
-        if (answers && !in_use(t->a, w))
+        if (answers && wants_look(t->a, w))
             held_by(t, w, seen->why);
         break;
     case DEVICE_BROKEN: broken(t, w, seen->why); break;
@@ -283,7 +372,7 @@ static void one_seen(struct turn *t, const struct device_seen *seen, bool answer
 static bool any_unproven(const struct agent *a)
 {
     for (size_t i = 0; i < a->devices.n; i++)
-        if (!a->devices.v[i].clean && !a->devices.v[i].failed && !in_use(a, &a->devices.v[i]))
+        if (wants_look(a, &a->devices.v[i]))
             return true;
     return false;
 }
@@ -332,7 +421,7 @@ void devices_retry(struct turn *t)
     for (size_t i = 0; i < d->n; i++) {
         if (!d->v[i].failed)
             continue;
-        d->v[i].failed = false;
+        d->v[i].failed = d->v[i].settled = d->v[i].held = false;
         why_set(&d->v[i], "it was broken and is being looked at again");
         d->v[i].use++; /* what a look that is under way sees was before */
     }
@@ -347,7 +436,7 @@ void devices_refresh(struct turn *t)
     struct str text = STR_INIT;
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
-        if (w->clean || (!w->failed && is_kept(t->a, w)))
+        if (w->clean || (!w->failed && is_kept(t->a, w) && !(w->held && in_use(t->a, w))))
             continue;
         w->since_us = w->since_us ? w->since_us : t->now_us;
         struct device_out out = {KIND, w->index, w->failed, w->since_us, w->why ? w->why : ""};

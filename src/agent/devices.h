@@ -8,7 +8,10 @@
 
 struct watched {
     int32_t index;
-    bool clean;      /* proven, and not given to anybody since */
+    bool clean; /* proven, and not given to anybody since */
+    bool
+        settled; /* nothing is left on it of a step that is over; with steps that go on, this is all that can be proven */
+    bool held;       /* a look has shown what keeps it; `why` says so */
     bool failed;     /* broken; `why` and since_us are the evidence */
     uint64_t use;    /* grows whenever it is given: what was seen of an earlier use proves nothing */
     uint64_t job_id; /* had it last; 0 = not known */
@@ -38,9 +41,14 @@ void devices_take(struct devices *d, const struct node *self);
 void devices_init(struct devices *d, uint64_t first_seq);
 void devices_done(struct devices *d);
 
-/* A step is to begin: what it has of them is not clean any more. False if one of them may not be given: `why` gets a sentence. */
-bool devices_give(struct turn *t, struct held_step *s, const struct msg_launch *l, struct str *why);
-/* Nothing of the step is left: a look is due at what nobody else of its job uses. */
+/* A step is to begin: what it has of them is not clean any more. LATER: one of them has to be looked at first, since a step of the same job had it; REFUSED: one may not be given.
+ * Both change nothing, and `why` gets a sentence. */
+enum devices_answer { DEVICES_GIVEN, DEVICES_LATER, DEVICES_REFUSED };
+enum devices_answer devices_give(struct turn *t, struct held_step *s, const struct msg_launch *l,
+                                 struct str *why);
+/* What a step that was found has, as its shepherd noted it. */
+void devices_found(struct turn *t, struct held_step *s, int64_t gpus);
+/* Nothing of the step is left: a look is due at what it had, also where others of its job go on with it. */
 void devices_give_back(struct turn *t, const struct held_step *s);
 /* All that the step had is clean, or broken. */
 bool devices_proven(const struct turn *t, const struct held_step *s);

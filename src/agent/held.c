@@ -10,6 +10,7 @@
 
 /* From → where to. FOUND steps begin as STARTING. */
 static const uint32_t moves[HELD_STATE_COUNT] = {
+    [HELD_WAITING] = MAY(PROLOG) | MAY(STARTING) | MAY(OVER),
     [HELD_PROLOG] = MAY(STARTING) | MAY(ENDED) | MAY(OVER),
     [HELD_STARTING] = MAY(RUNNING) | MAY(ENDED) | MAY(OVER),
     [HELD_RUNNING] = MAY(CLEANING) | MAY(ENDED) | MAY(OVER),

@@ -14,6 +14,7 @@
 /* X(state, what it means) */
 // clang-format off
 #define HELD_STATES(X)                                                                                       \
+    X(WAITING, "a device it is to have is not yet clean of what a former step of its job left there")         \
     X(PROLOG, "the prolog runs")                                                                             \
     X(STARTING, "a shepherd was asked for and has said nothing yet")                                         \
     X(RUNNING, "the shepherd stands over it")                                                                \
@@ -48,8 +49,10 @@ struct held_step {
     uint32_t unacknowledged;
     struct arena *arena; /* launch below lives in it; NULL = none kept */
     struct msg_launch *launch;
-    struct idset gpus;      /* that it has here; empty if it was found */
-    int64_t prove_until_us; /* PROVING: so long it is waited for */
+    struct idset gpus;      /* that it has here */
+    bool found;             /* at the daemon's start: `gpus` may be empty though it has some */
+    bool prolog_first;      /* WAITING: the prolog comes next */
+    int64_t prove_until_us; /* WAITING, PROVING: so long it is waited for */
     char *release_why;      /* of the RELEASED that follows; owned */
     struct held_step *next_of_job;
 };

@@ -53,6 +53,10 @@ void turn_report_released(struct turn *t, struct held_step *s, const char *detai
 
 bool program_given(const char *path);
 void step_start(struct turn *t, struct held_step *s, const struct msg_launch *launch);
+#define PROVE_WAIT_US INT64_C(3000000) /* so long a job's end, or a step's beginning, waits for devices */
+/* Of a step in WAITING: it has its devices, and the prolog or the step itself begins; or it waits for a look; or it never runs. `launch` may be the step's own copy. */
+void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launch *launch);
+void step_not_begun(struct turn *t, struct held_step *s, const char *why); /* it never ran */
 void step_shepherd_terminate(struct turn *t, struct held_step *s);
 /* It never ran. */
 void step_failed(struct turn *t, struct held_step *s, const struct note *why);
@@ -66,7 +70,9 @@ void step_over(struct turn *t, struct held_step *s);
 void over_finish(struct turn *t, struct held_step *s); /* of a step that was moved to OVER */
 /* Its job is gone from here but for what its devices show: RELEASED follows when they are clean, or with the news that they are not. `detail` is that of the RELEASED. */
 void step_prove(struct turn *t, struct held_step *s, const char *detail);
-void steps_proven(struct turn *t); /* those whose proof is there, or that waited long enough */
+void steps_proven(
+    struct turn
+        *t); /* those whose proof is there, or that waited long enough; also those that wait to begin */
 void epilog_begin(struct turn *t, struct held_step *s); /* of a step in ENDED */
 void step_forget_if_acknowledged(struct turn *t, struct held_step *s);
 

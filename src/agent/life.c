@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROVE_WAIT_US                                                                                        \
-    INT64_C(                                                                                                 \
-        3000000) /* so long a job's end waits for its devices; after that they are out, and the job is over */
-
 /* ---- effects ---- */
 
 struct agent_effect *turn_effect(struct turn *t, enum agent_effect_kind kind)
@@ -164,6 +160,8 @@ void steps_proven(struct turn *t)
     struct held_walk w = {0};
     while (held_next(&t->a->held, &w)) {
         struct held_step *s = w.step;
+        if (s->state == HELD_WAITING)
+            step_launch_try(t, s, s->launch);
         if (s->state != HELD_PROVING || (s->prove_until_us > t->now_us && !devices_proven(t, s)))
             continue;
         held_move(s, HELD_OVER); /* before the report, which says what of it is not clean */
@@ -240,6 +238,40 @@ void step_failed(struct turn *t, struct held_step *s, const struct note *why)
     devices_give_back(t, s);
     turn_report_keep(t, s, p);
     over_finish(t, s);
+}
+
+void step_not_begun(struct turn *t, struct held_step *s, const char *why)
+{
+    struct note failed = {.kind = NOTE_FAILED, .retry = 1};
+    size_t len = strnlen(why, sizeof failed.detail - 1);
+    memcpy(failed.detail, why, len);
+    step_failed(t, s, &failed);
+}
+
+static void step_launch(struct turn *t, struct held_step *s, const struct msg_launch *l)
+{
+    bool prolog = s->prolog_first;
+    held_move(s, prolog ? HELD_PROLOG : HELD_STARTING);
+    if (!s->launch && (prolog || program_given(t->a->welcome.epilog)))
+        held_keep_launch(s, l, prolog);
+    if (prolog)
+        turn_effect_about(t, AGENT_PROLOG, s)->launch = s->launch;
+    else
+        step_start(t, s, l);
+}
+
+/* The controller may not have heard yet that a device is not to be given. */
+void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launch *l)
+{
+    struct str why = STR_INIT;
+    enum devices_answer answer = devices_give(t, s, l, &why);
+    if (answer == DEVICES_GIVEN)
+        step_launch(t, s, l);
+    else if (answer == DEVICES_REFUSED || s->prove_until_us <= t->now_us)
+        step_not_begun(t, s, str_text(&why));
+    else if (!s->launch)
+        held_keep_launch(s, l, true);
+    str_done(&why);
 }
 
 void step_shepherd_terminate(struct turn *t, struct held_step *s)

@@ -33,21 +33,6 @@ static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
     devices_announce(t);
 }
 
-/* The controller may not have heard yet that a device is not to be given. */
-static bool launch_devices(struct turn *t, struct held_step *s, const struct msg_launch *l)
-{
-    struct str why = STR_INIT;
-    bool ok = devices_give(t, s, l, &why);
-    if (!ok) {
-        struct note failed = {.kind = NOTE_FAILED, .retry = 1};
-        memcpy(failed.detail, str_text(&why),
-               why.len < sizeof failed.detail ? why.len : sizeof failed.detail - 1);
-        step_failed(t, s, &failed);
-    }
-    str_done(&why);
-    return ok;
-}
-
 static void take_launch(struct turn *t, const struct msg_launch *l)
 {
     struct agent *a = t->a;
@@ -62,16 +47,10 @@ static void take_launch(struct turn *t, const struct msg_launch *l)
     bool prolog = program_given(a->welcome.prolog) && !been_here && !held_of_job(&a->held, j->id);
     if (programs && !been_here)
         visit_begin(&a->held, l);
-    struct held_step *s =
-        held_add(&a->held, j->id, j->attempt, l->step_id, prolog ? HELD_PROLOG : HELD_STARTING);
-    if (!launch_devices(t, s, l))
-        return;
-    if (prolog || program_given(a->welcome.epilog))
-        held_keep_launch(s, l, prolog);
-    if (prolog)
-        turn_effect_about(t, AGENT_PROLOG, s)->launch = s->launch;
-    else
-        step_start(t, s, l);
+    struct held_step *s = held_add(&a->held, j->id, j->attempt, l->step_id, HELD_WAITING);
+    s->prolog_first = prolog;
+    s->prove_until_us = t->now_us + PROVE_WAIT_US;
+    step_launch_try(t, s, l);
 }
 
 /* To answer a TERMINATE about something that is not (any longer) here. */
@@ -109,6 +88,7 @@ static void step_terminate(struct turn *t, struct held_step *s, const struct msg
     free(s->why);
     s->why = xstrdup(m->why);
     switch (s->state) {
+    case HELD_WAITING: step_not_begun(t, s, "it was ended while it waited for a device"); break;
     case HELD_PROLOG:
     case HELD_STARTING: s->doomed = true; break;
     case HELD_RUNNING:

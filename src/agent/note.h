@@ -42,7 +42,8 @@ enum note_kind {
     X(max_vm_bytes, "largest virtual size seen")                                                             \
     X(max_pages, "major page faults")                                                                        \
     X(read_bytes, "bytes read")                                                                              \
-    X(write_bytes, "bytes written")
+    X(write_bytes, "bytes written")                                                                          \
+    X(gpus, "GPUs it has here: bit n for number n, up to 62")
 // clang-format on
 
 struct note {

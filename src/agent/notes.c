@@ -77,6 +77,8 @@ void take_note(struct turn *t, const struct note *n)
     struct held_step *s = step_of_note(t, n);
     if (!s)
         return;
+    if (s->found && s->gpus.count == 0 && n->gpus && s->state < HELD_ENDED)
+        devices_found(t, s, n->gpus);
     switch (n->kind) {
     case NOTE_STARTED: note_started(t, s, n); break;
     case NOTE_USAGE:

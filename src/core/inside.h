@@ -389,9 +389,10 @@ void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq,
                         const char *out); /* the same; a new daemon may not know of broken ones */
 const char *node_devices_failed(const struct core *c,
                                 const struct noderec *n); /* of n.devices_out; NULL = none */
-/* n.devices_out without what a job still has and is only not known to be clean; for_people: as sentences. NULL = nothing. */
-const char *node_devices_shown(const struct core *c, const struct noderec *n, bool for_people,
-                               struct arena *a);
+const char *node_devices_said(const struct noderec *n,
+                              struct arena *a); /* n.devices_out as sentences; NULL = nothing */
+/* Appends what is out of use of the devices that an allocation has: "gpu 0 of n1 is not clean: …". */
+void alloc_outs_say(const struct core *c, const struct alloc *held, struct arena *a, struct str *out);
 void node_devices_retry(struct core *c, struct noderec *n); /* an operator wants the broken ones back */
 void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, const char *why);
 
@@ -456,7 +457,7 @@ void step_usage_copy(struct step *to, const struct step *from);
 /* ---- step_book.c: what steps hold ---- */
 struct step_room;
 enum room_view {
-    ROOM_EVER,   /* as if no step ran and all nodes answered */
+    ROOM_EVER, /* as if no step ran, all nodes answered and all devices were clean; without those that are broken */
     ROOM_NOW,    /* what no step has to itself */
     ROOM_SHARED, /* for a step that overlaps with others: all there is now */
 };

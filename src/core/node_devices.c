@@ -40,6 +40,11 @@ void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const ch
     outs_set(c, n, out);
     node_save(c, n);
     node_plan_update(c, n);
+    for (size_t i = 0; i < n->job.n; i++) { /* steps may wait for what came back */
+        struct jobrec *r = job_find(c, n->job.v[i]);
+        if (r && r->wish.n)
+            step_wishes_retry(c, r);
+    }
 }
 
 /* What is known to be broken is broken, whatever a daemon says that has not heard of it yet. */
@@ -99,44 +104,43 @@ void node_devices_retry(struct core *c, struct noderec *n)
 
 /* ---- for people ---- */
 
-static bool is_held(const struct core *c, const struct noderec *n, const struct device_out *d,
-                    struct arena *a)
+const char *node_devices_said(const struct noderec *n, struct arena *a)
+{
+    struct device_outs known = {0};
+    struct str text = STR_INIT;
+    if (!n->n.devices_out)
+        return NULL;
+    device_outs_parse(n->n.devices_out, a, &known);
+    device_outs_say(&known, false, &text);
+    const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+    str_done(&text);
+    return result;
+}
+
+static bool holds_device(const struct alloc_node *here, const struct device_out *d)
 {
     bool held = false;
-    for (size_t i = 0; i < n->job.n && !held; i++) {
-        const struct jobrec *r = job_find(c, n->job.v[i]);
-        struct alloc al = {0};
-        const struct alloc_node *here =
-            r && r->j.alloc && alloc_parse(r->j.alloc, a, &al, NULL) ? alloc_find(&al, n->n.name) : NULL;
-        for (size_t g = 0; here && g < here->ngres && !held; g++) {
-            struct idset set = IDSET_INIT;
-            if (text_is(here->gres[g].kind, d->kind) && here->gres[g].devices &&
-                idset_parse(&set, here->gres[g].devices, INT32_MAX, NULL))
-                held = idset_has(&set, (uint32_t)d->index);
-            idset_done(&set);
-        }
+    for (size_t g = 0; g < here->ngres && !held; g++) {
+        struct idset set = IDSET_INIT;
+        if (text_is(here->gres[g].kind, d->kind) && here->gres[g].devices &&
+            idset_parse(&set, here->gres[g].devices, INT32_MAX, NULL))
+            held = idset_has(&set, (uint32_t)d->index);
+        idset_done(&set);
     }
     return held;
 }
 
-const char *node_devices_shown(const struct core *c, const struct noderec *n, bool for_people,
-                               struct arena *a)
+void alloc_outs_say(const struct core *c, const struct alloc *held, struct arena *a, struct str *out)
 {
-    struct device_outs known = {0};
-    struct str text = STR_INIT;
-    size_t shown = 0;
-    if (!n->n.devices_out)
-        return NULL;
-    device_outs_parse(n->n.devices_out, a, &known);
-    for (size_t i = 0; i < known.n; i++)
-        if (known.v[i].failed || !is_held(c, n, &known.v[i], a))
-            known.v[shown++] = known.v[i];
-    known.n = shown;
-    if (for_people)
-        device_outs_say(&known, false, &text);
-    for (size_t i = 0; i < known.n && !for_people; i++)
-        device_out_format(&known.v[i], &text);
-    const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
-    str_done(&text);
-    return result;
+    for (size_t i = 0; i < held->n; i++) {
+        const struct noderec *n = node_find(c, held->node[i].node);
+        struct device_outs outs = {0};
+        if (n && n->n.devices_out)
+            device_outs_parse(n->n.devices_out, a, &outs);
+        for (size_t k = 0; k < outs.n; k++)
+            if (holds_device(&held->node[i], &outs.v[k]))
+                str_addf(out, "%s%s %d of %s is %s: %s", out->len ? "; " : "", outs.v[k].kind,
+                         outs.v[k].index, n->n.name, outs.v[k].failed ? "broken" : "not clean",
+                         outs.v[k].why);
+    }
 }

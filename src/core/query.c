@@ -286,8 +286,6 @@ static void node_show(const struct node_view *nv, const struct noderec *n, const
     cluster_node_use(c->cluster, n->n.name, &use, &gres);
     copy.alloc_cpus = use.cpus;
     copy.alloc_mem_mib = use.mem_mib;
-    struct arena *outs = n->n.devices_out ? arena_new() : NULL;
-    copy.devices_out = node_devices_shown(c, n, false, outs);
     copy.alloc_gres = gres.len ? str_text(&gres) : NULL;
     copy.planned = use.planned;
     resv_mark_node(c, &copy, nv->now_us);
@@ -299,7 +297,6 @@ static void node_show(const struct node_view *nv, const struct noderec *n, const
     copy.partitions = nv->partitions[n->index].len ? str_text(&nv->partitions[n->index]) : NULL;
     v->row(v->ctx, &copy);
     str_done(&gres);
-    arena_free(outs);
 }
 
 /* Narrows down to the nodes named; each name must be there. */
@@ -414,7 +411,7 @@ static const char *node_trouble(const struct core *c, const struct noderec *n, s
         return "its daemon is not connected";
     if (n->n.state == NODE_DOWN || n->n.drain || n->n.fail)
         return n->n.reason ? n->n.reason : "it takes no jobs";
-    const char *devices = node_devices_shown(c, n, true, a);
+    const char *devices = node_devices_said(n, a);
     return devices && n->n.complaint ? arena_printf(a, "%s; %s", n->n.complaint, devices)
            : devices                 ? devices
                                      : n->n.complaint;

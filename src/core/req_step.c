@@ -166,6 +166,8 @@ static enum refusal place_find(struct core *c, struct jobrec *r, const struct ms
     if (!step_want_read(m, &r->j, &held, a, want, &refusal, detail))
         return refusal;
     refusal = layout_try(c, r, want, &held, ROOM_EVER, a, ret, detail);
+    if (refusal == REFUSE_GRES)
+        alloc_outs_say(c, &held, a, detail);
     if (refusal)
         return refusal;
     bool now =
@@ -205,6 +207,24 @@ static void wish_drop(struct core *c, struct jobrec *r, size_t i)
     free(w);
 }
 
+/* With what is out of use of the job's devices, since it may be that which is waited for. */
+static void pending_say(struct core *c, const struct jobrec *r)
+{
+    struct str reason = STR_INIT, outs = STR_INIT;
+    struct arena *a = arena_new();
+    struct alloc held = {0};
+    str_add(&reason, refusal_text(REFUSE_UNAVAILABLE));
+    if (r->j.alloc && alloc_parse(r->j.alloc, a, &held, NULL))
+        alloc_outs_say(c, &held, a, &outs);
+    if (outs.len)
+        str_addf(&reason, "; %s", str_text(&outs));
+    struct msg_step_pending pending = {.reason = str_text(&reason)};
+    fx_reply(c, c->conn, c->seq, MSG_STEP_PENDING, &pending);
+    str_done(&reason);
+    str_done(&outs);
+    arena_free(a);
+}
+
 static void wish_add(struct core *c, struct jobrec *r, const struct msg_create_step *m)
 {
     struct stepwish *w = xcalloc(1, sizeof *w);
@@ -214,8 +234,7 @@ static void wish_add(struct core *c, struct jobrec *r, const struct msg_create_s
     w->seq = c->seq;
     vec_push(&r->wish, w);
     waiter_add(c, WAIT_WISH, r->j.id, 0);
-    struct msg_step_pending pending = {.reason = refusal_text(REFUSE_UNAVAILABLE)};
-    fx_reply(c, c->conn, c->seq, MSG_STEP_PENDING, &pending);
+    pending_say(c, r);
 }
 
 void step_wishes_retry(struct core *c, struct jobrec *r)
@@ -315,8 +334,7 @@ static bool wish_of_key(struct core *c, struct jobrec *r, const char *key)
             r->wish.v[i]->conn = c->conn;
             r->wish.v[i]->seq = c->seq;
             waiter_add(c, WAIT_WISH, r->j.id, 0);
-            struct msg_step_pending pending = {.reason = refusal_text(REFUSE_UNAVAILABLE)};
-            fx_reply(c, c->conn, c->seq, MSG_STEP_PENDING, &pending);
+            pending_say(c, r);
             return true;
         }
     return false;

@@ -2,6 +2,7 @@
 #include "core/inside.h"
 
 #include "core/step_layout.h"
+#include "model/device_out.h"
 
 static void room_fill(const struct core *c, struct step_room *room, const struct alloc_node *held,
                       struct arena *a)
@@ -84,6 +85,20 @@ static bool step_use(struct step_room *room, size_t n, const struct steprec *st)
     return there;
 }
 
+/* No step is given what is out of use. What is broken stays so; what is not clean comes back. */
+static void outs_remove(const struct core *c, struct step_room *room, bool failed_only, struct arena *a)
+{
+    const struct noderec *n = node_find(c, room->held->node);
+    struct device_outs outs = {0};
+    if (n && n->n.devices_out)
+        device_outs_parse(n->n.devices_out, a, &outs);
+    for (size_t i = 0; i < outs.n; i++)
+        for (size_t g = 0; g < room->held->ngres; g++)
+            if (room->held->gres[g].devices && text_is(room->held->gres[g].kind, outs.v[i].kind) &&
+                (outs.v[i].failed || !failed_only))
+                idset_del(&room->device[g], (uint32_t)outs.v[i].index);
+}
+
 static bool node_away(const struct core *c, const char *name)
 {
     const struct noderec *n = node_find(c, name);
@@ -101,6 +116,8 @@ struct step_room *step_rooms(struct core *c, struct jobrec *r, const struct allo
     for (size_t i = 0; i < r->step.n && view == ROOM_NOW; i++)
         if (step_live(r->step.v[i]))
             step_use(room, held->n, r->step.v[i]);
+    for (size_t i = 0; i < held->n; i++)
+        outs_remove(c, &room[i], view == ROOM_EVER, a);
     return room;
 }
 

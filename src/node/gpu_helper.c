@@ -4,8 +4,11 @@
  * little more in use than when it was first found clean. Before that is known, a small part of it may be in use, for what drivers keep. Memory of processes that do not count
  * (an X server) is not asked back.
  *
+ * Where steps of a job go on with a device that another had, their processes are passed over, and their memory is taken off as far as the library tells it.
+ *
  * Broken is a device that the library calls lost, that reports one of the XID errors that only a reset or an exchange mends, or that counts more uncorrectable memory errors than
  * when this process began. Other XIDs are errors of programs; they are the jobs' own affair. */
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -54,13 +57,18 @@ struct opener {
     struct device_number file;
 };
 
+struct asked {
+    struct device_look look;
+    char *steps; /* that go on and may hold it; owned */
+};
+
 struct helper {
     struct nvml nvml;
     struct rsmi rsmi;
     bool has_nvml, has_rsmi;
     void *events; /* NULL: none */
     VEC(struct gpu) gpu;
-    VEC(struct device_look) look;
+    VEC(struct asked) look;
     VEC(struct opener) opener; /* while a look is answered */
     struct str in, out;
 };
@@ -212,9 +220,13 @@ static void health_look(struct helper *h)
 
 struct search {
     const struct gpu_use *use;
+    const char *steps; /* that go on */
     struct str why;
     uint64_t innocent_bytes; /* used by processes that do not count */
     bool computes;
+    bool shared;        /* processes of those steps are there */
+    bool memory_hidden; /* and it is not known how much of the memory they have */
+    VEC(pid_t) known;   /* of those whose memory is known */
 };
 
 static void holder_say(struct search *s, const struct gpu_holder *h)
@@ -231,11 +243,25 @@ static void holder_say(struct search *s, const struct gpu_holder *h)
     str_add(&s->why, " still holds it");
 }
 
+static bool is_known(const struct search *s, pid_t pid)
+{
+    for (size_t i = 0; i < s->known.n; i++)
+        if (s->known.v[i] == pid)
+            return true;
+    return false;
+}
+
 static void holder_weigh(void *ctx, const struct gpu_holder *h)
 {
     struct search *s = ctx;
-    if (h->pid != getpid() && gpu_holder_counts(h, s->use, s->computes, geteuid() == 0))
+    if (h->pid == getpid() || !gpu_holder_counts(h, s->use, s->computes, geteuid() == 0))
+        return;
+    if (!gpu_holder_goes_on(h, s->use, s->steps)) {
         holder_say(s, h);
+        return;
+    }
+    s->shared = true;
+    s->memory_hidden |= !is_known(s, h->pid);
 }
 
 static void computing_search(struct search *s, nvml_device device,
@@ -251,6 +277,8 @@ static void computing_search(struct search *s, nvml_device device,
         if (!gpu_holder_find((pid_t)process[i].pid, &h))
             continue; /* gone since; its memory is looked at */
         s->computes = computes || h.of_job;
+        if (process[i].used_bytes != UINT64_MAX && !is_known(s, h.pid))
+            vec_push(&s->known, h.pid);
         holder_weigh(s, &h);
         if (s->why.len == before && process[i].used_bytes != UINT64_MAX)
             s->innocent_bytes += process[i].used_bytes;
@@ -281,7 +309,7 @@ static void amd_search(const struct helper *h, const struct gpu *g, struct searc
 static void memory_weigh(struct helper *h, struct gpu *g, struct search *s)
 {
     struct nvml_memory m = {0};
-    if (!memory_read(h, g, &m))
+    if (s->memory_hidden || !memory_read(h, g, &m))
         return;
     uint64_t used = m.used > s->innocent_bytes ? m.used - s->innocent_bytes : 0;
     uint64_t most = m.total / 32 > MEMORY_UNKNOWN ? m.total / 32 : MEMORY_UNKNOWN;
@@ -291,7 +319,7 @@ static void memory_weigh(struct helper *h, struct gpu *g, struct search *s)
                  (unsigned long long)(used >> 20));
         return;
     }
-    if (!g->has_base || used < g->base_bytes)
+    if (!g->has_base || (!s->innocent_bytes && used < g->base_bytes))
         g->base_bytes = used;
     g->has_base = true;
 }
@@ -311,10 +339,11 @@ static void openers_weigh(const struct helper *h, const struct gpu *g, struct se
             holder_weigh(s, &h->opener.v[i].holder);
 }
 
-static void one_look(struct helper *h, struct gpu *g, const struct device_look *look)
+static void one_look(struct helper *h, struct gpu *g, const struct asked *asked)
 {
+    const struct device_look *look = &asked->look;
     struct gpu_use use = {look->job_id, look->uid, look->from_us};
-    struct search s = {.use = &use};
+    struct search s = {.use = &use, .steps = asked->steps};
     struct str wrong = STR_INIT;
     if (is_broken(h, g, &wrong)) {
         g->broken = true;
@@ -335,8 +364,12 @@ static void one_look(struct helper *h, struct gpu *g, const struct device_look *
     if (!s.why.len && (g->handle || g->is_amd))
         memory_weigh(h, g, &s);
     str_addf(&h->out, "seen %d %llu %s %s\n", look->index, (unsigned long long)look->use,
-             s.why.len ? "held" : "clean", str_text(&s.why));
+             s.why.len  ? "held"
+             : s.shared ? "shared"
+                        : "clean",
+             str_text(&s.why));
     str_done(&s.why);
+    vec_done(&s.known);
     str_done(&wrong);
 }
 
@@ -354,9 +387,10 @@ static void openers_find(struct helper *h)
     size_t n = 0;
     vec_clear(&h->opener);
     for (size_t i = 0; i < h->look.n; i++)
-        for (size_t k = 0; k < h->gpu.n && h->look.v[i].from_us; k++)
+        for (size_t k = 0; k < h->gpu.n && h->look.v[i].look.from_us; k++)
             for (size_t f = 0;
-                 h->gpu.v[k].index == h->look.v[i].index && f < h->gpu.v[k].nfiles && n < GPU_FILES_MAX; f++)
+                 h->gpu.v[k].index == h->look.v[i].look.index && f < h->gpu.v[k].nfiles && n < GPU_FILES_MAX;
+                 f++)
                 file[n++] = h->gpu.v[k].file[f];
     gpu_holders_each(file, n, opener_take, h);
 }
@@ -366,8 +400,10 @@ static void looks_answer(struct helper *h)
     openers_find(h);
     for (size_t i = 0; i < h->look.n; i++)
         for (size_t k = 0; k < h->gpu.n; k++)
-            if (h->gpu.v[k].index == h->look.v[i].index)
+            if (h->gpu.v[k].index == h->look.v[i].look.index)
                 one_look(h, &h->gpu.v[k], &h->look.v[i]);
+    for (size_t i = 0; i < h->look.n; i++)
+        free(h->look.v[i].steps);
     str_add(&h->out, "done\n");
     vec_clear(&h->look);
     say_all(h);
@@ -452,18 +488,19 @@ static void libraries_begin(struct helper *h)
 
 static void line_take(struct helper *h, const char *line)
 {
-    struct device_look look;
+    struct device_look look = {0};
     unsigned long long use, job;
     long long from;
     char uuid[96], files[256];
-    int index;
+    int index, at = 0;
     if (sscanf(line, "device %d %95s %255s", &index, uuid, files) == 3) {
         device_take(h, index, uuid, files);
-    } else if (sscanf(line, "look %d %llu %llu %u %lld", &look.index, &use, &job, &look.uid, &from) == 5) {
+    } else if (sscanf(line, "look %d %llu %llu %u %lld %n", &look.index, &use, &job, &look.uid, &from, &at) ==
+               5) {
         look.use = use;
         look.job_id = job;
         look.from_us = from;
-        vec_push(&h->look, look);
+        vec_push(&h->look, ((struct asked){look, xstrdup(text_is(line + at, "-") ? "" : line + at)}));
     } else if (text_is(line, "go")) {
         looks_answer(h);
     }

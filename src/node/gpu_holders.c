@@ -68,7 +68,11 @@ static void job_read(struct gpu_holder *h)
     if (file_read(h->pid, "environ", &text) && text.len > 0) {
         str_addc(&text, '\0');
         for (const char *at = text.data; at < text.data + text.len; at += strlen(at) + 1) {
-            h->of_job |= text_starts(at, "REMUDA_STEP_DIR=");
+            if (text_starts(at, "REMUDA_STEP_DIR=")) {
+                const char *name = strrchr(at, '/');
+                h->of_job = true;
+                snprintf(h->step, sizeof h->step, "%s", name ? name + 1 : "");
+            }
             if (text_starts(at, "SLURM_JOB_ID="))
                 h->job_id = strtoll(at + 13, NULL, 10);
         }
@@ -102,6 +106,24 @@ bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_use *use, bo
     if (use->from_us == 0)
         return many_users && h->uid != 0;
     return newer && (h->uid != 0 || use->uid == 0);
+}
+
+bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_use *use, const char *steps)
+{
+    struct span rest = span_of(steps), one;
+    char job[24];
+    bool of_these = false;
+    if (!*steps)
+        return false;
+    if (!h->of_job)
+        return h->uid == use->uid;
+    snprintf(job, sizeof job, "%lld.", (long long)h->job_id);
+    while (span_next(&rest, '+', &one)) {
+        if (h->step[0] && span_is(one, h->step))
+            return true;
+        of_these |= text_starts(one.data, job);
+    }
+    return !h->step[0] && of_these;
 }
 
 /* Marks those of the files that the process has open. */

@@ -15,6 +15,7 @@ struct gpu_holder {
     int64_t start_us; /* wall clock, within two seconds; 0 = not known */
     int64_t job_id;   /* its environment or control group is a job's of ours: which (0: not known which) */
     bool of_job;
+    char step[64]; /* the directory of its step, "7.1.batch"; "" = not known */
     char name[32]; /* as the kernel calls it */
 };
 
@@ -32,6 +33,10 @@ struct gpu_use {
  * processes that were there before the job had the device; where it is not known who had it, a job's processes do, and others if the daemon serves many users. A process that only
  * has its file open does if it is of the job that had it: libraries open the files of all devices that they can see. */
 bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_use *use, bool computes, bool many_users);
+
+/* Is it of one of these steps ("7.1.0+7.1.batch"), which go on? Of a job's process that does not tell its step, and where nothing tells whether it is a job's, that is taken to be so: what
+ * stays is found at the latest when the job ends. */
+bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_use *use, const char *steps);
 
 #define GPU_FILES_MAX 512u
 

@@ -1,5 +1,5 @@
-/* Lines of text on a socket pair. To the process, first "device INDEX UUID FILES" for each device ("-" = not known), then for each look "look INDEX USE JOB UID FROM" for each device
- * and "go". From it: "seen INDEX USE STATE WHY" for each and "done"; at any time "broke INDEX WHY".
+/* Lines of text on a socket pair. To the process, first "device INDEX UUID FILES" for each device ("-" = not known), then for each look "look INDEX USE JOB UID FROM STEPS" for
+ * each device (STEPS: "7.1.0+7.1.batch" that may hold it, as their directories are called; "-" = none) and "go". From it: "seen INDEX USE STATE WHY" for each and "done"; at any time "broke INDEX WHY".
  *
  * A look that is not answered in time is answered here, with what is known: that the devices do not answer; the process is killed, and another one tries with the next look. */
 #include "node/gpu_watch.h"
@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "io/spawn.h"
 #include "model/gres.h"
+#include "node/step_dir.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -92,7 +93,10 @@ static void answered(struct gpu_watch *w)
 
 static enum device_state state_of(struct span word)
 {
-    return span_is(word, "clean") ? DEVICE_CLEAN : span_is(word, "broken") ? DEVICE_BROKEN : DEVICE_HELD;
+    return span_is(word, "clean")    ? DEVICE_CLEAN
+           : span_is(word, "shared") ? DEVICE_SHARED
+           : span_is(word, "broken") ? DEVICE_BROKEN
+                                     : DEVICE_HELD;
 }
 
 static int64_t number_of(struct span s)
@@ -213,6 +217,17 @@ static void restart(void *ctx)
     }
 }
 
+static void look_say(const struct device_look *look, struct str *out)
+{
+    str_addf(out, "look %d %llu %llu %u %lld ", look->index, (unsigned long long)look->use,
+             (unsigned long long)look->job_id, look->uid, (long long)look->from_us);
+    for (uint32_t i = 0; i < look->nsteps; i++) {
+        str_add(out, i ? "+" : "");
+        step_dir_name(look->step[i].job_id, look->step[i].attempt, look->step[i].step_id, out);
+    }
+    str_add(out, look->nsteps ? "\n" : "-\n");
+}
+
 void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t n)
 {
     struct str ask = STR_INIT;
@@ -226,8 +241,7 @@ void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t 
     }
     for (size_t i = 0; i < n; i++) {
         vec_push(&w->asked, look[i]);
-        str_addf(&ask, "look %d %llu %llu %u %lld\n", look[i].index, (unsigned long long)look[i].use,
-                 (unsigned long long)look[i].job_id, look[i].uid, (long long)look[i].from_us);
+        look_say(&look[i], &ask);
     }
     str_add(&ask, "go\n");
     bool sent =

@@ -237,6 +237,9 @@ static bool common_plan(const struct launch_site *site, const struct msg_launch 
     ret->kill_wait_us = site->welcome->kill_wait_us;
     ret->cgroups = site->cgroups;
     ret->deny = deny_plan(site, here, a);
+    for (uint32_t gpu = 0; gpu < 63; gpu++)
+        if (gpu_is_held(here, gpu))
+            ret->gpus |= INT64_C(1) << gpu;
     ret->bin_dir = site->bin_dir;
     if (!text_empty(site->welcome->epilog))
         ret->keep = launch_program_env(site, j, "epilog_slurmd", a);

@@ -292,6 +292,7 @@ _Noreturn void shepherd_run(const struct herd *h, const struct step_plan *p)
     struct shepherd s = {.herd = h, .plan = p, .state_fd = -1, .sample_gap_us = FIRST_SAMPLE_US};
     s.note.job_id = p->job_id;
     s.note.attempt = p->attempt;
+    s.note.gpus = p->gpus;
     s.note.step_id = p->step_id;
     s.kill_at_us = SHEPHERD_NEVER;
     begin(&s);

@@ -53,6 +53,7 @@ struct plan_bytes {
     X(TEXT, cgroups,                                                                                         \
       "directories to make the step's cgroups in: \"memory=/sys/…\\ncpuset=/sys/…\\n\"; see cgroup.h")       \
     X(TEXT, deny, "device files to hide from it: \"195:1 195:2\"; NULL = none")                              \
+    X(I64, gpus, "GPUs it has: bit n for number n, up to 62; noted for the next daemon")                     \
     X(TEXT, address, "steps with tasks: where the command is, numeric addresses, blank-separated; NULL = a batch script") \
     X(TEXT, key, "secret to show there")                                                                     \
     X(TEXT, tasks, "its tasks here, a line each: number in the step, CPUs, devices; \"-\" = not said; see step_tasks.h") \

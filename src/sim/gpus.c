@@ -45,6 +45,11 @@ static char *one_begin(struct simgpus *g, const char *node, int32_t index, const
         if (h->index == index && h->until_us > now_us && !same_run(&h->ids, ids))
             return xasprintf("job %lld starts with GPU %d of %s, which a process of job %lld still holds",
                              (long long)ids->job_id, index, node, (long long)h->ids.job_id);
+        if (h->index == index && h->until_us > now_us && h->until_us != INT64_MAX)
+            return xasprintf(
+                "step %lld of job %lld starts with GPU %d of %s, which a process of its step %lld, "
+                "which is over, still holds",
+                (long long)ids->step_id, (long long)ids->job_id, index, node, (long long)h->ids.step_id);
     }
     if (idset_has(&g->broken, (uint32_t)index))
         return xasprintf("job %lld starts with GPU %d of %s, which is broken", (long long)ids->job_id, index,
@@ -77,6 +82,17 @@ char *simgpus_begin(struct simgpus *g, const char *node, const struct msg_launch
     return wrong;
 }
 
+int64_t simgpus_of(const struct simgpus *g, const struct note *ids)
+{
+    int64_t mask = 0;
+    for (size_t i = 0; i < g->holder.n; i++) {
+        const struct gpu_holder *h = &g->holder.v[i];
+        if (same_run(&h->ids, ids) && h->ids.step_id == ids->step_id && h->index < 63)
+            mask |= INT64_C(1) << h->index;
+    }
+    return mask;
+}
+
 void simgpus_end(struct simgpus *g, const struct note *ids, int64_t until_us)
 {
     for (size_t i = 0; i < g->holder.n; i++) {
@@ -99,6 +115,15 @@ void simgpus_break(struct simgpus *g, int32_t index, bool broken)
         idset_del(&g->broken, (uint32_t)index);
 }
 
+static bool goes_on(const struct device_look *look, const struct note *ids)
+{
+    for (uint32_t i = 0; i < look->nsteps; i++)
+        if (look->step[i].job_id == (uint64_t)ids->job_id && look->step[i].attempt == ids->attempt &&
+            look->step[i].step_id == ids->step_id)
+            return true;
+    return false;
+}
+
 struct device_seen simgpus_look(const struct simgpus *g, const struct device_look *look, int64_t now_us,
                                 struct arena *a)
 {
@@ -108,10 +133,14 @@ struct device_seen simgpus_look(const struct simgpus *g, const struct device_loo
         seen.why = "it has fallen off the bus";
         return seen;
     }
-    for (size_t i = 0; i < g->holder.n && seen.state == DEVICE_CLEAN; i++) {
+    for (size_t i = 0; i < g->holder.n && seen.state != DEVICE_HELD; i++) {
         const struct gpu_holder *h = &g->holder.v[i];
         if (h->index != look->index || h->until_us <= now_us)
             continue;
+        if (goes_on(look, &h->ids)) {
+            seen.state = DEVICE_SHARED;
+            continue;
+        }
         seen.state = DEVICE_HELD;
         seen.why = arena_printf(a, "a process of job %lld still holds it", (long long)h->ids.job_id);
     }

@@ -26,6 +26,8 @@ void simgpus_done(struct simgpus *g);
 /* A step begins with what the launch gives it on that node. A sentence if that must not be; the caller frees it. */
 char *simgpus_begin(struct simgpus *g, const char *node, const struct msg_launch *l, const struct note *ids,
                     int64_t now_us);
+/* Its GPUs, as a shepherd notes them. */
+int64_t simgpus_of(const struct simgpus *g, const struct note *ids);
 /* Its processes are gone by then. */
 void simgpus_end(struct simgpus *g, const struct note *ids, int64_t until_us);
 void simgpus_reboot(struct simgpus *g); /* nothing holds anything */

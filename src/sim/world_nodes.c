@@ -149,7 +149,11 @@ static void step_start(struct world *w, size_t i, const struct msg_launch *l)
         world_broke(w, "%s", wrong);
     free(wrong);
     cpus_compare(w, n, s);
-    note_say(w, i, s, (struct note){.kind = NOTE_STARTED, .pid = s->ids.pid, .start_us = world_wall(w)});
+    note_say(w, i, s,
+             (struct note){.kind = NOTE_STARTED,
+                           .pid = s->ids.pid,
+                           .start_us = world_wall(w),
+                           .gpus = simgpus_of(&n->gpus, &ids)});
     step_end_at(w, i, s, s->b.runs_us, s->b.oom ? 9 : s->b.exit_status << 8);
 }
 

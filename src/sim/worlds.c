@@ -106,7 +106,8 @@ static void step(struct play *p)
     struct job_spec spec = {.name = "step"};
     struct behaviour b = {.runs_us = some_time(p, 30 * USEC_PER_SEC),
                           .exit_status = rng_chance(&p->rng, 200) ? 3 : 0,
-                          .stubborn = rng_chance(&p->rng, 150)};
+                          .stubborn = rng_chance(&p->rng, 150),
+                          .stuck_us = rng_chance(&p->rng, 300) ? some_time(p, 30 * USEC_PER_SEC) : 0};
     struct msg_create_step m = {.spec = {&spec, 1},
                                 .job_id = n ? p->id.v[p->id.n - 1 - rng_below(&p->rng, n)] : 1};
     m.exact = rng_chance(&p->rng, 600);

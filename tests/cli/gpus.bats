@@ -95,6 +95,37 @@ happens() {
     until_true shows_not DeviceOut
 }
 
+@test "a process that a step leaves on its GPU keeps the next step of the job from it; another GPU of the job serves, the batch script's own process is no hindrance" {
+    happens
+    rm -f left go held
+    cat >left.sh <<'S'
+#!/bin/sh
+echo "process 0 $$ 100" >>gpus # the script itself computes
+srun -n1 --exact --mem=20 --gres=gpu:1 sh -c 'echo "$REMUDA_STEP_DIR" >left; while ! test -e go; do sleep 0.1; done'
+while ! test -e held; do sleep 0.1; done
+srun -n1 --exact --mem=20 --gres=gpu:1 ./seen
+srun -n1 --exact --mem=20 --gres=gpu:2 ./seen
+S
+    id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:2 -o left.out left.sh)
+    until_true test -s left
+    # It has the step's environment, but is none of its processes: as one that cannot be killed.
+    setsid env REMUDA_STEP_DIR="$(cat left)" SLURM_JOB_ID="$id" sleep 60 3>&- &
+    pid=$!
+    script=$(sed -n 's/^process 0 \([0-9]*\) .*/\1/p' gpus)
+    happens "process 0 $script 100" "process 0 $pid 50"
+    touch go
+    until_true shows "DeviceOut=gpu:0 NOT_CLEAN since .*process $pid .sleep. of job $id still holds it"
+    touch held
+    until_true grep -q "3 | 0 | 0,3" left.out
+    until_true grep -q "step creation temporarily disabled.*gpu 0 of .* is not clean: process $pid" left.out
+    kill "$pid"
+    happens "process 0 $script 100"
+    over "$id"
+    [ "$(tail -1 left.out)" = "0 3 | 0,1 | 0,3" ]
+    happens
+    until_true shows_not DeviceOut
+}
+
 @test "neither node daemon nor controller forget a GPU that is not clean" {
     happens "used 3 5000"
     id=$(sbatch --parsable --mem=100 -c1 --gpus=3 --wrap 'true')

@@ -102,8 +102,12 @@ static void effect_say(const struct agent_effect *e)
         return;
     }
     str_add(&said, names[e->kind]);
-    for (size_t i = 0; i < e->nlook; i++)
+    for (size_t i = 0; i < e->nlook; i++) {
         str_addf(&said, " %d/%llu", e->look[i].index, (unsigned long long)e->look[i].use);
+        for (uint32_t k = 0; k < e->look[i].nsteps; k++)
+            str_addf(&said, "(%llu.%u.%lld)", (unsigned long long)e->look[i].step[k].job_id,
+                     e->look[i].step[k].attempt, (long long)e->look[i].step[k].step_id);
+    }
     if (e->kind == AGENT_LOOK)
         return;
     if (e->kind == AGENT_LOG) {
@@ -699,6 +703,97 @@ static void test_a_stuck_device_is_out_and_the_job_is_over(void **state)
     EXPECT("start 8.1");
 }
 
+static void step_launch(uint64_t id, int64_t step_id, const char *alloc)
+{
+    struct job j = {.id = id, .attempt = 1, .alloc = alloc};
+    struct step row = {.job_id = id, .step_id = step_id, .layout = alloc};
+    struct msg_launch m = {.job = {&j, 1}, .step_id = step_id, .step = {&row, 1}, .script = {"true", 4}};
+    message(MSG_LAUNCH, &m);
+}
+
+static void step_note(enum note_kind kind, int64_t step_id)
+{
+    note((struct note){.kind = kind,
+                       .job_id = 5,
+                       .attempt = 1,
+                       .step_id = step_id,
+                       .pid = 9 + step_id,
+                       .clean = kind == NOTE_EXITED});
+}
+
+/* The batch script has the device all the time: the look passes over it. */
+static void test_a_step_waits_for_what_a_former_one_left(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    step_launch(5, 0, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, 0);
+    str_clear(&said);
+    step_note(NOTE_EXITED, 0);
+    EXPECT("report exited 5.1 #100; look 1/2(5.1.-1)");
+    step_launch(5, 1, "n1 cpus=0 mem=1 gpu:v100=1");
+    EXPECT("");
+    looked(1, 2, DEVICE_SHARED, NULL);
+    EXPECT("start 5.1");
+    /* Something stays: the step is told, and so is the controller. */
+    step_note(NOTE_STARTED, 1);
+    step_note(NOTE_EXITED, 1);
+    str_clear(&said);
+    step_launch(5, 2, "n1 cpus=0 mem=1 gpu:v100=1");
+    looked(1, 3, DEVICE_HELD, "process 12 (python) of job 5 still holds it");
+    EXPECT("log \"GPU 1 is not given to anybody: process 12 (python) of job 5 still holds it\"; heartbeat "
+           "out=gpu:1:unproven");
+    wait_us(4000000);
+    EXPECT(
+        "look 1/3(5.1.-1); report failed 5.1 #102 retry \"GPU 1 of n1 cannot be used: process 12 (python) of "
+        "job 5 still holds it\" out=gpu:1:unproven");
+    looked(1, 3, DEVICE_CLEAN, NULL);
+    EXPECT("log \"GPU 1 is free of what a step left on it\"; heartbeat");
+    step_launch(5, 3, "n1 cpus=0 mem=1 gpu:v100=1");
+    EXPECT("start 5.1");
+}
+
+static void test_a_step_that_waits_for_a_device_can_be_ended(void **state)
+{
+    (void)state;
+    struct msg_terminate end = {.job_id = 5, .attempt = 1, .step_id = 1, .only_step = true};
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    step_launch(5, 0, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, 0);
+    step_note(NOTE_EXITED, 0);
+    step_launch(5, 1, "n1 cpus=0 mem=1 gpu:v100=1");
+    str_clear(&said);
+    message(MSG_TERMINATE, &end);
+    EXPECT("report failed 5.1 #101 retry \"it was ended while it waited for a device\"");
+    looked(1, 2, DEVICE_SHARED, NULL);
+    EXPECT("");
+}
+
+/* The next daemon knows from the shepherd's note which device the step that goes on has. */
+static void test_a_new_daemon_knows_who_has_what(void **state)
+{
+    (void)state;
+    struct note ids = {.job_id = 5, .attempt = 1, .step_id = STEP_BATCH};
+    struct device_seen seen[] = {{0, 0, DEVICE_CLEAN, NULL}, {1, 0, DEVICE_SHARED, NULL}};
+    step((struct agent_event){.kind = AGENT_FOUND, .note = &ids});
+    note((struct note){
+        .kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .gpus = 2});
+    str_clear(&said);
+    up();
+    EXPECT("look 0/0 1/0(5.1.-1)");
+    step((struct agent_event){.kind = AGENT_LOOKED, .seen = seen, .nseen = 2});
+    EXPECT("node_hello n1 pid=77 5.1");
+    welcome();
+    step_launch(5, 0, "n1 cpus=0 mem=1 gpu:v100=1");
+    EXPECT("start 5.1");
+    launch_with(6, "n1 cpus=0 mem=1 gpu:v100=0");
+    EXPECT("start 6.1");
+}
+
 static void test_what_was_seen_of_an_earlier_use_proves_nothing(void **state)
 {
     (void)state;
@@ -778,6 +873,9 @@ int main(void)
         TEST_GPUS(nothing_is_said_before_the_devices_were_looked_at),
         TEST_GPUS(a_job_is_gone_when_its_device_is_clean),
         TEST_GPUS(a_stuck_device_is_out_and_the_job_is_over),
+        TEST_GPUS(a_step_waits_for_what_a_former_one_left),
+        TEST_GPUS(a_step_that_waits_for_a_device_can_be_ended),
+        TEST_GPUS(a_new_daemon_knows_who_has_what),
         TEST_GPUS(what_was_seen_of_an_earlier_use_proves_nothing),
         TEST_GPUS(a_broken_device_is_out_until_it_is_asked_back),
         TEST_GPUS(a_new_daemon_is_told_what_is_broken),

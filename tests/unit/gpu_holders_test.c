@@ -61,6 +61,27 @@ static void test_an_open_file_counts_of_the_job_alone(void **state)
     assert_false(gpu_holder_counts(&of_job, &not_known, false, true));
 }
 
+static void test_steps_that_go_on_are_passed_over(void **state)
+{
+    (void)state;
+    struct gpu_holder of_batch = {.uid = 1000, .of_job = true, .job_id = 7, .step = "7.1.batch"};
+    struct gpu_holder of_zero = {.uid = 1000, .of_job = true, .job_id = 7, .step = "7.1.0"};
+    struct gpu_holder former = {.uid = 1000, .of_job = true, .job_id = 7, .step = "7.1.1"};
+    struct gpu_holder silent = {.uid = 1000, .of_job = true, .job_id = 7};
+    struct gpu_holder of_other = {.uid = 1000, .of_job = true, .job_id = 71, .step = "71.1.0"};
+    struct gpu_holder escaped = {.uid = 1000}, alien = {.uid = 1001};
+    const char *steps = "7.1.10+7.1.batch+7.1.0";
+    assert_true(gpu_holder_goes_on(&of_batch, &by_alice, steps));
+    assert_true(gpu_holder_goes_on(&of_zero, &by_alice, steps));
+    assert_false(gpu_holder_goes_on(&former, &by_alice, steps));
+    assert_true(gpu_holder_goes_on(&silent, &by_alice, steps));
+    assert_false(gpu_holder_goes_on(&of_other, &by_alice, steps));
+    assert_true(gpu_holder_goes_on(&escaped, &by_alice, steps));
+    assert_false(gpu_holder_goes_on(&alien, &by_alice, steps));
+    assert_false(gpu_holder_goes_on(&of_batch, &by_alice, ""));
+    assert_false(gpu_holder_goes_on(&escaped, &by_alice, ""));
+}
+
 struct search {
     pid_t pid;
     struct device_number number;
@@ -108,6 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_computes_counts),
         cmocka_unit_test(test_services_and_older_processes_do_not),
+        cmocka_unit_test(test_steps_that_go_on_are_passed_over),
         cmocka_unit_test(test_an_open_file_counts_of_the_job_alone),
         cmocka_unit_test(test_who_has_a_file_open_is_found),
     };
