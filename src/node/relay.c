@@ -15,6 +15,7 @@
 #include "io/files.h"
 #include "io/listen.h"
 #include "io/log.h"
+#include "io/splice.h"
 #include "io/work.h"
 #include "model/protocol.h"
 #include "node/host_file.h"
@@ -54,58 +55,31 @@ struct lookup {
     struct err err;
 };
 
+/* A process of this host at the near end, the controller at the far one. */
 struct pair {
+    struct splice splice; /* first: the callbacks get this */
     struct relay *relay;
-    struct conn *near; /* a process of this host; NULL when gone */
-    struct conn *far;  /* the controller */
-    bool heard;        /* the controller has said something */
-    bool is_node;      /* a node daemon: it tries again by itself, more slowly while nothing comes back */
+    bool heard;   /* the controller has said something */
+    bool is_node; /* a node daemon: it tries again by itself, more slowly while nothing comes back */
     struct conn_peer who;
     struct pair *next; /* in relay.waiting */
 };
 
-/* ---- frames ---- */
-
-static void pass(struct conn *from, struct conn *to, const struct frame *f)
+static struct conn *near_of(const struct pair *p)
 {
-    if (!to)
-        return;
-    conn_send(to, f->json - FRAME_HEADER_BYTES, FRAME_HEADER_BYTES + f->json_len + f->raw_len);
-    if (conn_unsent(to) > CONN_HIGH_BYTES)
-        conn_pause(from);
+    return p->splice.end[SPLICE_NEAR];
 }
 
-static void near_frame(void *ctx, struct conn *c, const struct frame *f)
+static void pair_frame(struct splice *s, enum splice_end from, const struct frame *f)
 {
-    struct pair *p = ctx;
+    struct pair *p = (struct pair *)s;
     static const char hello[] = "\"type\":\"node_hello\"";
-    if (!p->heard && memmem(f->json, f->json_len, hello, sizeof hello - 1))
+    if (from == SPLICE_FAR) {
+        p->heard = true;
+        p->relay->told = false;
+    } else if (!p->heard && memmem(f->json, f->json_len, hello, sizeof hello - 1)) {
         p->is_node = true;
-    pass(c, p->far, f);
-}
-
-static void far_frame(void *ctx, struct conn *c, const struct frame *f)
-{
-    struct pair *p = ctx;
-    p->heard = true;
-    p->relay->told = false;
-    pass(c, p->near, f);
-}
-
-static void near_drained(void *ctx, struct conn *c)
-{
-    struct pair *p = ctx;
-    (void)c;
-    if (p->far)
-        conn_resume(p->far);
-}
-
-static void far_drained(void *ctx, struct conn *c)
-{
-    struct pair *p = ctx;
-    (void)c;
-    if (p->near)
-        conn_resume(p->near);
+    }
 }
 
 /* ---- ends ---- */
@@ -119,24 +93,6 @@ static void waiting_remove(struct pair *p)
         }
 }
 
-static void pair_done(struct pair *p)
-{
-    if (!p->near && !p->far)
-        free(p);
-}
-
-static void near_closed(void *ctx, struct conn *c, const struct err *why)
-{
-    struct pair *p = ctx;
-    (void)c;
-    (void)why;
-    p->near = NULL;
-    waiting_remove(p);
-    if (p->far)
-        conn_close(p->far);
-    pair_done(p);
-}
-
 /* To people the reason is said, in the words of a refusal. */
 static void near_tell(struct pair *p, const char *why)
 {
@@ -148,25 +104,27 @@ static void near_tell(struct pair *p, const char *why)
     r->told = true;
     r->found = false; /* perhaps its address has changed */
     struct msg_done done = {.refusal = REFUSE_NO_CONTROLLER, .detail = str_text(&text)};
-    if (p->near && !p->is_node)
-        conn_send_message(p->near, &(struct message){.kind = MSG_DONE, .body = &done});
+    if (near_of(p) && !p->is_node)
+        conn_send_message(near_of(p), &(struct message){.kind = MSG_DONE, .body = &done});
     str_done(&text);
 }
 
-static void far_closed(void *ctx, struct conn *c, const struct err *why)
+static void pair_gone(struct splice *s, enum splice_end which, const struct err *why)
 {
-    struct pair *p = ctx;
-    (void)c;
-    p->far = NULL;
-    if (!p->heard && p->near)
+    struct pair *p = (struct pair *)s;
+    if (which == SPLICE_NEAR)
+        waiting_remove(p);
+    else if (!p->heard && near_of(p))
         near_tell(p, why->code ? why->text : "it closed the connection");
-    if (p->near)
-        conn_close(p->near);
-    pair_done(p);
 }
 
-static const struct conn_ops near_ops = {.frame = near_frame, .closed = near_closed, .drained = near_drained};
-static const struct conn_ops far_ops = {.frame = far_frame, .closed = far_closed, .drained = far_drained};
+static void pair_over(struct splice *s)
+{
+    free(s);
+}
+
+static const struct splice_ops pair_ops = {
+    .frame = pair_frame, .gone = pair_gone, .over = pair_over, .close = conn_close};
 
 /* ---- beginnings ---- */
 
@@ -179,10 +137,10 @@ static struct conn *dial(struct relay *r, const struct conn_ops *ops, void *ctx,
 static void pair_dial(struct pair *p)
 {
     struct err err = {0};
-    p->far = dial(p->relay, &far_ops, p, &err);
-    if (!p->far) {
+    struct conn *far = p->splice.end[SPLICE_FAR] = dial(p->relay, &splice_conn_ops, p, &err);
+    if (!far) {
         near_tell(p, err.text);
-        conn_close(p->near);
+        conn_close(near_of(p));
         return;
     }
     struct msg_vouch who = {.uid = p->who.uid,
@@ -190,8 +148,8 @@ static void pair_dial(struct pair *p)
                             .protocol = PROTOCOL_NOW,
                             .protocol_oldest = PROTOCOL_OLDEST,
                             .version = REMUDA_VERSION};
-    conn_send_message(p->far, &(struct message){.kind = MSG_VOUCH, .body = &who});
-    conn_resume(p->near);
+    conn_send_message(far, &(struct message){.kind = MSG_VOUCH, .body = &who});
+    conn_resume(near_of(p));
 }
 
 /* On a thread of its own: nothing of the relay changes meanwhile that this reads. */
@@ -224,7 +182,7 @@ static void lookup_done(void *ctx)
             pair_dial(p);
         } else {
             near_tell(p, l->err.text);
-            conn_close(p->near);
+            conn_close(near_of(p));
         }
     }
     free(l);
@@ -245,18 +203,19 @@ static void accepted(void *ctx, int fd)
     struct err err = {0};
     struct pair *p = xcalloc(1, sizeof *p);
     p->relay = r;
-    p->near = conn_new(r->loop, fd, &near_ops, p, &err);
-    if (!p->near) {
+    p->splice.ops = &pair_ops;
+    struct conn *near = p->splice.end[SPLICE_NEAR] = conn_new(r->loop, fd, &splice_conn_ops, p, &err);
+    if (!near) {
         log_warning(r->log, "%s", err.text);
         free(p);
         return;
     }
-    p->who = conn_peer(p->near);
+    p->who = conn_peer(near);
     if (!p->who.known) {
-        conn_close(p->near);
+        conn_close(near);
         return;
     }
-    conn_pause(p->near);
+    conn_pause(near);
     if (r->found) {
         pair_dial(p);
         return;

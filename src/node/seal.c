@@ -6,7 +6,7 @@
  * that takes. It ends with its standard input, that is, with the command. */
 #include "base/alloc.h"
 #include "base/str.h"
-#include "io/conn.h"
+#include "io/splice.h"
 #include "io/tcp_socket.h"
 #include "node/node.h"
 
@@ -28,68 +28,9 @@ struct sealer {
     struct fd_watch *listening, *command;
 };
 
-struct sealed {
-    struct conn *near; /* the command; NULL when gone */
-    struct conn *far;  /* the shepherd */
-};
-
-static void pass(struct conn *from, struct conn *to, const struct frame *f)
+static void sealed_over(struct splice *s)
 {
-    if (!to)
-        return;
-    conn_send(to, f->json - FRAME_HEADER_BYTES, FRAME_HEADER_BYTES + f->json_len + f->raw_len);
-    if (conn_unsent(to) > CONN_HIGH_BYTES)
-        conn_pause(from);
-}
-
-static void near_frame(void *ctx, struct conn *c, const struct frame *f)
-{
-    pass(c, ((struct sealed *)ctx)->far, f);
-}
-
-static void far_frame(void *ctx, struct conn *c, const struct frame *f)
-{
-    pass(c, ((struct sealed *)ctx)->near, f);
-}
-
-static void near_drained(void *ctx, struct conn *c)
-{
-    struct sealed *s = ctx;
-    (void)c;
-    if (s->far)
-        conn_resume(s->far);
-}
-
-static void far_drained(void *ctx, struct conn *c)
-{
-    struct sealed *s = ctx;
-    (void)c;
-    if (s->near)
-        conn_resume(s->near);
-}
-
-static void near_closed(void *ctx, struct conn *c, const struct err *why)
-{
-    struct sealed *s = ctx;
-    (void)c;
-    (void)why;
-    s->near = NULL;
-    if (s->far)
-        conn_finish(s->far);
-    else
-        free(s);
-}
-
-static void far_closed(void *ctx, struct conn *c, const struct err *why)
-{
-    struct sealed *s = ctx;
-    (void)c;
-    (void)why;
-    s->far = NULL;
-    if (s->near)
-        conn_finish(s->near);
-    else
-        free(s);
+    free(s);
 }
 
 static int command_connect(const char *name)
@@ -110,22 +51,21 @@ static int command_connect(const char *name)
 
 static void shepherd_take(struct sealer *r, int fd)
 {
-    static const struct conn_ops near_ops = {
-        .frame = near_frame, .closed = near_closed, .drained = near_drained};
-    static const struct conn_ops far_ops = {.frame = far_frame, .closed = far_closed, .drained = far_drained};
+    static const struct splice_ops ops = {.over = sealed_over, .close = conn_finish};
     struct err err = {0};
-    struct sealed *s = xcalloc(1, sizeof *s);
+    struct splice *s = xcalloc(1, sizeof *s);
     int command = command_connect(r->name);
     tcp_socket_tune(fd);
-    s->near = command < 0 ? NULL : conn_new(r->loop, command, &near_ops, s, &err);
-    if (!s->near) {
+    s->ops = &ops;
+    s->end[SPLICE_NEAR] = command < 0 ? NULL : conn_new(r->loop, command, &splice_conn_ops, s, &err);
+    if (!s->end[SPLICE_NEAR]) {
         close(fd);
         free(s);
         return;
     }
-    s->far = conn_new_tls(r->loop, fd, r->tls, &far_ops, s, &err);
-    if (!s->far)
-        conn_close(s->near);
+    s->end[SPLICE_FAR] = conn_new_tls(r->loop, fd, r->tls, &splice_conn_ops, s, &err);
+    if (!s->end[SPLICE_FAR])
+        conn_close(s->end[SPLICE_NEAR]);
 }
 
 static void shepherds_came(void *ctx)
