@@ -92,16 +92,8 @@ static const char *log_path(const struct job *j, const struct logs_options *o, s
         pattern = j->spec.std_out;
     if (text_empty(pattern))
         pattern = j->array_task_id != NO_TASK ? "slurm-%A_%a.out" : "slurm-%j.out";
-    struct pattern_env env = {
-        .job_id = j->id,
-        .array_job_id = j->array_job_id,
-        .array_task_id = j->array_task_id,
-        .step_id = STEP_BATCH,
-        .node = j->batch_host,
-        .user = j->user_name,
-        .job_name = j->spec.name,
-        .task = (int32_t)o->rank,
-    };
+    struct pattern_env env = pattern_env_of_job(j);
+    env.task = (int32_t)o->rank;
     struct str path = STR_INIT;
     pattern_expand(pattern, &env, &path);
     const char *full =

@@ -339,7 +339,8 @@ static void reservations_print(const struct sinfo *s)
     for (size_t i = 0; i < s->resv.n; i++) {
         const struct reservation *r = s->resv.v[i];
         printf("%-*s  %8s  %19s  %19s  %11s  %s\n", width, r->name, r->active ? "ACTIVE" : "INACTIVE",
-               resv_time(&env, r->start_us, s->l.round), resv_time(&env, r->end_us, s->l.round),
+               cell_time_text(&env, r->start_us, "Unknown", s->l.round),
+               cell_time_text(&env, r->end_us, "Unknown", s->l.round),
                resv_span(r->end_us - r->start_us, s->l.round), r->nodes ? r->nodes : "");
     }
 }

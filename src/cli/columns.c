@@ -311,6 +311,15 @@ void cell_time(const struct cell_env *env, int64_t us, const char *if_zero, stru
         str_add(out, if_zero);
 }
 
+const char *cell_time_text(const struct cell_env *env, int64_t us, const char *if_zero, struct arena *a)
+{
+    struct str s = STR_INIT;
+    cell_time(env, us, if_zero, &s);
+    const char *text = arena_strdup(a, str_text(&s));
+    str_done(&s);
+    return text;
+}
+
 void format_print_parsable(const struct format *f, const struct cell_env *env, const void *record,
                            const char *delimiter, bool trailing, struct str *out)
 {

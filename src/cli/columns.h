@@ -77,6 +77,8 @@ void format_cell(const struct format_item *item, const char *text, size_t len, s
 
 void cell_text(const char *text, const char *if_empty, struct str *out);
 void cell_time(const struct cell_env *env, int64_t us, const char *if_zero, struct str *out);
+/* The same as a text in the arena. */
+const char *cell_time_text(const struct cell_env *env, int64_t us, const char *if_zero, struct arena *a);
 
 /* The row with its cells as they are, between delimiters (NULL = "|"); `trailing`: one after the last, too. NULL record = the names. */
 void format_print_parsable(const struct format *f, const struct cell_env *env, const void *record,

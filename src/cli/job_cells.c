@@ -82,15 +82,7 @@ void job_cell_memory(const struct job *j, struct str *out)
 
 void job_cell_path(const struct job *j, const char *pattern, struct str *out)
 {
-    struct pattern_env env = {
-        .job_id = j->id,
-        .array_job_id = j->array_job_id,
-        .array_task_id = j->array_task_id,
-        .step_id = STEP_BATCH,
-        .node = j->batch_host,
-        .user = j->user_name,
-        .job_name = j->spec.name,
-    };
+    struct pattern_env env = pattern_env_of_job(j);
     if (text_empty(pattern))
         pattern = j->array_job_id ? "slurm-%A_%a.out" : "slurm-%j.out";
     if (pattern[0] != '/') {

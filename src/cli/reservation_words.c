@@ -5,15 +5,6 @@
 
 #include <string.h>
 
-const char *resv_time(const struct cell_env *env, int64_t us, struct arena *a)
-{
-    struct str s = STR_INIT;
-    cell_time(env, us, "Unknown", &s);
-    const char *text = arena_strdup(a, str_text(&s));
-    str_done(&s);
-    return text;
-}
-
 const char *resv_span(int64_t us, struct arena *a)
 {
     struct str s = STR_INIT;

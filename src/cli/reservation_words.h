@@ -5,7 +5,6 @@
 #include "cli/columns.h"
 #include "model/reservation.h"
 
-const char *resv_time(const struct cell_env *env, int64_t us, struct arena *a);
 const char *resv_span(int64_t us, struct arena *a);
 /* "cpu=8,gres/gpu:a100=2,license/x=1" */
 const char *resv_tres(const struct reservation *r, struct arena *a);

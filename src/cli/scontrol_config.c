@@ -42,7 +42,6 @@ void scontrol_show_config(struct scontrol *s)
     struct msg_done done = {0};
     struct err err = {0};
     struct cell_env env = listing_env();
-    struct str now = STR_INIT;
     char host[256] = "";
     if (!c)
         return;
@@ -54,9 +53,7 @@ void scontrol_show_config(struct scontrol *s)
     config_add(&f, "SLURM_VERSION", strchr(SLURM_VERSION_TEXT, ' ') + 1);
     if (f.meta.n)
         qsort(f.meta.v, f.meta.n, sizeof f.meta.v[0], meta_compare);
-    cell_time(&env, env.now_us, "", &now);
-    printf("Configuration data as of %s\n", str_text(&now));
-    str_done(&now);
+    printf("Configuration data as of %s\n", cell_time_text(&env, env.now_us, "", s->a));
     for (size_t i = 0; i < f.meta.n; i++) {
         const char *key = f.meta.v[i]->key, *value = f.meta.v[i]->value;
         bool unset = text_empty(value) || text_is(value, "(null)");

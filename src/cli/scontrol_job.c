@@ -5,9 +5,9 @@
 #include "cli/columns_job.h"
 #include "cli/job_json.h"
 #include "cli/listing.h"
-#include "cli/mail_words.h"
 #include "cli/scontrol.h"
 #include "model/alloc.h"
+#include "model/mail_type.h"
 #include "model/refusal.h"
 
 #include <stdio.h>
@@ -38,15 +38,6 @@ static void step_keep(void *ctx, const void *record)
 {
     struct found *f = ctx;
     vec_push(&f->step, arena_dup(f->a, record, sizeof(struct step)));
-}
-
-static const char *time_text(const struct cell_env *env, int64_t us, const char *if_zero, struct arena *a)
-{
-    struct str s = STR_INIT;
-    cell_time(env, us, if_zero, &s);
-    const char *text = arena_strdup(a, str_text(&s));
-    str_done(&s);
-    return text;
 }
 
 static const char *span_text(int64_t us, struct arena *a)
@@ -127,27 +118,28 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
     record_add(r, "TimeLimit", limit ? span_text(limit, a) : "Partition_Limit");
     record_add(r, "TimeMin", j->spec.req.time_min_us ? span_text(j->spec.req.time_min_us, a) : "N/A");
     record_break(r);
-    record_add(r, "SubmitTime", time_text(env, j->submit_us, "Unknown", a));
+    record_add(r, "SubmitTime", cell_time_text(env, j->submit_us, "Unknown", a));
     record_add(r, "EligibleTime",
-               time_text(env, j->eligible_us ? j->eligible_us : j->spec.begin_us, "Unknown", a));
+               cell_time_text(env, j->eligible_us ? j->eligible_us : j->spec.begin_us, "Unknown", a));
     record_break(r);
-    record_add(r, "AccrueTime", time_text(env, j->eligible_us, "Unknown", a));
+    record_add(r, "AccrueTime", cell_time_text(env, j->eligible_us, "Unknown", a));
     record_break(r);
-    record_add(r, "StartTime", time_text(env, j->start_us ? j->start_us : j->planned_us, "Unknown", a));
-    record_add(r, "EndTime", time_text(env, j->end_us, "Unknown", a));
-    record_add(r, "Deadline", time_text(env, j->spec.deadline_us, "N/A", a));
+    record_add(r, "StartTime", cell_time_text(env, j->start_us ? j->start_us : j->planned_us, "Unknown", a));
+    record_add(r, "EndTime", cell_time_text(env, j->end_us, "Unknown", a));
+    record_add(r, "Deadline", cell_time_text(env, j->spec.deadline_us, "N/A", a));
     if (j->state == JOB_SUSPENDED || j->suspended_us) {
         record_break(r);
         record_add(r, "PreSusTime", span_text(job_elapsed_us(j, env->now_us), a));
     }
     if (j->preempt_us) {
         record_break(r);
-        record_add(r, "PreemptTime", time_text(env, j->preempt_us, "None", a));
+        record_add(r, "PreemptTime", cell_time_text(env, j->preempt_us, "None", a));
     }
     record_break(r);
-    record_add(r, "SuspendTime", time_text(env, j->state == JOB_SUSPENDED ? j->suspend_us : 0, "None", a));
+    record_add(r, "SuspendTime",
+               cell_time_text(env, j->state == JOB_SUSPENDED ? j->suspend_us : 0, "None", a));
     record_addf(r, "SecsPreSuspend", "%lld", (long long)(j->suspended_us / USEC_PER_SEC));
-    record_add(r, "LastSchedEval", time_text(env, j->evaluated_us, "Unknown", a));
+    record_add(r, "LastSchedEval", cell_time_text(env, j->evaluated_us, "Unknown", a));
     record_add(r, "Scheduler", "Main");
 }
 
@@ -390,7 +382,7 @@ static void step_print(struct scontrol *s, const struct step *p, const struct ce
     step_label(p->step_id, &id);
     record_add(&r, "StepId", str_text(&id));
     record_add(&r, "UserId", p->user_name);
-    record_add(&r, "StartTime", time_text(env, p->start_us, "Unknown", s->a));
+    record_add(&r, "StartTime", cell_time_text(env, p->start_us, "Unknown", s->a));
     str_clear(&text);
     if (p->limit_us)
         duration_format(p->limit_us, &text);

@@ -26,15 +26,6 @@ static void node_keep(void *ctx, const void *record)
     vec_push(&f->node, arena_dup(f->a, record, sizeof(struct node)));
 }
 
-static const char *time_text(const struct cell_env *env, int64_t us, const char *if_zero, struct arena *a)
-{
-    struct str s = STR_INIT;
-    cell_time(env, us, if_zero, &s);
-    const char *text = arena_strdup(a, str_text(&s));
-    str_done(&s);
-    return text;
-}
-
 /* ---- nodes ------------------------------------------------------------------------------------------------------------------ */
 
 static void node_resources(struct record_text *r, const struct node *n, int details, struct arena *a)
@@ -127,7 +118,8 @@ static void devices_out_print(struct record_text *r, const struct node *n, const
         const struct device_out *d = &outs.v[i];
         record_break(r);
         record_addf(r, "DeviceOut", "%s:%d %s since %s: %s", d->kind, d->index,
-                    d->failed ? "BROKEN" : "NOT_CLEAN", time_text(env, d->since_us, "Unknown", a), d->why);
+                    d->failed ? "BROKEN" : "NOT_CLEAN", cell_time_text(env, d->since_us, "Unknown", a),
+                    d->why);
     }
 }
 
@@ -142,16 +134,16 @@ static void node_print(struct scontrol *s, const struct node *n, const struct ce
     record_break(&r);
     record_add(&r, "Partitions", n->partitions ? n->partitions : "");
     record_break(&r);
-    record_add(&r, "BootTime", time_text(env, n->boot_us, "None", s->a));
-    record_add(&r, "SlurmdStartTime", time_text(env, n->daemon_start_us, "None", s->a));
+    record_add(&r, "BootTime", cell_time_text(env, n->boot_us, "None", s->a));
+    record_add(&r, "SlurmdStartTime", cell_time_text(env, n->daemon_start_us, "None", s->a));
     record_break(&r);
-    record_add(&r, "LastBusyTime", time_text(env, n->last_busy_us, "Unknown", s->a));
+    record_add(&r, "LastBusyTime", cell_time_text(env, n->last_busy_us, "Unknown", s->a));
     record_add(&r, "ResumeAfterTime", "None");
     tres_lines(&r, n);
     if (n->reason) {
         record_break(&r);
         record_addf(&r, "Reason", "%s [%s@%s]", n->reason, n->reason_user ? n->reason_user : "remuda",
-                    time_text(env, n->reason_us, "Unknown", s->a));
+                    cell_time_text(env, n->reason_us, "Unknown", s->a));
     }
     if (n->comment) {
         record_break(&r);

@@ -19,8 +19,8 @@ static void resv_print(struct scontrol *s, const struct cell_env *env, const str
     record_begin(&r, s->oneliner);
     resv_flags_format(v, &flags);
     record_add(&r, "ReservationName", v->name);
-    record_add(&r, "StartTime", resv_time(env, v->start_us, s->a));
-    record_add(&r, "EndTime", resv_time(env, v->end_us, s->a));
+    record_add(&r, "StartTime", cell_time_text(env, v->start_us, "Unknown", s->a));
+    record_add(&r, "EndTime", cell_time_text(env, v->end_us, "Unknown", s->a));
     record_add(&r, "Duration", resv_span(v->end_us - v->start_us, s->a));
     record_break(&r);
     record_add(&r, "Nodes", v->nodes);

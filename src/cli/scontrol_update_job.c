@@ -4,9 +4,9 @@
 #include "base/duration.h"
 #include "cli/listing.h"
 #include "cli/localtime.h"
-#include "cli/mail_words.h"
 #include "cli/scontrol_update.h"
 #include "model/gres.h"
+#include "model/mail_type.h"
 #include "model/settings_value.h"
 
 #include <string.h>
@@ -91,7 +91,9 @@ static bool job_user(struct change *c, const char *value, struct err *ret_err)
 
 static bool job_mail_type(struct change *c, const char *value, struct err *ret_err)
 {
-    return mail_types_parse(value, &c->spec.mail_types, ret_err) && update_field(c, "mail_types");
+    if (!mail_types_parse(value, &c->spec.mail_types))
+        return err_set(ret_err, ERR_INVALID, "Invalid MailType: %.60s; " MAIL_TYPE_WORDS " are known", value);
+    return update_field(c, "mail_types");
 }
 
 static bool job_core_spec(struct change *c, const char *value, struct err *ret_err)

@@ -78,15 +78,7 @@ static void output_path(const struct jobrec *r, struct str *out)
     const struct job *j = &r->j;
     bool element = j->array_job_id && j->array_task_id != NO_TASK;
     const char *pattern = j->spec.std_out ? j->spec.std_out : element ? "slurm-%A_%a.out" : "slurm-%j.out";
-    struct pattern_env env = {
-        .job_id = j->id,
-        .array_job_id = j->array_job_id,
-        .array_task_id = j->array_task_id,
-        .step_id = STEP_BATCH,
-        .node = j->batch_host,
-        .user = j->user_name,
-        .job_name = j->spec.name,
-    };
+    struct pattern_env env = pattern_env_of_job(j);
     str_add(out, "Output: ");
     if (pattern[0] != '/' && j->spec.work_dir)
         str_addf(out, "%s/", j->spec.work_dir);

@@ -3,9 +3,9 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "io/openssl_err.h"
 
 #include <openssl/bio.h>
-#include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
@@ -15,16 +15,6 @@
 
 #define AUTHORITY_SECONDS (INT64_C(20) * 365 * 86400)
 #define SKEW_SECONDS      3600 /* clocks of hosts differ */
-
-static bool failed(struct err *ret_err, const char *what)
-{
-    char text[256] = "no reason given";
-    unsigned long code = ERR_get_error();
-    if (code)
-        ERR_error_string_n(code, text, sizeof text);
-    ERR_clear_error();
-    return err_set(ret_err, ERR_INTERNAL, "cannot %s: %s", what, text);
-}
 
 static BIO *bio_of(const char *text)
 {
@@ -75,7 +65,7 @@ const char *cert_key_new(struct arena *a, struct err *ret_err)
     if (ok)
         return bio_text(b, a);
     BIO_free(b);
-    failed(ret_err, "make a key");
+    openssl_failed(ERR_INTERNAL, "make a key", ret_err);
     return NULL;
 }
 
@@ -90,7 +80,7 @@ const char *cert_key_public(const char *pem, struct arena *a, struct err *ret_er
     if (ok)
         return bio_text(b, a);
     BIO_free(b);
-    failed(ret_err, "write a public key");
+    openssl_failed(ERR_INTERNAL, "write a public key", ret_err);
     return NULL;
 }
 
@@ -136,7 +126,7 @@ static const char *cert_finish(X509 *x, EVP_PKEY *signer, struct arena *a, struc
     if (ok)
         return bio_text(b, a);
     BIO_free(b);
-    failed(ret_err, "make a certificate");
+    openssl_failed(ERR_INTERNAL, "make a certificate", ret_err);
     return NULL;
 }
 
@@ -218,7 +208,7 @@ bool cert_hash(const char *cert, char ret[CERT_HASH_TEXT], struct err *ret_err)
     X509_free(x);
     if (ok)
         hex_write(hash, len, ret);
-    return ok || failed(ret_err, "hash a certificate");
+    return ok || openssl_failed(ERR_INTERNAL, "hash a certificate", ret_err);
 }
 
 void bytes_hash(const void *data, size_t len, char ret[CERT_HASH_TEXT])

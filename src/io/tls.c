@@ -7,8 +7,8 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "io/cert.h"
+#include "io/openssl_err.h"
 
-#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <stdlib.h>
@@ -28,16 +28,6 @@ struct tls {
     char *peer;
     size_t sent; /* bytes of `out` that the socket took */
 };
-
-static bool failed(struct err *ret_err, const char *what)
-{
-    char text[256] = "no reason given";
-    unsigned long code = ERR_get_error();
-    if (code)
-        ERR_error_string_n(code, text, sizeof text);
-    ERR_clear_error();
-    return err_set(ret_err, ERR_INVALID, "cannot %s: %s", what, text);
-}
 
 /* ---- contexts ---- */
 
@@ -82,7 +72,7 @@ static struct tls_context *context_new(bool server, struct err *ret_err)
         SSL_CTX_set_verify(c->ctx, SSL_VERIFY_PEER, NULL);
         return c;
     }
-    failed(ret_err, "begin with TLS");
+    openssl_failed(ERR_INVALID, "begin with TLS", ret_err);
     tls_context_free(c);
     return NULL;
 }
@@ -95,7 +85,7 @@ static struct tls_context *context_with(bool server, const char *authority, cons
         return NULL;
     if (authority_trust(c->ctx, authority, server) && identity_use(c->ctx, cert, key))
         return c;
-    failed(ret_err, "use the certificate");
+    openssl_failed(ERR_INVALID, "use the certificate", ret_err);
     tls_context_free(c);
     return NULL;
 }
@@ -279,7 +269,7 @@ static ssize_t broken(struct tls *t, struct err *ret_err)
                 X509_verify_cert_error_string(verified));
         return -1;
     }
-    failed(ret_err, "speak TLS with the other side");
+    openssl_failed(ERR_INVALID, "speak TLS with the other side", ret_err);
     return -1;
 }
 

@@ -74,3 +74,16 @@ void pattern_expand(const char *pattern, const struct pattern_env *env, struct s
         }
     }
 }
+
+struct pattern_env pattern_env_of_job(const struct job *j)
+{
+    return (struct pattern_env){
+        .job_id = j->id,
+        .array_job_id = j->array_job_id,
+        .array_task_id = j->array_task_id,
+        .step_id = STEP_BATCH,
+        .node = j->batch_host,
+        .user = j->user_name,
+        .job_name = j->spec.name,
+    };
+}

@@ -16,6 +16,10 @@ struct pattern_env {
     const char *node, *user, *job_name;
 };
 
+/* Of the script of a job: its own file names. */
+struct job;
+struct pattern_env pattern_env_of_job(const struct job *j);
+
 void pattern_expand(const char *pattern, const struct pattern_env *env, struct str *out);
 
 #endif

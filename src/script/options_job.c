@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "model/array.h"
 #include "model/limits.h"
+#include "model/mail_type.h"
 
 #include <string.h>
 
@@ -61,42 +62,10 @@ static SETTER(set_no_kill)
     return true;
 }
 
-static const struct {
-    const char *name;
-    uint32_t bits;
-} mail_names[] = {
-    {"NONE", 0},
-    {"ALL", MAIL_BEGIN | MAIL_END | MAIL_FAIL | MAIL_INVALID_DEPEND | MAIL_REQUEUE | MAIL_STAGE_OUT},
-    {"BEGIN", MAIL_BEGIN},
-    {"END", MAIL_END},
-    {"FAIL", MAIL_FAIL},
-    {"REQUEUE", MAIL_REQUEUE},
-    {"INVALID_DEPEND", MAIL_INVALID_DEPEND},
-    {"STAGE_OUT", MAIL_STAGE_OUT},
-    {"TIME_LIMIT", MAIL_TIME_LIMIT},
-    {"TIME_LIMIT_90", MAIL_TIME_LIMIT_90},
-    {"TIME_LIMIT_80", MAIL_TIME_LIMIT_80},
-    {"TIME_LIMIT_50", MAIL_TIME_LIMIT_50},
-    {"ARRAY_TASKS", MAIL_ARRAY_TASKS},
-};
-
 static SETTER(set_mail_type)
 {
-    struct span rest = span_of(value), word;
-    uint32_t types = 0;
-    while (span_next(&rest, ',', &word)) {
-        size_t i = 0;
-        while (i < ARRAY_LEN(mail_names) && !span_is_nocase(span_trim(word), mail_names[i].name))
-            i++;
-        if (i == ARRAY_LEN(mail_names))
-            return value_refuse(row, value, ret_err,
-                                "NONE, ALL, BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, STAGE_OUT, "
-                                "TIME_LIMIT, TIME_LIMIT_90, TIME_LIMIT_80, "
-                                "TIME_LIMIT_50 and ARRAY_TASKS are allowed");
-        types = mail_names[i].bits ? types | mail_names[i].bits : 0;
-    }
-    o->spec.mail_types = types;
-    return true;
+    return mail_types_parse(value, &o->spec.mail_types) ||
+           value_refuse(row, value, ret_err, MAIL_TYPE_WORDS " are allowed");
 }
 
 const struct option_row options_job[] = {

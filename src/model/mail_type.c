@@ -1,0 +1,47 @@
+#include "model/mail_type.h"
+
+#include "base/alloc.h"
+#include "model/job.h"
+
+static const struct mail_word {
+    const char *word;
+    uint32_t bits;
+} words[] = {
+    {"BEGIN", MAIL_BEGIN},
+    {"END", MAIL_END},
+    {"FAIL", MAIL_FAIL},
+    {"REQUEUE", MAIL_REQUEUE},
+    {"INVALID_DEPEND", MAIL_INVALID_DEPEND},
+    {"STAGE_OUT", MAIL_STAGE_OUT},
+    {"TIME_LIMIT", MAIL_TIME_LIMIT},
+    {"TIME_LIMIT_90", MAIL_TIME_LIMIT_90},
+    {"TIME_LIMIT_80", MAIL_TIME_LIMIT_80},
+    {"TIME_LIMIT_50", MAIL_TIME_LIMIT_50},
+    {"ARRAY_TASKS", MAIL_ARRAY_TASKS},
+    /* The rest is only read. */
+    {"NONE", 0},
+    {"ALL", MAIL_BEGIN | MAIL_END | MAIL_FAIL | MAIL_INVALID_DEPEND | MAIL_REQUEUE | MAIL_STAGE_OUT},
+};
+#define WORDS_SHOWN (ARRAY_LEN(words) - 2)
+
+bool mail_types_parse(const char *text, uint32_t *ret)
+{
+    struct span rest = span_of(text), word;
+    *ret = 0;
+    while (span_next(&rest, ',', &word)) {
+        size_t i = 0;
+        while (i < ARRAY_LEN(words) && !span_is_nocase(span_trim(word), words[i].word))
+            i++;
+        if (i == ARRAY_LEN(words))
+            return false;
+        *ret = words[i].bits ? *ret | words[i].bits : 0;
+    }
+    return true;
+}
+
+void mail_types_format(uint32_t types, struct str *out)
+{
+    for (size_t i = 0; i < WORDS_SHOWN; i++)
+        if (types & words[i].bits)
+            str_addf(out, "%s%s", out->len ? "," : "", words[i].word);
+}
