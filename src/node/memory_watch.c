@@ -39,8 +39,9 @@ static bool part_read(int steps_fd, const char *name, struct part *ret)
     char path[320];
     struct str text = STR_INIT;
     snprintf(path, sizeof path, "%.255s/memory", name);
-    bool ok = step_dir_alive(steps_fd, name) && small_file_read(steps_fd, path, 64, &text) &&
-              sscanf(str_text(&text), "%lld %d", &ret->bytes, &ret->exact) == 2;
+    bool ok = step_dir_alive(steps_fd, name) && small_file_read(steps_fd, path, 64, &text);
+    if (ok && sscanf(str_text(&text), "%lld %d", &ret->bytes, &ret->exact) != 2)
+        *ret = (struct part){0, 0}; /* it is being written: nothing is known, least of all that it is small */
     str_done(&text);
     return ok;
 }
@@ -90,8 +91,10 @@ bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_f
         *w = (struct memory_watch){mine.bytes, p->mem_limit_bytes, false};
         return true;
     }
-    if (!job_over || !others.all_exact || mine.bytes + others.sum <= p->job_mem_bytes ||
-        others_sum(p, steps_fd, mine.bytes).any_larger)
+    if (!job_over)
+        return false;
+    others = others_sum(p, steps_fd, mine.bytes);
+    if (!others.all_exact || others.any_larger || mine.bytes + others.sum <= p->job_mem_bytes)
         return false;
     part_leave(p, steps_fd, (struct part){0, 1}); /* it is about to be free: no other has to end for it */
     *w = (struct memory_watch){mine.bytes + others.sum, p->job_mem_bytes, true};
