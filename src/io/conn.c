@@ -214,6 +214,10 @@ static void in_work_off(struct conn *c)
 static void in_came(struct conn *c, const char *data, size_t len)
 {
     c->bytes_in += len;
+    if (c->ops->bytes) {
+        c->ops->bytes(c->ctx, c, data, len);
+        return;
+    }
     if (c->in.len > 0) {
         str_addn(&c->in, data, len);
         in_work_off(c);

@@ -27,6 +27,8 @@ struct conn; /* opaque */
 struct conn_ops {
     /* A whole frame came; it is valid during the call. May be NULL for a connection that only sends. */
     void (*frame)(void *ctx, struct conn *c, const struct frame *f);
+    /* Instead of frames: bytes as they came, whatever they are; up to LOOP_SCRATCH_BYTES more may come after conn_pause. NULL for a connection of frames. */
+    void (*bytes)(void *ctx, struct conn *c, const char *data, size_t len);
     /* The other side is gone, or conn_close/conn_abort was called: once, last; the conn is freed after it. why->code is ERR_NONE when the other
      * side closed in order or we did; ERR_INVALID when bytes came that cannot be a frame; ERR_LIMIT, ERR_UNAVAILABLE otherwise. */
     void (*closed)(void *ctx, struct conn *c, const struct err *why);

@@ -10,17 +10,27 @@ static struct conn *other_of(const struct splice *s, const struct conn *c)
     return s->end[end_of(s, c) == SPLICE_NEAR ? SPLICE_FAR : SPLICE_NEAR];
 }
 
+static void pass(struct splice *s, struct conn *from, const char *data, size_t len)
+{
+    struct conn *to = other_of(s, from);
+    if (!to)
+        return;
+    conn_send(to, data, len);
+    if (conn_unsent(to) > CONN_HIGH_BYTES)
+        conn_pause(from);
+}
+
 static void frame_pass(void *ctx, struct conn *c, const struct frame *f)
 {
     struct splice *s = ctx;
-    struct conn *to = other_of(s, c);
     if (s->ops->frame)
         s->ops->frame(s, end_of(s, c), f);
-    if (!to)
-        return;
-    conn_send(to, f->json - FRAME_HEADER_BYTES, FRAME_HEADER_BYTES + f->json_len + f->raw_len);
-    if (conn_unsent(to) > CONN_HIGH_BYTES)
-        conn_pause(c);
+    pass(s, c, f->json - FRAME_HEADER_BYTES, FRAME_HEADER_BYTES + f->json_len + f->raw_len);
+}
+
+static void bytes_pass(void *ctx, struct conn *c, const char *data, size_t len)
+{
+    pass(ctx, c, data, len);
 }
 
 static void drained(void *ctx, struct conn *c)
@@ -45,3 +55,4 @@ static void closed(void *ctx, struct conn *c, const struct err *why)
 }
 
 const struct conn_ops splice_conn_ops = {.frame = frame_pass, .closed = closed, .drained = drained};
+const struct conn_ops splice_raw_conn_ops = {.bytes = bytes_pass, .closed = closed, .drained = drained};

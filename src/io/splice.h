@@ -26,5 +26,7 @@ struct splice {
 };
 
 extern const struct conn_ops splice_conn_ops;
+/* The same for bytes of which nothing need be known: splice_ops.frame is not called, and nothing waits for the rest of a frame. */
+extern const struct conn_ops splice_raw_conn_ops;
 
 #endif

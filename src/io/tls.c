@@ -1,4 +1,4 @@
-/* OpenSSL over two memory BIOs.
+/* OpenSSL over bytes in memory.
  *
  * A wrong certificate ends the handshake on either side: the reason is taken from the verification, because OpenSSL's own says only that it failed. Session tickets are
  * off: a host that was revoked must not come back on a ticket. */
@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define OUT_KEEP_BYTES (256u << 10) /* an empty buffer larger than this is given back */
+
 struct tls_context {
     SSL_CTX *ctx;
     bool server;
@@ -22,11 +24,15 @@ struct tls_context {
     unsigned char secret_name[EVP_MAX_MD_SIZE];
 };
 
+/* OpenSSL reads what came straight from the caller's bytes, and what it seals it writes into `out`: its own BIOs of memory would copy both once more, and clear what is
+ * free again. */
 struct tls {
     SSL *ssl;
-    BIO *in, *out; /* the SSL's */
-    char *peer;
+    BIO_METHOD *method;
+    struct span in; /* what came and was not taken yet; the caller's */
+    struct str out;
     size_t sent; /* bytes of `out` that the socket took */
+    char *peer;
 };
 
 /* ---- contexts ---- */
@@ -224,14 +230,52 @@ void tls_context_free(struct tls_context *c)
 
 /* ---- one connection ---- */
 
+static int bytes_read(BIO *b, char *to, int len)
+{
+    struct tls *t = BIO_get_data(b);
+    size_t n = t->in.len < (size_t)len ? t->in.len : (size_t)len;
+    BIO_clear_retry_flags(b);
+    if (n == 0) {
+        BIO_set_retry_read(b);
+        return -1;
+    }
+    memcpy(to, t->in.data, n);
+    t->in = (struct span){t->in.data + n, t->in.len - n};
+    return (int)n;
+}
+
+static int bytes_write(BIO *b, const char *data, int len)
+{
+    str_addn(&((struct tls *)BIO_get_data(b))->out, data, (size_t)len);
+    return len;
+}
+
+static long bytes_ctrl(BIO *b, int what, long number, void *pointer)
+{
+    (void)b;
+    (void)number;
+    (void)pointer;
+    return what == BIO_CTRL_FLUSH;
+}
+
+static BIO_METHOD *bytes_method(void)
+{
+    BIO_METHOD *m = BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_TYPE_START, "bytes");
+    CHECK(m && BIO_meth_set_read(m, bytes_read) == 1 && BIO_meth_set_write(m, bytes_write) == 1 &&
+          BIO_meth_set_ctrl(m, bytes_ctrl) == 1);
+    return m;
+}
+
 struct tls *tls_new(struct tls_context *c)
 {
     struct tls *t = xcalloc(1, sizeof *t);
     t->ssl = SSL_new(c->ctx);
-    t->in = BIO_new(BIO_s_mem());
-    t->out = BIO_new(BIO_s_mem());
-    CHECK(t->ssl && t->in && t->out);
-    SSL_set_bio(t->ssl, t->in, t->out);
+    t->method = bytes_method();
+    BIO *b = BIO_new(t->method);
+    CHECK(t->ssl && b);
+    BIO_set_data(b, t);
+    BIO_set_init(b, 1);
+    SSL_set_bio(t->ssl, b, b);
     if (c->server)
         SSL_set_accept_state(t->ssl);
     else
@@ -246,18 +290,15 @@ void tls_free(struct tls *t)
     if (!t)
         return;
     SSL_free(t->ssl);
+    BIO_meth_free(t->method);
+    str_done(&t->out);
     free(t->peer);
     free(t);
 }
 
 void tls_feed(struct tls *t, const void *data, size_t len)
 {
-    while (len > 0) {
-        int n = BIO_write(t->in, data, len > INT32_MAX ? INT32_MAX : (int)len);
-        CHECK(n > 0);
-        data = (const char *)data + n;
-        len -= (size_t)n;
-    }
+    t->in = (struct span){data, len};
 }
 
 static ssize_t broken(struct tls *t, struct err *ret_err)
@@ -296,21 +337,20 @@ size_t tls_write(struct tls *t, const void *data, size_t len)
 
 const char *tls_unsent(const struct tls *t, size_t *ret_len)
 {
-    char *data = NULL;
-    long len = BIO_get_mem_data(t->out, &data);
-    *ret_len = (size_t)len - t->sent;
-    return data + t->sent;
+    *ret_len = t->out.len - t->sent;
+    return t->out.data + t->sent;
 }
 
 void tls_sent(struct tls *t, size_t len)
 {
-    size_t left;
     t->sent += len;
-    tls_unsent(t, &left);
-    if (left > 0)
+    if (t->sent < t->out.len)
         return;
     t->sent = 0;
-    (void)BIO_reset(t->out);
+    if (t->out.cap > OUT_KEEP_BYTES)
+        str_done(&t->out);
+    else
+        str_clear(&t->out);
 }
 
 bool tls_is_ready(const struct tls *t)

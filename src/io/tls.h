@@ -28,7 +28,7 @@ struct tls; /* opaque; one connection */
 
 struct tls *tls_new(struct tls_context *c);
 void tls_free(struct tls *t); /* NULL is fine */
-/* Bytes that came. */
+/* Bytes that came: they are not copied, so they must stay until tls_read has returned 0 or less. */
 void tls_feed(struct tls *t, const void *data, size_t len);
 /* Goes on with the handshake; reads plain bytes: how many, 0 = more must come, -1 = broken or refused (ret_err). The other side's orderly end reads as 0 too: the socket's
  * end follows. Bytes to be sent may have come of it. */

@@ -57,13 +57,13 @@ static void shepherd_take(struct sealer *r, int fd)
     int command = command_connect(r->name);
     tcp_socket_tune(fd);
     s->ops = &ops;
-    s->end[SPLICE_NEAR] = command < 0 ? NULL : conn_new(r->loop, command, &splice_conn_ops, s, &err);
+    s->end[SPLICE_NEAR] = command < 0 ? NULL : conn_new(r->loop, command, &splice_raw_conn_ops, s, &err);
     if (!s->end[SPLICE_NEAR]) {
         close(fd);
         free(s);
         return;
     }
-    s->end[SPLICE_FAR] = conn_new_tls(r->loop, fd, r->tls, &splice_conn_ops, s, &err);
+    s->end[SPLICE_FAR] = conn_new_tls(r->loop, fd, r->tls, &splice_raw_conn_ops, s, &err);
     if (!s->end[SPLICE_FAR])
         conn_close(s->end[SPLICE_NEAR]);
 }

@@ -309,7 +309,7 @@ static void frames_take(struct stream *s, void (*take)(void *ctx, const struct m
 static ssize_t in_add(struct stream *s)
 {
     struct err err = {0};
-    ssize_t got, n, plain = 0;
+    ssize_t got, n = 0, plain = 0;
     char *room;
     str_reserve(&s->in, READ_BYTES);
     if (!s->tls)
@@ -318,14 +318,14 @@ static ssize_t in_add(struct stream *s)
     got = recv(s->fd, room, READ_BYTES, 0);
     if (got > 0)
         tls_feed(s->tls, room, (size_t)got);
-    free(room);
-    if (got <= 0)
-        return got;
-    while ((n = tls_read(s->tls, s->in.data + s->in.len, READ_BYTES, &err)) > 0) {
+    while (got > 0 && (n = tls_read(s->tls, s->in.data + s->in.len, READ_BYTES, &err)) > 0) {
         s->in.len += (size_t)n;
         plain += n;
         str_reserve(&s->in, READ_BYTES);
     }
+    free(room);
+    if (got <= 0)
+        return got;
     s->in.len -= (size_t)plain; /* the caller adds them */
     errno = n < 0 ? EPROTO : EAGAIN;
     return n == 0 && plain > 0 ? plain : -1;

@@ -229,11 +229,11 @@ static bool talk(struct tls *a, struct tls *b)
                 continue;
             said = true;
             tls_feed(end[1 - i], data, len);
-            tls_sent(end[i], len);
             if (tls_read(end[1 - i], room, sizeof room, &err) < 0) {
                 print_message("# %s\n", err.text);
                 return false;
             }
+            tls_sent(end[i], len);
         }
     }
     return tls_is_ready(a) && tls_is_ready(b);
