@@ -1,6 +1,7 @@
 /* The node's groups lie below the group the daemon itself is in, so that whatever limits the daemon limits its jobs too, and what systemd delegated is used. A version 2
  * group may have processes or children with controllers, not both. The daemon's own group can be used when all processes in it can be moved into a leaf, which is done where
- * the group is the daemon's to arrange: the root of a container, or delegated to an ordinary user. As root of a whole machine the top group, exempt from the rule, serves.
+ * the group is the daemon's to arrange: the root of a container, or delegated to an ordinary user. As root of a whole machine systemd is asked for a scope; without systemd
+ * the top group, exempt from the rule, serves.
  *
  * Each group is locked (flock) by the daemon that uses it; who gets the lock of another's group may take it away. Removing never ends anything: a group with processes
  * cannot be removed. */
@@ -8,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "node/cgroup_fs.h"
+#include "node/cgroup_scope.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +30,8 @@
 
 struct cgroup_system cgroup_system_here(void)
 {
-    return (struct cgroup_system){"/proc/self/mounts", "/proc/self/cgroup", geteuid() == 0};
+    return (struct cgroup_system){"/proc/self/mounts", "/proc/self/cgroup", geteuid() == 0,
+                                  access("/run/systemd/system", F_OK) == 0};
 }
 
 /* ---- where controllers are ---- */
@@ -37,6 +40,7 @@ struct place {
     char point[PATH_MAX]; /* where the hierarchy is mounted */
     char own[PATH_MAX];   /* the group of this process in it, "" = the top */
     char why[512];        /* why it cannot be used */
+    char no_scope[128];   /* why systemd made no scope */
 };
 
 static bool words_have(const char *list, const char *word)
@@ -60,6 +64,8 @@ static bool mount_find(const struct cgroup_system *sys, const char *controller, 
                              : strcmp(type, "cgroup2") == 0);
     if (f)
         fclose(f);
+    if (!found)
+        ret->point[0] = '\0'; /* the last line's */
     return found;
 }
 
@@ -223,19 +229,29 @@ static void processes_move(const char *from, const char *leaf)
 
 static const char *const v2_wanted[] = {"memory", "cpuset", "pids"};
 
+/* A group with processes cannot hand down memory; the other controllers it could, but becomes the root of a threaded tree by that, and no group in it takes a process then. */
+static bool may_hand_down(const char *dir)
+{
+    char text[24];
+    bool is_top = !cgroup_has(dir, "cgroup.type");
+    return is_top || (cgroup_get(dir, "cgroup.procs", text, sizeof text) && !*text);
+}
+
 static void controllers_enable(const char *dir)
 {
     char word[16];
+    if (!may_hand_down(dir))
+        return;
     for (size_t i = 0; i < ARRAY_LEN(v2_wanted); i++) {
         snprintf(word, sizeof word, "+%s", v2_wanted[i]);
         cgroup_put(dir, "cgroup.subtree_control", word);
     }
 }
 
-static bool lists_memory(const char *dir, const char *file)
+static bool lists(const char *dir, const char *file, const char *controller)
 {
     char text[256];
-    return cgroup_get(dir, file, text, sizeof text) && strstr(text, "memory");
+    return cgroup_get(dir, file, text, sizeof text) && strstr(text, controller);
 }
 
 /* Makes `dir/name` with what controllers can be had there. */
@@ -260,6 +276,20 @@ static bool v2_base_in(struct cgroup_bases *b, const char *dir, const char *name
     return true;
 }
 
+/* As root of a whole machine. */
+static bool v2_machine_base(struct cgroup_bases *b, const struct cgroup_system *sys, const char *name,
+                            struct place *p)
+{
+    char scope[PATH_MAX];
+    const char *key = name + strlen(NAME_START);
+    if (!sys->has_systemd)
+        return v2_base_in(b, p->point, name, p);
+    if (!cgroup_scope_take(p->point, key, scope, sizeof scope, p->no_scope, sizeof p->no_scope))
+        return v2_base_in(b, p->point, name, p);
+    str_add(&b->scope, scope);
+    return v2_base_in(b, scope, name, p);
+}
+
 static bool v2_base(struct cgroup_bases *b, const struct cgroup_system *sys, const char *name,
                     bool wants_memory, struct place *p)
 {
@@ -268,16 +298,13 @@ static bool v2_base(struct cgroup_bases *b, const struct cgroup_system *sys, con
         return false;
     snprintf(own, sizeof own, "%s%s", p->point, p->own);
     bool machine_root = sys->is_root && *p->own;
-    bool offered = lists_memory(machine_root ? p->point : own, "cgroup.controllers");
+    bool offered = lists(machine_root ? p->point : own, "cgroup.controllers", "memory");
     if (machine_root && wants_memory && offered)
-        return v2_base_in(b, p->point, name, p);
-    if (offered && !lists_memory(own, "cgroup.subtree_control")) {
-        controllers_enable(own);
-        if (!lists_memory(own, "cgroup.subtree_control")) {
-            snprintf(leaf, sizeof leaf, "%s/" DAEMONS_LEAF, own);
-            if (cgroup_make(leaf))
-                processes_move(own, leaf);
-        }
+        return v2_machine_base(b, sys, name, p);
+    if (offered && !lists(own, "cgroup.subtree_control", "memory") && !may_hand_down(own)) {
+        snprintf(leaf, sizeof leaf, "%s/" DAEMONS_LEAF, own);
+        if (cgroup_make(leaf))
+            processes_move(own, leaf);
     }
     return v2_base_in(b, own, name, p);
 }
@@ -334,8 +361,11 @@ static void lacks_add(struct telling *t, const char *what, const char *why, cons
     str_addf(&t->lacks, "; %s (%s)%s%s", what, why, *instead ? ": " : "", instead);
 }
 
-static const char *why_of(const struct place *v1, const struct place *v2)
+static const char *why_of(struct place *v1, const struct place *v2, const char *controller)
 {
+    if (!*v1->point && *v2->point && !*v2->why && lists(v2->point, "cgroup.controllers", controller))
+        snprintf(v1->why, sizeof v1->why, "the %s controller is not delegated to %.400s", controller,
+                 v2->own);
     return *v1->point && *v1->why ? v1->why : *v2->point && *v2->why ? v2->why : v1->why;
 }
 
@@ -393,9 +423,8 @@ static void end_tell(struct telling *t)
                   "there is no cgroup.kill and no freezer", "");
 }
 
-static void tell(struct cgroup_bases *b, const struct cgroup_system *sys, const struct place *memory,
-                 const struct place *cpuset, const struct place *devices, const struct place *pids,
-                 const struct place *v2)
+static void tell(struct cgroup_bases *b, const struct cgroup_system *sys, struct place *memory,
+                 struct place *cpuset, struct place *devices, struct place *pids, const struct place *v2)
 {
     struct telling t = {.b = b, .v1 = STR_INIT, .v2 = STR_INIT, .lacks = STR_INIT};
     char dir[PATH_MAX];
@@ -403,15 +432,17 @@ static void tell(struct cgroup_bases *b, const struct cgroup_system *sys, const 
     if (base_of(b, "cpuset", dir, sizeof dir, &is_v2))
         has_add(&t, is_v2, "cores");
     else
-        lacks_add(&t, "jobs are kept on their cores by affinity only", why_of(cpuset, v2),
+        lacks_add(&t, "jobs are kept on their cores by affinity only", why_of(cpuset, v2, "cpuset"),
                   "programs can change it");
-    memory_tell(&t, why_of(memory, v2));
-    devices_tell(&t, sys, why_of(devices, v2));
+    memory_tell(&t, why_of(memory, v2, "memory"));
+    devices_tell(&t, sys, why_of(devices, v2, "devices"));
     if (base_of(b, "pids", dir, sizeof dir, &is_v2))
         has_add(&t, is_v2, "number of processes");
     else
-        lacks_add(&t, "the number of processes is not limited", why_of(pids, v2), "");
+        lacks_add(&t, "the number of processes is not limited", why_of(pids, v2, "pids"), "");
     end_tell(&t);
+    if (*v2->no_scope)
+        lacks_add(&t, "systemd gave no scope for jobs", v2->no_scope, "their groups are beside its own");
     b->complete = t.lacks.len == 0;
     if (t.v1.len)
         str_addf(&b->said, "enforced by cgroup v1: %s", str_text(&t.v1));
@@ -431,7 +462,7 @@ void cgroup_bases_make(struct cgroup_bases *b, const struct cgroup_system *sys, 
 {
     struct place *p = xcalloc(6, sizeof *p);
     char name[300];
-    *b = (struct cgroup_bases){.text = STR_INIT, .said = STR_INIT};
+    *b = (struct cgroup_bases){.text = STR_INIT, .said = STR_INIT, .scope = STR_INIT};
     snprintf(name, sizeof name, NAME_START "%.200s", key);
     bool memory = v1_base(b, sys, "memory", name, &p[0]);
     v1_base(b, sys, "cpuset", name, &p[1]);
@@ -467,11 +498,16 @@ void cgroup_bases_done(struct cgroup_bases *b)
 {
     struct span rest = span_of(str_text(&b->text));
     char controller[300], dir[PATH_MAX];
+    bool empty = true;
     while (cgroup_base_next(&rest, controller, sizeof controller, dir, sizeof dir))
-        rmdir(dir); /* not what is in it: a step that is just being started may have no process there yet */
+        /* Not what is in it: a step that is just being started may have no process there yet. */
+        empty &= rmdir(dir) == 0;
+    if (empty && b->scope.len)
+        cgroup_scope_end(str_text(&b->scope));
     for (size_t i = 0; i < b->nlocks; i++)
         close(b->lock[i]);
     str_done(&b->text);
     str_done(&b->said);
-    *b = (struct cgroup_bases){.text = STR_INIT, .said = STR_INIT};
+    str_done(&b->scope);
+    *b = (struct cgroup_bases){.text = STR_INIT, .said = STR_INIT, .scope = STR_INIT};
 }

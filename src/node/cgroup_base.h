@@ -12,6 +12,7 @@ struct cgroup_system {
     const char *mounts; /* /proc/self/mounts */
     const char *own;    /* /proc/self/cgroup */
     bool is_root;
+    bool has_systemd; /* which is asked for a scope, as root of a machine with version 2 alone */
 };
 struct cgroup_system cgroup_system_here(void);
 
@@ -23,7 +24,8 @@ struct cgroup_bases {
     struct str text;
     struct str
         said; /* what jobs are held to here, and a sentence for each thing they are not; sentences are separated by "; " */
-    bool complete; /* nothing is missing */
+    struct str scope; /* the group of our scope (cgroup_scope.h); empty = none */
+    bool complete;    /* nothing is missing */
     bool limits_memory, hides_devices;
     int lock[CGROUP_BASES_MAX]; /* held until cgroup_bases_done: whose groups are in use */
     size_t nlocks;

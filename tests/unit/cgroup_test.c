@@ -19,12 +19,15 @@
 #include <unistd.h>
 
 static char tree[64], mounts[96], own[96];
-static bool is_busy; /* the own group has processes: controllers cannot be handed down from it */
+static bool
+    spoiled; /* a group with processes was to hand down controllers: that fails, or makes a threaded tree of it */
+
+static const char *subtree_gives; /* the controllers that can be had */
 
 static const char *const files[] = {
-    "cgroup.procs",    "cgroup.controllers", "cgroup.subtree_control", "cgroup.kill", "memory.max",
-    "memory.swap.max", "memory.stat",        "memory.events",          "memory.peak", "cpuset.cpus",
-    "pids.max"};
+    "cgroup.procs",  "cgroup.type", "cgroup.controllers", "cgroup.subtree_control",
+    "cgroup.kill",   "memory.max",  "memory.swap.max",    "memory.stat",
+    "memory.events", "memory.peak", "cpuset.cpus",        "pids.max"};
 
 static bool is_ours(const char *path)
 {
@@ -71,17 +74,18 @@ int rmdir(const char *path)
     return (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
 }
 
-/* "+memory" is added to what is there; the own group answers as one with processes does. */
+/* "+memory" is added to what is there. */
 static int subtree_open(const char *path)
 {
     char dir[4096];
     snprintf(dir, sizeof dir, "%s", path);
     *strrchr(dir, '/') = '\0';
-    if (is_busy && file_text(dir, "cgroup.procs")[0]) {
+    if (file_text(dir, "cgroup.procs")[0]) {
+        spoiled = true;
         errno = EBUSY;
         return -1;
     }
-    file_fill(dir, "cgroup.subtree_control", "cpuset memory pids\n");
+    file_fill(dir, "cgroup.subtree_control", subtree_gives);
     return (int)syscall(SYS_openat, AT_FDCWD, "/dev/null", O_WRONLY | O_CLOEXEC, 0);
 }
 
@@ -90,6 +94,11 @@ static int any_open(const char *path, int flags, unsigned mode)
     bool writes = (flags & O_ACCMODE) == O_WRONLY && is_ours(path);
     if (writes && strstr(path, "cgroup.subtree_control"))
         return subtree_open(path);
+    if (writes && strstr(path, "remuda-daemons/cgroup.procs")) {
+        char from[4096];
+        snprintf(from, sizeof from, "%.*s", (int)(strstr(path, "/remuda-daemons") - path), path);
+        file_fill(from, "cgroup.procs", ""); /* who enters one group leaves the other */
+    }
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags | (writes ? O_TRUNC : 0), mode);
 }
 
@@ -122,7 +131,8 @@ static int setup(void **state)
     assert_int_equal(mkdir(line, 0755), 0);
     snprintf(line, sizeof line, "%s/user/me", tree);
     assert_int_equal(mkdir(line, 0755), 0);
-    is_busy = false;
+    spoiled = false;
+    subtree_gives = "cpuset memory pids\n";
     return 0;
 }
 
@@ -143,7 +153,7 @@ static const char *in_tree(const char *path)
 
 static struct cgroup_bases bases_of(bool is_root, const char *former)
 {
-    struct cgroup_system sys = {mounts, own, is_root};
+    struct cgroup_system sys = {mounts, own, is_root, false};
     struct cgroup_bases b;
     cgroup_bases_make(&b, &sys, "n1.1", former);
     return b;
@@ -171,10 +181,11 @@ static void test_a_delegated_group_is_used(void **state)
 static void test_processes_of_the_own_group_are_moved_out_of_the_way(void **state)
 {
     (void)state;
-    is_busy = true;
     file_fill(in_tree("user/me"), "cgroup.procs", "1234\n");
     struct cgroup_bases b = bases_of(false, NULL);
     assert_string_equal(file_text(in_tree("user/me/remuda-daemons"), "cgroup.procs"), "1234");
+    assert_false(spoiled);
+    assert_true(b.limits_memory);
     cgroup_bases_done(&b);
 }
 
@@ -185,6 +196,20 @@ static void test_root_of_a_machine_uses_the_top(void **state)
     assert_non_null(strstr(str_text(&b.text), in_tree("remuda.n1.1")));
     assert_true(b.hides_devices && b.complete);
     assert_null(strstr(str_text(&b.said), "not"));
+    cgroup_bases_done(&b);
+}
+
+/* As systemd delegates to users: everything but cpuset. */
+static void test_what_is_not_delegated_is_said(void **state)
+{
+    (void)state;
+    file_fill(tree, "cgroup.controllers", "cpuset memory pids\n");
+    subtree_gives = "memory pids\n";
+    struct cgroup_bases b = bases_of(false, NULL);
+    assert_non_null(strstr(str_text(&b.said), "enforced by cgroup v2: memory, swap, number of processes"));
+    assert_non_null(strstr(str_text(&b.said),
+                           "jobs are kept on their cores by affinity only (the cpuset "
+                           "controller is not delegated to /user/me): programs can change it"));
     cgroup_bases_done(&b);
 }
 
@@ -210,7 +235,7 @@ static void test_nothing_there_is_said_thing_by_thing(void **state)
 static void test_leftovers_of_killed_daemons_go_others_stay(void **state)
 {
     (void)state;
-    struct cgroup_system sys = {mounts, own, false};
+    struct cgroup_system sys = {mounts, own, false, false};
     struct cgroup_bases alive;
     cgroup_bases_make(&alive, &sys, "n2.1", NULL); /* its daemon lives: it holds the lock */
     assert_int_equal(mkdir(in_tree("user/me/remuda.n3.1"), 0755), 0);
@@ -321,6 +346,7 @@ int main(void)
         TEST(a_delegated_group_is_used),
         TEST(processes_of_the_own_group_are_moved_out_of_the_way),
         TEST(root_of_a_machine_uses_the_top),
+        TEST(what_is_not_delegated_is_said),
         TEST(nothing_there_is_said_thing_by_thing),
         TEST(leftovers_of_killed_daemons_go_others_stay),
         TEST(limits_of_job_and_step),

@@ -53,11 +53,11 @@ setup() {
 }
 
 eventually() {
-    for _ in $(seq 200); do
-        "$@" && return 0
+    local until=$((SECONDS + 30))
+    until "$@"; do
+        ((SECONDS < until)) || return 1
         sleep 0.1
     done
-    "$@"
 }
 state() { sacct -X -n -P -o State -j "$1"; }
 is() { [[ $(state "$1") == $2 ]]; }
