@@ -66,6 +66,40 @@ bool cluster_conf_read(const char *state_dir, struct config *ret, struct err *re
     return ok;
 }
 
+static void setting_keep(void *ctx, const void *record)
+{
+    struct config *conf = ctx;
+    const struct meta *m = record;
+    const struct setting *k = setting_find(m->key);
+    if (k)
+        setting_read_shown(k, &conf->settings, m->value, conf->arena);
+}
+
+static bool settings_ask(struct client *c, struct config *ret, struct err *ret_err)
+{
+    struct msg_query q = {.what = QUERY_SETTINGS};
+    struct msg_done done;
+    *ret = (struct config){.arena = arena_new()};
+    settings_default(&ret->settings);
+    if (client_query(c, &q, &meta_fields, ret->arena, setting_keep, ret, &done, ret_err))
+        return true;
+    config_done(ret);
+    return false;
+}
+
+bool cluster_settings_read(const char *state_dir, struct client *c, struct config *ret, struct err *ret_err)
+{
+    if (cluster_conf_read(state_dir, ret, ret_err))
+        return true;
+    if (ret_err->code != ERR_NOT_FOUND)
+        return false;
+    *ret_err = (struct err){0};
+    struct client *own = c ? NULL : client_open(state_dir, ret_err);
+    bool ok = (c || own) && settings_ask(c ? c : own, ret, ret_err);
+    client_close(own);
+    return ok;
+}
+
 bool node_is_here(const struct node *n, const char *hostname)
 {
     if (n->is_virtual)

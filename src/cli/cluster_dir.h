@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "io/client.h"
 #include "model/settings.h"
 
 #include <stdbool.h>
@@ -16,6 +17,9 @@ const char *node_log_path(const char *state_dir, const char *node, struct arena 
 
 /* Reads DIR/remuda.conf with its includes. ERR_NOT_FOUND if there is none. The caller calls config_done. */
 bool cluster_conf_read(const char *state_dir, struct config *ret, struct err *ret_err);
+/* The settings that hold in the cluster, the rest of *ret empty: DIR/remuda.conf on the controller's host; on a host that joined, where there is none, as the controller
+ * has them, asked over `c` (on which nothing else is awaited), or over a connection of its own if that is NULL. */
+bool cluster_settings_read(const char *state_dir, struct client *c, struct config *ret, struct err *ret_err);
 /* Is the node one whose daemon runs on this host: a virtual one, or one with this host's name? */
 bool node_is_here(const struct node *n, const char *hostname);
 

@@ -94,13 +94,14 @@ static void reconfigure(struct scontrol *s)
     struct config config;
     struct err err = {0};
     struct msg_daemon m = {.action = DAEMON_RECONFIGURE};
-    if (!cluster_conf_read(state_dir_find(NULL, s->a), &config, &err)) {
+    if (cluster_conf_read(state_dir_find(NULL, s->a), &config, &err)) {
+        for (size_t i = 0; i < config.nwarnings; i++)
+            fprintf(stderr, "scontrol: warning: %s\n", config.warning[i]);
+        config_done(&config);
+    } else if (err.code != ERR_NOT_FOUND) { /* a host that joined has none: the controller reads its own */
         scontrol_fail(s, "slurm_reconfigure error: %s", err.text);
         return;
     }
-    for (size_t i = 0; i < config.nwarnings; i++)
-        fprintf(stderr, "scontrol: warning: %s\n", config.warning[i]);
-    config_done(&config);
     scontrol_change(s, MSG_DAEMON, &m, "slurm_reconfigure");
 }
 

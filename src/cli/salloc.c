@@ -194,7 +194,7 @@ static int command_run(struct session *s)
 {
     struct config conf;
     struct err e = {0};
-    bool known = cluster_conf_read(s->al.state_dir, &conf, &e);
+    bool known = cluster_settings_read(s->al.state_dir, NULL, &conf, &e);
     env_set(s, known ? &conf.settings : NULL);
     char *const *argv = command_words(s, known ? &conf.settings : NULL);
     if (known)

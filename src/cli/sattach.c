@@ -148,7 +148,7 @@ static int attach(const struct ask *q, const struct job_ref *ref, struct arena *
                                .created = made,
                                .ctx = (void *)(uintptr_t)q};
     struct config conf;
-    if (cluster_conf_read(al.state_dir, &conf, &e)) {
+    if (cluster_settings_read(al.state_dir, al.client, &conf, &e)) {
         run.plain = !conf.settings.stream_tls;
         config_done(&conf);
     }

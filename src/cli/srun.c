@@ -48,13 +48,13 @@ static bool streams_take(struct launch *l, struct err *e)
     return true;
 }
 
-/* What the site says where the command line does not. */
-static void settings_take(struct launch *l)
+/* What the site says where the command line does not. `c` as for cluster_settings_read. */
+static void settings_take(struct launch *l, struct client *c)
 {
     const struct submit_options *o = &l->line.comp[0];
     struct config conf;
     struct err e = {0};
-    if (!cluster_conf_read(l->al.state_dir, &conf, &e))
+    if (!cluster_settings_read(l->al.state_dir, c, &conf, &e))
         return;
     const struct settings *s = &conf.settings;
     if (o->launch.kill_on_bad_exit == UNSET)
@@ -87,7 +87,6 @@ static void run_take(struct launch *l)
     r->wait_us = o->launch.wait_us;
     l->prolog = o->launch.prolog;
     l->epilog = o->launch.epilog;
-    settings_take(l);
 }
 
 /* ---- programs here, before and after ---- */
@@ -174,6 +173,7 @@ static int in_new_job(struct launch *l)
         allocation_finish(&l->al, status_of_code(status));
         return status;
     }
+    settings_take(l, NULL);
     srun_jobs_bind(l);
     status = srun_bcast(l) ? step_run(&l->al, &l->run) : submit_exit_error();
     allocation_finish(&l->al, status > 128 ? status - 128 : status_of_code(status));
@@ -189,6 +189,7 @@ static int in_job(struct launch *l)
     l->al.client = program_connect(NAME, l->al.state_dir);
     if (!l->al.client)
         return submit_exit_error();
+    settings_take(l, l->al.client);
     if (!allocation_find(&l->al, o->launch.job_id, &e) || !srun_groups_bind(l, &e)) {
         program_error(NAME, "Unable to confirm allocation for job %llu: %s",
                       (unsigned long long)o->launch.job_id, e.text);

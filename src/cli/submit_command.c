@@ -225,7 +225,7 @@ bool submit_cluster_check(struct submit_command *c, struct err *e)
     if (!asked)
         return true;
     struct config conf;
-    if (!cluster_conf_read(c->state_dir, &conf, e))
+    if (!cluster_settings_read(c->state_dir, NULL, &conf, e))
         return false;
     c->cluster = arena_strdup(c->a, conf.settings.cluster_name);
     config_done(&conf);

@@ -120,14 +120,6 @@ static bool words_take(struct parser *p, const char *text, word_vec *words, stru
 
 /* ---- settings ---- */
 
-static const struct setting *setting_find(const char *key)
-{
-    for (size_t i = 0; i < setting_count; i++)
-        if (text_is_nocase(setting_table[i].key, key))
-            return &setting_table[i];
-    return NULL;
-}
-
 static const char *idle_key_find(const char *key)
 {
     for (size_t i = 0; i < idle_key_count; i++)

@@ -303,3 +303,23 @@ void setting_format(const struct setting *k, const struct settings *s, struct st
     case SETTING_POLICY: str_add(out, enum_name(&limit_policy_names, *(const int32_t *)from)); break;
     }
 }
+
+bool setting_read_shown(const struct setting *k, struct settings *s, const char *shown, struct arena *a)
+{
+    static const char *const units[] = {" sec", " min", "%"};
+    struct err ignored = {0};
+    const char *text = text_is(shown, "(null)") ? "" : shown;
+    size_t len = strlen(text);
+    for (size_t i = 0; i < ARRAY_LEN(units) && k->type != SETTING_TEXT; i++)
+        if (len > strlen(units[i]) && text_is(text + len - strlen(units[i]), units[i]))
+            text = arena_strndup(a, text, len - strlen(units[i]));
+    return setting_set(k, s, text, &ignored);
+}
+
+const struct setting *setting_find(const char *key)
+{
+    for (size_t i = 0; i < setting_count; i++)
+        if (text_is_nocase(setting_table[i].key, key))
+            return &setting_table[i];
+    return NULL;
+}

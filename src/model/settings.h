@@ -154,6 +154,11 @@ void settings_default(struct settings *s);
 struct str;
 void setting_format(const struct setting *k, const struct settings *s, struct str *out);
 
+/* Reads a value as setting_format wrote it. The text is kept, not copied. False: it is none (the setting stays as it is). */
+bool setting_read_shown(const struct setting *k, struct settings *s, const char *shown, struct arena *a);
+/* NULL if there is none of that name. */
+const struct setting *setting_find(const char *key);
+
 /* A range of ports, "20000-29999". */
 bool ports_parse(const char *text, int32_t *ret_first, int32_t *ret_last, struct err *ret_err);
 

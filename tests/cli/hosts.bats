@@ -110,7 +110,7 @@ until_is() { # until_is SECONDS WANTED COMMAND…
     [ "$output" = head ]
 }
 
-# Says whether WORD passes the wire in the clear while COMMAND runs on the head.
+# Says whether WORD passes the wire in the clear while COMMAND runs on the head (or by $by).
 overheard() { # overheard WORD COMMAND…
     local word=$1 ready="$SHARED/sniffing"
     shift
@@ -118,7 +118,7 @@ overheard() { # overheard WORD COMMAND…
     on "$FAR_NS" far python3 "$BATS_TEST_DIRNAME/hosts_sniff.py" "$FAR_NS" 4 "$word" "$ready" >"$SHARED/overheard" &
     local sniffer=$!
     for _ in $(seq 50); do [ -e "$ready" ] && break; sleep 0.1; done
-    head1 timeout 30 "$@" >"$SHARED/said" 2>&1
+    "${by:-head1}" timeout 30 "$@" >"$SHARED/said" 2>&1
     wait "$sniffer"
     cat "$SHARED/overheard"
 }
@@ -135,6 +135,25 @@ overheard() { # overheard WORD COMMAND…
     sed -i '/^StreamTLS/d' "$SHARED/head/remuda.conf"
     [ "$output" = "seen" ]
     [ "$(sort -u "$SHARED/said")" = "$word" ]
+}
+
+@test "a host that joined has no configuration of its own: commands there go by the cluster's" {
+    word=$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')
+    said="for i in 1 2 3 4 5 6 7 8 9; do echo $word; done"
+    by=far1
+    run -0 overheard "$word" srun -n1 -w node1 --mem=50 sh -c "$said"
+    [ "$output" = "not seen" ]
+    printf 'StreamTLS=NO\nWaitTime=7\n' >>"$SHARED/head/remuda.conf"
+    run -0 far1 scontrol reconfigure # asks the controller to read its own
+    run -0 overheard "$word" srun -n1 -w node1 --mem=50 sh -c "$said"
+    sed -i '/^StreamTLS/d; /^WaitTime/d' "$SHARED/head/remuda.conf"
+    run -0 far1 scontrol reconfigure
+    [ "$(sort -u "$SHARED/said")" = "$word" ]
+    run -0 cat "$SHARED/overheard"
+    [ "$output" = "seen" ]
+    run -0 far1 sbatch -M local --test-only -n1 --wrap true
+    run ! far1 sbatch -M elsewhere --wrap true
+    [[ "$output" =~ 'This cluster is "' ]]
 }
 
 @test "much goes through an encrypted stream, both ways, and a slow reader loses nothing" {

@@ -153,6 +153,39 @@ static void test_as_scontrol_show_config_prints_them(void **state)
     assert_shown("MaxArraySize", "1001", "1001");
 }
 
+/* What a host without the file hears of its cluster. */
+static void test_values_are_read_back_as_they_are_shown(void **state)
+{
+    (void)state;
+    struct settings standard, heard;
+    struct arena *a = arena_new();
+    settings_default(&standard);
+    standard.stream_tls = false;
+    standard.wait_time_us = 90 * USEC_PER_SEC;
+    standard.srun_port_range = "60000-60100";
+    standard.over_time_limit_us = TIME_UNLIMITED;
+    memset(&heard, 0, sizeof heard);
+    for (size_t i = 0; i < setting_count; i++) {
+        struct str shown = STR_INIT, again = STR_INIT;
+        const struct setting *k = setting_find(setting_table[i].key);
+        assert_ptr_equal(k, &setting_table[i]);
+        setting_format(k, &standard, &shown);
+        if (!setting_read_shown(k, &heard, arena_strdup(a, str_text(&shown)), a))
+            fail_msg("%s=%s is not read", k->key, str_text(&shown));
+        setting_format(k, &heard, &again);
+        assert_string_equal(str_text(&again), str_text(&shown));
+        str_done(&shown);
+        str_done(&again);
+    }
+    assert_false(heard.stream_tls);
+    assert_int_equal(heard.wait_time_us, 90 * USEC_PER_SEC);
+    assert_string_equal(heard.srun_port_range, "60000-60100");
+    assert_false(setting_read_shown(setting_find("WaitTime"), &heard, "soon", a));
+    assert_int_equal(heard.wait_time_us, 90 * USEC_PER_SEC);
+    assert_null(setting_find("NoSuchKey"));
+    arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +198,7 @@ int main(void)
         cmocka_unit_test(test_slurms_own_spellings),
         cmocka_unit_test(test_words_of_a_closed_set),
         cmocka_unit_test(test_as_scontrol_show_config_prints_them),
+        cmocka_unit_test(test_values_are_read_back_as_they_are_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
