@@ -303,6 +303,21 @@ int64_t step_cgroup_oom_kills(const struct step_cgroup *c)
     return n > 0 ? n : 0;
 }
 
+/* Each group counts for itself and those below. */
+bool step_cgroup_limits_hit(const struct step_cgroup *c, bool *ret_step, bool *ret_job)
+{
+    char text[1024], job[PATH_MAX];
+    if (!c->memory || c->memory != c->v2 || !cgroup_get(c->memory, "memory.events", text, sizeof text))
+        return false;
+    *ret_step = cgroup_number(text, "oom") > 0;
+    snprintf(job, sizeof job, "%s", c->memory);
+    *strrchr(job, '/') = '\0';
+    if (!cgroup_get(job, "memory.events", text, sizeof text))
+        return false;
+    *ret_job = cgroup_number(text, "oom") > 0;
+    return true;
+}
+
 bool step_cgroup_kill(const struct step_cgroup *c)
 {
     if (c->ender && cgroup_kill_whole(c->ender))

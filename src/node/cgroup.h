@@ -50,6 +50,8 @@ int64_t step_cgroup_rss(const struct step_cgroup *c);
 int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit);
 /* Processes that the kernel killed because memory ran out, of the step or of its job. */
 int64_t step_cgroup_oom_kills(const struct step_cgroup *c);
+/* Whether memory was refused at the limit of the step, and at that of its job. False: this kernel or version does not tell. */
+bool step_cgroup_limits_hit(const struct step_cgroup *c, bool *ret_step, bool *ret_job);
 /* Ends all processes in them, as surely as the groups allow. True when nobody can have escaped; processes still need a moment to go. */
 bool step_cgroup_kill(const struct step_cgroup *c);
 /* Removes them, but not those of their job; processes must be gone. */

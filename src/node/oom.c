@@ -49,6 +49,20 @@ static bool is_in(struct span path, const char *group)
     return ends_with(path, group);
 }
 
+/* OOM_OF_STEP, or one further up: "/remuda.n1.1/7.1/7.1.0" is in "/remuda.n1.1/7.1". */
+static enum oom_limit limit_of(struct span line, const char *group)
+{
+    struct span limited;
+    char job[512];
+    const char *slash = strrchr(group, '/');
+    snprintf(job, sizeof job, "%.*s", slash ? (int)(slash - group) : 0, group);
+    if (!value_after(line, "oom_memcg=", &limited))
+        return OOM_OF_MACHINE;
+    if (is_in(limited, group))
+        return OOM_OF_STEP;
+    return *job && is_in(limited, job) ? OOM_OF_JOB : OOM_OF_MACHINE;
+}
+
 static void victim_read(struct span line, struct oom_victim *ret)
 {
     struct span pid, name;
@@ -63,9 +77,9 @@ static void victim_read(struct span line, struct oom_victim *ret)
                              number_after(line, "shmem-rss:"));
 }
 
-bool oom_log_find(const char *log, const char *group, struct oom_victim *ret, bool *ret_of_job)
+bool oom_log_find(const char *log, const char *group, struct oom_victim *ret, enum oom_limit *ret_limit)
 {
-    struct span rest = span_of(log), line, path, limited;
+    struct span rest = span_of(log), line, path;
     memset(ret, 0, sizeof *ret);
     while (span_next(&rest, '\n', &line)) {
         if (value_after(line, "task_memcg=", &path) && is_in(path, group)) {
@@ -74,7 +88,7 @@ bool oom_log_find(const char *log, const char *group, struct oom_victim *ret, bo
             ret->pid = number_after(line, ",pid=");
             if (value_after(line, ",task=", &task))
                 snprintf(ret->name, sizeof ret->name, "%.*s", (int)task.len, task.data);
-            *ret_of_job = value_after(line, "oom_memcg=", &limited) && !is_in(limited, group);
+            *ret_limit = limit_of(line, group);
         } else if (ret->pid) {
             victim_read(line, ret);
         }
@@ -83,7 +97,7 @@ bool oom_log_find(const char *log, const char *group, struct oom_victim *ret, bo
 }
 
 /* One read gives one record, "PRIORITY,NUMBER,TIME,-;TEXT\n"; older ones may be overwritten while we read. */
-bool oom_log_look(const char *group, struct oom_victim *ret, bool *ret_of_job)
+bool oom_log_look(const char *group, struct oom_victim *ret, enum oom_limit *ret_limit)
 {
     struct str text = STR_INIT;
     char record[RECORD_BYTES];
@@ -95,7 +109,7 @@ bool oom_log_look(const char *group, struct oom_victim *ret, bool *ret_of_job)
             str_addn(&text, record, (size_t)n);
     if (fd >= 0)
         close(fd);
-    bool found = oom_log_find(str_text(&text), group, ret, ret_of_job);
+    bool found = oom_log_find(str_text(&text), group, ret, ret_limit);
     str_done(&text);
     return found;
 }
@@ -124,19 +138,34 @@ static void size_add(int64_t bytes, struct str *out)
         str_addf(out, "%lld GiB", (long long)((bytes + 512 * MIB) / (1024 * MIB)));
 }
 
-void oom_sentence(int64_t used_bytes, int64_t limit_bytes, bool of_job, bool was_held,
-                  const struct oom_victim *victim, struct str *out)
+static void use_add(int64_t used_bytes, int64_t limit_bytes, const struct oom_victim *victim, struct str *out)
 {
-    int64_t mib = oom_suggest_mib(used_bytes, limit_bytes, was_held);
-    str_addf(out, "exceeded its %smemory limit: ", of_job ? "job's " : "");
     size_add(used_bytes, out);
-    str_add(out, " in use of ");
-    size_add(limit_bytes, out);
+    str_add(out, " in use");
+    if (limit_bytes > 0) {
+        str_add(out, " of ");
+        size_add(limit_bytes, out);
+    }
     if (victim->pid) {
         str_addf(out, "; process %lld (%s, ", (long long)victim->pid, victim->name);
         size_add(victim->rss_bytes, out);
         str_add(out, ") was ended");
     }
+}
+
+void oom_sentence(int64_t used_bytes, int64_t limit_bytes, bool of_job, bool was_held,
+                  const struct oom_victim *victim, struct str *out)
+{
+    int64_t mib = oom_suggest_mib(used_bytes, limit_bytes, was_held);
+    str_addf(out, "exceeded its %smemory limit: ", of_job ? "job's " : "");
+    use_add(used_bytes, limit_bytes, victim, out);
     str_addf(out, "; ask for more, for example --mem=%lld%s", (long long)(mib % 1024 ? mib : mib / 1024),
              mib % 1024 ? "M" : "G");
+}
+
+void oom_machine_sentence(int64_t used_bytes, int64_t limit_bytes, const struct oom_victim *victim,
+                          struct str *out)
+{
+    str_add(out, "was within its memory limit, but the machine ran out of memory: ");
+    use_add(used_bytes, limit_bytes, victim, out);
 }

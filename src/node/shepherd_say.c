@@ -133,20 +133,35 @@ static const char *group_of(const struct shepherd *s)
     return at ? at : s->groups.memory;
 }
 
+/* Who was ended, and whose memory ran out: from the kernel's log, else the largest process of the samples and what the groups counted. */
+static enum oom_limit victim_find(const struct shepherd *s, struct oom_victim *ret)
+{
+    enum oom_limit limit;
+    bool step, job;
+    if (oom_log_look(group_of(s), ret, &limit))
+        return limit;
+    *ret = s->largest;
+    if (!step_cgroup_limits_hit(&s->groups, &step, &job) || step)
+        return OOM_OF_STEP;
+    return job ? OOM_OF_JOB : OOM_OF_MACHINE;
+}
+
 /* The kernel killed some: two lines, Slurm's and one that says who, at what, and what to do. The second is also what the job's records say. */
 void shepherd_oom_say(struct shepherd *s, int64_t kills)
 {
     struct str line = STR_INIT, sentence = STR_INIT;
     struct oom_victim victim;
-    bool of_job = false;
-    int64_t step = s->plan->mem_limit_bytes, job = s->plan->job_mem_bytes, limit;
-    if (!oom_log_look(group_of(s), &victim, &of_job))
-        victim = s->largest;
-    limit = of_job && job > 0 ? job : step;
+    enum oom_limit whose = victim_find(s, &victim);
+    int64_t step = s->plan->mem_limit_bytes, job = s->plan->job_mem_bytes;
+    bool of_job = whose == OOM_OF_JOB;
+    int64_t limit = of_job && job > 0 ? job : step;
     int64_t peak = of_job ? limit : step_cgroup_peak(&s->groups, limit);
     if (peak <= 0) /* what processes share with others does not count */
         peak = victim.rss_bytes < limit ? victim.rss_bytes : limit;
-    oom_sentence(peak, limit, of_job && job != step, true, &victim, &sentence);
+    if (whose == OOM_OF_MACHINE)
+        oom_machine_sentence(victim.rss_bytes, limit, &victim, &sentence);
+    else
+        oom_sentence(peak, limit, of_job && job != step, true, &victim, &sentence);
     str_addf(&line, "slurmstepd: error: Detected %lld oom_kill event%s in StepId=", (long long)kills,
              kills == 1 ? "" : "s");
     step_name(s, &line);

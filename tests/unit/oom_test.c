@@ -23,33 +23,48 @@ static void test_the_process_of_the_group_is_found_in_the_log(void **state)
 {
     (void)state;
     struct oom_victim v;
-    bool of_job = true;
-    assert_true(oom_log_find(kernel_log, "/remuda.n1.1/7.1/7.1.batch", &v, &of_job));
+    enum oom_limit limit = OOM_OF_JOB;
+    assert_true(oom_log_find(kernel_log, "/remuda.n1.1/7.1/7.1.batch", &v, &limit));
     assert_int_equal(v.pid, 10);
     assert_string_equal(v.name, "first");
     assert_int_equal(v.rss_bytes, 1 << 20);
-    assert_false(of_job);
+    assert_int_equal(limit, OOM_OF_STEP);
 }
 
 static void test_a_task_killed_for_the_limit_of_the_job(void **state)
 {
     (void)state;
     struct oom_victim v;
-    bool of_job = false;
-    assert_true(oom_log_find(kernel_log, "/remuda.n1.1/7.1/7.1.0", &v, &of_job));
+    enum oom_limit limit = OOM_OF_STEP;
+    assert_true(oom_log_find(kernel_log, "/remuda.n1.1/7.1/7.1.0", &v, &limit));
     assert_int_equal(v.pid, 77);
     assert_string_equal(v.name, "py (x)");
     assert_int_equal(v.rss_bytes, (50560 + 5480 + 8) * 1024);
-    assert_true(of_job);
+    assert_int_equal(limit, OOM_OF_JOB);
+}
+
+static void test_the_machine_s_memory_and_limits_above_are_not_the_job_s(void **state)
+{
+    (void)state;
+    struct oom_victim v;
+    enum oom_limit limit = OOM_OF_STEP;
+    assert_true(oom_log_find(kernel_log, "/remuda.n2.1/7.1/7.1.0", &v, &limit));
+    assert_int_equal(limit, OOM_OF_MACHINE);
+    const char *above =
+        "6,1,1,-;oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),oom_memcg=/x,task_memcg=/x/"
+        "remuda.n1.1/7.1/7.1.0,task=py,pid=5,uid=0\n";
+    limit = OOM_OF_STEP;
+    assert_true(oom_log_find(above, "/remuda.n1.1/7.1/7.1.0", &v, &limit));
+    assert_int_equal(limit, OOM_OF_MACHINE);
 }
 
 static void test_a_log_without_it(void **state)
 {
     (void)state;
     struct oom_victim v;
-    bool of_job;
-    assert_false(oom_log_find(kernel_log, "/remuda.n1.1/8.1/8.1.batch", &v, &of_job));
-    assert_false(oom_log_find("", "/remuda.n1.1/7.1/7.1.batch", &v, &of_job));
+    enum oom_limit limit;
+    assert_false(oom_log_find(kernel_log, "/remuda.n1.1/8.1/8.1.batch", &v, &limit));
+    assert_false(oom_log_find("", "/remuda.n1.1/7.1/7.1.batch", &v, &limit));
     assert_int_equal(v.pid, 0);
 }
 
@@ -79,6 +94,11 @@ static void test_the_sentence(void **state)
     assert_string_equal(
         str_text(&out),
         "exceeded its job's memory limit: 30 GiB in use of 20 GiB; ask for more, for example --mem=36G");
+    str_clear(&out);
+    oom_machine_sentence(58 << 20, 100 << 20, &v, &out);
+    assert_string_equal(str_text(&out),
+                        "was within its memory limit, but the machine ran out of memory: 58 MiB in use of "
+                        "100 MiB; process 77 (python3, 58 MiB) was ended");
     str_done(&out);
 }
 
@@ -87,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_process_of_the_group_is_found_in_the_log),
         cmocka_unit_test(test_a_task_killed_for_the_limit_of_the_job),
+        cmocka_unit_test(test_the_machine_s_memory_and_limits_above_are_not_the_job_s),
         cmocka_unit_test(test_a_log_without_it),
         cmocka_unit_test(test_what_is_suggested),
         cmocka_unit_test(test_the_sentence),

@@ -53,7 +53,7 @@ setup() {
 }
 
 eventually() {
-    local until=$((SECONDS + 30))
+    local until=$((SECONDS + 60))
     until "$@"; do
         ((SECONDS < until)) || return 1
         sleep 0.1
@@ -61,13 +61,11 @@ eventually() {
 }
 state() { sacct -X -n -P -o State -j "$1"; }
 is() { [[ $(state "$1") == $2 ]]; }
+over() { [ -z "$(squeue -h -j "$1" 2>/dev/null)" ]; }
 # ran OPTION… SCRIPT: submits it (its output in the file "out") and waits for its end; $id.
 ran() {
     id=$(sbatch --parsable --no-requeue -o out -e err "${@:1:$#-1}" --wrap ". $TOP/group; ${*: -1}")
-    for _ in $(seq 200); do
-        [ -n "$(squeue -h -j "$id" 2>/dev/null)" ] || break
-        sleep 0.1
-    done
+    eventually over "$id"
     cat out err
 }
 begun() { # begun OPTION… SCRIPT: the same, when it runs; its process writes "pid"
@@ -101,6 +99,16 @@ no_groups() { [ -z "$(groups)" ]; }
     is "$id" OUT_OF_ME*
     grep -Eq "exceeded its memory limit: [56][0-9] MiB in use of 60 MiB; process [0-9]+ \(python3, [3-6][0-9] MiB\) was ended; ask for more, for example --mem=100M$" err
     scontrol show job "$id" | grep -q "exceeded its memory limit"
+}
+
+@test "the machine runs out of memory: not the job's fault, and so it is said" {
+    begun --mem=200 'echo 1000 >/proc/self/oom_score_adj; python3 -c "import time; x = bytearray(b\"x\") * (30 << 20); print(\"there\", flush=True); time.sleep(60)"; exit 3'
+    eventually grep -q there out
+    echo f >/proc/sysrq-trigger # the kernel's killer of processes, as if nothing were free
+    eventually is "$id" OUT_OF_ME*
+    cat err
+    grep -Eq "was within its memory limit, but the machine ran out of memory: [3-5][0-9] MiB in use of 200 MiB; process [0-9]+ \(python3, [3-5][0-9] MiB\) was ended" err
+    [[ ! "$(cat err)" =~ "ask for more" ]]
 }
 
 @test "steps together never exceed the job's memory" {
@@ -202,7 +210,7 @@ time.sleep(6)"'
     eventually is "$id" COMPLETED
     run -0 sacct -n -P -j "$id.batch" -o MaxRSS,AveCPU
     echo "sacct: $output"
-    [[ "$output" =~ ^1[01][0-9]{4}K\|00:00:0[2-9] ]]
+    [[ "$output" =~ ^1[01][0-9]{4}K\|00:0[2-9] ]]
 }
 
 @test "a node daemon that is killed and comes back: the job's limits hold" {
@@ -216,4 +224,28 @@ time.sleep(6)"'
     [[ "$(sed -n 1p out)" =~ ^[01]$ ]]
     [ "$(sed 1d out | tr '\n' ' ')" = "$((60 << 20)) $((30 << 20)) $((60 << 20)) " ]
     eventually no_groups
+}
+
+# A container's root: a group of its own as the top of what it sees, with processes in it.
+@test "in a container, the daemons' own group is rearranged, and jobs are held as anywhere" {
+    mkdir /sys/fs/cgroup/container
+    cat >inside <<'S'
+echo $$ >/sys/fs/cgroup/container/cgroup.procs
+exec unshare --cgroup --mount bash -c '
+    umount /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup
+    export REMUDA_STATE=$PWD/state
+    remuda up -q --nodes 1 --cpus 2 --mem 1000 3>&-
+    remuda status | grep ^isolation
+    sbatch -W -o out -e err --mem=60 --wrap "cat /proc/self/cgroup; python3 -c \"x = bytearray(300 << 20)\"; exit 3"
+    sacct -X -n -P -o State
+    remuda down
+    true'
+S
+    run bash inside
+    echo "$output"
+    cat out err
+    [[ "$output" =~ "enforced by cgroup v2: cores, memory, swap, devices, number of processes, the end of all processes"($'\n'|$) ]]
+    [[ "$output" =~ OUT_OF_MEMORY ]]
+    [[ "$(cat out)" =~ ^0::/remuda\. ]]
+    [[ ! "$(cat err)" =~ "cannot enter" ]]
 }

@@ -30,7 +30,7 @@ setup() {
 }
 
 eventually() {
-    local until=$((SECONDS + 30))
+    local until=$((SECONDS + 60))
     until "$@"; do
         ((SECONDS < until)) || return 1
         sleep 0.2
