@@ -37,11 +37,12 @@ static void hello(struct turn *t)
             (struct held){w.step->job_id, w.step->attempt, w.step->step_id, w.step->state >= HELD_ENDED};
     devices_refresh(t);
     struct node self = *a->node;
-    self.devices_out = a->devices.n ? a->devices.text : NULL;
+    bool speaks = devices_speak(&a->devices);
+    self.devices_out = speaks ? a->devices.text : NULL;
     struct msg_node_hello m = {.node = {&self, 1},
                                .held = {rows, n},
                                .pid = a->pid,
-                               .devices_seq = a->devices.n ? a->devices.seq : 0,
+                               .devices_seq = speaks ? a->devices.seq : 0,
                                .protocol = PROTOCOL_NOW,
                                .protocol_oldest = PROTOCOL_OLDEST};
     a->hello_said = true;
@@ -78,8 +79,8 @@ void heartbeat_send(struct turn *t)
     devices_refresh(t);
     struct msg_heartbeat beat = {.load_centi = a->load_centi,
                                  .free_mem_mib = a->free_mem_mib,
-                                 .devices_seq = a->devices.n ? a->devices.seq : 0,
-                                 .devices_out = a->devices.n ? a->devices.text : NULL};
+                                 .devices_seq = devices_speak(&a->devices) ? a->devices.seq : 0,
+                                 .devices_out = devices_speak(&a->devices) ? a->devices.text : NULL};
     a->devices.told_seq = a->devices.seq;
     turn_send(t, MSG_HEARTBEAT, &beat);
 }

@@ -31,8 +31,11 @@ static const char not_looked[] = "the node has not looked at it yet";
 
 void devices_init(struct devices *d, uint64_t first_seq)
 {
-    *d = (struct devices){
-        .seq = first_seq ? first_seq : 1, .text = xstrdup(""), .due_us = INT64_MAX, .pause_us = PAUSE_US};
+    *d = (struct devices){.seq = first_seq ? first_seq : 1,
+                          .first_seq = first_seq ? first_seq : 1,
+                          .text = xstrdup(""),
+                          .due_us = INT64_MAX,
+                          .pause_us = PAUSE_US};
 }
 
 static void watched_free(struct watched *v, size_t n)
@@ -430,6 +433,34 @@ void devices_retry(struct turn *t)
     devices_announce(t);
 }
 
+bool devices_speak(const struct devices *d)
+{
+    return d->n > 0 || d->seq != d->first_seq;
+}
+
+/* Processes that cannot be killed are told of in the same way: "process:4711:unproven:SINCE:job 7 step 0: …". */
+static void stuck_say(const struct turn *t, struct str *text)
+{
+    struct held_walk walk = {0};
+    while (held_next(&t->a->held, &walk)) {
+        const struct held_step *s = walk.step;
+        struct str why = STR_INIT, gpus = STR_INIT;
+        if (!s->stuck || s->state >= HELD_ENDED)
+            continue;
+        idset_format(&s->gpus, &gpus);
+        step_label(s->step_id, &why);
+        struct str said = STR_INIT;
+        str_addf(&said, "job %llu step %s: %s; the job keeps its part of the node%s%s",
+                 (unsigned long long)s->job_id, str_text(&why), s->stuck, gpus.len ? ", GPUs " : "",
+                 str_text(&gpus));
+        struct device_out out = {"process", (int32_t)s->stuck_pid, false, s->stuck_since_us, str_text(&said)};
+        device_out_format(&out, text);
+        str_done(&said);
+        str_done(&why);
+        str_done(&gpus);
+    }
+}
+
 void devices_refresh(struct turn *t)
 {
     struct devices *d = &t->a->devices;
@@ -442,6 +473,7 @@ void devices_refresh(struct turn *t)
         struct device_out out = {KIND, w->index, w->failed, w->since_us, w->why ? w->why : ""};
         device_out_format(&out, &text);
     }
+    stuck_say(t, &text);
     if (text_is(str_text(&text), d->text)) {
         str_done(&text);
         return;

@@ -25,7 +25,8 @@ struct watched {
 struct devices {
     struct watched *v;
     size_t n;
-    uint64_t seq;      /* of `text` */
+    uint64_t seq; /* of `text` */
+    uint64_t first_seq;
     char *text;        /* what is out, as node.devices_out; owned, never NULL */
     uint64_t told_seq; /* went to the controller on this connection */
     bool looked;       /* once at all, so that `text` says what is true */
@@ -57,6 +58,8 @@ void devices_look(struct turn *t); /* now, if there is something to look at */
 void devices_seen(struct turn *t, const struct agent_event *ev);
 void devices_learn_failed(struct turn *t, const char *failed); /* from the controller */
 void devices_retry(struct turn *t);                            /* the same: broken ones may be well again */
+/* Is there anything that `text` can say? A node without GPUs has something to say once a process of a job cannot be killed. */
+bool devices_speak(const struct devices *d);
 /* `text` and `seq` as they are now. */
 void devices_refresh(struct turn *t);
 /* Tells the controller at once if it has not heard. */

@@ -40,6 +40,7 @@ static void step_free(struct held_step *s)
     held_drop_launch(s);
     idset_done(&s->gpus);
     free(s->release_why);
+    free(s->stuck);
     free(s->why);
     free(s);
 }

@@ -49,7 +49,9 @@ struct held_step {
     uint32_t unacknowledged;
     struct arena *arena; /* launch below lives in it; NULL = none kept */
     struct msg_launch *launch;
-    struct idset gpus;      /* that it has here */
+    struct idset gpus; /* that it has here */
+    char *stuck;       /* what of it outlives SIGKILL, in words; NULL = nothing known; owned */
+    int64_t stuck_pid, stuck_since_us;
     bool found;             /* at the daemon's start: `gpus` may be empty though it has some */
     bool prolog_first;      /* WAITING: the prolog comes next */
     int64_t prove_until_us; /* WAITING, PROVING: so long it is waited for */

@@ -61,7 +61,7 @@ void turn_report_send(struct turn *t, struct report *p)
     bool gives_back =
         m.kind == REPORT_RELEASED || m.kind == REPORT_FAILED || m.kind == REPORT_LOST || m.clean;
     devices_refresh(t);
-    if (d->n > 0 && gives_back) {
+    if (devices_speak(d) && gives_back) {
         m.devices_seq = d->told_seq = d->seq;
         m.devices_out = d->text;
     }
@@ -225,8 +225,11 @@ void step_settle(struct turn *t, struct held_step *s)
 
 void step_ended(struct turn *t, struct held_step *s)
 {
+    bool was_stuck = s->stuck != NULL;
     held_move(s, HELD_ENDED);
     step_settle(t, s);
+    if (was_stuck)
+        devices_announce(t);
 }
 
 /* It never ran. */

@@ -1,8 +1,12 @@
 #include "agent/note.h"
 
+#include "base/alloc.h"
+
 #include <string.h>
 
-static const char kind_letter[NOTE_KIND_COUNT] = "SUECFG";
+/* "KIND NUMBERS… {MORE NUMBERS…} detail": what is in braces is left out where it is all zero, and may be longer or shorter in another release. */
+
+static const char kind_letter[NOTE_KIND_COUNT] = "SUECFGK";
 
 static size_t numbers(const struct note *n, int64_t *ret)
 {
@@ -28,6 +32,18 @@ void note_format(const struct note *n, struct str *out)
         str_addc(out, ' ');
         str_add_i64(out, number[i]);
     }
+    int64_t more[] = {
+#define X(member, doc) n->member,
+        NOTE_MORE_NUMBERS(X)
+#undef X
+    };
+    bool any = false;
+    for (size_t i = 0; i < ARRAY_LEN(more); i++)
+        any |= more[i] != 0;
+    for (size_t i = 0; any && i < ARRAY_LEN(more); i++)
+        str_addf(out, i ? " %lld" : " {%lld", (long long)more[i]);
+    if (any)
+        str_addc(out, '}');
     if (n->detail[0]) {
         size_t from = out->len;
         str_addc(out, ' ');
@@ -60,6 +76,29 @@ static bool number_read(struct span piece, int64_t *ret)
     return text_to_i64(text, INT64_MIN, INT64_MAX, ret);
 }
 
+static bool more_read(struct span *line, struct note *ret)
+{
+    int64_t *const more[] = {
+#define X(member, doc) &ret->member,
+        NOTE_MORE_NUMBERS(X)
+#undef X
+    };
+    const char *end = memchr(line->data, '}', line->len);
+    if (!end) /* cut */
+        return false;
+    struct span rest = {line->data + 1, (size_t)(end - line->data - 1)}, piece;
+    for (size_t i = 0; span_next(&rest, ' ', &piece); i++)
+        if (i < ARRAY_LEN(more) && !number_read(piece, more[i]))
+            return false;
+    line->len -= (size_t)(end + 1 - line->data);
+    line->data = end + 1;
+    if (line->len > 0 && line->data[0] == ' ') {
+        line->data++;
+        line->len--;
+    }
+    return true;
+}
+
 bool note_parse(struct span line, struct note *ret)
 {
     struct span piece;
@@ -74,6 +113,8 @@ bool note_parse(struct span line, struct note *ret)
 #define X(member, doc) ret->member = number[at++];
     NOTE_NUMBERS(X)
 #undef X
+    if (line.len > 0 && line.data[0] == '{' && !more_read(&line, ret))
+        return false;
     size_t len = line.len < NOTE_DETAIL_BYTES - 1 ? line.len : NOTE_DETAIL_BYTES - 1;
     if (len > 0)
         memcpy(ret->detail, line.data, len);

@@ -19,6 +19,7 @@ enum note_kind {
     NOTE_CLEARED, /* after an EXITED that was not clean: now none is left */
     NOTE_FAILED,  /* could not be started; detail says why; retry: elsewhere it may work */
     NOTE_GONE,    /* the shepherd is gone (said by the daemon or the shepherds' parent) */
+    NOTE_STUCK,   /* processes outlive SIGKILL: `status` is one's id, detail says what they are */
     NOTE_KIND_COUNT
 };
 
@@ -42,7 +43,12 @@ enum note_kind {
     X(max_vm_bytes, "largest virtual size seen")                                                             \
     X(max_pages, "major page faults")                                                                        \
     X(read_bytes, "bytes read")                                                                              \
-    X(write_bytes, "bytes written")                                                                          \
+    X(write_bytes, "bytes written")
+// clang-format on
+
+/* Numbers that came later: shepherds of older releases do not write them. New ones go to the end. */
+// clang-format off
+#define NOTE_MORE_NUMBERS(X)                                                                                 \
     X(gpus, "GPUs it has here: bit n for number n, up to 62")
 // clang-format on
 
@@ -50,6 +56,7 @@ struct note {
     enum note_kind kind;
 #define X(member, doc) int64_t member;
     NOTE_NUMBERS(X)
+    NOTE_MORE_NUMBERS(X)
 #undef X
     char detail[NOTE_DETAIL_BYTES]; /* one line; cut to fit */
 };

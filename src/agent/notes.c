@@ -1,6 +1,9 @@
 /* What shepherds and the site's programs say. */
 #include "agent/inside.h"
 
+#include "base/alloc.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 struct held_step *step_of_note(struct turn *t, const struct note *n)
@@ -72,6 +75,22 @@ static void note_gone(struct turn *t, struct held_step *s, const struct note *n)
     }
 }
 
+/* It keeps what its job has here; the rest of the node works on, and people are told. */
+static void note_stuck(struct turn *t, struct held_step *s, const struct note *n)
+{
+    if (s->state >= HELD_ENDED)
+        return;
+    if (!s->stuck)
+        s->stuck_since_us = n->at_us;
+    if (!s->stuck || s->stuck_pid != n->status)
+        turn_log(t, true, "%s; job %llu keeps what it has here until that ends", n->detail,
+                 (unsigned long long)s->job_id);
+    free(s->stuck);
+    s->stuck = xstrdup(n->detail);
+    s->stuck_pid = n->status;
+    devices_announce(t);
+}
+
 void take_note(struct turn *t, const struct note *n)
 {
     struct held_step *s = step_of_note(t, n);
@@ -92,6 +111,7 @@ void take_note(struct turn *t, const struct note *n)
         break;
     case NOTE_FAILED: note_failed(t, s, n); break;
     case NOTE_GONE: note_gone(t, s, n); break;
+    case NOTE_STUCK: note_stuck(t, s, n); break;
     case NOTE_KIND_COUNT: break;
     }
 }

@@ -94,7 +94,7 @@ static void node_use(struct json_out *o, const struct node *n)
     json_key_number(o, "free_mem", n->last_seen_us != 0, n->free_mem_mib);
 }
 
-/* Of Remuda's own: each device that is out of use, and why. */
+/* Of Remuda's own: each device that is out of use, and each process that cannot be killed, and why. */
 static void devices_out(struct json_out *o, const struct node *n)
 {
     struct arena *a = arena_new();
@@ -106,7 +106,10 @@ static void devices_out(struct json_out *o, const struct node *n)
         json_object(o);
         text(o, "kind", outs.v[i].kind);
         json_key_i64(o, "index", outs.v[i].index);
-        text(o, "state", outs.v[i].failed ? "BROKEN" : "NOT_CLEAN");
+        text(o, "state",
+             device_out_is_process(&outs.v[i]) ? "UNKILLABLE"
+             : outs.v[i].failed                ? "BROKEN"
+                                               : "NOT_CLEAN");
         json_key_time(o, "since", outs.v[i].since_us);
         text(o, "reason", outs.v[i].why);
         json_object_end(o);

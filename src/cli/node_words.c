@@ -216,7 +216,7 @@ void node_gres_drained(const struct node *n, struct str *out)
         devices_parse(n->devices, a, &devices, NULL);
     for (size_t i = 0; i < outs.n; i++) {
         struct idset index = IDSET_INIT;
-        bool said = false;
+        bool said = device_out_is_process(&outs.v[i]);
         size_t count = 0;
         for (size_t k = 0; k < outs.n; k++) {
             if (!same_type(&devices, &outs.v[i], &outs.v[k]))
@@ -241,7 +241,11 @@ void node_gres_drained(const struct node *n, struct str *out)
 
 void device_out_reason(const struct device_out *d, struct str *out)
 {
-    str_addf(out, "%s:%d %s: %s", d->kind, d->index, d->failed ? "broken" : "not clean", d->why);
+    str_addf(out, "%s:%d %s: %s", d->kind, d->index,
+             device_out_is_process(d) ? "unkillable"
+             : d->failed              ? "broken"
+                                      : "not clean",
+             d->why);
 }
 
 void node_reason_fill(struct node *n, struct arena *a)

@@ -27,7 +27,7 @@ void node_gres_used(const struct node *n, struct str *out);
 /* Devices that are out of use, in the same form: "gpu:a100:2(IDX:0,3)"; "N/A" if there are none. */
 void node_gres_drained(const struct node *n, struct str *out);
 struct device_out;
-/* As a reason of the node's: "gpu:0 broken: it has fallen off the bus", or "gpu:0 not clean: …". */
+/* As a reason of the node's: "gpu:0 broken: it has fallen off the bus", "gpu:0 not clean: …", or "process:4711 unkillable: …". */
 void device_out_reason(const struct device_out *d, struct str *out);
 /* What sinfo and --json tell as the reason of a node: its own, else that of its devices that are out. Fills reason, reason_us and reason_user; text in the arena. */
 void node_reason_fill(struct node *n, struct arena *a);

@@ -117,6 +117,11 @@ static void devices_out_print(struct record_text *r, const struct node *n, const
     for (size_t i = 0; i < outs.n; i++) {
         const struct device_out *d = &outs.v[i];
         record_break(r);
+        if (device_out_is_process(d)) {
+            record_addf(r, "Unkillable", "process:%d since %s: %s", d->index,
+                        cell_time_text(env, d->since_us, "Unknown", a), d->why);
+            continue;
+        }
         record_addf(r, "DeviceOut", "%s:%d %s since %s: %s", d->kind, d->index,
                     d->failed ? "BROKEN" : "NOT_CLEAN", cell_time_text(env, d->since_us, "Unknown", a),
                     d->why);

@@ -391,6 +391,8 @@ const char *node_devices_failed(const struct core *c,
                                 const struct noderec *n); /* of n.devices_out; NULL = none */
 const char *node_devices_said(const struct noderec *n,
                               struct arena *a); /* n.devices_out as sentences; NULL = nothing */
+/* Which of its processes cannot be killed, where, in words; NULL = none is known. */
+const char *job_stuck_said(const struct core *c, const struct jobrec *r, struct arena *a);
 /* Appends what is out of use of the devices that an allocation has: "gpu 0 of n1 is not clean: …". */
 void alloc_outs_say(const struct core *c, const struct alloc *held, struct arena *a, struct str *out);
 void node_devices_retry(struct core *c, struct noderec *n); /* an operator wants the broken ones back */

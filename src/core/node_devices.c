@@ -18,6 +18,8 @@ static void outs_log(struct core *c, const struct noderec *n, const char *before
         if (now.v[i].failed && (!known || !known->failed))
             fx_log(c, LEVEL_WARNING, "%s: %s %d is broken and out of use: %s", n->n.name, now.v[i].kind,
                    now.v[i].index, now.v[i].why);
+        if (!known && device_out_is_process(&now.v[i]))
+            fx_log(c, LEVEL_WARNING, "%s: a process cannot be killed: %s", n->n.name, now.v[i].why);
     }
     arena_free(a);
 }
@@ -103,6 +105,24 @@ void node_devices_retry(struct core *c, struct noderec *n)
 }
 
 /* ---- for people ---- */
+
+const char *job_stuck_said(const struct core *c, const struct jobrec *r, struct arena *a)
+{
+    const char *job = arena_printf(a, "job %llu step ", (unsigned long long)r->j.id);
+    struct str text = STR_INIT;
+    for (size_t i = 0; i < r->hold.n; i++) {
+        const struct noderec *n = c->node.v[r->hold.v[i].node];
+        struct device_outs outs = {0};
+        if (n->n.devices_out)
+            device_outs_parse(n->n.devices_out, a, &outs);
+        for (size_t k = 0; k < outs.n; k++)
+            if (device_out_is_process(&outs.v[k]) && text_starts(outs.v[k].why, job))
+                str_addf(&text, "%son %s: %s", text.len ? "; " : "", n->n.name, outs.v[k].why);
+    }
+    const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+    str_done(&text);
+    return result;
+}
 
 const char *node_devices_said(const struct noderec *n, struct arena *a)
 {

@@ -176,6 +176,11 @@ static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t 
     w->waited_for = waited_text(c, r, a);
     if (r->j.state != JOB_PENDING) {
         w->because = r->j.reason_detail; /* what is known of its end, if it was not its own */
+        const char *stuck = job_stuck_said(c, r, a);
+        if (stuck)
+            w->because = arena_printf(a, "%s%sits end waits for what cannot be ended %s",
+                                      text_empty(w->because) ? "" : w->because,
+                                      text_empty(w->because) ? "" : "; ", stuck);
         return;
     }
     w->reason = pending_reason(c, r, c->now_us, &wait);

@@ -57,6 +57,11 @@ void device_out_format(const struct device_out *d, struct str *out)
     }
 }
 
+bool device_out_is_process(const struct device_out *d)
+{
+    return text_is(d->kind, "process");
+}
+
 const struct device_out *device_outs_find(const struct device_outs *list, const char *kind, int32_t index)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -72,7 +77,8 @@ void device_outs_say(const struct device_outs *list, bool failed_only, struct st
         const struct device_out *d = &list->v[i];
         if (failed_only && !d->failed)
             continue;
-        str_addf(out, "%s%s %d is not used: %s", first ? "" : "; ", d->kind, d->index, d->why);
+        str_addf(out, "%s%s %d %s: %s", first ? "" : "; ", d->kind, d->index,
+                 device_out_is_process(d) ? "cannot be killed" : "is not used", d->why);
         first = false;
     }
 }

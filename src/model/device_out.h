@@ -1,5 +1,6 @@
 /* Devices of a node that nobody may be given, and why, as node.devices_out carries them in one line of text:
  *   "gpu:2:unproven:1790000000000000:process 4711 (python) still holds it;gpu:5:failed:1790000000000000:XID 79: the GPU is gone"
+ * A kind that is no device is "process": its number is the id of a process that outlives SIGKILL, and the reason begins with "job 7 step 0:".
  * unproven: it was given back, and nothing has shown yet that it is clean; it comes back by itself. failed: it is broken, until an operator says otherwise. */
 #ifndef REMUDA_MODEL_DEVICE_OUT_H
 #define REMUDA_MODEL_DEVICE_OUT_H
@@ -21,6 +22,9 @@ struct device_out {
     const char *why; /* never NULL */
 };
 
+/* A process that cannot be killed, and no device. */
+bool device_out_is_process(const struct device_out *d);
+
 struct device_outs {
     struct device_out *v;
     size_t n;
@@ -31,7 +35,7 @@ bool device_outs_parse(const char *text, struct arena *a, struct device_outs *re
 /* Appends one, after a ';' if there is something already. */
 void device_out_format(const struct device_out *d, struct str *out);
 const struct device_out *device_outs_find(const struct device_outs *list, const char *kind, int32_t index);
-/* For people: "gpu 2 is not used: process 4711 (python) still holds it"; several separated by "; ". `failed_only`: of these alone. */
+/* For people: "gpu 2 is not used: process 4711 (python) still holds it", "process 4711 cannot be killed: …"; several separated by "; ". `failed_only`: of these alone. */
 void device_outs_say(const struct device_outs *list, bool failed_only, struct str *out);
 
 #endif

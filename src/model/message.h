@@ -339,6 +339,7 @@ extern const struct fields held_fields;
     X(MIB, min_ram_mib, 0, "a job is allowed this at least")                                               \
     X(I32, swappiness_plus1, 0, "of jobs' memory, plus 1; 0 = as the kernel likes")                        \
     X(I32, pids_max, 0, "processes and threads of a job; 0 = half of what the machine can have")           \
+    X(SPAN, unkillable_us, 0, "processes that outlive SIGKILL so long are reported; 0 = none are")         \
     X(TEXT, topology_addr, 0, "for SLURM_TOPOLOGY_ADDR: s3.s0.n1; NULL = the node's name")                \
     X(TEXT, topology_pattern, 0, "for SLURM_TOPOLOGY_ADDR_PATTERN: switch.switch.node")                   \
     X(TEXT, devices_failed, 0, "devices that are known to be broken: an entry of node.devices_out each")   \

@@ -109,7 +109,7 @@
     X(I32, memory_swappiness, MemorySwappiness, "-1", "", "0 to 100: how readily the kernel swaps jobs' memory out (version 1 groups); -1 = as it likes")                  \
     X(I32, pids_max, PidsMax, "0", "", "processes and threads a job may have on a node; 0 = half of what the machine can have") \
     X(TEXT, job_acct_gather_params, JobAcctGatherParams, "", "", "OverMemoryKill: jobs over their memory are ended at the samples also where the kernel holds them to it; without such a kernel they always are") \
-    X(SPAN, unkillable_timeout_us, UnkillableStepTimeout, "60", "sec", "processes that outlive SIGKILL this long are reported")
+    X(SPAN, unkillable_timeout_us, UnkillableStepTimeout, "60", "sec", "processes that outlive SIGKILL this long are reported (the node is not drained)")
 // clang-format on
 
 enum setting_type {

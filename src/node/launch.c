@@ -236,6 +236,7 @@ static bool common_plan(const struct launch_site *site, const struct msg_launch 
     ret->sample_us = site->welcome->accounting_freq_us;
     ret->kill_wait_us = site->welcome->kill_wait_us;
     ret->cgroups = site->cgroups;
+    ret->unkillable_us = site->welcome->unkillable_us;
     ret->deny = deny_plan(site, here, a);
     for (uint32_t gpu = 0; gpu < 63; gpu++)
         if (gpu_is_held(here, gpu))

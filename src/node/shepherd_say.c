@@ -1,6 +1,9 @@
 #include "node/shepherd_say.h"
 
 #include "base/alloc.h"
+#include "node/shepherd_usage.h"
+
+#include <fcntl.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -170,4 +173,65 @@ void shepherd_oom_say(struct shepherd *s, int64_t kills)
     sentence_say(s, &sentence);
     str_done(&line);
     str_done(&sentence);
+}
+
+/* ---- what cannot be killed ---- */
+
+/* One line of a file of /proc; "" if it cannot be read. */
+static void proc_line(pid_t pid, const char *name, char *ret, size_t size)
+{
+    char path[64];
+    struct str text = STR_INIT;
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    small_file_read(AT_FDCWD, path, 4096, &text);
+    snprintf(ret, size, "%.*s", (int)strcspn(str_text(&text), "\n"), str_text(&text));
+    str_done(&text);
+}
+
+/* "D" of "4711 (python) D 1 …"; '?' if it is gone. */
+static char proc_state(pid_t pid)
+{
+    char stat[512];
+    proc_line(pid, "stat", stat, sizeof stat);
+    const char *close = strrchr(stat, ')');
+    return close && close[1] == ' ' ? close[2] : '?';
+}
+
+static void survivor_say(pid_t pid, struct str *out)
+{
+    char name[64], where[64], state = proc_state(pid);
+    proc_line(pid, "comm", name, sizeof name);
+    proc_line(pid, "wchan", where, sizeof where);
+    bool known = where[0] && !text_is(where, "0");
+    str_addf(out, "process %d (%s) outlives SIGKILL, in state %c%s%s", (int)pid, name, state,
+             known ? ", waiting in " : "", known ? where : "");
+}
+
+void shepherd_stuck_tell(struct shepherd *s)
+{
+    struct note stuck = s->note;
+    struct str text = STR_INIT;
+    size_t n = shepherd_tree(s), alive = 0;
+    stuck.kind = NOTE_STUCK;
+    stuck.at_us = shepherd_clock_us(CLOCK_REALTIME);
+    stuck.status = 0;
+    for (size_t i = 0; i < n; i++) {
+        char state = proc_state(s->pids[i]);
+        if (state == 'Z' || state == 'X' || state == '?')
+            continue;
+        if (alive++ == 0) {
+            survivor_say(s->pids[i], &text);
+            stuck.status = s->pids[i];
+        }
+    }
+    if (alive > 1)
+        str_addf(&text, ", and %zu more", alive - 1);
+    snprintf(stuck.detail, sizeof stuck.detail, "%s", str_text(&text));
+    if (alive > 0) {
+        if (s->stuck_pid != stuck.status)
+            shepherd_state_write(s, &stuck);
+        s->stuck_pid = (pid_t)stuck.status;
+        herd_tell(s->herd, &stuck, 0);
+    }
+    str_done(&text);
 }

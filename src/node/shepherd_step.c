@@ -34,8 +34,9 @@
 #define FIRST_SAMPLE_US INT64_C(100000)
 #define CLEAR_WAIT_US                                                                                        \
     INT64_C(1000000) /* processes that outlive SIGKILL this long: EXITED is told first, CLEARED later */
-#define KILL_AGAIN_US INT64_C(10000)
-#define TELL_WAIT_MS  60000
+#define KILL_AGAIN_US  INT64_C(10000)
+#define STUCK_AGAIN_US INT64_C(60000000)
+#define TELL_WAIT_MS   60000
 
 static int64_t max_of(int64_t a, int64_t b)
 {
@@ -137,6 +138,8 @@ static int64_t next_due(const struct shepherd *s)
         due = s->kill_at_us < due ? s->kill_at_us : due;
     if (s->main_ended && !s->exit_told)
         due = s->clear_by_us < due ? s->clear_by_us : due;
+    if (s->stuck_at_us)
+        due = s->stuck_at_us < due ? s->stuck_at_us : due;
     return due;
 }
 
@@ -146,6 +149,12 @@ static void due_carry_out(struct shepherd *s)
     if ((s->terminating || s->main_ended) && now >= s->kill_at_us) {
         shepherd_signal_all(s, SIGKILL, false);
         s->kill_at_us = now + KILL_AGAIN_US;
+        if (!s->stuck_at_us && s->plan->unkillable_us > 0)
+            s->stuck_at_us = now + s->plan->unkillable_us;
+    }
+    if (s->stuck_at_us && now >= s->stuck_at_us) {
+        shepherd_stuck_tell(s);
+        s->stuck_at_us = now + STUCK_AGAIN_US;
     }
     if (now >= s->sample_at_us)
         shepherd_sample_due(s);

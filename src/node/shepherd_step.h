@@ -43,7 +43,10 @@ struct shepherd {
     int64_t sample_at_us; /* monotonic */
     int64_t sample_gap_us;
     int64_t stopped_us; /* monotonic: suspended since; 0 = is not */
-    struct note note;   /* ids and usage so far */
+    int64_t
+        stuck_at_us; /* monotonic: what is left then outlives SIGKILL and is reported; 0 = nothing is being killed */
+    pid_t stuck_pid;  /* of them, as last written to the state file */
+    struct note note; /* ids and usage so far */
     struct io_seen *io;
     size_t nio;
     int64_t io_gone_read, io_gone_write;

@@ -66,6 +66,7 @@ struct plan_bytes {
     X(TEXT, task_prolog, "the site's program before each task")                                              \
     X(TEXT, task_epilog, "and after it")                                                                     \
     X(I64, kill_wait_us, "between SIGTERM and SIGKILL when the command is gone")                             \
+    X(I64, unkillable_us, "processes that outlive SIGKILL so long are reported; 0 = never")                  \
     X(TEXT, bind_report, "--cpu-bind=verbose: say to what each task is bound")                               \
     X(BYTES, script, "batch script")                                                                         \
     X(BYTES, args, "its arguments, each ended by NUL")                                                       \

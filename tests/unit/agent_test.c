@@ -404,6 +404,32 @@ static void test_processes_that_take_long_to_die(void **state)
     EXPECT("forget 7.1 pid=1007");
 }
 
+/* The controller hears of it by the way that it hears of devices, also from a node without any. */
+static void test_a_process_that_cannot_be_killed_is_told(void **state)
+{
+    (void)state;
+    struct note stuck = {.kind = NOTE_STUCK,
+                         .job_id = 5,
+                         .attempt = 1,
+                         .step_id = STEP_BATCH,
+                         .pid = 9,
+                         .status = 12,
+                         .at_us = 77};
+    begin();
+    launch(5, 1);
+    started(5, 1);
+    exited(5, 1, 9, false);
+    str_clear(&said);
+    strcpy(stuck.detail, "process 12 (x) outlives SIGKILL");
+    note(stuck);
+    EXPECT("log \"process 12 (x) outlives SIGKILL; job 5 keeps what it has here until that ends\"; heartbeat "
+           "out=process:12:unproven");
+    note(stuck);
+    EXPECT("");
+    note((struct note){.kind = NOTE_CLEARED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    EXPECT("report released 5.1 #101");
+}
+
 static void test_a_launch_that_fails(void **state)
 {
     (void)state;
@@ -858,6 +884,7 @@ int main(void)
         TEST(terminate_before_the_shepherd_is_there),
         TEST(terminate_of_what_is_over),
         TEST(processes_that_take_long_to_die),
+        TEST(a_process_that_cannot_be_killed_is_told),
         TEST(a_launch_that_fails),
         TEST(a_lost_shepherd),
         TEST(a_shepherd_that_never_came),
