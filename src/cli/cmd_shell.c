@@ -42,12 +42,13 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
     return true;
 }
 
-static void made(void *ctx, size_t i, const struct step *step)
+static bool made(void *ctx, size_t i, const struct step *step)
 {
     (void)i;
     (void)ctx;
     (void)step;
     terminal_raw();
+    return true;
 }
 
 static const char *shell_of_user(void)

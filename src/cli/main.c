@@ -4,8 +4,10 @@
 #include "cli/commands.h"
 #include "cli/program.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct command {
     const char *name;
@@ -59,8 +61,20 @@ static int unknown(const char *name)
     return 2;
 }
 
+/* A descriptor 0, 1 or 2 that the caller closed would be taken by the first connection, and output written into that. */
+static void standard_descriptors_open(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
+    standard_descriptors_open();
     const char *slash = strrchr(argv[0], '/');
     const struct command *called = command_find(slash ? slash + 1 : argv[0]);
     if (called && called->linked)

@@ -105,13 +105,14 @@ static void step_take(void *ctx, const void *record)
     f->step = arena_dup(f->a, record, sizeof(struct step));
 }
 
-static void made(void *ctx, size_t i, const struct step *step)
+static bool made(void *ctx, size_t i, const struct step *step)
 {
     const struct ask *q = ctx;
     (void)i;
     (void)step;
     if (q->pty)
         terminal_raw();
+    return true;
 }
 
 static int attach(const struct ask *q, const struct job_ref *ref, struct arena *a)

@@ -68,7 +68,20 @@ static void settings_take(struct launch *l, struct client *c)
         l->prolog = arena_strdup(l->line.a, s->srun_prolog);
     if (!l->epilog && !text_empty(s->srun_epilog))
         l->epilog = arena_strdup(l->line.a, s->srun_epilog);
+    l->run.kill_wait_s = (int32_t)(s->kill_wait_us / INT64_C(1000000)) + 2;
     config_done(&conf);
+}
+
+/* As Slurm: without a terminal here all tasks run, and none has one. */
+static void pty_judge(struct launch *l)
+{
+    bool any = false;
+    for (size_t i = 0; !isatty(STDOUT_FILENO) && i < l->line.ncomp; i++) {
+        any |= l->line.comp[i].launch.pty;
+        l->line.comp[i].launch.pty = false;
+    }
+    if (any)
+        program_error(NAME, "Not using a pseudo-terminal, disregarding --pty option");
 }
 
 static void run_take(struct launch *l)
@@ -80,6 +93,7 @@ static void run_take(struct launch *l)
     r->unbuffered = o->launch.unbuffered;
     r->pty = o->launch.pty;
     r->quiet = o->quiet;
+    r->verbose = o->verbose;
     r->disable_status = o->launch.disable_status;
     r->quit_on_interrupt = o->launch.quit_on_interrupt;
     r->kill_on_bad_exit = o->launch.kill_on_bad_exit == YES;
@@ -91,42 +105,106 @@ static void run_take(struct launch *l)
 
 /* ---- programs here, before and after ---- */
 
-static void program_run(const struct launch *l, const char *program)
+/* Its exit code, or 128 and the signal. */
+static int program_run(const char *program)
 {
-    int status;
+    int status = 0;
     if (text_empty(program) || text_is(program, "none"))
-        return;
+        return 0;
     pid_t pid = fork();
     if (pid == 0) {
         command_signals_restore();
         execlp(program, program, (char *)NULL);
+        program_error(NAME, "cannot run %s: %s", program, strerror(errno));
         _exit(127);
     }
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    if (pid > 0 && status != 0)
-        program_error(NAME, "%s ended with status %d", program,
-                      WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-    (void)l;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-static void step_created(void *ctx, size_t i, const struct step *step)
+static void number_export(const char *name, int64_t n)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)n);
+    setenv(name, text, 1);
+}
+
+static void text_export(const char *name, const char *text)
+{
+    if (text)
+        setenv(name, text, 1);
+}
+
+/* What --prolog and --epilog know of the step. */
+static void step_export(const struct launch *l, const struct step *step)
+{
+    const struct job *j = &l->al.job[0];
+    number_export("SLURM_JOB_ID", (int64_t)step->job_id);
+    number_export("SLURM_JOBID", (int64_t)step->job_id);
+    number_export("SLURM_STEP_ID", step->step_id);
+    number_export("SLURM_STEPID", step->step_id);
+    number_export("SLURM_NTASKS", step->ntasks);
+    number_export("SLURM_NPROCS", step->ntasks);
+    number_export("SLURM_STEP_NUM_TASKS", step->ntasks);
+    number_export("SLURM_NNODES", step->node_count);
+    number_export("SLURM_STEP_NUM_NODES", step->node_count);
+    text_export("SLURM_STEP_NODELIST", step->nodes);
+    text_export("SLURM_JOB_NODELIST", j->nodes);
+    text_export("SLURM_NODELIST", j->nodes);
+    text_export("SLURM_JOB_NAME", j->spec.name);
+    text_export("SLURM_JOB_PARTITION", j->run_partition);
+}
+
+static bool prolog_run(const struct launch *l)
+{
+    int code = program_run(l->prolog);
+    if (code)
+        program_error(NAME, "srun prolog failed rc = %d. Aborting step.", code);
+    return code == 0;
+}
+
+static void epilog_run(const struct launch *l)
+{
+    int code = program_run(l->epilog);
+    if (code)
+        program_error(NAME, "srun epilog failed status=%d", code);
+}
+
+/* Numbers of tasks mean something only now. Streams that are files after all change what the nodes are told. */
+static bool streams_settle(struct launch *l, size_t i, const struct step *step)
+{
+    struct srun_streams *s = &l->streams[i];
+    if (i > 0 && !l->step[i].output)
+        return true;
+    int32_t ntasks = l->run.nsteps == 1 ? step->ntasks : INT32_MAX;
+    if (!streams_open_late(s, step, ntasks))
+        return false;
+    streams_tell(s, &l->step[i].tasks);
+    return true;
+}
+
+static bool step_created(void *ctx, size_t i, const struct step *step)
 {
     struct launch *l = ctx;
-    struct srun_streams *streams = &l->streams[l->step[i].output ? i : 0];
-    if (i == 0 || l->step[i].output)
-        streams_open_late(streams, step);
+    struct err e = {0};
+    if (!srun_multi_prog_check(l, i, step->ntasks, &e)) {
+        program_error(NAME, "%s", e.text);
+        return false;
+    }
+    if (!streams_settle(l, i, step))
+        return false;
     if (i > 0)
-        return;
-    l->run.in_fd = streams->in.fd;
-    l->run.output = streams->files;
-    char id[32];
-    snprintf(id, sizeof id, "%lld", (long long)step->step_id);
-    setenv("SLURM_STEP_ID", id, 1);
-    setenv("SLURM_STEPID", id, 1);
-    program_run(l, l->prolog);
+        return true;
+    l->run.in_fd = l->streams[0].in.fd;
+    l->run.in_task = l->streams[0].in.task;
+    l->run.output = l->streams[0].files;
+    step_export(l, step);
+    if (!prolog_run(l))
+        return false;
     if (l->run.pty)
         terminal_raw();
+    return true;
 }
 
 /* ---- the job ---- */
@@ -220,13 +298,14 @@ static int launch_run(struct launch *l)
     l->step = arena_alloc(l->line.a, l->run.nsteps * sizeof *l->step);
     l->run.created = step_created;
     l->run.ctx = l;
+    pty_judge(l);
     run_take(l);
     if (!submit_cluster_check(&l->line, &e) || !srun_steps_take(l, &e) || !streams_take(l, &e) ||
         !submit_become(o->uid, o->gid, &e))
         return submit_fail(&l->line, &e);
     l->al.signal_fd = command_signals_open();
     int status = o->launch.job_id ? in_job(l) : in_new_job(l);
-    program_run(l, l->epilog);
+    epilog_run(l);
     return status;
 }
 

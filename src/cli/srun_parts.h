@@ -1,4 +1,4 @@
-/* One srun, shared by the files that are its parts: srun.c (the command), srun_tasks.c (what the steps ask for and their tasks run),
+/* One srun, shared by the files that are its parts: srun.c (the command), srun_tasks.c (what the steps ask for and their tasks run), srun_multi.c (--multi-prog),
  * srun_groups.c (which component of the job each step is of), srun_bcast.c (--bcast). Failures leave their sentence in the err. */
 #ifndef REMUDA_CLI_SRUN_PARTS_H
 #define REMUDA_CLI_SRUN_PARTS_H
@@ -24,6 +24,11 @@ struct launch {
 bool srun_steps_take(struct launch *l, struct err *e);
 /* Where in argv the words of component i's program are; false if it has none. */
 bool srun_program_words(const struct launch *l, size_t i, int *ret_from, int *ret_to);
+
+/* Reads the file of --multi-prog for component i, lines that end in a backslash joined. */
+bool srun_multi_prog_read(struct launch *l, size_t i, const char *path, struct err *e);
+/* Does the file of --multi-prog name a program for each of the component's tasks, and none twice? 0 tasks = they are not known yet. */
+bool srun_multi_prog_check(const struct launch *l, size_t i, int32_t ntasks, struct err *e);
 
 /* Each step to a component of the job, in their order. */
 void srun_jobs_bind(struct launch *l);

@@ -46,6 +46,7 @@ static bool way_choose(const struct srun_streams *s, const char *asked, int stan
     }
     if (text_to_i64(asked, 0, LIMIT_TASKS, &number)) {
         ret->task = (int32_t)number;
+        ret->number = asked;
         return true;
     }
     if (strchr(asked, '%')) {
@@ -56,9 +57,10 @@ static bool way_choose(const struct srun_streams *s, const char *asked, int stan
     return file_open(s, asked, flags, &ret->fd, e);
 }
 
+/* Always appending: --output and --error may name one file. */
 static int output_flags(const struct submit_options *o)
 {
-    return O_WRONLY | O_CREAT | (o->spec.open_mode == OPEN_APPEND ? O_APPEND : O_TRUNC);
+    return O_WRONLY | O_CREAT | O_APPEND | (o->spec.open_mode == OPEN_APPEND ? 0 : O_TRUNC);
 }
 
 static void files_follow(struct srun_streams *s)
@@ -94,37 +96,46 @@ void streams_tell(const struct srun_streams *s, struct msg_stream_tasks *t)
 {
     t->std_in = s->in.node_file;
     t->std_out = s->out.node_file;
-    t->std_err = s->err.node_file;
+    t->std_err = text_is(s->err.node_file, s->out.node_file) ? NULL : s->err.node_file;
     t->append = s->o->spec.open_mode == OPEN_APPEND;
     t->stdin_task_plus1 = s->in.fd < 0 && !s->in.node_file && !s->in.late_file ? -1 : s->in.task + 1;
 }
 
-static void late_open(const struct srun_streams *s, struct stream_way *way, int flags,
-                      const struct step *step)
+/* A number is a task's only if there is such a task; else it is a file's name, as for Slurm. */
+static void number_judge(struct stream_way *way, int32_t ntasks)
+{
+    if (!way->number || way->task < ntasks)
+        return;
+    way->late_file = way->number;
+    way->task = -1;
+}
+
+static bool late_open(const struct srun_streams *s, struct stream_way *way, int flags,
+                      const struct step *step, int32_t ntasks)
 {
     struct str path = STR_INIT;
     struct err e = {0};
+    number_judge(way, ntasks);
     if (!way->late_file)
-        return;
+        return true;
     struct pattern_env env = {.job_id = step->job_id,
                               .array_task_id = NO_TASK,
                               .step_id = step->step_id,
                               .job_name = s->o->spec.name,
                               .user = getenv("USER")};
     pattern_expand(way->late_file, &env, &path);
-    if (!file_open(s, str_text(&path), flags, &way->fd, &e))
+    bool ok = file_open(s, str_text(&path), flags, &way->fd, &e);
+    if (!ok)
         program_error("srun", "%s", e.text);
     str_done(&path);
+    return ok;
 }
 
-void streams_open_late(struct srun_streams *s, const struct step *step)
+bool streams_open_late(struct srun_streams *s, const struct step *step, int32_t ntasks)
 {
     int flags = output_flags(s->o);
-    late_open(s, &s->in, O_RDONLY, step);
-    late_open(s, &s->out, flags, step);
-    if (s->err.late_file && text_is(s->err.late_file, s->out.late_file))
-        s->err.fd = s->out.fd;
-    else
-        late_open(s, &s->err, flags, step);
+    bool ok = late_open(s, &s->in, O_RDONLY, step, ntasks) && late_open(s, &s->out, flags, step, ntasks) &&
+              late_open(s, &s->err, flags, step, ntasks);
     files_follow(s);
+    return ok;
 }

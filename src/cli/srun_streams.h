@@ -12,6 +12,7 @@ struct stream_way {
     int32_t task;          /* -1 = all */
     const char *node_file; /* NULL = the stream */
     const char *late_file; /* of srun's own, whose name holds the job's id: opened when that is known */
+    const char *number;    /* what was taken for a task's number */
 };
 
 struct srun_streams {
@@ -27,7 +28,8 @@ bool streams_choose(const struct submit_options *o, struct arena *a, struct srun
 bool streams_have_output(const struct submit_options *o);
 /* What the shepherds of the step are told. */
 void streams_tell(const struct srun_streams *s, struct msg_stream_tasks *t);
-/* Opens the files whose names hold the job's or the step's number; a failure is said, and the stream dropped. */
-void streams_open_late(struct srun_streams *s, const struct step *step);
+/* When there is a step: opens the files whose names hold the job's or the step's number, and those that are named like a task that the `ntasks` lack. False if
+ * one could not be opened, which has been said. */
+bool streams_open_late(struct srun_streams *s, const struct step *step, int32_t ntasks);
 
 #endif

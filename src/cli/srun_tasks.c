@@ -1,4 +1,5 @@
 #include "base/alloc.h"
+#include "cli/program.h"
 #include "cli/srun_parts.h"
 #include "cli/step_terminal.h"
 #include "cli/submit_check.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MULTI_PROG_BYTES (1u << 20)
+#define NAME "srun"
 
 extern char **environ;
 
@@ -38,18 +39,6 @@ bool srun_program_words(const struct launch *l, size_t i, int *ret_from, int *re
     return false;
 }
 
-static bool multi_prog_read(struct launch *l, const char *path, struct blob *ret, struct err *e)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const char *text = fd >= 0 ? submit_read_fd(fd, MULTI_PROG_BYTES, l->line.a, &ret->len, e) : NULL;
-    int why = errno;
-    if (fd >= 0)
-        close(fd);
-    ret->data = text;
-    return text ||
-           err_set(e, ERR_NOT_FOUND, "Unable to read the file of --multi-prog %s: %s", path, strerror(why));
-}
-
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -67,9 +56,9 @@ static bool program_take(struct launch *l, size_t i, struct step_ask *s, struct 
     if (!o->spec.name || of_job)
         o->spec.name = base_name(l->line.argv[from]);
     o->spec.command = arena_strdup(l->line.a, l->line.argv[from]);
-    if (o->launch.multi_prog)
-        return multi_prog_read(l, l->line.argv[from], &s->tasks.multi_prog, e);
-    s->tasks.args = words_blob(l, from, to);
+    if (o->launch.multi_prog && !srun_multi_prog_read(l, i, l->line.argv[from], e))
+        return false;
+    s->tasks.args = words_blob(l, from + o->launch.multi_prog, to); /* in addition to what the file says */
     return true;
 }
 
@@ -82,6 +71,7 @@ static bool env_take(struct launch *l, size_t i, struct err *e)
         arena_printf(l->line.a, "SLURM_SUBMIT_HOST=%s", o->spec.alloc_host),
         arena_printf(l->line.a, "SLURM_UMASK=%04o", (unsigned)o->spec.umask_plus1 - 1),
         "SLURM_PRIO_PROCESS=0",
+        arena_printf(l->line.a, "SRUN_DEBUG=%d", 3 + o->verbose - 2 * o->quiet),
         NULL,
     };
     struct env_ask ask = {.environ = environ,
@@ -152,6 +142,45 @@ static bool arbitrary_take(struct launch *l, size_t i, struct err *e)
     return true;
 }
 
+/* --gres=none: a step without any of its job's GPUs, whatever the environment says the job has. */
+static void gres_judge(const struct submit_options *o, struct job_request *r)
+{
+    enum option_source given = option_source_of(o, "gres", CMD_SRUN);
+    if (!o->launch.job_id || given < FROM_ENVIRONMENT || !text_empty(r->gres))
+        return;
+    const struct {
+        const char *option;
+        const char **text;
+    } others[] = {{"gpus", &r->gpus},
+                  {"gpus-per-node", &r->gpus_per_node},
+                  {"gpus-per-socket", &r->gpus_per_socket},
+                  {"gpus-per-task", &r->gpus_per_task}};
+    bool asks = false;
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        if (option_source_of(o, others[i].option, CMD_SRUN) <= given &&
+            option_source_of(o, others[i].option, CMD_SRUN) == FROM_ENVIRONMENT)
+            *others[i].text = NULL;
+        asks |= !text_empty(*others[i].text);
+    }
+    if (!asks)
+        r->gres = "none";
+}
+
+/* More tasks than --ntasks-per-node leaves room for on the nodes asked for: the number of tasks counts. */
+static void per_node_judge(const struct launch *l, struct job_request *r)
+{
+    int32_t nodes = r->max_nodes ? r->max_nodes : r->min_nodes;
+    if (!r->ntasks || !r->ntasks_per_node || !nodes || r->ntasks <= (int64_t)r->ntasks_per_node * nodes)
+        return;
+    if (!l->al.quiet)
+        program_error(
+            NAME,
+            "Warning: can't honor --ntasks-per-node set to %d which doesn't match the requested tasks "
+            "%d with the number of requested nodes %d. Ignoring --ntasks-per-node.",
+            r->ntasks_per_node, r->ntasks, nodes);
+    r->ntasks_per_node = 0;
+}
+
 bool srun_steps_take(struct launch *l, struct err *e)
 {
     struct job_spec *specs = arena_alloc(l->line.a, l->run.nsteps * sizeof *specs);
@@ -159,10 +188,14 @@ bool srun_steps_take(struct launch *l, struct err *e)
         if (!program_take(l, i, &l->step[i], e) || !arbitrary_take(l, i, e) || !env_take(l, i, e))
             return false;
         step_take(l, i);
+        per_node_judge(l, &l->line.comp[i].spec.req);
         specs[i] = l->line.comp[i].spec;
+        gres_judge(&l->line.comp[i], &specs[i].req);
         /* In a job of its own --exclusive was about the job's nodes; only in an allocation does it mean --exact. */
-        if (!l->line.comp[i].launch.job_id)
+        if (!l->line.comp[i].launch.job_id) {
             specs[i].req.exclusive = EXCLUSIVE_UNSET;
+            specs[i].req.constraint = NULL; /* nor was this about anything but which nodes the job gets */
+        }
         l->step[i].create.spec.v = &specs[i];
         l->step[i].create.spec.n = 1;
         if (!submit_spec_check(&specs[i], e))

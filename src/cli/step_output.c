@@ -17,7 +17,8 @@
 
 struct sink {
     struct output_way way;
-    bool is_pipe, broken;
+    bool is_pipe;
+    int broken; /* errno of the write that failed */
     struct str queue;
     size_t sent;
     struct str *line; /* by task: the unfinished line; NULL = bytes pass as they are */
@@ -78,7 +79,7 @@ static size_t sink_write(struct sink *s, const char *data, size_t len)
         if (n == 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
             break;
         if (n < 0)
-            s->broken = true;
+            s->broken = errno;
         else
             done += (size_t)n;
     }
@@ -184,9 +185,10 @@ void output_serve(struct step_output *o)
             sink_flush(&o->sink[i]);
 }
 
-bool output_broken(const struct step_output *o)
+int output_broken(const struct step_output *o)
 {
-    return o->sink[0].broken;
+    int err = o->sink[1].broken;
+    return o->sink[0].broken ? o->sink[0].broken : err == EPIPE ? 0 : err;
 }
 
 void output_free(struct step_output *o)

@@ -39,7 +39,7 @@ size_t output_unsent(const struct step_output *o);
 /* Up to 2 entries to wait for; then output_serve. Returns how many. */
 size_t output_wait_for(const struct step_output *o, struct pollfd *v);
 void output_serve(struct step_output *o);
-/* Is the reader of its standard output gone (EPIPE)? */
-bool output_broken(const struct step_output *o);
+/* errno of a write that failed: the reader of its standard output is gone (EPIPE), or a file cannot take more; 0 = none. */
+int output_broken(const struct step_output *o);
 
 #endif

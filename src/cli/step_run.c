@@ -9,10 +9,13 @@
 #include "cli/step_terminal.h"
 #include "cli/submit_command.h"
 
+#include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NEVER_CAME_MS 5000 /* a step that the controller calls over, and whose shepherds never connected */
 
@@ -81,7 +84,7 @@ static int timeout_ms(const struct run *r)
 {
     if (!r->al->client)
         return 200;
-    if (r->first_end_ms && r->ask->wait_us && !r->killed)
+    if ((r->first_end_ms && r->ask->wait_us && !r->killed) || r->abort_at_ms)
         return 100;
     for (size_t i = 0; i < r->nsteps; i++)
         if (r->step[i].phase == STEP_OVER)
@@ -98,6 +101,8 @@ static void wait_check(struct run *r)
     run_say(r, "First task exited %llds ago", (long long)(r->ask->wait_us / 1000000));
     run_status_say(r);
     run_kill(r, "Terminating");
+    run_signal_nodes(r, SIGKILL); /* in a timely fashion: they are stuck */
+    run_aborted_say(r);
 }
 
 static void round_of(struct run *r)
@@ -125,12 +130,18 @@ static void round_of(struct run *r)
         run_input_read(r);
 }
 
-static bool any_broken(const struct run *r)
+/* A reader that went away knows it; a full disk must be said. */
+static void broken_check(struct run *r)
 {
-    bool any = false;
-    for (size_t i = 0; i < r->noutput; i++)
-        any |= output_broken(r->output[i]);
-    return any;
+    int err = 0;
+    for (size_t i = 0; i < r->noutput && !err; i++)
+        err = output_broken(r->output[i]);
+    if (!err || r->killed || r->follows)
+        return;
+    if (err != EPIPE)
+        program_error(r->al->name, "cannot write the tasks' output: %s; ending the step", strerror(err));
+    run_kill(r, NULL);
+    r->status = err == EPIPE ? 0 : 1;
 }
 
 static void loop(struct run *r)
@@ -142,14 +153,14 @@ static void loop(struct run *r)
             run_ask_all(r);
         round_of(r);
         wait_check(r);
-        if (any_broken(r) && !r->killed && !r->follows)
-            run_kill(r, NULL);
+        run_abort_check(r);
+        broken_check(r);
     }
 }
 
 static int status_of(const struct run *r)
 {
-    int worst = 0;
+    int worst = r->status;
     if (r->refused && r->refused_signal)
         return r->follows ? 0 : 128 + r->refused_signal;
     if (r->refused)

@@ -25,10 +25,13 @@ struct step_run_ask {
     int in_fd;       /* the tasks' input; -1 = none */
     int32_t in_task; /* ≥ 0: of that task only; -1 = all */
     struct output_ways output;
-    const char *ports; /* SrunPortRange; NULL = any */
-    bool plain;        /* StreamTLS=NO: streams of other hosts are not encrypted */
-    /* Called for each step once all exist, before their streams are used (--prolog, files named by the job's id): may change the descriptors. May be NULL. */
-    void (*created)(void *ctx, size_t i, const struct step *step);
+    const char *ports;   /* SrunPortRange; NULL = any */
+    bool plain;          /* StreamTLS=NO: streams of other hosts are not encrypted */
+    int32_t kill_wait_s; /* how long a step that is ended may take, to be said; 0 = the default */
+    int verbose;
+    /* Called for each step once all exist, before their streams are used (--prolog, files named by the job's id): may change the descriptors. May be NULL. False: the
+     * steps are ended again, which has been explained. */
+    bool (*created)(void *ctx, size_t i, const struct step *step);
     void *ctx;
 };
 

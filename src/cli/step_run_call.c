@@ -71,7 +71,11 @@ static void all_made(struct run *r)
     }
     r->ntasks = first;
     for (size_t i = 0; r->ask->created && i < r->nsteps; i++)
-        r->ask->created(r->ask->ctx, i, &r->step[i].step);
+        if (!r->ask->created(r->ask->ctx, i, &r->step[i].step)) {
+            run_kill(r, NULL);
+            r->refused = true;
+            return;
+        }
     r->output = arena_alloc(r->a, (r->nsteps + 1) * sizeof *r->output);
     struct step_output *shared = output_open(r, &r->ask->output);
     for (size_t i = 0; i < r->nsteps; i++) {

@@ -54,6 +54,8 @@ struct run {
     bool refused, input_over, killed, pending_said, noticed;
     int32_t ntasks;
     int64_t interrupted_ms, first_end_ms;
+    int64_t abort_at_ms; /* the tasks have had SIGINT: from then on the step is ended; 0 = they have not */
+    int32_t last_bad;    /* status of the tasks that were said to have failed last */
     int status;
     int refused_signal;
     struct pollfd *fd; /* what the loop waits for */
@@ -80,6 +82,11 @@ bool run_input_wanted(struct run *r);
 void run_input_read(struct run *r);
 
 /* step_run_signals.c */
+void run_signal_nodes(struct run *r, int signo);
+/* Ends the step if its tasks had a second for Ctrl-C. */
+void run_abort_check(struct run *r);
+/* How long the end may take. */
+void run_aborted_say(struct run *r);
 void run_signal_take(struct run *r, int signo);
 /* How the tasks are. */
 void run_status_say(struct run *r);

@@ -152,21 +152,18 @@ bool tasks_any_bad(const struct step_tasks *t)
     return t->any_bad;
 }
 
-void tasks_describe(const struct step_tasks *t, struct str *out)
+bool tasks_describe(const struct step_tasks *t, enum task_at at, struct str *out)
 {
     static const char *const words[] = {"starting", "running", "exited"};
-    bool any = false;
-    for (int at = TASK_WAITS; at <= TASK_ENDED; at++) {
-        struct idset set = IDSET_INIT;
-        for (int32_t i = 0; i < t->n; i++)
-            if (t->task[i].at == (enum task_at)at)
-                idset_add(&set, (uint32_t)i);
-        if (set.count) {
-            str_add(out, any ? ", " : "");
-            numbers_add(t, &set, out);
-            str_addf(out, ": %s", words[at]);
-            any = true;
-        }
-        idset_done(&set);
+    struct idset set = IDSET_INIT;
+    for (int32_t i = 0; i < t->n; i++)
+        if (t->task[i].at == at)
+            idset_add(&set, (uint32_t)i);
+    bool any = set.count > 0;
+    if (any) {
+        numbers_add(t, &set, out);
+        str_addf(out, ": %s", words[at]);
     }
+    idset_done(&set);
+    return any;
 }

@@ -26,7 +26,7 @@ void tasks_lost(struct step_tasks *t, const char *node);
 int32_t tasks_count(const struct step_tasks *t, enum task_at at);
 int32_t tasks_worst(const struct step_tasks *t); /* the exit code srun takes: highest code, 128 + signal */
 bool tasks_any_bad(const struct step_tasks *t);
-/* "tasks 0-2: running", appended. */
-void tasks_describe(const struct step_tasks *t, struct str *out);
+/* "tasks 0-2: running", appended; false if no task is so. */
+bool tasks_describe(const struct step_tasks *t, enum task_at at, struct str *out);
 
 #endif

@@ -163,7 +163,8 @@ static enum refusal place_find(struct core *c, struct jobrec *r, const struct ms
         str_add(detail, err.text);
         return REFUSE_UNAVAILABLE;
     }
-    if (!step_want_read(m, &r->j, &held, a, want, &refusal, detail))
+    if (!step_want_read(m, &r->j, &held, a, want, &refusal, detail) ||
+        (refusal = step_features_take(c, &((const struct job_spec *)m->spec.v)->req, &held, a, want, detail)))
         return refusal;
     refusal = layout_try(c, r, want, &held, ROOM_EVER, a, ret, detail);
     if (refusal == REFUSE_GRES)

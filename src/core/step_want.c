@@ -309,9 +309,6 @@ bool step_want_read(const struct msg_create_step *m, const struct job *job, cons
     counts_read(&x);
     bool ok = counts_check(&x) && nodes_read(&x) && spread_read(&x) && gres_read(&x) &&
               (ret->spread != SPREAD_ARBITRARY || arbitrary_read(&x));
-    if (ok && !text_empty(spec->req.constraint))
-        ok = refuse(&x, REFUSE_NOT_SUPPORTED,
-                    "--constraint of a step is not supported: name its nodes with --nodelist");
     if (ok && !ret->ntasks)
         ret->ntasks = tasks_follow(&x);
     ok = ok && totals_check(&x);

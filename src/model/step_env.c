@@ -104,9 +104,13 @@ static void put_command(struct env_maker *m, const struct step_env *e)
 {
     struct span rest = span_of(e->asked ? e->asked->address : NULL), address;
     while (span_next(&rest, ' ', &address)) {
-        const char *colon =
-            address.len && address.data[0] != '@' ? memchr(address.data, ':', address.len) : NULL;
         struct str host = STR_INIT, port = STR_INIT;
+        if (address.len > strlen("tls:") && memcmp(address.data, "tls:", strlen("tls:")) == 0) {
+            address.data += strlen("tls:");
+            address.len -= strlen("tls:");
+        }
+        const char *colon =
+            address.len && address.data[0] != '@' ? memrchr(address.data, ':', address.len) : NULL;
         if (!colon)
             continue;
         str_addn(&host, address.data, (size_t)(colon - address.data));

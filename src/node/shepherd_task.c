@@ -250,13 +250,14 @@ static void env_finish(struct making *m)
 
 /* ---- the site's and user's programs around the task ---- */
 
-static bool program_output(const char *program, char **env, struct str *out)
+/* Its wait status; -1 = it could not be started, errno says why. */
+static int program_output(const char *program, char **env, struct str *out)
 {
-    int ends[2], status;
+    int ends[2], status = -1;
     char piece[4096];
     ssize_t n;
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return false;
+    if (access(program, X_OK) != 0 || pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
     pid_t pid = fork();
     if (pid == 0) {
         dup2(ends[1], STDOUT_FILENO);
@@ -268,7 +269,7 @@ static bool program_output(const char *program, char **env, struct str *out)
     while (pid > 0 && out->len < PROLOG_TEXT_BYTES && (n = read(ends[0], piece, sizeof piece)) > 0)
         str_addn(out, piece, (size_t)n);
     close(ends[0]);
-    return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+    return pid > 0 && waitpid(pid, &status, 0) == pid ? status : -1;
 }
 
 /* Lines of a task prolog: "export NAME=value", "unset NAME", "print text". */
@@ -292,14 +293,26 @@ static void prolog_line(struct making *m, struct span line)
     free(rest);
 }
 
-static void prolog_run(struct making *m, const char *program)
+/* The task does not run without it. */
+static _Noreturn void prolog_failed(struct making *m, const char *name, const char *program, int status)
+{
+    if (status < 0)
+        remark(&m->setup, "%s can not be executed (%s) %s", name, program, strerror(errno));
+    int code = status < 0 ? 1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    remark(&m->setup, "%s failed status=%d", name, code);
+    remarks_write(&m->setup);
+    _exit(code);
+}
+
+static void prolog_run(struct making *m, const char *name, const char *program)
 {
     struct str text = STR_INIT;
     if (text_empty(program))
         return;
     m->env.v[m->env.n] = NULL;
-    if (!program_output(program, m->env.v, &text))
-        remark(&m->setup, "TaskProlog %s failed", program);
+    int status = program_output(program, m->env.v, &text);
+    if (status != 0)
+        prolog_failed(m, name, program, status);
     char **room = xcalloc(m->env.n + text.len / 8 + OWN_VARIABLES, sizeof *room);
     memcpy(room, m->env.v, m->env.n * sizeof *room);
     m->env.v = room;
@@ -311,19 +324,25 @@ static void prolog_run(struct making *m, const char *program)
 }
 
 /* With a task epilog the program runs in a child, so that the epilog can follow it. */
-static void epilog_follow(struct making *m, const char *program)
+static void epilog_follow(struct making *m, const char *name, const char *program)
 {
     struct str text = STR_INIT;
     int status = 0;
     if (text_empty(program))
         return;
+    remarks_write(&m->setup);
     pid_t pid = fork();
     if (pid <= 0)
         return;
     signal(SIGINT, SIG_IGN);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    program_output(program, m->env.v, &text);
+    int epilog = program_output(program, m->env.v, &text);
+    if (epilog < 0)
+        remark(&m->setup, "%s can not be executed (%s) %s", name, program, strerror(errno));
+    else if (epilog > 0)
+        remark(&m->setup, "%s failed status=%d", name, epilog);
+    remarks_write(&m->setup);
     if (WIFSIGNALED(status)) {
         signal(WTERMSIG(status), SIG_DFL);
         raise(WTERMSIG(status));
@@ -353,8 +372,10 @@ static struct plan_bytes program_of(struct making *m)
     struct str words = STR_INIT;
     if (!w->multi_prog.len)
         return (struct plan_bytes){w->args.data, w->args.len};
-    if (multi_prog_words((struct span){w->multi_prog.data, w->multi_prog.len}, m->task->id, &words))
+    if (multi_prog_words((struct span){w->multi_prog.data, w->multi_prog.len}, m->task->id, &words)) {
+        str_addn(&words, w->args.data, w->args.len); /* what srun's own line added */
         return (struct plan_bytes){words.data, words.len};
+    }
     remark(&m->setup, "the file of --multi-prog has no program for task %d", m->task->id);
     remarks_write(&m->setup);
     _exit(1);
@@ -436,9 +457,9 @@ _Noreturn void task_exec(const struct task_set *t, const struct task *task, size
     env_finish(&m);
     signals_unblock();
     bind_report(&m);
-    prolog_run(&m, p->task_prolog);
-    prolog_run(&m, t->what.task_prolog);
-    epilog_follow(&m, t->what.task_epilog);
-    epilog_follow(&m, p->task_epilog);
+    prolog_run(&m, "TaskProlog", p->task_prolog);
+    prolog_run(&m, "--task-prolog", t->what.task_prolog);
+    epilog_follow(&m, "--task-epilog", t->what.task_epilog);
+    epilog_follow(&m, "TaskEpilog", p->task_epilog);
     program_exec(&m);
 }
