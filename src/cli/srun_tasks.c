@@ -1,5 +1,4 @@
 #include "base/alloc.h"
-#include "cli/program.h"
 #include "cli/srun_parts.h"
 #include "cli/step_terminal.h"
 #include "cli/submit_check.h"
@@ -12,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define NAME "srun"
 
 extern char **environ;
 
@@ -166,21 +163,6 @@ static void gres_judge(const struct submit_options *o, struct job_request *r)
         r->gres = "none";
 }
 
-/* More tasks than --ntasks-per-node leaves room for on the nodes asked for: the number of tasks counts. */
-static void per_node_judge(const struct launch *l, struct job_request *r)
-{
-    int32_t nodes = r->max_nodes ? r->max_nodes : r->min_nodes;
-    if (!r->ntasks || !r->ntasks_per_node || !nodes || r->ntasks <= (int64_t)r->ntasks_per_node * nodes)
-        return;
-    if (!l->al.quiet)
-        program_error(
-            NAME,
-            "Warning: can't honor --ntasks-per-node set to %d which doesn't match the requested tasks "
-            "%d with the number of requested nodes %d. Ignoring --ntasks-per-node.",
-            r->ntasks_per_node, r->ntasks, nodes);
-    r->ntasks_per_node = 0;
-}
-
 bool srun_steps_take(struct launch *l, struct err *e)
 {
     struct job_spec *specs = arena_alloc(l->line.a, l->run.nsteps * sizeof *specs);
@@ -188,7 +170,6 @@ bool srun_steps_take(struct launch *l, struct err *e)
         if (!program_take(l, i, &l->step[i], e) || !arbitrary_take(l, i, e) || !env_take(l, i, e))
             return false;
         step_take(l, i);
-        per_node_judge(l, &l->line.comp[i].spec.req);
         specs[i] = l->line.comp[i].spec;
         gres_judge(&l->line.comp[i], &specs[i].req);
         /* In a job of its own --exclusive was about the job's nodes; only in an allocation does it mean --exact. */

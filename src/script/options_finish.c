@@ -233,6 +233,18 @@ static bool gpus_derive(struct finishing *f, struct err *e)
  * ----------------------------------------------------------------------------------------------------------
  */
 
+/* As Slurm: --ntasks counts, --ntasks-per-node was a maximum that cannot be kept. */
+static void per_node_ignore(struct finishing *f)
+{
+    struct job_request *q = f->q;
+    str_addf(
+        f->warnings,
+        "Warning: can't honor --ntasks-per-node set to %d which doesn't match the requested tasks %d with "
+        "the number of requested nodes %d. Ignoring --ntasks-per-node.\n",
+        q->ntasks_per_node, q->ntasks, q->max_nodes);
+    q->ntasks_per_node = 0;
+}
+
 static bool tasks_derive(struct finishing *f, struct err *e)
 {
     struct job_request *q = f->q;
@@ -250,8 +262,7 @@ static bool tasks_derive(struct finishing *f, struct err *e)
         q->ntasks = (int32_t)tasks;
     }
     if (asked && q->ntasks_per_node && q->max_nodes && (int64_t)q->max_nodes * q->ntasks_per_node < q->ntasks)
-        q->ntasks_per_node =
-            0; /* as Slurm: --ntasks counts, --ntasks-per-node was a maximum that cannot be kept */
+        per_node_ignore(f);
     if (q->gpus_per_task && !q->ntasks && !q->gpus)
         return err_set(e, ERR_INVALID,
                        "--gpus-per-task needs the number of tasks (--ntasks=N) or of GPUs (--gpus=N)");

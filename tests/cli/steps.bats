@@ -1,0 +1,210 @@
+#!/usr/bin/env bats
+# Steps as Slurm's own srun, salloc, sattach, sbcast and sstat make them: each test was run against both.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export REMUDA_STATE="$BATS_FILE_TMPDIR/state" WORK="$BATS_FILE_TMPDIR/work"
+    mkdir -p "$WORK" "$REMUDA_STATE"
+    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+ClusterName=steps
+KillWait=2
+AttachGrace=2
+NodeName=n[1-2] CPUs=4 RealMemory=8000 Feature=common,old Gres=gpu:p100:4 Virtual=YES
+NodeName=n3 CPUs=4 RealMemory=8000 Feature=common,new Virtual=YES
+PartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED
+END
+    remuda up -q
+}
+
+teardown_file() {
+    scancel -u "$(id -un)" || true
+    remuda down
+}
+
+setup() {
+    mkdir -p "$WORK/$BATS_TEST_NUMBER"
+    cd "$WORK/$BATS_TEST_NUMBER" || exit 1
+}
+
+program() {
+    printf '#!/bin/sh\n%s\n' "$2" > "$1"
+    chmod +x "$1"
+}
+
+# ---- which nodes ---------------------------------------------------------------------------------------------------------------
+
+@test "--constraint: of the job when srun makes one, of the step's nodes inside it" {
+    [ "$(srun -C new sh -c 'echo $SLURMD_NODENAME')" = n3 ]
+    [ "$(SLURM_CONSTRAINT=new srun sh -c 'echo $SLURMD_NODENAME')" = n3 ]
+    [ "$(salloc -Q -N3 srun -N1 -n1 -C new sh -c 'echo $SLURMD_NODENAME')" = n3 ]
+    [ "$(salloc -Q -N3 srun -N2 -n2 -C 'common&old' sh -c 'echo $SLURMD_NODENAME' | sort | tr '\n' ' ')" = "n1 n2 " ]
+    run salloc -Q -N2 -w 'n[1-2]' srun -n1 -N1 -C new true
+    [ "$status" = 1 ]
+    [[ "$output" =~ "Invalid feature specification" ]]
+    [[ "$output" =~ "no node of job" ]]
+}
+
+@test "--ntasks-per-node that the number of tasks contradicts is said to be ignored" {
+    run --separate-stderr srun -N2 -n4 --ntasks-per-node=1 sh -c 'echo "[$SLURM_NTASKS_PER_NODE]"'
+    [ "$status" = 0 ]
+    [ "$(sort -u <<< "$output")" = "[]" ]
+    [[ "$stderr" =~ "can't honor --ntasks-per-node set to 1 which doesn't match the requested tasks 4 with the number of requested nodes 2" ]]
+}
+
+@test "--gres=none: a step without its job's GPUs" {
+    [ "$(salloc -Q -N1 -n1 --gres=gpu:2 sh -c 'srun sh -c "echo [\$CUDA_VISIBLE_DEVICES]"; srun --gres=none sh -c "echo [\$CUDA_VISIBLE_DEVICES]"; SLURM_STEP_GRES=none srun sh -c "echo [\$CUDA_VISIBLE_DEVICES]"' | tr '\n' ' ')" = "[0,1] [] [] " ]
+    [ "$(salloc -Q -N1 -n1 --gpus=2 srun --gres=none sh -c 'echo [$CUDA_VISIBLE_DEVICES]')" = "[]" ]
+}
+
+# ---- --multi-prog ----------------------------------------------------------------------------------------------------------------
+
+@test "--multi-prog: what is wrong with the file is said before anything starts" {
+    bad() {
+        printf "$1" > progs
+        run srun -n2 --multi-prog progs
+        [ "$status" = 1 ]
+        [[ "$output" =~ $2 ]]
+    }
+    before=$(sacct -n -X | wc -l)
+    bad '0 echo a\n' "Configuration file progs invalid, no record for task id 1"
+    bad '' "no record for task id 0"
+    bad '0-5 echo a\n' "Invalid task id, 2 >= ntasks: line 1 of configuration file progs invalid"
+    bad '# x\n0 echo a\n0,1 echo b\n' "Duplicate record for task 0: line 3"
+    bad 'x echo a\n' "Invalid task range specification \(x\)"
+    bad '0\n* echo\n' "line 1 of configuration file progs invalid"
+    run srun -n2 --multi-prog nowhere
+    [ "$status" = 1 ]
+    [[ "$output" =~ "Could not open multi_prog config file nowhere: No such file or directory" ]]
+    [ "$(sacct -n -X | wc -l)" = "$before" ]
+}
+
+@test "--multi-prog: lines that go on, quotes, words of srun's own line" {
+    printf "0 echo first \\\\\n  line\n* echo '%%t  %%o' %%t %%o a\\\\ b\n" > progs
+    [ "$(srun -n2 --multi-prog progs more words | sort | tr '\n' ';')" = "%t  %o 1 1 a b more words;first line more words;" ]
+}
+
+# ---- streams ------------------------------------------------------------------------------------------------------------------------
+
+@test "a number that is no task's is a file" {
+    srun -n2 -o 7 -e 9 sh -c 'echo out $SLURM_PROCID; echo err $SLURM_PROCID >&2'
+    [ "$(sort 7 9 | tr '\n' ';')" = "err 0;err 1;out 0;out 1;" ]
+    [ "$(srun -n2 -i 7 cat | sort -u | tr '\n' ';')" = "out 0;out 1;" ]
+    [ "$(srun -n8 -N2 -o 7 sh -c 'echo $SLURM_PROCID')" = 7 ]
+    run srun -n2 -i 8 cat
+    [ "$status" = 1 ]
+    [[ "$output" =~ "Could not open stdin file: 8" ]]
+}
+
+@test "output and errors in one file: both are there" {
+    srun -o both -e ./both sh -c 'echo a; echo b >&2; echo c'
+    [ "$(sort both | tr '\n' ' ')" = "a b c " ]
+    srun -n1 -o both.%t -e both.%t sh -c 'echo a; echo b >&2; echo c'
+    [ "$(sort both.0 | tr '\n' ' ')" = "a b c " ]
+}
+
+@test "a full disk is said, and ends the step" {
+    run timeout 20 srun -o /dev/full yes
+    [ "$status" -gt 0 ] && [ "$status" != 124 ]
+    [[ "$output" =~ "cannot write the tasks' output: No space left on device" ]]
+    run timeout 20 srun -o /dev/full echo x
+    [ "$status" = 1 ]
+    run timeout 20 srun -e /dev/full sh -c 'while :; do echo x >&2; done'
+    [ "$status" -gt 0 ] && [ "$status" != 124 ]
+    [[ "$output" =~ "No space left on device" ]]
+}
+
+@test "descriptors that the caller closed" {
+    timeout 20 srun cat <&-
+    timeout 20 srun echo x >&-
+    timeout 20 srun sh -c 'echo x >&2' 2>&-
+    [ "$(timeout 20 srun echo x <&-)" = x ]
+}
+
+@test "--pty without a terminal: all tasks run, without one" {
+    run --separate-stderr srun --pty -n2 sh -c 'echo $SLURM_PROCID; tty > /dev/null || echo none'
+    [ "$(sort <<< "$output" | tr '\n' ' ')" = "0 1 none none " ]
+    [[ "$stderr" =~ "Not using a pseudo-terminal, disregarding --pty option" ]]
+}
+
+@test "where srun is: an address and a port" {
+    srun env > env
+    grep -Eq '^SLURM_LAUNCH_NODE_IPADDR=[0-9a-f.:]+$' env
+    grep -Eq '^SLURM_SRUN_COMM_PORT=[0-9]+$' env
+    grep -Eq '^SLURM_STEP_LAUNCHER_PORT=[0-9]+$' env
+    grep -q '^SRUN_DEBUG=3$' env
+}
+
+# ---- programs around the step -------------------------------------------------------------------------------------------------------
+
+@test "a task prolog that fails is the task's end; a task epilog's failure is said" {
+    run --separate-stderr srun --task-prolog=/bin/false echo x
+    [ "$status" = 1 ]
+    [ "$output" = "" ]
+    [[ "$stderr" =~ "--task-prolog failed status=1" ]]
+    run --separate-stderr srun --task-prolog=/no/such echo x
+    [ "$status" = 1 ]
+    [[ "$stderr" =~ "--task-prolog can not be executed (/no/such) No such file or directory" ]]
+    program after 'echo $SLURM_PROCID > after.$SLURM_PROCID; exit 3'
+    run --separate-stderr srun --task-epilog="$PWD/after" sh -c 'echo x; exit 4'
+    [ "$status" = 4 ]
+    [ "$output" = x ]
+    [[ "$stderr" =~ "--task-epilog failed status=768" ]]
+    [ "$(cat after.0)" = 0 ]
+}
+
+@test "srun's own prolog knows the step, and ends it when it fails; its epilog's failure is said" {
+    program before 'echo $SLURM_STEP_ID $SLURM_NTASKS $SLURM_STEP_NODELIST $((SLURM_JOB_ID > 0)) > knows'
+    srun -n2 -N2 -w 'n[1-2]' --prolog="$PWD/before" true
+    [ "$(cat knows)" = "0 2 n[1-2] 1" ]
+    program before 'exit 3'
+    run srun --prolog="$PWD/before" touch ran
+    [ "$status" = 1 ]
+    [[ "$output" =~ "srun prolog failed rc = 3. Aborting step." ]]
+    [ ! -e ran ]
+    run srun --epilog="$PWD/before" sh -c 'exit 4'
+    [ "$status" = 4 ]
+    [[ "$output" =~ "srun epilog failed status=3" ]]
+}
+
+# ---- ends ---------------------------------------------------------------------------------------------------------------------------
+
+# Without job control a shell's background commands ignore SIGINT, and so would the tasks.
+start() {
+    python3 -c 'import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execvp(sys.argv[1], sys.argv[1:])' "$@" > out 2> err &
+    pid=$!
+    for _ in $(seq 100); do [ -e started ] && break; sleep 0.05; done
+}
+
+@test "Ctrl-C twice: the tasks get SIGINT and may clean up" {
+    start srun -n2 sh -c 'trap "echo cleaning; exit 3" INT; touch started; while :; do sleep 0.05; done'
+    sleep 0.2
+    kill -INT "$pid"; sleep 0.2; kill -INT "$pid"
+    code=0; wait "$pid" || code=$?
+    [ "$code" = 3 ]
+    [ "$(grep -c cleaning out)" = 2 ]
+    grep -q "sending Ctrl-C to StepId=" err
+    grep -q "Job step aborted: Waiting up to 4 seconds for job step to finish." err
+}
+
+@test "Ctrl-C a third time: at once; -X: the first goes to the tasks and ends nothing" {
+    start srun sh -c 'trap "" INT TERM; touch started; while :; do sleep 0.05; done'
+    kill -INT "$pid"; sleep 0.1; kill -INT "$pid"; sleep 0.2; kill -INT "$pid"
+    code=0; wait "$pid" || code=$?
+    [ "$code" = 137 ]
+    grep -q "forcing job termination" err
+    rm started
+    start srun -X sh -c 'trap "echo once" INT; touch started; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do sleep 0.05; done'
+    kill -INT "$pid"
+    code=0; wait "$pid" || code=$?
+    [ "$code" = 0 ]
+    [ "$(cat out)" = once ]
+    run ! grep -q aborted err
+}
+
+@test "--wait: tasks that go on are killed, however they feel about SIGTERM" {
+    run timeout 20 srun -n2 -W1 sh -c '[ $SLURM_PROCID = 0 ] && exit 0; trap "" TERM; sleep 30; sleep 30'
+    [ "$status" = 137 ]
+    [[ "$output" =~ "First task exited 1s ago" ]]
+    [[ "$output" =~ StepId=[0-9]+.0\ task\ 1:\ running ]]
+    [[ "$output" =~ StepId=[0-9]+.0\ task\ 0:\ exited ]]
+}
