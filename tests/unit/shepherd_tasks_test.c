@@ -387,13 +387,14 @@ static void test_files_on_the_node(void **state)
 
 static void test_another_program_for_each(void **state)
 {
-    static const char text[] = "# programs\n0 echo first %t %o\n* sh -c 'echo \"rest %t\"'\n";
+    static const char text[] = "# programs\n0 echo first %t %o\n* sh -c \"echo rest %t '%t'\"\n";
     (void)state;
     launch(TWO, "unused");
     srun.tasks.multi_prog = (struct blob){text, sizeof text - 1};
+    srun.tasks.args = (struct blob){"more", sizeof "more"};
     UNTIL(srun.done);
-    assert_string_equal(str_text(&srun.out[0]), "first 0 0\n");
-    assert_string_equal(str_text(&srun.out[1]), "rest 1\n");
+    assert_string_equal(str_text(&srun.out[0]), "first 0 0 more\n");
+    assert_string_equal(str_text(&srun.out[1]), "rest 1 1\n");
 }
 
 static void test_task_prolog_and_epilog(void **state)
