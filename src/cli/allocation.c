@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define RETRY_MS      500
+#define AT_ONCE_US    INT64_C(1000000) /* --immediate without a number: never called queued */
 #define SAY_QUEUED_MS 100 /* an allocation that is there at once is not called queued */
 
 int64_t allocation_now_ms(void)
@@ -156,14 +157,20 @@ static bool revoked(struct allocation *al, int *ret_status)
     return false;
 }
 
-static bool given_up(struct allocation *al, const char *why, int *ret_status)
+static bool given_up(struct allocation *al, int *ret_status)
 {
     cancel(al);
-    if (why)
-        program_error(al->name, "%s", why);
-    else
-        program_error(al->name, "Job allocation %llu has been revoked", (unsigned long long)al->job_id);
+    program_error(al->name, "Job allocation %llu has been revoked", (unsigned long long)al->job_id);
     *ret_status = submit_exit_error();
+    return false;
+}
+
+/* --immediate */
+static bool too_late(struct allocation *al, int *ret_status)
+{
+    cancel(al);
+    program_error(al->name, "Unable to allocate resources: Requested nodes are busy");
+    *ret_status = submit_exit_immediate();
     return false;
 }
 
@@ -180,7 +187,7 @@ static void wait_a_while(struct allocation *al, int64_t until_ms)
 static bool runs(struct allocation *al, int64_t timeout_us, int *ret_status)
 {
     int64_t begin = allocation_now_ms(), give_up = timeout_us ? begin + timeout_us / 1000 : INT64_MAX;
-    bool said = false, again;
+    bool said = false, again, at_once = timeout_us && timeout_us <= AT_ONCE_US;
     for (;;) {
         if (allocation_connected(al, &again) && !messages_take(al))
             allocation_lost(al);
@@ -190,11 +197,11 @@ static bool runs(struct allocation *al, int64_t timeout_us, int *ret_status)
             return revoked(al, ret_status);
         int signo = command_signal_next(al->signal_fd);
         if (signo == SIGINT || signo == SIGTERM || signo == SIGHUP || signo == SIGQUIT)
-            return given_up(al, NULL, ret_status);
+            return given_up(al, ret_status);
         int64_t now = allocation_now_ms();
         if (now >= give_up)
-            return given_up(al, "Unable to allocate resources: Requested nodes are busy", ret_status);
-        if (!said && now >= begin + SAY_QUEUED_MS) {
+            return too_late(al, ret_status);
+        if (!said && !at_once && now >= begin + SAY_QUEUED_MS) {
             say(al,
                 al->name[1] == 'a' ? "Pending job allocation %llu"
                                    : "job %llu queued and waiting for resources",
@@ -203,7 +210,7 @@ static bool runs(struct allocation *al, int64_t timeout_us, int *ret_status)
                 say(al, "job %llu queued and waiting for resources", (unsigned long long)al->job_id);
             said = true;
         }
-        wait_a_while(al, said ? give_up : begin + SAY_QUEUED_MS);
+        wait_a_while(al, said || at_once ? give_up : begin + SAY_QUEUED_MS);
     }
     if (said)
         say(al, "job %llu has been allocated resources", (unsigned long long)al->job_id);

@@ -115,15 +115,15 @@ static char *const *command_words(const struct session *s, const struct settings
     return on_node ? interactive_words(s, site->interactive_step_options) : own;
 }
 
-static _Noreturn void command_exec(const struct session *s, char *const *argv)
+static _Noreturn void command_exec(char *const *argv)
 {
-    const char *dir = s->line.comp[0].spec.work_dir;
     command_signals_restore();
-    if (dir && chdir(dir) != 0)
-        program_error(NAME, "couldn't chdir to `%s': %s: going on in %s", dir, strerror(errno), s->line.cwd);
     execvp(argv[0], argv);
-    program_error(NAME, "Unable to exec command \"%s\": %s", argv[0], strerror(errno));
-    _exit(errno == ENOENT ? 127 : 126);
+    if (errno == ENOENT)
+        program_error(NAME, "Unable to find command \"%s\"", argv[0]);
+    else
+        program_error(NAME, "Unable to exec command \"%s\": %s", argv[0], strerror(errno));
+    _exit(submit_exit_error());
 }
 
 static void child_look(struct session *s)
@@ -202,7 +202,7 @@ static int command_run(struct session *s)
     fflush(NULL);
     s->child = fork();
     if (s->child == 0)
-        command_exec(s, argv);
+        command_exec(argv);
     if (s->child < 0) {
         program_error(NAME, "cannot start the command: %s", strerror(errno));
         return submit_exit_error();
@@ -262,6 +262,13 @@ static bool specs_make(struct session *s, struct job_spec *specs, struct err *e)
     return true;
 }
 
+/* --chdir is where the command runs: here. */
+static bool work_dir_enter(const struct session *s, struct err *e)
+{
+    const char *dir = s->line.comp[0].spec.work_dir;
+    return !dir || chdir(dir) == 0 || err_set(e, ERR_NOT_FOUND, "chdir(%s): %s", dir, strerror(errno));
+}
+
 static int session_run(struct session *s)
 {
     struct err e = {0};
@@ -278,7 +285,7 @@ static int session_run(struct session *s)
         submit_verbose_print(&s->line);
     struct job_spec *specs = arena_alloc(s->line.a, s->line.ncomp * sizeof *specs);
     if (!specs_make(s, specs, &e) || !submit_cluster_check(&s->line, &e) ||
-        !submit_become(o->uid, o->gid, &e))
+        !submit_become(o->uid, o->gid, &e) || !work_dir_enter(s, &e))
         return submit_fail(&s->line, &e);
     s->al.signal_fd = command_signals_open();
     struct msg_submit m = {.specs = {specs, s->line.ncomp}, .attach = true};

@@ -188,12 +188,17 @@ static bool step_created(void *ctx, size_t i, const struct step *step)
 {
     struct launch *l = ctx;
     struct err e = {0};
-    if (!srun_multi_prog_check(l, i, step->ntasks, &e)) {
+    if (!srun_multi_prog_check(l, i, l->run.nsteps == 1 ? step->ntasks : 0, &e)) {
         program_error(NAME, "%s", e.text);
         return false;
     }
     if (!streams_settle(l, i, step))
         return false;
+    if (!l->made)
+        l->made = arena_alloc(l->line.a, l->run.nsteps * sizeof *l->made);
+    l->made[i] = *step;
+    if (i + 1 == l->run.nsteps)
+        srun_groups_join(l);
     if (i > 0)
         return true;
     l->run.in_fd = l->streams[0].in.fd;

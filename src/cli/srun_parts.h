@@ -18,6 +18,7 @@ struct launch {
     struct step_run_ask run;
     struct srun_streams *streams; /* of each component */
     const char *prolog, *epilog;
+    struct step *made; /* the steps, once they are */
 };
 
 /* Fills each step from its component's options, all but the job's id. */
@@ -34,6 +35,9 @@ bool srun_multi_prog_check(const struct launch *l, size_t i, int32_t ntasks, str
 void srun_jobs_bind(struct launch *l);
 /* In a job that exists already: as --het-group says. May change the number of steps. */
 bool srun_groups_bind(struct launch *l, struct err *e);
+
+/* Several components, all made: tells the tasks of each how they are counted together. */
+void srun_groups_join(struct launch *l);
 
 /* With --bcast copies the program to each node of the job and makes the steps run that copy. False when that failed, which has been said. */
 bool srun_bcast(struct launch *l);

@@ -36,11 +36,21 @@ void submit_command_done(struct submit_command *c)
     free(c->comp);
 }
 
+static int exit_code_of(const char *variable, int otherwise)
+{
+    const char *text = getenv(variable);
+    int64_t code;
+    return text && text_to_i64(text, 1, 255, &code) ? (int)code : otherwise;
+}
+
 int submit_exit_error(void)
 {
-    const char *text = getenv("SLURM_EXIT_ERROR");
-    int64_t code;
-    return text && text_to_i64(text, 1, 255, &code) ? (int)code : 1;
+    return exit_code_of("SLURM_EXIT_ERROR", 1);
+}
+
+int submit_exit_immediate(void)
+{
+    return exit_code_of("SLURM_EXIT_IMMEDIATE", submit_exit_error());
 }
 
 int submit_fail(const struct submit_command *c, const struct err *e)

@@ -40,6 +40,8 @@ void submit_command_done(struct submit_command *c);
 
 /* SLURM_EXIT_ERROR, else 1. */
 int submit_exit_error(void);
+/* What --immediate exits with when there is nothing at once: SLURM_EXIT_IMMEDIATE, else as for any error. */
+int submit_exit_immediate(void);
 /* Prints the error as the command's; returns submit_exit_error(). */
 int submit_fail(const struct submit_command *c, const struct err *e);
 

@@ -453,6 +453,12 @@ extern const struct enum_names report_kind_names;
     X(U32, umask_plus1, 0, "umask, plus 1")                                                                \
     X(TEXT, rlimits, 0, "soft limits to propagate")                                                        \
     X(BOOL, preserve_env, 0, "SLURM_NNODES, SLURM_NTASKS … stay as the command has them")                  \
+    X(I32, first_task, 0, "of several components: what is added to the step's task numbers")               \
+    X(I32, first_node, 0, "and to its node numbers")                                                       \
+    X(I32, world, 0, "tasks of all components together; 0 = there is one")                                 \
+    X(BLOB, whole_env, 0, "NAME=VALUE of all components together, each ended by NUL, instead of the step's own") \
+    X(TEXT, master_addr, 0, "rendezvous of all components; NULL = the step's own")                         \
+    X(TEXT, master_port, 0, "and its port")                                                                \
     X(I32, rows, 0, "pty: window")                                                                         \
     X(I32, columns, 0, "pty: window")                                                                      \
     X(TEXT, term, 0, "pty: TERM of the command's terminal")

@@ -1,6 +1,7 @@
 #include "model/step_env.h"
 
 #include "base/alloc.h"
+#include "base/hostlist.h"
 #include "base/idset.h"
 #include "model/env_maker.h"
 
@@ -143,4 +144,62 @@ void step_env_shared(const struct step_env *e, struct str *out)
     put_command(&m, e);
     env_put_given(&m, "REMUDA_STEP_DIR", e->job.step_dir);
     map_str_free(m.set);
+}
+
+/* ---- several components as one ---- */
+
+static void alloc_append(struct alloc *to, const char *text, struct hostlist *names, struct arena *a)
+{
+    struct alloc more = {0};
+    if (text_empty(text) || !alloc_parse(text, a, &more, NULL))
+        return;
+    struct alloc_node *both = arena_alloc(a, (to->n + more.n + 1) * sizeof *both);
+    memcpy(both, to->node, to->n * sizeof *both);
+    memcpy(both + to->n, more.node, more.n * sizeof *both);
+    for (size_t i = 0; i < more.n; i++)
+        hostlist_add(names, more.node[i].node);
+    to->node = both;
+    to->n += more.n;
+}
+
+static void put_names(struct env_maker *m, const char *name, const char *other, const struct hostlist *names)
+{
+    struct str text = STR_INIT;
+    hostlist_fold(names, &text);
+    env_put(m, name, str_text(&text));
+    if (other)
+        env_put(m, other, str_text(&text));
+    str_done(&text);
+}
+
+void step_env_whole(const struct job *const *jobs, const struct step *steps, size_t n, struct arena *a,
+                    struct str *out)
+{
+    static const struct alloc nothing;
+    struct job_env leader = {.job = jobs[0], .alloc = &nothing, .node = ""};
+    struct env_maker m = env_maker_of(&leader, out);
+    struct hostlist held = HOSTLIST_INIT, used = HOSTLIST_INIT;
+    struct alloc job = {.node = arena_alloc(a, 1), .n = 0}, layout = job;
+    int64_t tasks = 0, id = (int64_t)(jobs[0]->het_job_id ? jobs[0]->het_job_id : jobs[0]->id);
+    for (size_t i = 0; i < n; i++) {
+        alloc_append(&job, jobs[i]->alloc, &held, a);
+        alloc_append(&layout, steps[i].layout, &used, a);
+        tasks += steps[i].ntasks;
+    }
+    env_put_i64(&m, "SLURM_JOB_ID", id);
+    env_put_i64(&m, "SLURM_JOBID", id);
+    put_names(&m, "SLURM_JOB_NODELIST", "SLURM_NODELIST", &held);
+    put_names(&m, "SLURM_STEP_NODELIST", NULL, &used);
+    env_put_i64(&m, "SLURM_JOB_NUM_NODES", (int64_t)job.n);
+    env_put_per_node(&m, "SLURM_JOB_CPUS_PER_NODE", &job, false);
+    env_put_per_node(&m, "SLURM_TASKS_PER_NODE", &layout, true);
+    env_put_per_node(&m, "SLURM_STEP_TASKS_PER_NODE", &layout, true);
+    env_put_i64(&m, "SLURM_NNODES", (int64_t)layout.n);
+    env_put_i64(&m, "SLURM_STEP_NUM_NODES", (int64_t)layout.n);
+    env_put_i64(&m, "SLURM_NTASKS", tasks);
+    env_put_i64(&m, "SLURM_NPROCS", tasks);
+    env_put_i64(&m, "SLURM_STEP_NUM_TASKS", tasks);
+    map_str_free(m.set);
+    hostlist_done(&held);
+    hostlist_done(&used);
 }

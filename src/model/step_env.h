@@ -16,5 +16,8 @@ struct step_env {
 
 /* Appends NAME=VALUE, each ended by NUL. */
 void step_env_shared(const struct step_env *e, struct str *out);
+/* What differs when n steps of as many components of a heterogeneous job run as one: the tasks and nodes of all of them, in this order. Scratch memory comes from a. */
+void step_env_whole(const struct job *const *jobs, const struct step *steps, size_t n, struct arena *a,
+                    struct str *out);
 
 #endif

@@ -38,6 +38,12 @@ struct making {
     struct env env;
 };
 
+/* Among all tasks of the command: of several components the later ones count on. */
+static int32_t number_of(const struct making *m)
+{
+    return m->task->id + m->t->what.first_task;
+}
+
 /* ---- streams ---- */
 
 static const char *path_of(const struct making *m, const char *pattern)
@@ -52,8 +58,8 @@ static const char *path_of(const struct making *m, const char *pattern)
         .job_id = (uint64_t)p->job_id,
         .array_task_id = NO_TASK,
         .step_id = p->step_id,
-        .node_index = node_id ? (int32_t)strtol(node_id, NULL, 10) : 0,
-        .task = m->task->id,
+        .node_index = (node_id ? (int32_t)strtol(node_id, NULL, 10) : 0) + m->t->what.first_node,
+        .task = number_of(m),
         .node = p->node,
         .user = p->user,
         .job_name = p->job_name,
@@ -147,10 +153,12 @@ static void rendezvous_set(struct making *m, const char *addr, const char *port)
 {
     if (!m->t->plan->rendezvous)
         return;
+    const struct msg_stream_tasks *w = &m->t->what;
     set(m, "REMUDA_RENDEZVOUS", "1");
-    set_default(m, "MASTER_ADDR", addr);
-    set_default(m, "MASTER_PORT", port);
-    const int64_t numbers[] = {m->task->id, m->t->plan->world, (int64_t)m->local_id, (int64_t)m->t->n};
+    set_default(m, "MASTER_ADDR", w->master_addr ? w->master_addr : addr);
+    set_default(m, "MASTER_PORT", w->master_port ? w->master_port : port);
+    const int64_t numbers[] = {number_of(m), w->world ? w->world : m->t->plan->world, (int64_t)m->local_id,
+                               (int64_t)m->t->n};
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
         char text[24];
         snprintf(text, sizeof text, "%lld", (long long)numbers[i]);
@@ -208,7 +216,8 @@ static void env_begin(struct making *m)
     size_t n, nplan;
     char **own = plan_texts((struct plan_bytes){w->env.data, w->env.len}, 0, &n);
     char **plan = plan_texts(m->t->plan->env, 0, &nplan);
-    m->env.v = xcalloc(n + nplan + OWN_VARIABLES, sizeof *m->env.v);
+    size_t whole = w->whole_env.len / 2; /* an assignment has two bytes at least */
+    m->env.v = xcalloc(n + nplan + whole + OWN_VARIABLES, sizeof *m->env.v);
     for (size_t i = 0; i < n; i++)
         if (strchr(own[i], '=') &&
             (!env_has(plan, nplan, own[i]) || (w->preserve_env && is_preserved(own[i]))))
@@ -228,10 +237,46 @@ static void env_begin(struct making *m)
     free(plan);
 }
 
+/* "2,3" with the tasks of the components before added to each. */
+static void gtids_shift(struct making *m)
+{
+    struct span rest = span_of(value_of(&m->env, "SLURM_GTIDS")), word;
+    struct str text = STR_INIT;
+    while (span_next(&rest, ',', &word))
+        str_addf(&text, "%s%lld", text.len ? "," : "",
+                 (long long)strtol(word.data, NULL, 10) + m->t->what.first_task);
+    set(m, "SLURM_GTIDS", str_text(&text));
+    str_done(&text);
+}
+
+/* Several components that one srun started are one program to their tasks. */
+static void whole_set(struct making *m)
+{
+    const struct msg_stream_tasks *w = &m->t->what;
+    const char *node_id = value_of(&m->env, "SLURM_NODEID");
+    size_t n;
+    if (!w->world)
+        return;
+    set_i64(m, "SLURM_NODEID", (node_id ? strtol(node_id, NULL, 10) : 0) + w->first_node);
+    gtids_shift(m);
+    char **whole = plan_texts((struct plan_bytes){w->whole_env.data, w->whole_env.len}, 0, &n);
+    for (size_t i = 0; i < n; i++) {
+        char *equals = strchr(whole[i], '=');
+        if (!equals)
+            continue;
+        char *name = xstrdup(whole[i]);
+        name[equals - whole[i]] = '\0';
+        set(m, name, equals + 1);
+        free(name);
+    }
+    free(whole);
+}
+
 static void env_finish(struct making *m)
 {
     const struct step_plan *p = m->t->plan;
-    set_i64(m, "SLURM_PROCID", m->task->id);
+    whole_set(m);
+    set_i64(m, "SLURM_PROCID", number_of(m));
     set_i64(m, "SLURM_LOCALID", (int64_t)m->local_id);
     set_i64(m, "SLURM_TASK_PID", getpid());
     gpus_set(m);
@@ -372,11 +417,11 @@ static struct plan_bytes program_of(struct making *m)
     struct str words = STR_INIT;
     if (!w->multi_prog.len)
         return (struct plan_bytes){w->args.data, w->args.len};
-    if (multi_prog_words((struct span){w->multi_prog.data, w->multi_prog.len}, m->task->id, &words)) {
+    if (multi_prog_words((struct span){w->multi_prog.data, w->multi_prog.len}, number_of(m), &words)) {
         str_addn(&words, w->args.data, w->args.len); /* what srun's own line added */
         return (struct plan_bytes){words.data, words.len};
     }
-    remark(&m->setup, "the file of --multi-prog has no program for task %d", m->task->id);
+    remark(&m->setup, "the file of --multi-prog has no program for task %d", number_of(m));
     remarks_write(&m->setup);
     _exit(1);
 }

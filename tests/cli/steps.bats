@@ -208,3 +208,23 @@ start() {
     [[ "$output" =~ StepId=[0-9]+.0\ task\ 1:\ running ]]
     [[ "$output" =~ StepId=[0-9]+.0\ task\ 0:\ exited ]]
 }
+
+# ---- heterogeneous steps ---------------------------------------------------------------------------------------------------------------
+
+@test "components that one srun starts are one program: ranks, nodes, rendezvous" {
+    salloc -Q -n1 : -n2 srun --het-group=0-1 -l sh -c 'echo $SLURM_PROCID/$SLURM_NTASKS $RANK/$WORLD_SIZE $SLURM_NODEID/$SLURM_NNODES $SLURM_GTIDS $SLURM_TASKS_PER_NODE $SLURM_STEP_NUM_TASKS' | sort > out
+    [ "$(tr '\n' ';' < out)" = "0: 0/3 0/3 0/2 0 1,2 3;1: 1/3 1/3 1/2 1,2 1,2 3;2: 2/3 2/3 1/2 1,2 1,2 3;" ]
+    [ "$(salloc -Q -n1 : -n2 srun --het-group=0-1 sh -c 'echo $SLURM_JOB_ID $MASTER_ADDR:$MASTER_PORT' | sort -u | wc -l)" = 1 ]
+    [ "$(srun -n1 sh -c 'echo $SLURM_PROCID $SLURM_HET_SIZE $SLURM_NTASKS_HET_GROUP_1' : -n2 sh -c 'echo $SLURM_PROCID $SLURM_HET_SIZE $SLURM_NTASKS_HET_GROUP_1' | sort | tr '\n' ';')" = "0 2 2;1 2 2;2 2 2;" ]
+    srun -n1 -o file.%t.%n echo a : -n2 echo b
+    [ "$(cat file.0.0 file.1.1 file.2.1 | tr '\n' ' ')" = "a b b " ]
+}
+
+@test "each component of the line may name its own of the job" {
+    [ "$(salloc -Q -n1 : -n2 srun --het-group=1 echo a : --het-group=0 echo b | sort | tr '\n' ' ')" = "a a b " ]
+    run salloc -Q -n1 : -n2 srun --het-group=0 true : -n1 true
+    [ "$status" = 1 ]
+    [[ "$output" =~ "--het-group is given for 1 of 2 components" ]]
+    run salloc -Q -n1 : -n2 srun --het-group=2 true
+    [[ "$output" =~ "the job's components are 0 to 1" ]]
+}
