@@ -14,7 +14,7 @@
 
 #define RETRY_MS      500
 #define AT_ONCE_US    INT64_C(1000000) /* --immediate without a number: never called queued */
-#define SAY_QUEUED_MS 100 /* an allocation that is there at once is not called queued */
+#define SAY_QUEUED_MS 100              /* an allocation that is there at once is not called queued */
 
 int64_t allocation_now_ms(void)
 {

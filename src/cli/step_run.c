@@ -164,7 +164,7 @@ static int status_of(const struct run *r)
     if (r->refused && r->refused_signal)
         return r->follows ? 0 : 128 + r->refused_signal;
     if (r->refused)
-        return submit_exit_error();
+        return r->status ? r->status : submit_exit_error();
     for (size_t i = 0; i < r->nsteps; i++) {
         const struct one_step *s = &r->step[i];
         int own = tasks_worst(s->tasks);

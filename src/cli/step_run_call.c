@@ -2,6 +2,7 @@
  * knows already is not asked for twice. */
 #include "cli/program.h"
 #include "cli/step_run_parts.h"
+#include "cli/submit_command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,8 @@ static void refused(struct run *r, struct one_step *s, const struct msg_done *m)
     if (!text_empty(m->detail))
         program_error(r->al->name, "%s", m->detail);
     r->refused = true;
+    if (m->refusal == REFUSE_UNAVAILABLE && s->create.immediate)
+        r->status = submit_exit_immediate();
 }
 
 static struct one_step *step_of_call(struct run *r, uint64_t call)

@@ -228,3 +228,31 @@ start() {
     run salloc -Q -n1 : -n2 srun --het-group=2 true
     [[ "$output" =~ "the job's components are 0 to 1" ]]
 }
+
+# ---- allocations --------------------------------------------------------------------------------------------------------------------------
+
+@test "--immediate: not called queued, SLURM_EXIT_IMMEDIATE is its exit code, in a job too" {
+    salloc -Q -N3 --exclusive sleep 6 &
+    for _ in $(seq 100); do [ -n "$(squeue -h -t R)" ] && break; sleep 0.05; done
+    SLURM_EXIT_IMMEDIATE=66 run srun -I -N1 true
+    [ "$status" = 66 ]
+    [ "$output" = "srun: error: Unable to allocate resources: Requested nodes are busy" ]
+    run salloc -I2 -N1 true
+    [ "$status" = 1 ]
+    [[ "$output" =~ "queued and waiting for resources" ]]
+    scancel -u "$(id -un)"
+    wait
+    SLURM_EXIT_IMMEDIATE=67 run salloc -Q -n1 sh -c 'srun sleep 3 & sleep 1; srun -I true; echo code $?; kill %1; wait'
+    [[ "$output" =~ "code 67" ]]
+}
+
+@test "salloc: a directory or a command that is not there" {
+    run salloc -D /no/such true
+    [ "$status" = 1 ]
+    [ "$output" = "salloc: error: chdir(/no/such): No such file or directory" ]
+    run salloc -n1 no-such-command
+    [ "$status" = 1 ]
+    [[ "$output" =~ 'Unable to find command "no-such-command"' ]]
+    mkdir there
+    [ "$(salloc -Q -D there pwd)" = "$PWD/there" ]
+}
