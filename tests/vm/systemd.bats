@@ -2,49 +2,10 @@
 # In a virtual machine that systemd runs: Remuda's units, and an ordinary user's cluster in what systemd delegates.
 bats_require_minimum_version 1.5.0
 
-setup_file() {
-    export TOP REMUDA_STATE=/var/lib/remuda
-    TOP=$(mktemp -d /tmp/systemd-bats-XXXXXX)
-    chmod 777 "$TOP"
-    for unit in controller node; do
-        sed 's|@BINDIR@|/vm/stage|' "$BATS_TEST_DIRNAME/../../units/remuda-$unit.service.in" >"/etc/systemd/system/remuda-$unit.service"
-    done
-    systemctl daemon-reload
-    mkdir -p "$REMUDA_STATE/log"
-    remuda up -q 3>&- # writes the configuration
-    remuda down
-    printf 'HeartbeatInterval=2\nKillWait=1\n' >>"$REMUDA_STATE/remuda.conf"
-    systemctl start remuda-controller remuda-node
-}
+load under_systemd
 
-teardown_file() {
-    scancel -u root || true
-    systemctl stop remuda-node remuda-controller
-    rm -rf "$TOP"
-}
-
-setup() {
-    WORK="$TOP/$BATS_TEST_NUMBER"
-    mkdir -m 777 "$WORK"
-    cd "$WORK" || exit 1
-}
-
-eventually() {
-    local until=$((SECONDS + 60))
-    until "$@"; do
-        ((SECONDS < until)) || return 1
-        sleep 0.2
-    done
-}
-is() { [[ $(sacct -X -n -P -o State -j "$1") == $2 ]]; }
-answers() { [[ $(sinfo -h -o %t) =~ ^(idle|mix|alloc)$ ]]; }
-idle() { [ "$(sinfo -h -o %t)" = idle ]; }
 scope() { find /sys/fs/cgroup/system.slice -maxdepth 1 -name 'remuda-vm.*.scope'; }
 no_scope() { [ -z "$(scope)" ]; }
-begun() { # begun OPTION… SCRIPT
-    id=$(sbatch --parsable --no-requeue -o out -e err "${@:1:$#-1}" --wrap "echo \$\$ >pid; ${*: -1}")
-    eventually test -s pid
-}
 
 @test "the node daemon, started by systemd, has a scope for jobs that systemd delegated, with all controllers" {
     eventually idle
@@ -64,6 +25,7 @@ begun() { # begun OPTION… SCRIPT
 
 @test "systemctl restart: the job goes on, is found again, is still held, and its steps join it" {
     begun --mem=60 -c1 'until [ -e go ]; do sleep 0.2; done; srun -n1 --mem=30 cat /proc/self/cgroup; python3 -c "x = bytearray(300 << 20)"; exit 3'
+    systemctl daemon-reload
     systemctl restart remuda-node
     systemctl is-active remuda-node
     systemctl restart remuda-controller
