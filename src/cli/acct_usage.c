@@ -32,7 +32,7 @@
     {                                                                                                        \
         (void)env;                                                                                           \
         if (row->step)                                                                                       \
-            cpu_add(row->step->member, out);                                                                 \
+            duration_format(row->step->member / USEC_PER_SEC * USEC_PER_SEC, out);                          \
     }
 // clang-format on
 

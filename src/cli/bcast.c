@@ -25,6 +25,13 @@ int bcast_run(struct allocation *al, struct step_ask *step, const struct bcast_a
         program_error(al->name, "Can't open `%s`: %s", ask->from, strerror(errno));
         return 1;
     }
+    if (S_ISDIR(st.st_mode)) {
+        program_error(al->name, "Can't copy `%s`: it is a directory", ask->from);
+        close(fd);
+        return 1;
+    }
+    if (st.st_size == 0)
+        program_error(al->name, "Warning: file `%s` is empty.", ask->from);
     const char *when =
         ask->preserve ? arena_printf(al->a, "%lld.%09ld", (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec)
                       : "";

@@ -127,10 +127,12 @@ static int attach(const struct ask *q, const struct job_ref *ref, struct arena *
     if (!al.client)
         return 1;
     if (!client_query(al.client, &query, &step_fields, a, step_take, &f, &done, &e) || !f.step) {
-        program_error("sattach", "%s: %s", q->ref,
+        program_error("sattach", "Could not get job step info: %s",
                       e.code         ? e.text
                       : done.refusal ? refusal_text((enum refusal)done.refusal)
-                                     : "no such step runs");
+                                     : "Invalid job id specified");
+        if (!e.code && !done.refusal)
+            program_error("sattach", "no step %s runs; squeue -s lists those that do", q->ref);
         client_close(al.client);
         return 1;
     }
@@ -174,6 +176,7 @@ int cmd_sattach(int argc, char **argv)
     if (q.version || q.help)
         return 0;
     if (!q.ref || !job_ref_parse(q.ref, &ref, &e) || !ref.has_step) {
+        program_error("sattach", "Failed to parse stepid from command line options");
         program_error("sattach", "name a step: sattach 42.0 (squeue -s lists them)");
         return 1;
     }

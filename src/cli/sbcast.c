@@ -8,13 +8,27 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct ask {
     const char *job, *from, *to, *nodes;
     bool force, preserve, verbose, help, version;
 };
 
-enum { OPT_JOB = 1, OPT_FORCE, OPT_PRESERVE, OPT_NODES, OPT_NOTHING, OPT_VERBOSE, OPT_HELP, OPT_VERSION };
+enum {
+    OPT_JOB = 1,
+    OPT_FORCE,
+    OPT_PRESERVE,
+    OPT_NODES,
+    OPT_COMPRESS,
+    OPT_SIZE,
+    OPT_NUMBER,
+    OPT_LIBS,
+    OPT_NOTHING,
+    OPT_VERBOSE,
+    OPT_HELP,
+    OPT_VERSION
+};
 
 // clang-format off
 static const struct cli_option options[] = {
@@ -22,11 +36,11 @@ static const struct cli_option options[] = {
     {"force", 'f', CLI_NONE, OPT_FORCE, "replace a file that is there"},
     {"preserve", 'p', CLI_NONE, OPT_PRESERVE, "keep the time of change"},
     {"nodelist", 'w', CLI_VALUE, OPT_NODES, "only to these nodes of the job"},
-    {"compress", 'C', CLI_ATTACHED, OPT_NOTHING, "kept for compatibility: the file is copied as it is"},
-    {"fanout", 'F', CLI_VALUE, OPT_NOTHING, "kept for compatibility: each node is served directly"},
-    {"size", 's', CLI_VALUE, OPT_NOTHING, "kept for compatibility: blocks have the size that suits the stream"},
-    {"timeout", 't', CLI_VALUE, OPT_NOTHING, "kept for compatibility: a node that is lost ends the copy by itself"},
-    {"send-libs", 0, CLI_ATTACHED, OPT_NOTHING, "kept for compatibility: libraries are not copied"},
+    {"compress", 'C', CLI_ATTACHED, OPT_COMPRESS, "kept for compatibility: the file is copied as it is"},
+    {"fanout", 'F', CLI_VALUE, OPT_NUMBER, "kept for compatibility: each node is served directly"},
+    {"size", 's', CLI_VALUE, OPT_SIZE, "kept for compatibility: blocks have the size that suits the stream"},
+    {"timeout", 't', CLI_VALUE, OPT_NUMBER, "kept for compatibility: a node that is lost ends the copy by itself"},
+    {"send-libs", 0, CLI_ATTACHED, OPT_LIBS, "kept for compatibility: libraries are not copied"},
     {"exclude", 0, CLI_VALUE, OPT_NOTHING, "kept for compatibility: libraries are not copied"},
     {"verbose", 'v', CLI_NONE, OPT_VERBOSE, "say more"},
     {"help", 'h', CLI_NONE, OPT_HELP, "show this help"},
@@ -36,6 +50,21 @@ static const struct cli_option options[] = {
 // clang-format on
 static const struct cli_options table = {options, sizeof options / sizeof options[0], true};
 
+/* Options without effect are still read: a slip of the pen is said. */
+static bool value_check(int id, const char *value, struct err *e)
+{
+    int64_t n;
+    size_t digits = value ? strspn(value, "0123456789") : 0;
+    if (id == OPT_COMPRESS && value && !text_is(value, "lz4") && !text_is(value, "none") &&
+        !text_is(value, "zlib"))
+        return err_set(e, ERR_INVALID, "Compression type '%s' unknown: lz4 and none are allowed", value);
+    if (id == OPT_SIZE && (digits == 0 || strlen(value + digits) > 1 || !strchr("kKmMgG", value[digits])))
+        return err_set(e, ERR_INVALID, "--size=%s: a number is allowed, with k, m or g behind it", value);
+    if (id == OPT_NUMBER && !text_to_i64(value, 0, INT32_MAX, &n))
+        return err_set(e, ERR_INVALID, "\"%s\": a whole number is allowed", value);
+    return true;
+}
+
 static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
 {
     struct ask *q = ctx;
@@ -44,6 +73,13 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
     case OPT_FORCE: q->force = true; break;
     case OPT_PRESERVE: q->preserve = true; break;
     case OPT_NODES: q->nodes = value; break;
+    case OPT_COMPRESS:
+    case OPT_SIZE:
+    case OPT_NUMBER: return value_check(id, value, ret_err);
+    case OPT_LIBS:
+        if (!text_is_nocase(value, "no") && !text_is_nocase(value, "n"))
+            program_error("sbcast", "--send-libs has no effect: the nodes' own shared libraries are used");
+        break;
     case OPT_VERBOSE: q->verbose = true; break;
     case OPT_HELP: q->help = true; break;
     case OPT_VERSION: q->version = true; break;

@@ -276,6 +276,9 @@ static int in_job(struct launch *l)
     if (!allocation_find(&l->al, o->launch.job_id, &e) || !srun_groups_bind(l, &e)) {
         program_error(NAME, "Unable to confirm allocation for job %llu: %s",
                       (unsigned long long)o->launch.job_id, e.text);
+        if (e.code == ERR_NOT_FOUND)
+            fprintf(stderr, NAME ": Check SLURM_JOB_ID environment variable. Expired or invalid job %llu\n",
+                    (unsigned long long)o->launch.job_id);
         return submit_exit_error();
     }
     for (size_t i = 0; i < l->run.nsteps; i++)

@@ -1,8 +1,10 @@
 /* sstat: what running steps have used so far, in the fields of sacct. */
+#include "base/alloc.h"
 #include "base/vec.h"
 #include "cli/columns_acct.h"
 #include "cli/commands.h"
 #include "cli/listing_command.h"
+#include "cli/program.h"
 #include "model/array.h"
 
 #include <stdio.h>
@@ -131,6 +133,81 @@ static bool is_shown(const struct sstat *s, const struct step *step)
     return true;
 }
 
+/* A step that was named and does not run is said. */
+static void missing_say(const struct sstat *s)
+{
+    struct span rest = span_of(s->ids), piece;
+    while (span_next(&rest, ',', &piece)) {
+        struct job_ref ref;
+        const char *name = arena_strndup(s->l.a, piece.data, piece.len);
+        if (!job_ref_parse(name, &ref, NULL))
+            continue;
+        bool found = !ref.has_step;
+        for (size_t i = 0; !found && i < s->step.n; i++)
+            found = s->step.v[i]->job_id == ref.job_id && s->step.v[i]->step_id == ref.step_id;
+        if (!found)
+            program_error("sstat", "StepId=%s not found running.", name);
+        job_ref_done(&ref);
+    }
+}
+
+/* Slurm's own names, in its order: programs look for what they need among them. */
+static void fields_print(void)
+{
+    static const char *const names[] = {"AveCPU",
+                                        "AveCPUFreq",
+                                        "AveDiskRead",
+                                        "AveDiskWrite",
+                                        "AvePages",
+                                        "AveRSS",
+                                        "AveVMSize",
+                                        "ConsumedEnergy",
+                                        "ConsumedEnergyRaw",
+                                        "JobID",
+                                        "MaxDiskRead",
+                                        "MaxDiskReadNode",
+                                        "MaxDiskReadTask",
+                                        "MaxDiskWrite",
+                                        "MaxDiskWriteNode",
+                                        "MaxDiskWriteTask",
+                                        "MaxPages",
+                                        "MaxPagesNode",
+                                        "MaxPagesTask",
+                                        "MaxRSS",
+                                        "MaxRSSNode",
+                                        "MaxRSSTask",
+                                        "MaxVMSize",
+                                        "MaxVMSizeNode",
+                                        "MaxVMSizeTask",
+                                        "MinCPU",
+                                        "MinCPUNode",
+                                        "MinCPUTask",
+                                        "Nodelist",
+                                        "NTasks",
+                                        "ReqCPUFreq",
+                                        "ReqCPUFreqMin",
+                                        "ReqCPUFreqMax",
+                                        "ReqCPUFreqGov",
+                                        "TRESUsageInAve",
+                                        "TRESUsageInMax",
+                                        "TRESUsageInMaxNode",
+                                        "TRESUsageInMaxTask",
+                                        "TRESUsageInMin",
+                                        "TRESUsageInMinNode",
+                                        "TRESUsageInMinTask",
+                                        "TRESUsageInTot",
+                                        "TRESUsageOutAve",
+                                        "TRESUsageOutMax",
+                                        "TRESUsageOutMaxNode",
+                                        "TRESUsageOutMaxTask",
+                                        "TRESUsageOutMin",
+                                        "TRESUsageOutMinNode",
+                                        "TRESUsageOutMinTask",
+                                        "TRESUsageOutTot"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        printf("%-19s%s", names[i], i % 4 == 3 || i + 1 == ARRAY_LEN(names) ? "\n" : " ");
+}
+
 static bool prepare(void *ctx, struct err *e)
 {
     struct sstat *s = ctx;
@@ -154,6 +231,7 @@ static bool show(void *ctx, struct client *c, struct err *e)
             listing_row(&s->l, &row);
     }
     listing_end(&s->l);
+    missing_say(s);
     return true;
 }
 
@@ -166,7 +244,7 @@ static const struct listing_command command = {
     .option = option_take,
     .prepare = prepare,
     .show = show,
-    .formats = acct_help_format_print,
+    .formats = fields_print,
 };
 
 int cmd_sstat(int argc, char **argv)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,9 +40,18 @@ static void *shepherd_hello(void *ctx, struct stream_peer *p, const struct msg_s
     return NULL;
 }
 
-static void task_line(struct run *r, const struct str *line)
+/* SLURM_SRUN_REDUCE_TASK_EXIT_MSG: ends like the one before are not said again. */
+static bool is_repeated(struct run *r, int32_t status)
 {
-    if (line->len)
+    const char *reduce = getenv("SLURM_SRUN_REDUCE_TASK_EXIT_MSG");
+    bool same = status == r->last_bad;
+    r->last_bad = status;
+    return same && reduce && strtol(reduce, NULL, 10) != 0;
+}
+
+static void task_line(struct run *r, const struct str *line, int32_t status)
+{
+    if (line->len && !is_repeated(r, status))
         program_error(r->al->name, "%s%s", str_text(line), r->ask->pty ? "\r" : "");
 }
 
@@ -57,7 +67,7 @@ static void exit_take(struct run *r, struct step_node *n, const struct msg_strea
     tasks_ended(n->step->tasks, n->name, m->tasks ? m->tasks : "", m->exit_status, &line);
     if (!text_empty(m->detail))
         program_error(r->al->name, "%s: %s", n->name, m->detail);
-    task_line(r, &line);
+    task_line(r, &line, m->exit_status);
     str_done(&line);
     if (!r->first_end_ms)
         r->first_end_ms = allocation_now_ms();

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Adds the words of the task's line, each ended by NUL: "%t" in them is the task's number, "%o" its place among those of the line. False: no line is its own. */
+/* Adds the words of the task's line, each ended by NUL: "%t" in them (outside of single quotes) is the task's number, "%o" its place among those of the line. False: no line is its own. */
 bool multi_prog_words(struct span file, int32_t task, struct str *out);
 
 #endif

@@ -69,8 +69,9 @@ static bool reap(struct shepherd *s)
     }
     bool none_left = pid < 0 && errno == ECHILD;
     if (s->tasks) {
-        if (any)
-            task_set_tell_ends(s->tasks, s->over_memory || step_cgroup_oom_kills(&s->groups) > 0);
+        if (any || s->tasks->tell_at_us)
+            task_set_tell_ends(s->tasks, s->over_memory || step_cgroup_oom_kills(&s->groups) > 0,
+                               shepherd_now_us());
         if (!s->main_ended && task_set_over(s->tasks))
             main_end(s, task_set_status(s->tasks));
     }
@@ -134,6 +135,8 @@ static bool finish(struct shepherd *s)
 static int64_t next_due(const struct shepherd *s)
 {
     int64_t due = s->sample_at_us;
+    if (s->tasks && s->tasks->tell_at_us && s->tasks->tell_at_us < due)
+        due = s->tasks->tell_at_us;
     if (s->terminating || s->main_ended)
         due = s->kill_at_us < due ? s->kill_at_us : due;
     if (s->main_ended && !s->exit_told)

@@ -17,10 +17,11 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define PIPE_BYTES     (1u << 20)
-#define READ_BYTES     (256u << 10)
-#define INPUT_BYTES    (256u << 10) /* granted at first, and kept granted */
-#define FOLLOWER_BYTES (4u << 20)   /* a sattach that lags further is let go */
+#define PIPE_BYTES       (1u << 20)
+#define READ_BYTES       (256u << 10)
+#define INPUT_BYTES      (256u << 10)    /* granted at first, and kept granted */
+#define TELL_TOGETHER_US INT64_C(100000) /* tasks that end within this are told of as one */
+#define FOLLOWER_BYTES   (4u << 20)      /* a sattach that lags further is let go */
 
 /* ---- the plan's tasks ---- */
 
@@ -175,6 +176,8 @@ static void started_tell(struct task_set *t)
     str_done(&pids);
 }
 
+static void ends_tell(struct task_set *t, bool oom);
+
 static void launch(struct task_set *t, const struct msg_stream_tasks *m)
 {
     if (t->launched)
@@ -184,7 +187,7 @@ static void launch(struct task_set *t, const struct msg_stream_tasks *m)
     for (size_t i = 0; i < t->n; i++)
         task_start(t, i);
     started_tell(t);
-    task_set_tell_ends(t, false);
+    ends_tell(t, false);
 }
 
 /* ---- input ---- */
@@ -313,16 +316,37 @@ static void end_tell(struct task_set *t, size_t from, bool oom)
     }
     idset_format(&ids, &text);
     struct msg_stream_exit m = {.tasks = str_text(&text), .exit_status = status & 0xffff, .oom = oom};
-    stream_send(&t->stream[0], MSG_STREAM_EXIT, &m);
+    for (size_t i = 0; i < t->nstreams; i++)
+        if (i == 0 || t->stream[i].proved)
+            stream_send(&t->stream[i], MSG_STREAM_EXIT, &m);
     idset_done(&ids);
     str_done(&text);
 }
 
-void task_set_tell_ends(struct task_set *t, bool oom)
+static bool any_untold(const struct task_set *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->task[i].ended && !t->task[i].told)
+            return true;
+    return false;
+}
+
+static void ends_tell(struct task_set *t, bool oom)
 {
     for (size_t i = 0; i < t->n; i++)
         if (t->task[i].ended && !t->task[i].told)
             end_tell(t, i, oom);
+    t->tell_at_us = 0;
+}
+
+void task_set_tell_ends(struct task_set *t, bool oom, int64_t now_us)
+{
+    if (!any_untold(t))
+        return;
+    if (task_set_over(t) || (t->tell_at_us && now_us >= t->tell_at_us))
+        ends_tell(t, oom);
+    else if (!t->tell_at_us)
+        t->tell_at_us = now_us + TELL_TOGETHER_US;
 }
 
 bool task_set_over(const struct task_set *t)
@@ -361,7 +385,7 @@ bool task_set_notice(struct task_set *t, const char *line)
 
 void task_set_finish(struct task_set *t)
 {
-    task_set_tell_ends(t, false);
+    ends_tell(t, false);
     for (size_t i = 0; i < t->n; i++)
         while (t->stream[0].fd >= 0 && (t->task[i].out_fd >= 0 || t->task[i].err_fd >= 0)) {
             struct pollfd p = {.fd = t->stream[0].fd, .events = POLLOUT};

@@ -45,8 +45,9 @@ struct task_set {
     struct arena *arena;          /* of `what` */
     struct msg_stream_tasks what; /* what runs */
     bool launched, owner_gone, singletons_checked;
-    bool is_pty;      /* task[0].out_fd and in_fd are the terminal's master */
-    struct str input; /* from byte input_from on */
+    int64_t tell_at_us; /* ends that are not told yet; 0 = there are none */
+    bool is_pty;        /* task[0].out_fd and in_fd are the terminal's master */
+    struct str input;   /* from byte input_from on */
     uint64_t input_from;
     bool input_end;
 };
@@ -61,9 +62,10 @@ size_t task_set_wait_max(const struct task_set *t);
 size_t task_set_wait_for(struct task_set *t, struct pollfd *v);
 void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n);
 
-/* A child ended: was it one of the tasks? Then task_set_tell_ends once all that ended are known. */
+/* A child ended: was it one of the tasks? Then task_set_tell_ends once all that ended are known, and again at tell_at_us (unless 0): tasks that end at about the
+ * same time are told of together. */
 bool task_set_reaped(struct task_set *t, pid_t pid, int status);
-void task_set_tell_ends(struct task_set *t, bool oom);
+void task_set_tell_ends(struct task_set *t, bool oom, int64_t now_us);
 /* Are all tasks over (or will none ever run)? */
 bool task_set_over(const struct task_set *t);
 int task_set_status(

@@ -209,6 +209,20 @@ start() {
     [[ "$output" =~ StepId=[0-9]+.0\ task\ 0:\ exited ]]
 }
 
+@test "tasks that end alike at about the same time are told of in one line; SLURM_SRUN_REDUCE_TASK_EXIT_MSG: in one for all nodes" {
+    run srun -N2 -n8 false
+    [ "$status" = 1 ]
+    [ "$(wc -l <<< "$output")" -le 4 ]
+    [[ "$output" =~ n[1-3]:\ tasks\ [0-9,-]+:\ Exited\ with\ exit\ code\ 1 ]]
+    SLURM_SRUN_REDUCE_TASK_EXIT_MSG=1 run srun -N2 -n8 false
+    [ "$(wc -l <<< "$output")" = 1 ]
+    # One that ended alone is told of while the others go on.
+    SECONDS=0
+    run timeout 20 srun -n2 -K sh -c '[ $SLURM_PROCID = 1 ] && exit 5; sleep 15'
+    [[ "$output" =~ "task 1: Exited with exit code 5" ]]
+    [ "$SECONDS" -lt 8 ]
+}
+
 # ---- heterogeneous steps ---------------------------------------------------------------------------------------------------------------
 
 @test "components that one srun starts are one program: ranks, nodes, rendezvous" {
@@ -255,4 +269,45 @@ start() {
     [[ "$output" =~ 'Unable to find command "no-such-command"' ]]
     mkdir there
     [ "$(salloc -Q -D there pwd)" = "$PWD/there" ]
+}
+
+# ---- sattach, sbcast, sstat -------------------------------------------------------------------------------------------------------------------
+
+@test "sattach ends with the exit code of the tasks it saw; what it cannot attach to is said as Slurm does" {
+    salloc -Q -n1 sh -c 'srun sh -c "sleep 2; exit 5" 2> /dev/null & sleep 1; sattach $SLURM_JOB_ID.0; echo code $?; wait' > out 2> err || true
+    grep -q "code 5" out
+    grep -q "sattach: error: n[1-3]: task 0: Exited with exit code 5" err
+    run sattach nonsense
+    [ "$status" = 1 ]
+    [[ "$output" =~ "Failed to parse stepid from command line options" ]]
+    run sattach 999999.0
+    [ "$status" = 1 ]
+    [[ "$output" =~ "Could not get job step info: Invalid job id specified" ]]
+}
+
+@test "sbcast: directories are refused, empty files said, options without effect still read" {
+    copy() { salloc -Q -n1 sbcast "$@"; }
+    run copy /etc "$PWD/to"
+    [ "$status" = 1 ]
+    [[ "$output" =~ "it is a directory" ]]
+    touch empty
+    run copy empty "$PWD/to"
+    [ "$status" = 0 ]
+    [[ "$output" =~ "file \`empty\` is empty" ]]
+    for bad in --size=x --fanout=x --timeout=x --compress=rar; do
+        run copy "$bad" empty "$PWD/bad"
+        [ "$status" = 1 ]
+        [ ! -e bad ]
+    done
+    run copy --send-libs /bin/true "$PWD/true"
+    [ "$status" = 0 ]
+    [[ "$output" =~ "--send-libs has no effect" ]]
+}
+
+@test "sstat: its own fields, whole seconds, a step that does not run" {
+    salloc -Q -n1 sh -c 'srun sleep 3 & sleep 1; sstat -n -P -o JobID,AveCPU,MinCPU $SLURM_JOB_ID | cut -d"|" -f2-; sstat -n $SLURM_JOB_ID.7; wait' > out 2> err
+    [ "$(cat out)" = "00:00:00|00:00:00" ]
+    grep -Eq "sstat: error: StepId=[0-9]+.7 not found running." err
+    [ "$(sstat -e | head -n 1 | xargs)" = "AveCPU AveCPUFreq AveDiskRead AveDiskWrite" ]
+    run ! grep -q Account <(sstat -e)
 }
