@@ -167,13 +167,20 @@ static int64_t gpus_total(const struct step_want *w, bool per_task)
 
 /* ---- counts ------------------------------------------------------------------------------------------------------------------------ */
 
+/* Of a range as many as the job has. */
+static int64_t nodes_most(const struct step_want *w, size_t held)
+{
+    if (!w->min_nodes || (size_t)w->max_nodes > held)
+        return (int64_t)held;
+    return w->max_nodes > w->min_nodes ? w->max_nodes : w->min_nodes;
+}
+
 /* -n, or what follows from GPUs, nodes, or the job. */
 static int32_t tasks_follow(const struct reading *x)
 {
     const struct step_want *w = x->w;
     const struct job_request *j = &x->job->spec.req;
-    int64_t nodes = w->min_nodes ? w->min_nodes : (int64_t)x->held->n, gpus = gpus_total(w, false),
-            per_task = gpus_total(w, true);
+    int64_t nodes = nodes_most(w, x->held->n), gpus = gpus_total(w, false), per_task = gpus_total(w, true);
     if (x->m->interactive)
         return 1;
     if (gpus && x->req->ntasks_per_gpu)

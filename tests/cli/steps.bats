@@ -51,6 +51,13 @@ program() {
     [[ "$stderr" =~ "can't honor --ntasks-per-node set to 1 which doesn't match the requested tasks 4 with the number of requested nodes 2" ]]
 }
 
+@test "a range of nodes: as many as there are" {
+    [ "$(srun -N1-3 sh -c 'echo $SLURM_NTASKS $SLURM_NNODES' | sort | uniq -c | xargs)" = "3 3 3" ]
+    [ "$(salloc -Q -N3 srun -N1-2 sh -c 'echo $SLURM_NTASKS $SLURM_NNODES' | sort | uniq -c | xargs)" = "2 2 2" ]
+    [ "$(salloc -Q -N2 srun -N1-9 sh -c 'echo $SLURM_NTASKS $SLURM_NNODES' | sort | uniq -c | xargs)" = "2 2 2" ]
+    [ "$(srun -N1-3 --use-min-nodes sh -c 'echo $SLURM_NTASKS $SLURM_NNODES')" = "1 1" ]
+}
+
 @test "--gres=none: a step without its job's GPUs" {
     [ "$(salloc -Q -N1 -n1 --gres=gpu:2 sh -c 'srun sh -c "echo [\$CUDA_VISIBLE_DEVICES]"; srun --gres=none sh -c "echo [\$CUDA_VISIBLE_DEVICES]"; SLURM_STEP_GRES=none srun sh -c "echo [\$CUDA_VISIBLE_DEVICES]"' | tr '\n' ' ')" = "[0,1] [] [] " ]
     [ "$(salloc -Q -N1 -n1 --gpus=2 srun --gres=none sh -c 'echo [$CUDA_VISIBLE_DEVICES]')" = "[]" ]
