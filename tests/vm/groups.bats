@@ -6,8 +6,7 @@ setup_file() {
     export TOP REMUDA_STATE REMUDA_NVML REMUDA_FAKE_GPUS
     TOP=$(mktemp -d /tmp/groups-bats-XXXXXX)
     chmod 755 "$TOP"
-    REMUDA_STATE="$TOP/state" REMUDA_NVML="$TOP/nvml.so" REMUDA_FAKE_GPUS="$TOP/gpus"
-    cc -shared -fPIC -o "$TOP/nvml.so" "$BATS_TEST_DIRNAME/../fake/nvml.c"
+    REMUDA_STATE="$TOP/state" REMUDA_NVML=/vm/share/nvml.so REMUDA_FAKE_GPUS="$TOP/gpus"
     echo "machine a100x4" >"$TOP/gpus"
     for minor in 0 1 2 3; do mknod -m 666 "$TOP/nvidia$minor" c 195 "$minor"; done
     # Which GPUs' files can be opened, by the GPUs' own numbers: no driver (ENXIO) is allowed, EPERM is not.
@@ -61,11 +60,9 @@ eventually() {
 }
 state() { sacct -X -n -P -o State -j "$1"; }
 is() { [[ $(state "$1") == $2 ]]; }
-over() { [ -z "$(squeue -h -j "$1" 2>/dev/null)" ]; }
 # ran OPTION… SCRIPT: submits it (its output in the file "out") and waits for its end; $id.
 ran() {
-    id=$(sbatch --parsable --no-requeue -o out -e err "${@:1:$#-1}" --wrap ". $TOP/group; ${*: -1}")
-    eventually over "$id"
+    id=$(sbatch -W --parsable --no-requeue -o out -e err "${@:1:$#-1}" --wrap ". $TOP/group; ${*: -1}") || true
     cat out err
 }
 begun() { # begun OPTION… SCRIPT: the same, when it runs; its process writes "pid"
@@ -182,6 +179,7 @@ P
     ran --mem=50 -c1 --gres=gpu:2 "$TOP/seen"
     [ "$(cat out ../out | tr -s ' \n' ' ')" = "1 2 0 3 " ]
     scancel "$first"
+    eventually no_groups
 }
 
 @test "what left its session and ignores signals ends with the job, and no group is left" {

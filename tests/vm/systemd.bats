@@ -69,11 +69,13 @@ began_again() { [ "$(systemctl show -p NRestarts --value remuda-node)" -ge 1 ] &
 
 # as_ann COMMAND…: in her user manager's realm.
 as_ann() { setpriv --reuid=4242 --regid=4242 --clear-groups env -u REMUDA_STATE HOME=/tmp/ann USER=ann XDG_RUNTIME_DIR=/run/user/4242 REMUDA_STATE=/tmp/ann/state PATH="$PATH" "$@" 3>&-; }
+ann_is() { [[ "$(as_ann sacct -X -n -P -o State)" == $1 ]]; }
+in_scope() { as_ann systemd-run --user --scope --quiet -p Delegate=yes "$@"; }
 
 @test "an ordinary user in a delegated scope: what systemd delegated is enforced, what it did not is said" {
     systemctl is-active user@4242.service
     cat "/sys/fs/cgroup/user.slice/user-4242.slice/user@4242.service/cgroup.controllers"
-    as_ann systemd-run --user --scope --quiet -p Delegate=yes remuda up -q --nodes 1 --cpus 2 --mem 1000
+    in_scope remuda up -q --nodes 1 --cpus 2 --mem 1000
     run as_ann remuda status
     echo "$output"
     as_ann sh -c 'cd && sbatch -W -o out -e err --mem=60 --wrap "cat /proc/self/cgroup; python3 -c \"x = bytearray(300 << 20)\"; exit 3"' || true
@@ -83,6 +85,46 @@ as_ann() { setpriv --reuid=4242 --regid=4242 --clear-groups env -u REMUDA_STATE 
     [[ "$output" =~ "enforced by cgroup v2: memory, swap, number of processes, the end of all processes" ]]
     [[ "$output" =~ "jobs are kept on their cores by affinity only (the cpuset controller is not delegated to /user.slice/user-4242.slice/user@4242.service/" ]]
     [[ "$output" =~ "devices of other jobs are not hidden" ]]
+    [[ ! "$(cat /tmp/ann/err)" =~ "cannot enter" ]]
+    as_ann remuda down
+    rm -rf /tmp/ann/state /tmp/ann/out /tmp/ann/err
+}
+
+@test "an ordinary user without a delegated group: one sentence for each thing that is missing" {
+    as_ann remuda up -q
+    run as_ann remuda status
+    as_ann remuda down
+    echo "$output"
+    [[ "$output" =~ "jobs are kept on their cores by affinity only (".*"): programs can change it; memory is not limited by the kernel (".*"): jobs over their memory are found by sampling and ended; devices of other jobs are not hidden (that takes root); the number of processes is not limited (".*"); processes of a job are found by descent to end them (" ]]
+    rm -rf /tmp/ann/state
+}
+
+@test "an ordinary user to whom cores are delegated, too: they are enforced; a job goes on over remuda down and up, and its next step joins it" {
+    mkdir -p /etc/systemd/system/user@.service.d
+    printf '[Service]\nDelegate=cpu cpuset io memory pids\n' >/etc/systemd/system/user@.service.d/delegate.conf
+    systemctl daemon-reload
+    systemctl restart user@4242.service
+    in_scope remuda up -q
+    run as_ann remuda status
+    echo "$output"
+    [[ "$output" =~ "enforced by cgroup v2: cores, memory, swap, number of processes, the end of all processes; devices of other jobs are not hidden (that takes root)"($'\n'|$) ]]
+    cat >/tmp/ann/job <<'S'
+#!/bin/bash
+cat /sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)/cpuset.cpus.effective
+until [ -e go ]; do sleep 0.2; done
+srun -n1 --mem=30 sed -n 's/^0:://p' /proc/self/cgroup >step
+python3 -c 'x = bytearray(300 << 20)'
+exit 3
+S
+    as_ann sh -c 'cd && sbatch --no-requeue --parsable -o out -e err -c1 --mem=60 job'
+    eventually grep -q . /tmp/ann/out
+    as_ann remuda down
+    in_scope remuda up -q
+    touch /tmp/ann/go
+    eventually ann_is OUT_OF_ME*
+    cat /tmp/ann/err
+    [[ "$(cat /tmp/ann/out)" =~ ^[01]$ ]]
+    [[ "$(cat /tmp/ann/step)" == */user@4242.service/*/1.1/1.1.0 ]]
     [[ ! "$(cat /tmp/ann/err)" =~ "cannot enter" ]]
     as_ann remuda down
 }
