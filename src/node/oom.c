@@ -126,13 +126,13 @@ int64_t oom_suggest_mib(int64_t needed_bytes, int64_t limit_bytes, bool was_held
     int64_t most = needed_bytes > limit_bytes ? needed_bytes : limit_bytes;
     int64_t wanted = was_held ? most + most / 2 : most + most / 5;
     int64_t mib = round_up(wanted, MIB) / MIB;
-    int64_t step = mib <= 1024 ? 100 : mib <= 16 * 1024 ? 1024 : 4 * 1024;
+    int64_t step = mib <= 1024 ? 100 : mib <= 16384 ? 1024 : 4096;
     return round_up(mib, step);
 }
 
 static void size_add(int64_t bytes, struct str *out)
 {
-    if (bytes < 10 * 1024 * MIB)
+    if (bytes < 10240 * MIB)
         str_addf(out, "%lld MiB", (long long)((bytes + MIB / 2) / MIB));
     else
         str_addf(out, "%lld GiB", (long long)((bytes + 512 * MIB) / (1024 * MIB)));
