@@ -1,4 +1,5 @@
 #include "base/alloc.h"
+#include "base/hostlist.h"
 #include "cli/srun_parts.h"
 #include "cli/step_terminal.h"
 #include "cli/submit_check.h"
@@ -106,26 +107,18 @@ static void step_take(struct launch *l, size_t i)
     }
 }
 
-static bool arbitrary_take(struct launch *l, size_t i, struct err *e)
+/* The file's words, joined by commas. */
+static char *hostfile_read(struct launch *l, const char *file, struct err *e)
 {
-    const struct job_request *r = &l->line.comp[i].spec.req;
-    const char *file = getenv("SLURM_HOSTFILE");
     size_t len;
-    if (!r->distribution || !text_starts(r->distribution, "arbitrary"))
-        return true;
-    if (text_empty(file)) {
-        l->step[i].create.task_nodes = r->nodelist;
-        return r->nodelist ||
-               err_set(
-                   e, ERR_INVALID,
-                   "--distribution=arbitrary needs --nodelist or SLURM_HOSTFILE with a node for each task");
-    }
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     const char *text = fd >= 0 ? submit_read_fd(fd, LIMIT_TEXT_BYTES, l->line.a, &len, e) : NULL;
     if (fd >= 0)
         close(fd);
-    if (!text)
-        return err_set(e, ERR_NOT_FOUND, "Unable to read SLURM_HOSTFILE %s", file);
+    if (!text) {
+        err_set(e, ERR_NOT_FOUND, "Unable to read SLURM_HOSTFILE %s", file);
+        return NULL;
+    }
     struct str list = STR_INIT;
     for (const char *at = text; *at;) {
         at += strspn(at, " \t\r\n,");
@@ -134,9 +127,65 @@ static bool arbitrary_take(struct launch *l, size_t i, struct err *e)
             str_addf(&list, "%s%.*s", list.len ? "," : "", (int)word, at);
         at += word;
     }
-    l->step[i].create.task_nodes = arena_strdup(l->line.a, str_text(&list));
+    char *names = arena_strdup(l->line.a, str_text(&list));
     str_done(&list);
+    return names;
+}
+
+/* A job for tasks whose nodes are named: room on each for as many as the fullest has. */
+static bool arbitrary_job(struct job_request *r, const struct hostlist *names, struct arena *a)
+{
+    struct hostlist nodes = HOSTLIST_INIT;
+    struct str list = STR_INIT;
+    int32_t most = 0;
+    for (size_t i = 0; i < names->n; i++)
+        hostlist_add(&nodes, names->name[i]);
+    hostlist_uniq(&nodes);
+    hostlist_sort(&nodes);
+    for (size_t i = 0; i < nodes.n; i++) {
+        int32_t here = 0;
+        for (size_t k = 0; k < names->n; k++)
+            here += text_is(names->name[k], nodes.name[i]);
+        most = here > most ? here : most;
+    }
+    hostlist_fold(&nodes, &list);
+    r->nodelist = arena_strdup(a, str_text(&list));
+    r->min_nodes = r->max_nodes = (int32_t)nodes.n;
+    r->ntasks_per_node = most;
+    r->ntasks = most * (int32_t)nodes.n;
+    r->distribution = NULL;
+    str_done(&list);
+    hostlist_done(&nodes);
     return true;
+}
+
+/* -m arbitrary, or SLURM_HOSTFILE where nothing else says how: a node for each task. */
+static bool arbitrary_take(struct launch *l, size_t i, struct job_spec *step, struct err *e)
+{
+    struct submit_options *o = &l->line.comp[i];
+    struct job_request *r = &step->req;
+    const char *file = getenv("SLURM_HOSTFILE"), *names = r->nodelist;
+    bool asked = r->distribution && text_starts_nocase(r->distribution, "arbitrary");
+    struct hostlist list = HOSTLIST_INIT;
+    if (!asked && (text_empty(file) || r->nodelist || r->distribution))
+        return true;
+    if (!text_empty(file) && !(names = hostfile_read(l, file, e)))
+        return false;
+    if (text_empty(names))
+        return err_set(
+            e, ERR_INVALID,
+            "--distribution=arbitrary needs --nodelist or SLURM_HOSTFILE with a node for each task");
+    if (!hostlist_parse(&list, names, e))
+        return false;
+    l->step[i].create.task_nodes = names;
+    r->distribution = "arbitrary";
+    r->nodelist = NULL;
+    r->min_nodes = r->max_nodes = r->ntasks_per_node = 0;
+    if (option_source_of(o, "ntasks", CMD_SRUN) == FROM_DEFAULT)
+        r->ntasks = (int32_t)list.n;
+    bool ok = o->launch.job_id || arbitrary_job(&o->spec.req, &list, l->line.a);
+    hostlist_done(&list);
+    return ok;
 }
 
 /* --gres=none: a step without any of its job's GPUs, whatever the environment says the job has. */
@@ -167,10 +216,12 @@ bool srun_steps_take(struct launch *l, struct err *e)
 {
     struct job_spec *specs = arena_alloc(l->line.a, l->run.nsteps * sizeof *specs);
     for (size_t i = 0; i < l->run.nsteps; i++) {
-        if (!program_take(l, i, &l->step[i], e) || !arbitrary_take(l, i, e) || !env_take(l, i, e))
+        if (!program_take(l, i, &l->step[i], e) || !env_take(l, i, e))
             return false;
         step_take(l, i);
         specs[i] = l->line.comp[i].spec;
+        if (!arbitrary_take(l, i, &specs[i], e))
+            return false;
         gres_judge(&l->line.comp[i], &specs[i].req);
         /* In a job of its own --exclusive was about the job's nodes; only in an allocation does it mean --exact. */
         if (!l->line.comp[i].launch.job_id) {

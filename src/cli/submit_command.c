@@ -130,6 +130,17 @@ void submit_warnings_print(const struct submit_command *c, const char *about, st
     str_clear(warnings);
 }
 
+/* SLURM_DISTRIBUTION=plane has its size in a variable of its own. */
+static char *env_get(const char *name)
+{
+    static char plane[32];
+    char *value = getenv(name), *size = getenv("SLURM_DIST_PLANESIZE");
+    if (!text_is(name, "SLURM_DISTRIBUTION") || !text_is(value, "plane") || text_empty(size))
+        return value;
+    snprintf(plane, sizeof plane, "plane=%.20s", size);
+    return plane;
+}
+
 /* -F, or -w with a file: names separated by blanks, commas or newlines; the command line's --nodelist beats
  * it. */
 static bool nodefile_read(struct submit_command *c, struct submit_options *o, struct err *e)
@@ -165,7 +176,7 @@ bool submit_component(struct submit_command *c, size_t i, struct str *warnings, 
 {
     struct submit_options *o = &c->comp[i];
     int rest;
-    if (!options_parse_env(o, c->command, getenv, &c->env, c->a, e))
+    if (!options_parse_env(o, c->command, env_get, &c->env, c->a, e))
         return false;
     if (i < c->nwords && !words_parse(c, i, o, c->words[i].to, &rest, e))
         return false;

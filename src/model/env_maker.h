@@ -28,6 +28,8 @@ void env_put_times(struct env_maker *m);
 void env_put_memory(struct env_maker *m);
 void env_put_gpu_requests(struct env_maker *m);
 void env_put_distribution(struct env_maker *m);
+/* SLURM_DISTRIBUTION and SLURM_DIST_PLANESIZE of "plane=4"; nothing of NULL. */
+void env_put_spread(struct env_maker *m, const char *distribution);
 /* "0,2" of the node's GPUs, appended; how many. */
 int64_t env_gpu_numbers(const struct env_maker *m, const struct alloc_node *node, struct str *out);
 void env_put_visible_devices(struct env_maker *m, const char *numbers, int64_t n);

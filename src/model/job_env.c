@@ -214,9 +214,15 @@ void env_put_memory(struct env_maker *m)
 
 void env_put_distribution(struct env_maker *m)
 {
-    const char *d = m->job->spec.req.distribution;
-    env_put_given(m, "SLURM_DISTRIBUTION", d);
-    if (d && text_starts(d, "plane="))
+    env_put_spread(m, m->job->spec.req.distribution);
+}
+
+void env_put_spread(struct env_maker *m, const char *distribution)
+{
+    const char *d = distribution;
+    bool plane = d && text_starts(d, "plane=");
+    env_put_given(m, "SLURM_DISTRIBUTION", plane ? "plane" : d);
+    if (plane)
         env_put(m, "SLURM_DIST_PLANESIZE", d + strlen("plane="));
 }
 

@@ -71,9 +71,7 @@ static void put_asked(struct env_maker *m, const struct step_env *e, const struc
     env_put_count(m, "SLURM_NTASKS_PER_SOCKET", r->ntasks_per_socket);
     env_put_count(m, "SLURM_NTASKS_PER_CORE", r->ntasks_per_core);
     env_put_count(m, "SLURM_THREADS_PER_CORE", r->threads_per_core);
-    env_put(m, "SLURM_DISTRIBUTION", !text_empty(r->distribution) ? r->distribution : "cyclic");
-    if (r->distribution && text_starts(r->distribution, "plane="))
-        env_put(m, "SLURM_DIST_PLANESIZE", r->distribution + strlen("plane="));
+    env_put_spread(m, !text_empty(r->distribution) ? r->distribution : job->distribution);
     env_put_given(m, "SLURM_CPU_BIND", e->cpu_bind);
     env_put_given(m, "SLURM_CPU_BIND_TYPE", e->cpu_bind);
     env_put_given(m, "SLURM_CPU_BIND_LIST", e->cpu_list);

@@ -68,7 +68,7 @@ static SETTER(set_switches)
 
 static bool distribution_word(struct span word, bool first)
 {
-    static const char *const nodes[] = {"*", "block", "cyclic"};
+    static const char *const nodes[] = {"*", "block", "cyclic", "arbitrary"};
     static const char *const sockets[] = {"*", "block", "cyclic", "fcyclic"};
     const char *const *names = first ? nodes : sockets;
     size_t n = first ? ARRAY_LEN(nodes) : ARRAY_LEN(sockets);
@@ -96,18 +96,14 @@ static bool distribution_valid(struct span spec)
 /* {*|block|cyclic|plane=N}[:{*|block|cyclic|fcyclic}[:…]][,Pack|NoPack] */
 static SETTER(set_distribution)
 {
-    if (text_starts_nocase(value, "arbitrary"))
-        return err_set(ret_err, ERR_UNSUPPORTED,
-                       "not supported yet: --distribution=arbitrary (tasks placed by a host file); "
-                       "--nodelist names the nodes");
     struct span rest = span_of(value), word;
     bool ok = span_next(&rest, ',', &word) && distribution_valid(word);
     while (ok && span_next(&rest, ',', &word))
         ok = span_is_nocase(word, "pack") || span_is_nocase(word, "nopack");
     if (!ok)
-        return value_refuse(
-            row, value, ret_err,
-            "block, cyclic or plane=N, then :block, :cyclic or :fcyclic, then ,Pack or ,NoPack are allowed");
+        return value_refuse(row, value, ret_err,
+                            "arbitrary, block, cyclic or plane=N, then :block, :cyclic or :fcyclic, then "
+                            ",Pack or ,NoPack are allowed");
     return set_text(o, row, value, env, a, ret_err);
 }
 
@@ -135,11 +131,10 @@ const struct option_row options_placement[] = {
      .commands = CMD_ALL,
      .env = {"SBATCH_DISTRIBUTION", NULL, "SLURM_DISTRIBUTION"},
      .metavar = "type",
-     .doc = "how tasks are laid out: block, cyclic, plane=N",
+     .doc = "how srun lays out tasks: block, cyclic, plane=N, arbitrary (SLURM_HOSTFILE or --nodelist has a "
+            "node for each)",
      .set = set_distribution,
      .at = AT(spec.req.distribution),
-     .support = SUPPORT_NO_EFFECT,
-     .why = "it lays out the tasks of steps, and steps come with srun",
      .component = true},
     {.name = "exclude",
      .letter = 'x',

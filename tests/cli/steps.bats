@@ -63,6 +63,24 @@ program() {
     [ "$(salloc -Q -N1 -n1 --gpus=2 srun --gres=none sh -c 'echo [$CUDA_VISIBLE_DEVICES]')" = "[]" ]
 }
 
+@test "--distribution=arbitrary: a node for each task, from --nodelist or SLURM_HOSTFILE, in a job and in one of its own" {
+    where='echo $SLURM_PROCID $SLURMD_NODENAME'
+    [ "$(salloc -Q -N2 -w 'n[1-2]' --exclusive srun -m arbitrary -w n2,n1,n2 sh -c "$where" | sort | tr '\n' ';')" = "0 n2;1 n1;2 n2;" ]
+    [ "$(srun -m arbitrary -w n3,n2,n3,n3 sh -c "$where" | sort | tr '\n' ';')" = "0 n3;1 n2;2 n3;3 n3;" ]
+    printf 'n2\nn1\nn2\n' > hosts
+    [ "$(SLURM_HOSTFILE=hosts srun sh -c "$where" | sort | tr '\n' ';')" = "0 n2;1 n1;2 n2;" ]
+    [ "$(SLURM_HOSTFILE=hosts srun -m arbitrary -n2 sh -c "$where" | sort | tr '\n' ';')" = "0 n2;1 n1;" ]
+    run srun -m arbitrary true
+    [ "$status" = 1 ]
+    [[ "$output" =~ "needs --nodelist or SLURM_HOSTFILE" ]]
+}
+
+@test "SLURM_DISTRIBUTION: only what was asked for, the plane's size beside it, read back" {
+    [ "$(srun -N2 -n2 sh -c 'echo "[$SLURM_DISTRIBUTION]"' | sort -u)" = "[]" ]
+    [ "$(salloc -Q -m plane=2 -N2 -w 'n[1-2]' --exclusive srun -n8 sh -c 'echo $SLURM_PROCID $SLURM_NODEID $SLURM_DISTRIBUTION $SLURM_DIST_PLANESIZE' | sort | tr '\n' ';')" = "0 0 plane 2;1 0 plane 2;2 1 plane 2;3 1 plane 2;4 0 plane 2;5 0 plane 2;6 1 plane 2;7 1 plane 2;" ]
+    [ "$(srun -n1 -N1 --exclusive -m cyclic srun --overlap -n1 sh -c 'echo $SLURM_DISTRIBUTION')" = cyclic ]
+}
+
 # ---- --multi-prog ----------------------------------------------------------------------------------------------------------------
 
 @test "--multi-prog: what is wrong with the file is said before anything starts" {

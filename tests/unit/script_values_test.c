@@ -294,7 +294,7 @@ static void hints_and_layouts(void **state)
     assert_string_equal(taken(w, "-m plane=4")->req.distribution, "plane=4");
     refused(w, "-m plane=x", "Invalid --distribution specification");
     refused(w, "-m random", "Invalid --distribution specification");
-    refused(w, "-m arbitrary", "not supported yet");
+    refused(w, "-m wherever", "arbitrary, block, cyclic");
     const struct job_request *q = &taken(w, "--switches=1@10:00")->req;
     assert_int_equal(q->switches, 1);
     assert_int_equal(q->switches_wait_us, 600 * USEC_PER_SEC);
