@@ -19,16 +19,29 @@
 
 #define NEVER_CAME_MS 5000 /* a step that the controller calls over, and whose shepherds never connected */
 
+static void line_say(const struct run *r, const char *format, va_list args)
+{
+    fprintf(stderr, "%s: ", r->al->name);
+    vfprintf(stderr, format, args);
+    fputs(r->ask->pty ? "\r\n" : "\n", stderr);
+}
+
 void run_say(const struct run *r, const char *format, ...)
 {
     va_list args;
-    if (r->ask->quiet)
-        return;
-    fprintf(stderr, "%s: ", r->al->name);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    if (!r->ask->quiet)
+        line_say(r, format, args);
     va_end(args);
-    fputs(r->ask->pty ? "\r\n" : "\n", stderr);
+}
+
+void run_tell(const struct run *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (r->ask->verbose)
+        line_say(r, format, args);
+    va_end(args);
 }
 
 const char *run_step_name(const struct run *r, const struct one_step *s)

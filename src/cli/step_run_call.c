@@ -100,9 +100,12 @@ static void created(struct run *r, struct one_step *s, const struct msg_step_cre
         run_say(r, "%s", m->warning);
     s->phase = STEP_MADE;
     s->node = arena_alloc(r->a, (s->layout.n + 1) * sizeof *s->node);
-    for (size_t i = 0; i < s->layout.n; i++)
-        s->node[s->nnodes++] = (struct step_node){
-            .step = s, .name = s->layout.node[i].node, .task_ids = s->layout.node[i].task_ids};
+    for (size_t i = 0; i < s->layout.n; i++) {
+        const struct alloc_node *n = &s->layout.node[i];
+        s->node[s->nnodes++] = (struct step_node){.step = s, .name = n->node, .task_ids = n->task_ids};
+        run_tell(r, "launching StepId=%s on host %s, %d tasks: %s", run_step_name(r, s), n->node, n->tasks,
+                 n->task_ids ? n->task_ids : "");
+    }
     all_made(r);
 }
 

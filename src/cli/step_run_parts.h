@@ -63,6 +63,8 @@ struct run {
 
 /* A line of the command's own, unless --quiet. */
 void run_say(const struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A line for --verbose. */
+void run_tell(const struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* "42.0" */
 const char *run_step_name(const struct run *r, const struct one_step *s);
 

@@ -65,6 +65,8 @@ static void exit_take(struct run *r, struct step_node *n, const struct msg_strea
 {
     struct str line = STR_INIT;
     tasks_ended(n->step->tasks, n->name, m->tasks ? m->tasks : "", m->exit_status, &line);
+    run_tell(r, "Received task exit notification for tasks %s of StepId=%s on %s (status=0x%04x).",
+             m->tasks ? m->tasks : "", run_step_name(r, n->step), n->name, (unsigned)m->exit_status & 0xffff);
     if (!text_empty(m->detail))
         program_error(r->al->name, "%s: %s", n->name, m->detail);
     task_line(r, &line, m->exit_status);
@@ -88,6 +90,8 @@ static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p, c
     switch ((int)m->kind) {
     case MSG_STREAM_STARTED:
         tasks_started(n->step->tasks, ((const struct msg_stream_started *)m->body)->tasks);
+        run_tell(r, "Node %s, tasks started: %s", n->name,
+                 ((const struct msg_stream_started *)m->body)->tasks);
         break;
     case MSG_STREAM_DATA: data_take(n, m->body); break;
     case MSG_STREAM_CREDIT: n->credit += ((const struct msg_stream_credit *)m->body)->bytes; break;

@@ -248,6 +248,15 @@ start() {
     [ "$SECONDS" -lt 8 ]
 }
 
+@test "--verbose says how the step goes" {
+    run --separate-stderr srun -v -n2 -N2 -w 'n[1-2]' true
+    [ "$status" = 0 ]
+    [ "$output" = "" ]
+    [[ "$stderr" =~ launching\ StepId=[0-9]+.0\ on\ host\ n2,\ 1\ tasks:\ 1 ]]
+    [[ "$stderr" =~ "Node n2, tasks started: 1" ]]
+    [[ "$stderr" =~ Received\ task\ exit\ notification\ for\ tasks\ 1\ of\ StepId=[0-9]+.0\ on\ n2\ \(status=0x0000\) ]]
+}
+
 # ---- heterogeneous steps ---------------------------------------------------------------------------------------------------------------
 
 @test "components that one srun starts are one program: ranks, nodes, rendezvous" {
