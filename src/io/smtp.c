@@ -7,11 +7,13 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "io/loop_uv.h"
+#include "io/name_lookup.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define STEP_TIMEOUT_US (30 * USEC_PER_SEC)
+#define LOOKUP_WAIT_US  (15 * USEC_PER_SEC)
 #define LINE_MAX_BYTES  998u /* RFC 5321 4.5.3.1.6, without the CRLF */
 #define REPLY_MAX_BYTES (64u << 10)
 
@@ -19,13 +21,14 @@ enum phase { PHASE_GREETING, PHASE_EHLO, PHASE_HELO, PHASE_MAIL, PHASE_RCPT, PHA
 
 struct smtp {
     struct loop *loop;
-    uv_getaddrinfo_t resolve;
-    struct addrinfo *addresses, *address; /* all, and the one being tried */
+    struct name_lookup *lookup; /* under way */
+    struct name_found found;
+    size_t at_address; /* of found: the one being tried */
     uv_connect_t connect;
     uv_tcp_t tcp;
     uv_write_t write;
     struct timer *timeout;
-    bool resolving, has_tcp, writing, over;
+    bool has_tcp, writing, over;
     enum phase phase;
     char *our_name, *from, *message;
     char **to;
@@ -82,7 +85,7 @@ static void connect_next(struct smtp *s);
 
 static void smtp_release(struct smtp *s)
 {
-    if (s->resolving || s->has_tcp)
+    if (s->has_tcp)
         return;
     for (size_t i = 0; i < s->nto; i++)
         free(s->to[i]);
@@ -93,7 +96,6 @@ static void smtp_release(struct smtp *s)
     str_done(&s->out);
     str_done(&s->in);
     str_done(&s->refused);
-    uv_freeaddrinfo(s->addresses);
     free(s);
 }
 
@@ -115,8 +117,8 @@ static void smtp_end(struct smtp *s)
     s->over = true;
     timer_free(s->timeout);
     s->timeout = NULL;
-    if (s->resolving)
-        uv_cancel((uv_req_t *)&s->resolve);
+    name_lookup_free(s->lookup);
+    s->lookup = NULL;
     if (s->has_tcp && !uv_is_closing((uv_handle_t *)&s->tcp))
         uv_close((uv_handle_t *)&s->tcp, tcp_closed);
     smtp_release(s);
@@ -286,8 +288,7 @@ static void came(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
 static void connect_failed(struct smtp *s, int status)
 {
-    s->address = s->address->ai_next;
-    if (s->address)
+    if (++s->at_address < s->found.n)
         uv_close((uv_handle_t *)&s->tcp, tcp_closed);
     else
         smtp_finish(s, SMTP_LATER, uv_strerror(status));
@@ -311,26 +312,21 @@ static void connect_next(struct smtp *s)
     uv_tcp_init(loop_uv(s->loop), &s->tcp);
     s->has_tcp = true;
     s->tcp.data = s->connect.data = s;
-    int rc = uv_tcp_connect(&s->connect, &s->tcp, s->address->ai_addr, connected);
+    int rc = uv_tcp_connect(&s->connect, &s->tcp,
+                            (const struct sockaddr *)&s->found.address[s->at_address].address, connected);
     if (rc != 0)
         connect_failed(s, rc);
 }
 
-static void resolved(uv_getaddrinfo_t *resolve, int status, struct addrinfo *found)
+static void resolved(void *ctx, const struct name_found *found)
 {
-    struct smtp *s = resolve->data;
-    s->resolving = false;
-    if (s->over) {
-        uv_freeaddrinfo(found);
-        smtp_release(s);
-        return;
-    }
-    if (status < 0) {
-        smtp_finish(s, SMTP_LATER, uv_strerror(status));
-        return;
-    }
-    s->addresses = s->address = found;
-    connect_next(s);
+    struct smtp *s = ctx;
+    s->lookup = NULL;
+    s->found = *found;
+    if (found->n == 0)
+        smtp_finish(s, SMTP_LATER, s->found.why.text);
+    else
+        connect_next(s);
 }
 
 static void letter_copy(struct smtp *s, const struct smtp_letter *letter)
@@ -357,10 +353,10 @@ struct smtp *smtp_start(struct loop *l, const char *server, const char *our_name
     timer_set(s->timeout, STEP_TIMEOUT_US);
     char *host, *port;
     smtp_server_split(server, &host, &port);
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_family = AF_UNSPEC};
-    s->resolve.data = s;
-    s->resolving = uv_getaddrinfo(loop_uv(l), &s->resolve, resolved, host, port, &hints) == 0;
-    if (!s->resolving) /* a name that cannot be one */
+    int64_t number = 0;
+    if (text_to_i64(port, 1, 65535, &number))
+        s->lookup = name_lookup_new(l, host, (int)number, LOOKUP_WAIT_US, resolved, s, NULL);
+    if (!s->lookup) /* what cannot be a port, or no thread is to be had */
         timer_set(s->timeout, 0);
     free(host);
     free(port);

@@ -49,17 +49,6 @@ static struct addrinfo *lookup(const char *host, int port, int flags, struct err
     return NULL;
 }
 
-bool tcp_address_find(const char *host, int port, struct tcp_address *ret, struct err *ret_err)
-{
-    struct addrinfo *found = lookup(host, port, 0, ret_err);
-    if (!found)
-        return false;
-    memcpy(&ret->address, found->ai_addr, found->ai_addrlen);
-    ret->len = found->ai_addrlen;
-    freeaddrinfo(found);
-    return true;
-}
-
 static void option_set(int fd, int level, int name, int value)
 {
     (void)setsockopt(fd, level, name, &value, sizeof value); /* a kernel without it only notices later */

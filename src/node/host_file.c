@@ -4,12 +4,14 @@
 #include "base/str.h"
 #include "io/conn.h"
 #include "io/files.h"
+#include "io/name_lookup.h"
 
 #include <string.h>
 #include <unistd.h>
 
 #define FILE_MAX_BYTES (64u << 10)
 #define CALL_MAX_US    (30 * USEC_PER_SEC)
+#define LOOKUP_WAIT_US (10 * USEC_PER_SEC)
 
 /* ---- files ---- */
 
@@ -83,6 +85,7 @@ struct call {
     struct loop *loop;
     struct arena *arena;
     struct message *ret;
+    struct name_found to;
     struct err err;
     bool answered;
 };
@@ -112,6 +115,23 @@ static void call_late(void *ctx)
 {
     struct conn *c = ctx;
     conn_abort(c);
+}
+
+static void call_found(void *ctx, const struct name_found *found)
+{
+    struct call *call = ctx;
+    call->to = *found;
+    loop_stop(call->loop);
+}
+
+static bool call_find(struct call *call, const char *host, int port, struct err *ret_err)
+{
+    if (!name_lookup_new(call->loop, host, port, LOOKUP_WAIT_US, call_found, call, ret_err))
+        return false;
+    loop_run(call->loop);
+    if (call->to.n == 0 && ret_err)
+        *ret_err = call->to.why;
+    return call->to.n > 0;
 }
 
 static bool call_run(struct call *call, int fd, struct tls_context *tls, const struct message *m,
@@ -145,15 +165,17 @@ bool host_call(const char *controller, struct tls_context *tls, const struct mes
                struct message *ret, struct err *ret_err)
 {
     struct call call = {.arena = a, .ret = ret};
-    struct tcp_address to;
     const char *host;
     int port = HOST_PORT, fd = -1;
-    if (!tcp_address_split(controller, a, &host, &port, ret_err) ||
-        !tcp_address_find(host, port, &to, ret_err))
+    if (!tcp_address_split(controller, a, &host, &port, ret_err))
         return false;
     call.loop = loop_new(ret_err);
+    if (call.loop && !call_find(&call, host, port, ret_err)) {
+        loop_free(call.loop);
+        return false;
+    }
     if (call.loop)
-        fd = tcp_socket_connect(&to, ret_err);
+        fd = tcp_socket_connect(&call.to.address[0], ret_err);
     bool ok = fd >= 0 && call_run(&call, fd, tls, m, ret_err);
     loop_free(call.loop);
     if (!ok)

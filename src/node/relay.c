@@ -15,8 +15,8 @@
 #include "io/files.h"
 #include "io/listen.h"
 #include "io/log.h"
+#include "io/name_lookup.h"
 #include "io/splice.h"
-#include "io/work.h"
 #include "model/protocol.h"
 #include "node/host_file.h"
 #include "node/node.h"
@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #define RENEW_AGAIN_US USEC_PER_MIN
+#define LOOKUP_WAIT_US (5 * USEC_PER_SEC)
 
 struct relay {
     struct arena *arena;
@@ -39,20 +40,13 @@ struct relay {
     struct host_file file;
     struct tls_context *tls;
     struct tcp_address to;
-    bool found; /* `to` is known */
-    bool told;  /* that the controller cannot be reached */
+    bool found;   /* `to` is known */
+    bool reached; /* the controller was once there: better than no address */
+    bool told;    /* that the controller cannot be reached */
     struct timer *renew;
     struct conn *renewing;
-    struct lookup *lookup; /* of `to`, while it is under way … */
-    struct pair *waiting;  /* … and who waits for it */
-};
-
-/* A name service that does not answer holds up nobody but those who need the name. */
-struct lookup {
-    struct relay *relay;
-    struct tcp_address to;
-    bool ok;
-    struct err err;
+    struct name_lookup *lookup; /* of `to`, while it is under way … */
+    struct pair *waiting;       /* … and who waits for it */
 };
 
 /* A process of this host at the near end, the controller at the far one. */
@@ -75,7 +69,7 @@ static void pair_frame(struct splice *s, enum splice_end from, const struct fram
     struct pair *p = (struct pair *)s;
     static const char hello[] = "\"type\":\"node_hello\"";
     if (from == SPLICE_FAR) {
-        p->heard = true;
+        p->heard = p->relay->reached = true;
         p->relay->told = false;
     } else if (!p->heard && memmem(f->json, f->json_len, hello, sizeof hello - 1)) {
         p->is_node = true;
@@ -152,49 +146,52 @@ static void pair_dial(struct pair *p)
     conn_resume(near_of(p));
 }
 
-/* On a thread of its own: nothing of the relay changes meanwhile that this reads. */
-static void lookup_run(void *ctx)
+static void waiting_refuse(struct relay *r, const char *why)
 {
-    struct lookup *l = ctx;
-    struct arena *a = arena_new();
-    const char *host;
-    int port = HOST_PORT;
-    l->ok = tcp_address_split(l->relay->file.controller, a, &host, &port, &l->err) &&
-            tcp_address_find(host, port, &l->to, &l->err);
-    arena_free(a);
-}
-
-static void lookup_done(void *ctx)
-{
-    struct lookup *l = ctx;
-    struct relay *r = l->relay;
     struct pair *p = r->waiting;
-    r->lookup = NULL;
     r->waiting = NULL;
-    if (l->ok) {
-        r->to = l->to;
-        r->found = true;
-    }
     for (struct pair *next; p; p = next) {
         next = p->next;
         p->next = NULL;
-        if (l->ok) {
-            pair_dial(p);
-        } else {
-            near_tell(p, l->err.text);
-            conn_close(near_of(p));
-        }
+        near_tell(p, why);
+        conn_close(near_of(p));
     }
-    free(l);
+}
+
+/* Where the name is not to be had now, the address it had when the controller was last there is tried. */
+static void lookup_done(void *ctx, const struct name_found *found)
+{
+    struct relay *r = ctx;
+    r->lookup = NULL;
+    if (found->n > 0)
+        r->to = found->address[0];
+    else if (!r->reached) {
+        waiting_refuse(r, found->why.text);
+        return;
+    }
+    r->found = true;
+    struct pair *p = r->waiting;
+    r->waiting = NULL;
+    for (struct pair *next; p; p = next) {
+        next = p->next;
+        p->next = NULL;
+        pair_dial(p);
+    }
 }
 
 static void lookup_start(struct relay *r)
 {
+    const char *host;
+    int port = HOST_PORT;
+    struct err err = {0};
     if (r->lookup)
         return;
-    r->lookup = xcalloc(1, sizeof *r->lookup);
-    r->lookup->relay = r;
-    work_start(r->loop, lookup_run, lookup_done, r->lookup);
+    struct arena *a = arena_new();
+    if (tcp_address_split(r->file.controller, a, &host, &port, &err))
+        r->lookup = name_lookup_new(r->loop, host, port, LOOKUP_WAIT_US, lookup_done, r, &err);
+    if (!r->lookup)
+        waiting_refuse(r, err.text);
+    arena_free(a);
 }
 
 static void accepted(void *ctx, int fd)

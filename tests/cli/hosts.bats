@@ -156,6 +156,31 @@ overheard() { # overheard WORD COMMAND…
     [[ "$output" =~ 'This cluster is "' ]]
 }
 
+@test "a name service that does not answer holds nobody up" {
+    on "$HEAD_NS" head python3 -c 'import socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("10.99.0.1", 53)); time.sleep(60)' &
+    local silent=$! began=$SECONDS
+    printf 'nameserver 10.99.0.1\noptions timeout:30 attempts:3\n' >"$SHARED/resolv.conf"
+    mkdir "$SHARED/deaf"
+    cp -r "$SHARED/far/tls" "$SHARED/deaf/"
+    sed 's/^Controller=.*/Controller=controller.example/' "$SHARED/far/host.conf" >"$SHARED/deaf/host.conf"
+    deaf() { on "$FAR_NS" far unshare --mount sh -c 'mount --bind "$0" /etc/resolv.conf; exec "$@"' "$SHARED/resolv.conf" env REMUDA_STATE="$SHARED/deaf" "$@"; }
+    deaf remudad relay --foreground --state "$SHARED/deaf" 2>/dev/null &
+    local relay=$!
+    for _ in $(seq 50); do [ -S "$SHARED/deaf/controller.sock" ] && break; sleep 0.1; done
+    began=$SECONDS
+    run ! deaf srun -n1 true
+    echo "$output"
+    [[ "$output" =~ "the controller at controller.example cannot be reached: cannot find the address of controller.example: the name service has not answered within 5 s" ]]
+    [ $((SECONDS - began)) -le 9 ]
+    began=$SECONDS
+    run ! deaf env REMUDA_STATE="$SHARED/deaf2" remuda join controller.example "$(head1 remuda token)"
+    echo "$output"
+    [[ "$output" =~ "the name service has not answered within 10 s" ]]
+    [ $((SECONDS - began)) -le 14 ]
+    kill "$relay" "$silent"
+    head1 remuda token list | awk 'NR > 1 {print $1}' | while read -r id; do head1 remuda token revoke "$id"; done
+}
+
 @test "much goes through an encrypted stream, both ways, and a slow reader loses nothing" {
     head -c 30000000 /dev/urandom >big
     run -0 head1 timeout 60 sh -c 'srun -n1 -w far --mem=50 cat <big | { sleep 6; sha256sum; }'
