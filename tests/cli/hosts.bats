@@ -157,7 +157,7 @@ overheard() { # overheard WORD COMMAND…
 }
 
 @test "a name service that does not answer holds nobody up" {
-    on "$HEAD_NS" head python3 -c 'import socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("10.99.0.1", 53)); time.sleep(60)' &
+    on "$HEAD_NS" head python3 -c 'import socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("10.99.0.1", 53)); open("deaf.ready", "w"); time.sleep(60)' &
     local silent=$! began=$SECONDS
     printf 'nameserver 10.99.0.1\noptions timeout:30 attempts:3\n' >"$SHARED/resolv.conf"
     mkdir "$SHARED/deaf"
@@ -166,7 +166,7 @@ overheard() { # overheard WORD COMMAND…
     deaf() { on "$FAR_NS" far unshare --mount sh -c 'mount --bind "$0" /etc/resolv.conf; exec "$@"' "$SHARED/resolv.conf" env REMUDA_STATE="$SHARED/deaf" "$@"; }
     deaf remudad relay --foreground --state "$SHARED/deaf" 2>/dev/null &
     local relay=$!
-    for _ in $(seq 50); do [ -S "$SHARED/deaf/controller.sock" ] && break; sleep 0.1; done
+    for _ in $(seq 100); do [ -S "$SHARED/deaf/controller.sock" ] && [ -e deaf.ready ] && break; sleep 0.1; done
     began=$SECONDS
     run ! deaf srun -n1 true
     echo "$output"
