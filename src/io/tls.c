@@ -13,6 +13,7 @@
 #include <openssl/ssl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define OUT_KEEP_BYTES (256u << 10) /* an empty buffer larger than this is given back */
 
@@ -33,6 +34,7 @@ struct tls {
     struct str out;
     size_t sent; /* bytes of `out` that the socket took */
     char *peer;
+    bool joining;
 };
 
 /* ---- contexts ---- */
@@ -273,6 +275,7 @@ struct tls *tls_new(struct tls_context *c)
     t->method = bytes_method();
     BIO *b = BIO_new(t->method);
     CHECK(t->ssl && b);
+    t->joining = c->authority_hash[0] != '\0';
     BIO_set_data(b, t);
     BIO_set_init(b, 1);
     SSL_set_bio(t->ssl, b, b);
@@ -301,13 +304,48 @@ void tls_feed(struct tls *t, const void *data, size_t len)
     t->in = (struct span){data, len};
 }
 
+/* Who reads this has typed a token, or set a clock. */
+static void certificate_refuse(struct tls *t, long verified, struct err *ret_err)
+{
+    char now[32];
+    time_t clock = time(NULL);
+    struct tm utc;
+    strftime(now, sizeof now, "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&clock, &utc));
+    switch (verified) {
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+        err_set(ret_err, ERR_INVALID,
+                "the certificate of the other side is not valid yet: the clock of one of the two is wrong; "
+                "here it is %s",
+                now);
+        break;
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+        err_set(ret_err, ERR_INVALID,
+                "the certificate of the other side has expired, or the clock of one of the two is wrong; "
+                "here it is %s",
+                now);
+        break;
+    case X509_V_ERR_CERT_SIGNATURE_FAILURE: /* an authority of the same name */
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+        err_set(ret_err, ERR_INVALID, "the certificate of the other side is not of %s",
+                t->joining ? "the cluster whose token this is: another cluster's controller answers there, "
+                             "or the token is not whole"
+                           : "this cluster");
+        break;
+    default:
+        err_set(ret_err, ERR_INVALID, "the certificate of the other side is not accepted: %s",
+                X509_verify_cert_error_string(verified));
+    }
+}
+
 static ssize_t broken(struct tls *t, struct err *ret_err)
 {
     long verified = SSL_get_verify_result(t->ssl);
     if (verified != X509_V_OK) {
         ERR_clear_error();
-        err_set(ret_err, ERR_INVALID, "the certificate of the other side is not accepted: %s",
-                X509_verify_cert_error_string(verified));
+        certificate_refuse(t, verified, ret_err);
         return -1;
     }
     openssl_failed(ERR_INVALID, "speak TLS with the other side", ret_err);

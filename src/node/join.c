@@ -105,6 +105,13 @@ static bool join(const struct join_options *o, struct arena *a, struct err *ret_
     bool ok = host_call(o->controller, tls, &(struct message){.kind = MSG_JOIN, .seq = 1, .body = &ask}, a,
                         &answer, ret_err);
     tls_context_free(tls);
+    if (!ok && ret_err->code == ERR_UNAVAILABLE) {
+        const struct err why = *ret_err;
+        err_set(ret_err, ERR_UNAVAILABLE,
+                "%s. Is it the host of the controller, has `remuda token` been run there, and is no firewall "
+                "between?",
+                why.text);
+    }
     if (!ok)
         return false;
     const struct msg_joined *j = answer.body;

@@ -214,6 +214,23 @@ overheard() { # overheard WORD COMMAND…
     head1 remuda token revoke "$id"
     run ! on "$FAR_NS" third env REMUDA_STATE="$SHARED/third" remuda join 10.99.0.1 "$token"
     [[ "$output" =~ "not known" ]]
+    # Each mistake has its sentence.
+    third() { on "$FAR_NS" third env REMUDA_STATE="$SHARED/third" remuda join "$@"; }
+    run ! third 10.99.0.1 "${token%?????}"
+    [[ "$output" =~ "is no whole token" ]]
+    run ! third 10.99.0.1:99999 "$token"
+    [[ "$output" =~ "names no port from 1 to 65535" ]]
+    run ! third 10.99.0.1:7 "$token"
+    [[ "$output" =~ "the controller at 10.99.0.1:7: Connection refused. Is it the host of the controller" ]]
+    run ! third no-such-host.invalid "$token"
+    [[ "$output" =~ "cannot find the address of no-such-host.invalid" ]]
+    run ! third 10.99.0.1 "${token%.*}.$(printf '%064d' 7)"
+    [[ "$output" =~ "not of the cluster whose token this is: another cluster's controller answers there" ]]
+    brief=$(head1 remuda token --for 0:01)
+    sleep 1.2
+    run ! third 10.99.0.1 "$brief"
+    [[ "$output" =~ "expired" || "$output" =~ "not known" ]]
+    [ ! -e "$SHARED/third/host.conf" ]
     # What is no TLS at all does no harm.
     on "$FAR_NS" third bash -c 'exec 9<>/dev/tcp/10.99.0.1/6817; head -c 4096 /dev/urandom >&9' || true
     head1 scontrol ping

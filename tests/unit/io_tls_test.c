@@ -5,6 +5,8 @@
 #include "io/conn.h"
 #include "io/tls.h"
 
+#include <time.h>
+
 #define LIFE_US (60 * USEC_PER_SEC)
 
 /* ---- an authority and two ends ---- */
@@ -267,6 +269,71 @@ static void test_who_shares_a_secret_needs_no_certificate(void **state)
     tls_context_free(wrong);
 }
 
+/* The clock of this process, for OpenSSL too. */
+static int64_t clock_off_s;
+
+__attribute__((visibility("default"))) time_t time(time_t *to)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    time_t t = now.tv_sec + clock_off_s;
+    if (to)
+        *to = t;
+    return t;
+}
+
+/* What a client hears of a handshake with the server; "" if it went well. */
+static const char *handshake_error(struct tls_context *server, struct tls_context *client, struct arena *a)
+{
+    struct tls *end[2] = {tls_new(client), tls_new(server)};
+    struct err err = {0};
+    char room[256];
+    size_t len;
+    for (int i = 0; i < 6 && !err.code; i++) {
+        const char *data = tls_unsent(end[i % 2], &len);
+        tls_feed(end[1 - i % 2], data, len);
+        struct err own = {0};
+        tls_read(end[1 - i % 2], room, sizeof room, &own);
+        tls_sent(end[i % 2], len);
+        if (i % 2 == 1)
+            err = own;
+    }
+    assert_int_equal(tls_is_ready(end[0]), err.code == ERR_NONE);
+    tls_free(end[0]);
+    tls_free(end[1]);
+    return arena_strdup(a, err.text);
+}
+
+static void test_reasons_are_said_in_words(void **state)
+{
+    struct ends e = {.world = *state};
+    struct cert_pair other;
+    char hash[CERT_HASH_TEXT], wrong[CERT_HASH_TEXT];
+    struct arena *a = e.world->arena;
+    authority_make(&e, &e.authority);
+    authority_make(&e, &other);
+    server_make(&e, &e.authority, true);
+    assert_true(cert_hash(e.authority.cert, hash, NULL));
+    assert_true(cert_hash(other.cert, wrong, NULL));
+    struct tls_context *joins = tls_context_joining(hash, NULL), *astray = tls_context_joining(wrong, NULL);
+    host_make(&e, &other, other.cert);
+    assert_string_equal(handshake_error(e.server, joins, a), "");
+    assert_non_null(
+        strstr(handshake_error(e.server, astray, a), "is not of the cluster whose token this is"));
+    assert_non_null(strstr(handshake_error(e.server, e.host, a), "is not of this cluster"));
+    clock_off_s = -2 * 86400;
+    assert_non_null(strstr(handshake_error(e.server, joins, a),
+                           "is not valid yet: the clock of one of the two is wrong; here it is 2"));
+    clock_off_s = INT64_C(30) * 365 * 86400;
+    assert_non_null(
+        strstr(handshake_error(e.server, joins, a), "has expired, or the clock of one of the two is wrong"));
+    clock_off_s = 0;
+    tls_context_free(joins);
+    tls_context_free(astray);
+    tls_context_free(e.server);
+    tls_context_free(e.host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +345,7 @@ int main(void)
         TEST(who_joins_refuses_another_authority),
         TEST(what_is_no_tls_ends_the_connection),
         cmocka_unit_test(test_who_shares_a_secret_needs_no_certificate),
+        cmocka_unit_test_setup_teardown(test_reasons_are_said_in_words, world_make, world_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
