@@ -123,8 +123,16 @@ static void user_found(void *ctx)
     session_gate(s);
 }
 
+/* Node daemons do not count (those of root or of who started the cluster: others could call themselves so). */
+static bool too_many(const struct sessions *s)
+{
+    return sessions_count(s) - s->nodes > LIMIT_CONNECTIONS;
+}
+
 static const char *surplus_text(const struct session *s, struct arena *a)
 {
+    if (too_many(s->owner))
+        return arena_printf(a, "the controller has %u connections; no more are allowed", LIMIT_CONNECTIONS);
     return arena_printf(a, "uid %u has %u connections to the controller; no more are allowed",
                         (unsigned)s->who.uid, LIMIT_CONNECTIONS_PER_USER);
 }
@@ -132,9 +140,6 @@ static const char *surplus_text(const struct session *s, struct arena *a)
 /* The reason why this connection cannot be served, or NULL. Node daemons have no limit of this kind: after a restart all of a large cluster come at once, as root. */
 static const char *unwelcome(struct session *s, struct arena *a, enum refusal *ret)
 {
-    *ret = REFUSE_BUSY;
-    if (sessions_count(s->owner) > LIMIT_CONNECTIONS)
-        return arena_printf(a, "the controller has %u connections; no more are allowed", LIMIT_CONNECTIONS);
     *ret = REFUSE_ACCESS_DENIED;
     if (!s->who.known)
         return "it is not known who is at the other end of the connection";
@@ -142,7 +147,7 @@ static const char *unwelcome(struct session *s, struct arena *a, enum refusal *r
         return arena_printf(a, "this cluster was started by uid %u and runs jobs of that user only",
                             (unsigned)geteuid());
     *ret = REFUSE_BUSY;
-    s->surplus = user_count(s->owner, s->who.uid) >= LIMIT_CONNECTIONS_PER_USER;
+    s->surplus = too_many(s->owner) || user_count(s->owner, s->who.uid) >= LIMIT_CONNECTIONS_PER_USER;
     return s->surplus && !s->trusted ? surplus_text(s, a) : NULL;
 }
 
@@ -179,6 +184,7 @@ void session_step(struct session *s, const struct message *m, const struct peer 
     s->spoke = true;
     if (m->kind == MSG_NODE_HELLO && !s->is_node) {
         s->is_node = true;
+        s->owner->nodes += s->trusted; /* anyone may say so */
         s->surplus = false;
         session_uncount(s);
         conn_set_unsent_max(s->conn, CONN_UNSENT_MAX_BYTES);
@@ -325,6 +331,7 @@ static void session_closed(void *ctx, struct conn *conn, const struct err *why)
                   (unsigned)s->who.uid, why->text);
     map_u64_del(all->by_id, s->id);
     session_uncount(s);
+    all->nodes -= s->is_node && s->trusted;
     held_remove(s);
     session_out_done(s);
     if (s->spoke && !all->draining)
@@ -405,7 +412,7 @@ void session_accept_remote(struct sessions *all, int fd, struct tls_context *tls
         return;
     s->user_known = true; /* nobody speaks yet */
     remote_begin(s, fd);
-    if (sessions_count(all) > LIMIT_CONNECTIONS)
+    if (too_many(all))
         conn_close(s->conn);
 }
 

@@ -34,7 +34,7 @@ struct session {
     struct conn_peer who;
     bool trusted; /* may speak as a node daemon */
     bool counted; /* in the limits per user */
-    bool surplus; /* above that limit: welcome only if it turns out to be a node daemon */
+    bool surplus; /* above a limit: welcome only if it turns out to be a node daemon */
     bool is_node; /* it has */
     bool spoke;   /* the core knows of it */
     bool user_known, querying, held;
@@ -49,6 +49,7 @@ struct sessions {
     struct controller *c;
     struct map_u64 *by_id;
     struct map_u64 *per_user; /* uid → size_t *, its connections */
+    size_t nodes;             /* connections of node daemons: as many as there are nodes */
     uint64_t last_id;
     struct session *held;
     const void
