@@ -34,6 +34,7 @@ enum agent_event_kind {
     AGENT_WAKE,          /* agent_wake_due() has come; load_centi and free_mem_mib are filled */
     AGENT_LOOKED,        /* the answer to AGENT_LOOK: seen */
     AGENT_DEVICE_FAILED, /* a device broke: seen */
+    AGENT_GPU_USED, /* what steps use of the GPUs at this moment: used; others use nothing. ok: how busy the GPUs are can be told */
 };
 
 /* A device to look at, and what to look for. */
@@ -64,6 +65,15 @@ struct device_seen {
     const char *why; /* the evidence, if it is not clean */
 };
 
+/* What the processes of a step use of the node's GPUs, together. */
+struct gpu_used {
+    uint64_t job_id;
+    uint32_t attempt;
+    int64_t step_id;
+    int32_t util; /* percent, summed over GPUs */
+    int64_t mem_bytes;
+};
+
 struct agent_event {
     enum agent_event_kind kind;
     int64_t now_us;
@@ -75,6 +85,8 @@ struct agent_event {
     int64_t free_mem_mib;
     const struct device_seen *seen;
     size_t nseen;
+    const struct gpu_used *used;
+    size_t nused;
 };
 
 enum agent_effect_kind {

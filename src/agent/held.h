@@ -50,7 +50,13 @@ struct held_step {
     struct arena *arena; /* launch below lives in it; NULL = none kept */
     struct msg_launch *launch;
     struct idset gpus; /* that it has here */
-    char *stuck;       /* what of it outlives SIGKILL, in words; NULL = nothing known; owned */
+    struct {
+        int64_t samples, util_samples;
+        int64_t util_sum, mem_sum_kib;
+        int32_t util_max;
+        int64_t mem_max_bytes;
+    } gpu;       /* what its processes used of the GPUs, since this daemon knows it */
+    char *stuck; /* what of it outlives SIGKILL, in words; NULL = nothing known; owned */
     int64_t stuck_pid, stuck_since_us;
     bool found;             /* at the daemon's start: `gpus` may be empty though it has some */
     bool prolog_first;      /* WAITING: the prolog comes next */

@@ -28,6 +28,17 @@ void reports_done(struct reports *r)
     }
 }
 
+static void gpu_usage_fill(struct step *u, const struct held_step *s)
+{
+    u->gpu_samples = s->gpu.samples;
+    u->gpu_util_samples = s->gpu.util_samples;
+    u->gpu_util_max = s->gpu.util_max;
+    u->gpu_util_ave = s->gpu.util_samples ? (int32_t)(s->gpu.util_sum / s->gpu.util_samples) : 0;
+    u->gpu_util_tot = u->gpu_util_ave;
+    u->gpu_mem_max_bytes = u->gpu_mem_tot_bytes = s->gpu.mem_max_bytes;
+    u->gpu_mem_ave_bytes = s->gpu.samples ? s->gpu.mem_sum_kib / s->gpu.samples * 1024 : 0;
+}
+
 /* A step on one node is one task as far as usage goes: most, least and mean are the same figure. */
 static void usage_fill(struct report *p, const struct held_step *s, const struct note *n, const char *node)
 {
@@ -54,6 +65,7 @@ static void usage_fill(struct report *p, const struct held_step *s, const struct
         .min_cpu_us = cpu_us,
         .ave_cpu_us = cpu_us,
     };
+    gpu_usage_fill(&p->usage, s);
     p->msg.usage = (struct record_list){&p->usage, 1};
 }
 

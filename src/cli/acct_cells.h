@@ -18,7 +18,7 @@
 #define ACCT_USAGE_CELLS(X)                                                                                  \
     X(ave_read) X(ave_write) X(ave_rss) X(ave_vm) X(max_read) X(max_write) X(max_rss) X(max_vm)              \
     X(max_pages) X(max_task) X(ntasks) X(max_node) X(layout) X(ave_cpu) X(min_cpu) X(suspended)              \
-    X(system_cpu) X(user_cpu) X(total_cpu) X(usage_in) X(usage_out)                                          \
+    X(system_cpu) X(user_cpu) X(total_cpu) X(usage_in_ave) X(usage_in_max) X(usage_in_min) X(usage_in_tot) X(usage_out)                                          \
     X(alloc_cpus) X(elapsed) X(elapsed_raw) X(cpu_time) X(cpu_time_raw) X(planned) X(planned_cpu) X(planned_cpu_raw)
 // clang-format on
 

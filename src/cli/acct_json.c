@@ -124,6 +124,14 @@ static void step_json(struct json_out *o, const struct cell_env *env, const stru
     json_key_i64(o, "max_vm_bytes", s->max_vm_bytes);
     json_key_i64(o, "read_bytes", s->read_bytes);
     json_key_i64(o, "write_bytes", s->write_bytes);
+    if (s->gpu_samples) {
+        json_key_i64(o, "gpu_mem_max_bytes", s->gpu_mem_max_bytes);
+        json_key_i64(o, "gpu_mem_ave_bytes", s->gpu_mem_ave_bytes);
+    }
+    if (s->gpu_util_samples) {
+        json_key_i64(o, "gpu_util_max_percent", s->gpu_util_max);
+        json_key_i64(o, "gpu_util_ave_percent", s->gpu_util_ave);
+    }
     json_object_end(o);
     json_key(o, "step");
     json_object(o);

@@ -155,18 +155,53 @@ CELL(total_cpu)
 }
 
 /* "cpu=00:00:04,mem=12K,…" of a step. */
-CELL(usage_in)
+static void usage_in_add(const struct step *s, int64_t gpu_mem, int32_t gpu_util, struct str *out)
 {
-    (void)env;
-    const struct step *s = row->step;
-    if (!s)
-        return;
     str_add(out, "cpu=");
     duration_format(s->cpu_user_us + s->cpu_system_us, out);
-    str_addf(out, ",fs/disk=%lld,mem=", (long long)s->read_max_bytes);
+    str_addf(out, ",fs/disk=%lld", (long long)s->read_max_bytes);
+    if (s->gpu_samples) {
+        str_add(out, ",gres/gpumem=");
+        size_format_bytes(gpu_mem, 0, out);
+    }
+    if (s->gpu_util_samples)
+        str_addf(out, ",gres/gpuutil=%d", gpu_util);
+    str_add(out, ",mem=");
     size_format_bytes(s->max_rss_bytes, 0, out);
     str_addf(out, ",pages=%lld,vmem=", (long long)s->max_pages);
     size_format_bytes(s->max_vm_bytes, 0, out);
+}
+
+CELL(usage_in_ave)
+{
+    (void)env;
+    if (row->step)
+        usage_in_add(row->step, row->step->gpu_mem_ave_bytes, row->step->gpu_util_ave, out);
+}
+
+CELL(usage_in_max)
+{
+    (void)env;
+    if (row->step)
+        usage_in_add(row->step, row->step->gpu_mem_max_bytes, row->step->gpu_util_max, out);
+}
+
+CELL(usage_in_tot)
+{
+    (void)env;
+    if (row->step)
+        usage_in_add(row->step, row->step->gpu_mem_tot_bytes, row->step->gpu_util_tot, out);
+}
+
+/* The least that a GPU did is not kept. */
+CELL(usage_in_min)
+{
+    (void)env;
+    if (row->step) {
+        struct step s = *row->step;
+        s.gpu_samples = s.gpu_util_samples = 0;
+        usage_in_add(&s, 0, 0, out);
+    }
 }
 
 CELL(usage_out)

@@ -86,6 +86,26 @@ static void output_path(const struct jobrec *r, struct str *out)
     str_addc(out, '\n');
 }
 
+/* The step that used them most speaks for the job. */
+static void gpus_used(const struct jobrec *r, struct str *out)
+{
+    const struct step *most = NULL;
+    for (size_t i = 0; i < r->step.n; i++) {
+        const struct step *s = &r->step.v[i]->s;
+        if (s->gpu_samples && (!most || s->gpu_mem_tot_bytes > most->gpu_mem_tot_bytes))
+            most = s;
+    }
+    if (!most)
+        return;
+    str_add(out, "GPUs: ");
+    if (most->gpu_util_samples)
+        str_addf(out, "%d%% busy on average (100%% is one GPU), %d%% at most; ", most->gpu_util_tot,
+                 most->gpu_util_max);
+    str_add(out, "GPU memory used at most: ");
+    size_format_bytes(most->gpu_mem_tot_bytes, 0, out);
+    str_addc(out, '\n');
+}
+
 static void used(const struct jobrec *r, struct str *out)
 {
     int64_t most = 0;
@@ -96,6 +116,7 @@ static void used(const struct jobrec *r, struct str *out)
         duration_format(r->j.cpu_user_us + r->j.cpu_system_us, out);
         str_addc(out, '\n');
     }
+    gpus_used(r, out);
     if (most) {
         str_add(out, "Memory used at most: ");
         size_format_bytes(most, 0, out);

@@ -145,6 +145,14 @@ void step_usage_copy(struct step *to, const struct step *from)
     to->write_max_bytes = from->write_max_bytes;
     to->min_cpu_us = from->min_cpu_us;
     to->ave_cpu_us = from->ave_cpu_us;
+    to->gpu_samples = from->gpu_samples;
+    to->gpu_util_samples = from->gpu_util_samples;
+    to->gpu_util_max = from->gpu_util_max;
+    to->gpu_util_ave = from->gpu_util_ave;
+    to->gpu_util_tot = from->gpu_util_tot;
+    to->gpu_mem_max_bytes = from->gpu_mem_max_bytes;
+    to->gpu_mem_ave_bytes = from->gpu_mem_ave_bytes;
+    to->gpu_mem_tot_bytes = from->gpu_mem_tot_bytes;
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -157,6 +165,26 @@ static int64_t mean(int64_t a, int32_t an, int64_t b, int32_t bn)
     return an + bn > 0 ? (a / (an + bn)) * an + (b / (an + bn)) * bn +
                              (a % (an + bn) * an + b % (an + bn) * bn) / (an + bn)
                        : 0;
+}
+
+static int64_t weighed(int64_t a, int64_t an, int64_t b, int64_t bn)
+{
+    return an + bn > 0 ? (a * an + b * bn) / (an + bn) : 0;
+}
+
+/* A byte more or less does not matter, but that the product fits does. */
+static void gpu_usage_add(struct step *a, const struct step *b)
+{
+    a->gpu_util_ave =
+        (int32_t)weighed(a->gpu_util_ave, a->gpu_util_samples, b->gpu_util_ave, b->gpu_util_samples);
+    a->gpu_mem_ave_bytes =
+        weighed(a->gpu_mem_ave_bytes >> 10, a->gpu_samples, b->gpu_mem_ave_bytes >> 10, b->gpu_samples) << 10;
+    a->gpu_samples += b->gpu_samples;
+    a->gpu_util_samples += b->gpu_util_samples;
+    a->gpu_util_max = b->gpu_util_max > a->gpu_util_max ? b->gpu_util_max : a->gpu_util_max;
+    a->gpu_util_tot += b->gpu_util_tot;
+    a->gpu_mem_max_bytes = larger(a->gpu_mem_max_bytes, b->gpu_mem_max_bytes);
+    a->gpu_mem_tot_bytes += b->gpu_mem_tot_bytes;
 }
 
 /* Adds what `bn` tasks on `node` used to what `an` tasks elsewhere did. */
@@ -179,6 +207,7 @@ static void usage_add(struct step *a, int32_t an, const struct step *b, int32_t 
     a->write_max_bytes = larger(a->write_max_bytes, b->write_max_bytes);
     a->min_cpu_us = an == 0 || b->min_cpu_us < a->min_cpu_us ? b->min_cpu_us : a->min_cpu_us;
     a->ave_cpu_us = mean(a->ave_cpu_us, an, b->ave_cpu_us, bn);
+    gpu_usage_add(a, b);
 }
 
 void step_usage_end(struct core *c, struct steprec *st, const struct steppart *part)

@@ -264,6 +264,14 @@ enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
     X(I64, write_max_bytes, 0, "bytes written, most of a task")                         \
     X(SPAN, min_cpu_us, 0, "least CPU time of a task")                                  \
     X(SPAN, ave_cpu_us, 0, "mean CPU time of the tasks")                                \
+    X(I64, gpu_samples, 0, "times its GPUs were looked at; 0 = nothing below is known") \
+    X(I64, gpu_util_samples, 0, "of these, with utilisation")                           \
+    X(I32, gpu_util_max, 0, "percent its processes used of GPUs at most, summed over a node's GPUs") \
+    X(I32, gpu_util_ave, 0, "the same, mean over time and nodes")                       \
+    X(I32, gpu_util_tot, 0, "sum over nodes of the means")                              \
+    X(I64, gpu_mem_max_bytes, 0, "GPU memory its processes had on a node at most")      \
+    X(I64, gpu_mem_ave_bytes, 0, "the same, mean over time and nodes")                  \
+    X(I64, gpu_mem_tot_bytes, 0, "sum over nodes of the most")                          \
     X(TEXT, user_name, 0, "owner of the job (computed)")                                \
     X(TEXT, partition, 0, "partition of the job (computed)")
 // clang-format on

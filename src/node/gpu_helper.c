@@ -13,6 +13,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "node/gpu_holders.h"
+#include "node/gpu_usage.h"
 #include "node/gpu_watch.h"
 #include "node/nvml.h"
 #include "node/rsmi.h"
@@ -48,6 +49,7 @@ struct gpu {
     bool answered; /* once, when asked for its memory */
     bool broken;   /* has been told */
     bool has_base, has_ecc;
+    unsigned long long used_since_us; /* wall clock: older samples of its use are counted */
     uint64_t base_bytes, ecc;
 };
 
@@ -70,6 +72,7 @@ struct helper {
     VEC(struct gpu) gpu;
     VEC(struct asked) look;
     VEC(struct opener) opener; /* while a look is answered */
+    struct gpu_usage usage;
     struct str in, out;
 };
 
@@ -203,6 +206,16 @@ static void events_take(struct helper *h)
     }
 }
 
+static void usage_look(struct helper *h)
+{
+    for (size_t i = 0; i < h->gpu.n; i++)
+        if (h->gpu.v[i].handle && !h->gpu.v[i].broken)
+            gpu_usage_nvidia(&h->usage, &h->nvml, h->gpu.v[i].handle, &h->gpu.v[i].used_since_us);
+    if (h->has_rsmi)
+        gpu_usage_amd(&h->usage, &h->rsmi);
+    gpu_usage_say(&h->usage, &h->out);
+}
+
 static void health_look(struct helper *h)
 {
     events_take(h);
@@ -213,6 +226,7 @@ static void health_look(struct helper *h)
             broke(h, g, str_text(&why));
         str_done(&why);
     }
+    usage_look(h);
     say_all(h);
 }
 
@@ -466,6 +480,7 @@ static void device_take(struct helper *h, int32_t index, const char *uuid, const
     amd_find(h, &g);
     g.has_ecc = ecc_read(h, &g, &g.ecc);
     g.whole = g.handle;
+    g.used_since_us = (unsigned long long)time(NULL) * 1000000;
     if (g.is_mig && g.handle && (!h->nvml.mig_parent || h->nvml.mig_parent(g.handle, &g.whole) != NVML_OK))
         g.whole = NULL;
     if (g.whole && h->events)

@@ -1,5 +1,6 @@
 /* Lines of text on a socket pair. To the process, first "device INDEX UUID FILES" for each device ("-" = not known), then for each look "look INDEX USE JOB UID FROM STEPS" for
- * each device (STEPS: "7.1.0+7.1.batch" that may hold it, as their directories are called; "-" = none) and "go". From it: "seen INDEX USE STATE WHY" for each and "done"; at any time "broke INDEX WHY".
+ * each device (STEPS: "7.1.0+7.1.batch" that may hold it, as their directories are called; "-" = none) and "go". From it: "seen INDEX USE STATE WHY" for each and "done"; at any time "broke INDEX WHY", and every second
+ * "used STEP PERCENT BYTES" for each step that computes, then "usage 1" (0: percents are not known).
  *
  * A look that is not answered in time is answered here, with what is known: that the devices do not answer; the process is killed, and another one tries with the next look. */
 #include "node/gpu_watch.h"
@@ -38,6 +39,7 @@ struct gpu_watch {
     struct str in;
     VEC(struct device_look) asked; /* not answered */
     VEC(struct device_seen) seen;
+    VEC(struct gpu_used) used;
     struct arena *arena; /* texts of `seen` */
     bool began;          /* a first look was asked for: there is to be a process */
 };
@@ -106,6 +108,21 @@ static int64_t number_of(struct span s)
     return strtoll(text, NULL, 10);
 }
 
+static void used_take(struct gpu_watch *w, struct span line)
+{
+    struct span step, util, bytes;
+    struct gpu_used used = {0};
+    char name[64];
+    if (!span_next(&line, ' ', &step) || !span_next(&line, ' ', &util) || !span_next(&line, ' ', &bytes))
+        return;
+    snprintf(name, sizeof name, "%.*s", (int)step.len, step.data);
+    if (!step_dir_name_parse(name, &used.job_id, &used.attempt, &used.step_id))
+        return;
+    used.util = (int32_t)number_of(util);
+    used.mem_bytes = number_of(bytes);
+    vec_push(&w->used, used);
+}
+
 static void line_take(struct gpu_watch *w, struct span line)
 {
     struct span word, index, use, state;
@@ -113,6 +130,11 @@ static void line_take(struct gpu_watch *w, struct span line)
         return;
     if (span_is(word, "done")) {
         answered(w);
+    } else if (span_is(word, "used")) {
+        used_take(w, line);
+    } else if (span_is(word, "usage")) {
+        w->ops.used(w->ctx, w->used.v, w->used.n, span_is(line, "1"));
+        vec_clear(&w->used);
     } else if (span_is(word, "seen") && span_next(&line, ' ', &index) && span_next(&line, ' ', &use) &&
                span_next(&line, ' ', &state)) {
         struct device_seen seen = {
@@ -161,6 +183,7 @@ static void process_drop(struct gpu_watch *w)
     w->fd = -1;
     w->process = NULL;
     str_clear(&w->in);
+    vec_clear(&w->used);
 }
 
 static void process_done(void *ctx, const struct spawn_result *r)
@@ -262,6 +285,7 @@ void gpu_watch_free(struct gpu_watch *w)
     str_done(&w->in);
     vec_done(&w->asked);
     vec_done(&w->seen);
+    vec_done(&w->used);
     arena_free(w->arena);
     free(w->hello);
     free(w);

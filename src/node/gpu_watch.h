@@ -13,6 +13,8 @@ struct gpu_watch_ops {
     void (*looked)(void *ctx, const struct device_seen *seen,
                    size_t n); /* the answer to a look: one row for each device that was asked for */
     void (*broke)(void *ctx, const struct device_seen *seen);
+    /* Every second: what steps use of the GPUs; util_known: how busy they are can be told. */
+    void (*used)(void *ctx, const struct gpu_used *used, size_t n, bool util_known);
 };
 
 /* `devices` as model/gres.h writes them, `files` as machine.device_files (NULL = not known). Nothing is started before the first look. */

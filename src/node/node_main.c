@@ -149,6 +149,13 @@ static void devices_looked(void *ctx, const struct device_seen *seen, size_t n)
     devices_event(ctx, AGENT_LOOKED, seen, n);
 }
 
+static void gpus_used(void *ctx, const struct gpu_used *used, size_t n, bool util_known)
+{
+    struct agent_event ev = {
+        .kind = AGENT_GPU_USED, .now_us = clock_now_us(), .used = used, .nused = n, .ok = util_known};
+    node_event(ctx, &ev);
+}
+
 static void device_broke(void *ctx, const struct device_seen *seen)
 {
     devices_event(ctx, AGENT_DEVICE_FAILED, seen, 1);
@@ -186,7 +193,8 @@ static void log_rotated(void *ctx)
 static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *ret_err)
 {
     static const struct herd_ops herd_events = {.note = shepherd_note, .parent_lost = parent_lost};
-    static const struct gpu_watch_ops gpu_events = {.looked = devices_looked, .broke = device_broke};
+    static const struct gpu_watch_ops gpu_events = {
+        .looked = devices_looked, .broke = device_broke, .used = gpus_used};
     struct node self = node_self(d);
     d->loop = loop_new(ret_err);
     if (!d->loop)

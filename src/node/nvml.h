@@ -26,6 +26,14 @@ struct nvml_attributes { /* of a MIG instance */
     unsigned multiprocessors, copy_engines, decoders, encoders, jpegs, ofas, gpu_slices, compute_slices;
     unsigned long long memory_mib;
 };
+struct nvml_process_use { /* of the time since the sample before */
+    unsigned pid;
+    unsigned long long at_us;
+    unsigned gpu, memory, encoder, decoder; /* percent */
+};
+struct nvml_use {
+    unsigned gpu, memory; /* percent */
+};
 struct nvml_event {
     nvml_device device;
     unsigned long long type, data;
@@ -73,6 +81,9 @@ enum {
     X(graphics_processes, false,                                                                             \
       "nvmlDeviceGetGraphicsRunningProcesses_v3 nvmlDeviceGetGraphicsRunningProcesses_v2",                   \
       (nvml_device, unsigned *, struct nvml_process *))                                                      \
+    X(process_use, false, "nvmlDeviceGetProcessUtilization",                                                 \
+      (nvml_device, struct nvml_process_use *, unsigned *, unsigned long long))                              \
+    X(use, false, "nvmlDeviceGetUtilizationRates", (nvml_device, struct nvml_use *))                         \
     X(ecc_total, false, "nvmlDeviceGetTotalEccErrors", (nvml_device, int, int, unsigned long long *))        \
     X(event_set, false, "nvmlEventSetCreate", (void **))                                                     \
     X(event_register, false, "nvmlDeviceRegisterEvents", (nvml_device, unsigned long long, void *))          \

@@ -34,6 +34,7 @@ struct rsmi_errors {
     X(link_type, false, "rsmi_topo_get_link_type", (uint32_t, uint32_t, uint64_t *, int *))                  \
     X(processes, false, "rsmi_compute_process_info_get", (struct rsmi_process *, uint32_t *))                \
     X(process_gpus, false, "rsmi_compute_process_gpus_get", (uint32_t, uint32_t *, uint32_t *))              \
+    X(busy, false, "rsmi_dev_busy_percent_get", (uint32_t, uint32_t *))                                      \
     X(ecc, false, "rsmi_dev_ecc_count_get", (uint32_t, int, struct rsmi_errors *))
 // clang-format on
 

@@ -4,6 +4,7 @@
  *   machine a100x8 | a100x4 | a100mig | mixed | none     (see machines below; the first line)
  *   process GPU PID MIB      PID computes on it and holds so much of its memory
  *   graphics GPU PID MIB     the same, of an X server's kind
+ *   busy GPU PID PERCENT     PID keeps it so busy (nosamples GPU: it does not tell of processes; rate GPU PERCENT: how busy it is as a whole)
  *   used GPU MIB             so much of its memory is in use
  *   lost GPU                 it has fallen off the bus: whatever is asked answers NVML_ERROR_GPU_IS_LOST
  *   ecc GPU COUNT            uncorrectable errors since the driver was loaded
@@ -302,6 +303,34 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, struct process
 int nvmlDeviceGetGraphicsRunningProcesses_v3(void *d, unsigned *n, struct process *p)
 {
     return processes("graphics", d, n, p);
+}
+struct use {
+    unsigned pid;
+    unsigned long long at_us;
+    unsigned gpu, memory, encoder, decoder;
+};
+/* "busy GPU PID PERCENT": a sample now. */
+int nvmlDeviceGetProcessUtilization(void *d, struct use *u, unsigned *n, unsigned long long since)
+{
+    unsigned long long pid, percent;
+    unsigned most = *n;
+    if (is_instance(d) || fact("nosamples", number_of(d), 0, &pid, &percent))
+        return NOT_SUPPORTED;
+    for (*n = 0; *n < most && fact("busy", number_of(d), *n, &pid, &percent); ++*n)
+        u[*n] = (struct use){.pid = (unsigned)pid, .at_us = since + 1, .gpu = (unsigned)percent};
+    return *n ? OK : NOT_FOUND;
+}
+struct rates {
+    unsigned gpu, memory;
+};
+int nvmlDeviceGetUtilizationRates(void *d, struct rates *r)
+{
+    unsigned long long percent, b;
+    if (is_instance(d))
+        return NOT_SUPPORTED;
+    r->gpu = fact("rate", number_of(d), 0, &percent, &b) ? (unsigned)percent : 0;
+    r->memory = 0;
+    return OK;
 }
 int nvmlDeviceGetTotalEccErrors(void *d, int type, int since, unsigned long long *count)
 {

@@ -1,5 +1,5 @@
 /* A fake of AMD's management library for tests: two MI250X that are linked (XGMI) and an MI210, render nodes 128 to 130. REMUDA_FAKE_AMD names a file of what happens, read anew each
- * time: "process GPU PID MIB", "used GPU MIB", "ecc GPU COUNT", "lost GPU". */
+ * time: "process GPU PID MIB", "used GPU MIB", "ecc GPU COUNT", "lost GPU", "rate GPU PERCENT". */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,6 +115,13 @@ int rsmi_compute_process_gpus_get(uint32_t pid, uint32_t *gpus, uint32_t *n)
         if (a == pid && *n < most)
             gpus[(*n)++] = which;
     return OK;
+}
+int rsmi_dev_busy_percent_get(uint32_t d, uint32_t *percent)
+{
+    uint32_t which;
+    unsigned long long a, b;
+    *percent = fact("rate", d, 0, &which, &a, &b) ? (uint32_t)a : 0;
+    return d < GPUS ? OK : INVALID;
 }
 int rsmi_dev_ecc_count_get(uint32_t d, int block, struct errors *e)
 {

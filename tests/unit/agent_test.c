@@ -71,6 +71,11 @@ static void report_say(const struct msg_report *m)
     str_add(&said, m->retry ? " retry" : "");
     if (m->detail)
         str_addf(&said, " \"%s\"", m->detail);
+    const struct step *u = m->usage.n ? m->usage.v : NULL;
+    if (u && u->gpu_samples)
+        str_addf(&said, " gpus=%lld util=%d/%d of %lld mem=%lld/%lld", (long long)u->gpu_samples,
+                 u->gpu_util_max, u->gpu_util_ave, (long long)u->gpu_util_samples,
+                 (long long)(u->gpu_mem_max_bytes >> 20), (long long)(u->gpu_mem_ave_bytes >> 20));
     outs_say(m->devices_out);
 }
 
@@ -820,6 +825,23 @@ static void test_a_new_daemon_knows_who_has_what(void **state)
     EXPECT("start 6.1");
 }
 
+/* Each step with GPUs has a sample each time, also when it does nothing with them. */
+static void test_what_steps_used_of_their_gpus_is_reported(void **state)
+{
+    (void)state;
+    struct gpu_used used[] = {{5, 1, STEP_BATCH, 90, INT64_C(3) << 30}, {9, 1, 0, 50, 1}};
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    step((struct agent_event){.kind = AGENT_GPU_USED, .used = used, .nused = 2, .ok = true});
+    step((struct agent_event){.kind = AGENT_GPU_USED, .ok = true});
+    used[0].mem_bytes = INT64_C(1) << 30;
+    str_clear(&said);
+    step((struct agent_event){.kind = AGENT_GPU_USED, .used = used, .nused = 2, .ok = false});
+    step_note(NOTE_EXITED, STEP_BATCH);
+    EXPECT("report exited 5.1 #100 gpus=3 util=90/45 of 2 mem=3072/1365; look 1/1");
+}
+
 static void test_what_was_seen_of_an_earlier_use_proves_nothing(void **state)
 {
     (void)state;
@@ -903,6 +925,7 @@ int main(void)
         TEST_GPUS(a_step_waits_for_what_a_former_one_left),
         TEST_GPUS(a_step_that_waits_for_a_device_can_be_ended),
         TEST_GPUS(a_new_daemon_knows_who_has_what),
+        TEST_GPUS(what_steps_used_of_their_gpus_is_reported),
         TEST_GPUS(what_was_seen_of_an_earlier_use_proves_nothing),
         TEST_GPUS(a_broken_device_is_out_until_it_is_asked_back),
         TEST_GPUS(a_new_daemon_is_told_what_is_broken),

@@ -1,0 +1,162 @@
+/* Memory is told of each process. How busy a device is for each process NVML tells as samples of the last seconds: their mean since the last time counts. Where it does not (older
+ * drivers, instances of a GPU, AMD), the device's own figure counts, in equal parts for the steps that compute on it. Of instances there is none either: then percents are not known.
+ */
+#include "node/gpu_usage.h"
+
+#include "node/gpu_holders.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PROCESSES_MAX 256u
+#define SAMPLES_MAX   1024u
+
+static struct step_use *step_of(struct gpu_usage *u, const char *step)
+{
+    for (size_t i = 0; i < u->step.n; i++)
+        if (text_is(u->step.v[i].step, step))
+            return &u->step.v[i];
+    struct step_use new = {0};
+    snprintf(new.step, sizeof new.step, "%s", step);
+    vec_push(&u->step, new);
+    return &u->step.v[u->step.n - 1];
+}
+
+/* NULL if the process is of no step. */
+static struct step_use *step_of_process(struct gpu_usage *u, unsigned pid)
+{
+    struct gpu_holder h;
+    return gpu_holder_find((pid_t)pid, &h) && h.step[0] ? step_of(u, h.step) : NULL;
+}
+
+/* The mean of a process's samples. */
+static int64_t percent_of(const struct nvml_process_use *use, unsigned n, unsigned pid)
+{
+    int64_t sum = 0, count = 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (use[i].pid != pid || use[i].gpu > 100)
+            continue;
+        sum += use[i].gpu;
+        count++;
+    }
+    return count ? sum / count : 0;
+}
+
+static bool is_first(const struct nvml_process *p, unsigned i)
+{
+    for (unsigned k = 0; k < i; k++)
+        if (p[k].pid == p[i].pid)
+            return false;
+    return true;
+}
+
+/* True if it is known how busy the device is for each process. */
+static bool samples_take(struct gpu_usage *u, const struct nvml *n, nvml_device device,
+                         const struct nvml_process *process, unsigned count, unsigned long long *since_us)
+{
+    static struct nvml_process_use use[SAMPLES_MAX];
+    unsigned samples = SAMPLES_MAX;
+    int answer = n->process_use ? n->process_use(device, use, &samples, *since_us) : NVML_NOT_SUPPORTED;
+    if (answer != NVML_OK)
+        return answer == NVML_NOT_FOUND; /* nothing since: idle */
+    samples = samples < SAMPLES_MAX ? samples : SAMPLES_MAX;
+    for (unsigned i = 0; i < samples; i++)
+        *since_us = use[i].at_us > *since_us ? use[i].at_us : *since_us;
+    for (unsigned i = 0; i < count; i++) {
+        struct step_use *s = is_first(process, i) ? step_of_process(u, process[i].pid) : NULL;
+        if (s)
+            s->percent += percent_of(use, samples, process[i].pid);
+    }
+    return true;
+}
+
+/* Equal parts of it for the steps that have processes there. */
+static void share_out(struct gpu_usage *u, const uint32_t *pid, size_t n, int64_t percent)
+{
+    size_t seen = 0;
+    size_t at[PROCESSES_MAX];
+    for (size_t i = 0; i < n; i++) {
+        const struct step_use *s = step_of_process(u, pid[i]);
+        bool known = s == NULL;
+        for (size_t k = 0; k < seen && !known; k++)
+            known = at[k] == (size_t)(s - u->step.v);
+        if (!known)
+            at[seen++] = (size_t)(s - u->step.v);
+    }
+    for (size_t i = 0; i < seen; i++)
+        u->step.v[at[i]].percent += percent / (int64_t)seen;
+}
+
+void gpu_usage_nvidia(struct gpu_usage *u, const struct nvml *n, nvml_device device,
+                      unsigned long long *since_us)
+{
+    struct nvml_process process[PROCESSES_MAX];
+    uint32_t pid[PROCESSES_MAX];
+    unsigned count = PROCESSES_MAX;
+    struct nvml_use whole = {0};
+    if (!n->compute_processes || n->compute_processes(device, &count, process) != NVML_OK)
+        return;
+    count = count < PROCESSES_MAX ? count : PROCESSES_MAX;
+    for (unsigned i = 0; i < count; i++) {
+        struct step_use *s = step_of_process(u, process[i].pid);
+        pid[i] = process[i].pid;
+        if (s && process[i].used_bytes < (UINT64_C(1) << 50)) /* all ones, and whatever cannot be */
+            s->bytes += (int64_t)process[i].used_bytes;
+    }
+    if (samples_take(u, n, device, process, count, since_us)) {
+        u->percent_known = true;
+    } else if (n->use && n->use(device, &whole) == NVML_OK && whole.gpu <= 100) {
+        u->percent_known = true;
+        share_out(u, pid, count, whole.gpu);
+    }
+}
+
+/* ---- AMD ---- */
+
+static size_t pids_on(const struct rsmi *r, const struct rsmi_process *process, uint32_t n, uint32_t device,
+                      uint32_t *ret)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t on[64], gpus = 64;
+        bool here = false;
+        if (r->process_gpus(process[i].pid, on, &gpus) != 0)
+            continue;
+        for (uint32_t k = 0; k < gpus && k < 64; k++)
+            here |= on[k] == device;
+        if (here)
+            ret[count++] = process[i].pid;
+    }
+    return count;
+}
+
+void gpu_usage_amd(struct gpu_usage *u, const struct rsmi *r)
+{
+    struct rsmi_process process[PROCESSES_MAX];
+    uint32_t pid[PROCESSES_MAX], n = PROCESSES_MAX, devices = 0, percent;
+    if (!r->processes || !r->process_gpus || r->count(&devices) != 0)
+        return;
+    if (r->processes(process, &n) != 0)
+        n = 0;
+    n = n < PROCESSES_MAX ? n : PROCESSES_MAX;
+    for (uint32_t i = 0; i < n; i++) {
+        struct step_use *s = step_of_process(u, process[i].pid);
+        if (s)
+            s->bytes += (int64_t)process[i].vram_bytes;
+    }
+    for (uint32_t d = 0; d < devices && d < 64; d++)
+        if (r->busy && r->busy(d, &percent) == 0 && percent <= 100) {
+            u->percent_known = true;
+            share_out(u, pid, pids_on(r, process, n, d, pid), percent);
+        }
+}
+
+void gpu_usage_say(struct gpu_usage *u, struct str *out)
+{
+    for (size_t i = 0; i < u->step.n; i++)
+        str_addf(out, "used %s %lld %lld\n", u->step.v[i].step, (long long)u->step.v[i].percent,
+                 (long long)u->step.v[i].bytes);
+    str_addf(out, "usage %d\n", u->percent_known);
+    vec_clear(&u->step);
+    u->percent_known = false;
+}

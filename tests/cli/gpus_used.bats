@@ -1,0 +1,64 @@
+#!/usr/bin/env bats
+# What jobs did with their GPUs: samples of NVML (and ROCm SMI), per step, in sacct and sstat.
+bats_require_minimum_version 1.5.0
+load devices
+
+setup_file() {
+    export WHY_NOT=
+    [ "$(id -u)" = 0 ] || { WHY_NOT="needs root to hide devices"; return 0; }
+    TOP=$(mktemp -d /tmp/remuda-used-XXXXXX)
+    export TOP REMUDA_STATE="$TOP/state" REMUDA_NVML="$TOP/nvml.so" REMUDA_FAKE_GPUS="$TOP/gpus"
+    chmod 755 "$TOP"
+    cc -shared -fPIC -o "$TOP/nvml.so" "$BATS_TEST_DIRNAME/../fake/nvml.c"
+    echo "machine a100x4" >"$TOP/gpus"
+    cat >"$TOP/seen" <<'S'
+#!/bin/sh
+# works GPU MIB WORD PERCENT: as if this process computed there
+echo "process $1 $$ $2" >>gpus
+[ "$3" = busy ] && echo "busy $1 $$ $4" >>gpus
+[ "$3" = rate ] && printf 'nosamples %s\nrate %s %s\n' "$1" "$1" "$4" >>gpus
+sleep 5
+S
+    devices_up
+    echo "JobAcctGatherFrequency=1" >>"$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+}
+
+fresh() { echo "machine a100x4" >gpus.new; mv gpus.new gpus; }
+# of JOB.STEP COLUMN
+of() { sacct -n -P -j "$1" -o "jobid,$2" | sed -n "s/^$1|//p"; }
+
+@test "what each step used of the GPUs is in sacct: the most, the mean, and that one did nothing" {
+    fresh
+    id=$(sbatch --parsable -c1 --mem=100 --gres=gpu:2 -o used.out --wrap 'srun -n1 --mem=50 --gres=gpu:2 sh -c "./seen 0 2048 busy 80 & ./seen 1 1024 busy 40 & wait; echo machine a100x4 >gpus"; srun -n1 --mem=50 --gres=gpu:1 sleep 3.5')
+    until_true sh -c "sstat -n -P -j $id.0 -o tresusageinmax | grep -q 'gres/gpumem=3G,gres/gpuutil=120'"
+    for _ in 1 2 3; do over "$id" && break; done
+    [[ "$(of "$id.0" tresusageinmax)" == *",gres/gpumem=3G,gres/gpuutil=120,mem="* ]]
+    [[ "$(of "$id.0" tresusageintot)" == *",gres/gpumem=3G,"* ]]
+    ave=$(of "$id.0" tresusageinave | sed 's/.*gpuutil=\([0-9]*\).*/\1/')
+    [ "$ave" -gt 40 ] && [ "$ave" -le 120 ]
+    # The second held a GPU and did nothing with it; of the batch script's own there was nothing either.
+    [[ "$(of "$id.1" tresusageinmax)" == *",gres/gpumem=0,gres/gpuutil=0,mem="* ]]
+    [[ "$(of "$id.batch" tresusageinmax)" == *",gres/gpumem=0,gres/gpuutil=0,mem="* ]]
+    [[ "$(of "$id.0" tresusageinmin)" != *gres* ]]
+    sacct -j "$id" --json | python3 -c '
+import json, sys
+s = {x["step"]["id"]: x["statistics"] for x in json.load(sys.stdin)["jobs"][0]["steps"]}
+used = s["'"$id"'.0"]
+assert used["gpu_mem_max_bytes"] == 3 << 30 and used["gpu_util_max_percent"] == 120, used'
+}
+
+@test "without samples of processes the device's own figure counts" {
+    fresh
+    id=$(sbatch --parsable -c1 --mem=100 --gres=gpu:1 -o rate.out --wrap './seen 0 512 rate 66')
+    over "$id"
+    [[ "$(of "$id.batch" tresusageinmax)" == *",gres/gpumem=512M,gres/gpuutil=66,mem="* ]]
+}
+
+@test "a job without GPUs has no such figures" {
+    fresh
+    id=$(sbatch --parsable -c1 --mem=100 -o none.out --wrap 'sleep 1.5')
+    over "$id"
+    [[ "$(of "$id.batch" tresusageinmax)" == *cpu=* ]]
+    [[ "$(of "$id.batch" tresusageinmax)" != *gres* ]]
+}
