@@ -267,8 +267,6 @@ static int in_job(struct launch *l)
 {
     const struct submit_options *o = &l->line.comp[0];
     struct err e = {0};
-    if (o->test_only) /* Slurm checks the line and starts nothing */
-        return 0;
     l->al.client = program_connect(NAME, l->al.state_dir);
     if (!l->al.client)
         return submit_exit_error();
@@ -312,7 +310,8 @@ static int launch_run(struct launch *l)
         !submit_become(o->uid, o->gid, &e))
         return submit_fail(&l->line, &e);
     l->al.signal_fd = command_signals_open();
-    int status = o->launch.job_id ? in_job(l) : in_new_job(l);
+    /* --test-only asks about a job of its own in a job too, as Slurm does. */
+    int status = o->launch.job_id && !o->test_only ? in_job(l) : in_new_job(l);
     epilog_run(l);
     return status;
 }

@@ -20,6 +20,8 @@
 #define NEVER_CAME_MS 5000 /* a step that the controller calls over, and whose shepherds never connected */
 
 static void line_say(const struct run *r, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+static void line_say(const struct run *r, const char *format, va_list args)
 {
     fprintf(stderr, "%s: ", r->al->name);
     vfprintf(stderr, format, args);

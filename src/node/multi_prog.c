@@ -55,7 +55,10 @@ static void words_add(struct span line, const struct word_place *p, struct str *
             str_addc(out, '\0');
         in_word = !blank;
         if (blank || c == quote || (!quote && (c == '"' || c == '\''))) {
-            quote = blank ? 0 : c == quote ? 0 : c;
+            if (blank || c == quote)
+                quote = '\0';
+            else
+                quote = c;
             i++;
         } else if (c == '\\' && quote != '\'' && i + 1 < line.len) {
             str_addc(out, line.data[i + 1]);

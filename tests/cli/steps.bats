@@ -305,6 +305,15 @@ start() {
     [ "$(salloc -Q -D there pwd)" = "$PWD/there" ]
 }
 
+@test "--test-only asks when and where a job would start, in a job too" {
+    run salloc -Q -n2 srun --test-only -n2 true
+    [ "$status" = 0 ]
+    [[ "$output" =~ "srun: Job "[0-9]+" to start at " ]]
+    run salloc -Q -n2 srun --test-only -n64 true
+    [ "$status" = 1 ]
+    [[ "$output" =~ "allocation failure: Requested node configuration is not available" ]]
+}
+
 # ---- sattach, sbcast, sstat -------------------------------------------------------------------------------------------------------------------
 
 @test "sattach ends with the exit code of the tasks it saw; what it cannot attach to is said as Slurm does" {
