@@ -22,7 +22,14 @@ struct task {
     int status;
     bool ended, told;
     int out_fd, err_fd, in_fd; /* ours; -1 = none (any more) */
-    uint64_t in_done;          /* of the input, bytes written to it */
+    uint64_t in_done;          /* of the input, bytes written to it, or meant for another */
+    bool in_end;               /* no more comes for it alone */
+};
+
+/* Input for one task alone (sattach --input-filter). */
+struct input_part {
+    uint64_t from, to;
+    int32_t task;
 };
 
 struct task_set_ops {
@@ -50,6 +57,8 @@ struct task_set {
     struct str input;   /* from byte input_from on */
     uint64_t input_from;
     bool input_end;
+    struct input_part *part; /* in order */
+    size_t nparts;
 };
 
 /* Reads the tasks from the plan and connects to the command. False: why. */

@@ -328,6 +328,12 @@ start() {
     [[ "$output" =~ "Could not get job step info: Invalid job id specified" ]]
 }
 
+@test "sattach --input-filter: one task reads it, and has its end" {
+    mkfifo held
+    salloc -Q -n2 sh -c 'srun -n2 -l cat < held > got & exec 3> held; sleep 1; printf "a\nb\n" | sattach --input-filter=1 $SLURM_JOB_ID.0 > /dev/null & sleep 1; echo all >&3; exec 3>&-; wait'
+    [ "$(sort got | tr '\n' ';')" = "0: all;1: a;1: b;" ]
+}
+
 @test "sbcast: directories are refused, empty files said, options without effect still read" {
     copy() { salloc -Q -n1 sbcast "$@"; }
     run copy /etc "$PWD/to"
