@@ -17,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import hosts  # noqa: E402
 import sched  # noqa: E402
 import steps  # noqa: E402
+import streams  # noqa: E402
 
 BUILD, STAGE = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -188,11 +189,16 @@ def bench_hosts():
     hosts.measure(BUILD, LOAD, run, row)
 
 
+def bench_streams():
+    """Output of a step on another machine: see streams.py."""
+    streams.measure(STAGE, row)
+
+
 def planner(name):
     return lambda: sched.measure_planner(BUILD, row, name)
 
 
-BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts,
+BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams,
            **{name: planner(name) for name in ("sched-5k", "sched-100k", "sched-event", "sched-why")},
            "growth": lambda: sched.measure_growth(BUILD, row), "sim-year": lambda: sched.measure_year(ROOT, BUILD, row)}
 

@@ -7,6 +7,7 @@ import time
 
 NODES = 2000
 WIDE = 1000
+WIDER = 3000
 HEARTBEAT_S = 20
 
 
@@ -48,12 +49,20 @@ def measure(build, load, run, row):
         row("idle-2000-nodes", share, "% of a core", f"{theirs:.2f} % the {NODES} peers", f"{share / theirs:.2f} x", "<= 3 %", share <= 3)
     finally:
         c.close()
-    c = Peers(build, WIDE, 200)
+    narrow, theirs, each = step_cpu(build, load, run, WIDE, 20)
+    row("step-1000-nodes", narrow, "ms CPU", f"{theirs:.1f} ms the {WIDE} peers", f"{each:.0f} ms each", "<= 40 ms", narrow <= 40)
+    wide, theirs, each = step_cpu(build, load, run, WIDER, 5)
+    growth = (wide / WIDER) / (narrow / WIDE)
+    row("step-3000-nodes", wide, "ms CPU", f"{theirs:.1f} ms the {WIDER} peers", f"{growth:.2f} x a node of {WIDE}", "<= 1.5 x", growth <= 1.5)
+
+
+def step_cpu(build, load, run, nodes, steps):
+    """CPU of the controller and of the peers for one step on so many nodes, in ms, and how long it took."""
+    c = Peers(build, nodes, 200)
     try:
-        n = 20
         before = c.cpu()
-        took = float(run(load, "steps", n, WIDE, env={"REMUDA_STATE": str(c.dir)}))
-        mine, theirs = ((b - a) / n * 1e3 for a, b in zip(before, c.cpu()))
-        row("step-1000-nodes", mine, "ms CPU", f"{theirs:.1f} ms the {WIDE} peers", f"{took / n * 1e3:.0f} ms each", "<= 40 ms", mine <= 40)
+        took = float(run(load, "steps", steps, nodes, env={"REMUDA_STATE": str(c.dir)}))
+        mine, theirs = ((b - a) / steps * 1e3 for a, b in zip(before, c.cpu()))
+        return mine, theirs, took / steps * 1e3
     finally:
         c.close()

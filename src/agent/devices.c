@@ -134,11 +134,13 @@ static void gpus_of(const struct agent *a, const struct msg_launch *l, struct id
 {
     const struct job *j = l->job.v;
     const struct step *step = l->step.n ? l->step.v : NULL;
+    const char *text = step ? step->layout : j->alloc;
+    if (!text || !strstr(text, " " KIND)) /* a launch on thousands of nodes is not unfolded for nothing */
+        return;
     struct arena *arena = arena_new();
     struct alloc al = {0};
-    const char *text = step ? step->layout : j->alloc;
     const struct alloc_node *here =
-        text && alloc_parse(text, arena, &al, NULL) ? alloc_find(&al, a->node->name) : NULL;
+        alloc_parse(text, arena, &al, NULL) ? alloc_find(&al, a->node->name) : NULL;
     for (size_t i = 0; here && i < here->ngres; i++) {
         struct idset set = IDSET_INIT;
         uint32_t id;

@@ -38,6 +38,7 @@ struct steppart {
 struct steprec {
     struct step s;             /* texts interned; its usage is that of all parts together */
     VEC(struct steppart) part; /* none of the batch step */
+    bool part_ordered;         /* by ascending node, as they nearly always are */
     struct step ended_use;     /* usage of the parts that are over */
     int32_t ended_tasks;
     struct arena *arena; /* of the next two; NULL once it is over */

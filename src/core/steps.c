@@ -119,11 +119,22 @@ void steps_trim(struct core *c, struct jobrec *r)
     r->step.n = kept;
 }
 
+/* Each of a thousand nodes reports, so its part is not searched for one after another. */
 struct steppart *step_part(struct steprec *st, uint32_t node)
 {
-    for (size_t i = 0; i < st->part.n; i++)
+    size_t low = 0, high = st->part.n;
+    while (st->part_ordered && low < high) {
+        size_t middle = (low + high) / 2;
+        if (st->part.v[middle].node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low; i < st->part.n; i++)
         if (st->part.v[i].node == node)
             return &st->part.v[i];
+        else if (st->part_ordered)
+            break;
     return NULL;
 }
 
@@ -268,10 +279,13 @@ void step_layout_take(struct core *c, struct steprec *st)
                (unsigned long long)st->s.job_id, (long long)st->s.step_id, err.text);
         return;
     }
+    st->part_ordered = true;
     for (size_t i = 0; i < st->layout.n; i++) {
         const struct noderec *n = node_find(c, st->layout.node[i].node);
-        if (n)
-            vec_push(&st->part, ((struct steppart){.node = n->index, .tasks = st->layout.node[i].tasks}));
+        if (!n)
+            continue;
+        st->part_ordered &= st->part.n == 0 || st->part.v[st->part.n - 1].node < n->index;
+        vec_push(&st->part, ((struct steppart){.node = n->index, .tasks = st->layout.node[i].tasks}));
     }
 }
 
