@@ -298,7 +298,8 @@ static void devices_add(const struct binding *b, size_t from, size_t n, struct s
     }
 }
 
-/* [verbose,]none | single:N | per_task:N | map_gpu:LIST | mask_gpu:LIST | closest; --gpus-per-task gives each its own unless said otherwise. */
+/* --ntasks-per-gpu is single:N, --gpus-per-task per_task:N, unless --gpu-bind says otherwise.
+ * [verbose,]none | single:N | per_task:N | map_gpu:LIST | mask_gpu:LIST | closest; --gpus-per-task gives each its own unless said otherwise. */
 static void task_gpus(const struct binding *b, size_t index, struct str *out)
 {
     const struct job_spec *spec = b->ask->spec;
@@ -309,7 +310,10 @@ static void task_gpus(const struct binding *b, size_t index, struct str *out)
         asked = strchr(asked, ',') + 1;
     if (asked && text_starts_nocase(asked, "per_task:"))
         per_task = last_number(asked);
-    if (b->gpu.n && asked && text_starts_nocase(asked, "single:")) {
+    int64_t share = !asked && spec && per_task == 0 ? spec->req.ntasks_per_gpu : 0;
+    if (b->gpu.n && share > 0) {
+        devices_add(b, index / (size_t)share, 1, out);
+    } else if (b->gpu.n && asked && text_starts_nocase(asked, "single:")) {
         int64_t tasks = last_number(asked);
         devices_add(b, index / (size_t)(tasks > 0 ? tasks : 1), 1, out);
     } else if (b->gpu.n && asked && text_starts_nocase(asked, "map_gpu:")) {

@@ -21,8 +21,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ANSWER_US  INT64_C(15000000)
-#define RESTART_US INT64_C(5000000) /* a process that ended by itself is not started again sooner */
+#define ANSWER_US        INT64_C(15000000)
+#define USED_PERCENT_MAX 6400 /* of 64 devices */
+#define USED_BYTES_MAX   (INT64_C(1) << 50)
+#define RESTART_US       INT64_C(5000000) /* a process that ended by itself is not started again sooner */
 
 static const char no_answer[] = "the library of its maker does not answer";
 
@@ -41,6 +43,7 @@ struct gpu_watch {
     VEC(struct device_seen) seen;
     VEC(struct gpu_used) used;
     struct arena *arena; /* texts of `seen` */
+    bool sent;           /* the process was asked */
     bool began;          /* a first look was asked for: there is to be a process */
 };
 
@@ -61,6 +64,8 @@ struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *dev
     struct device_list list = {0};
     struct str hello = STR_INIT, file = STR_INIT;
     *w = (struct gpu_watch){.loop = l, .log = log, .ops = *ops, .ctx = ctx, .fd = -1, .arena = arena_new()};
+    w->ops.answer_us = ops->answer_us ? ops->answer_us : ANSWER_US;
+    w->ops.restart_us = ops->restart_us ? ops->restart_us : RESTART_US;
     if (devices)
         devices_parse(devices, w->arena, &list, NULL);
     for (size_t i = 0; i < list.n; i++)
@@ -118,8 +123,9 @@ static void used_take(struct gpu_watch *w, struct span line)
     snprintf(name, sizeof name, "%.*s", (int)step.len, step.data);
     if (!step_dir_name_parse(name, &used.job_id, &used.attempt, &used.step_id))
         return;
-    used.util = (int32_t)number_of(util);
-    used.mem_bytes = number_of(bytes);
+    int64_t percent = number_of(util), mem = number_of(bytes); /* what a library says may be anything */
+    used.util = (int32_t)(percent < 0 ? 0 : percent > USED_PERCENT_MAX ? USED_PERCENT_MAX : percent);
+    used.mem_bytes = mem < 0 || mem > USED_BYTES_MAX ? 0 : mem;
     vec_push(&w->used, used);
 }
 
@@ -194,7 +200,7 @@ static void process_done(void *ctx, const struct spawn_result *r)
     log_error(w->log, "the process that watches the GPUs %s; it is started again", str_text(&how));
     str_done(&how);
     process_drop(w);
-    timer_set(w->restart, RESTART_US);
+    timer_set(w->restart, w->ops.restart_us);
     if (w->asked.n > 0)
         answered(w);
 }
@@ -221,11 +227,11 @@ static bool process_begin(struct gpu_watch *w, struct err *ret_err)
 static void too_late(void *ctx)
 {
     struct gpu_watch *w = ctx;
-    if (w->process) {
+    if (w->process && w->sent) {
         log_error(w->log, "the GPUs do not answer");
         spawn_free(w->process);
         process_drop(w);
-        timer_set(w->restart, RESTART_US);
+        timer_set(w->restart, w->ops.restart_us);
     }
     answered(w);
 }
@@ -236,7 +242,7 @@ static void restart(void *ctx)
     struct err err = {0};
     if (!w->process && w->began && !process_begin(w, &err)) {
         log_error(w->log, "the process that watches the GPUs cannot be started: %s", err.text);
-        timer_set(w->restart, RESTART_US);
+        timer_set(w->restart, w->ops.restart_us);
     }
 }
 
@@ -267,9 +273,9 @@ void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t 
         look_say(&look[i], &ask);
     }
     str_add(&ask, "go\n");
-    bool sent =
+    w->sent =
         w->process && send(w->fd, str_text(&ask), ask.len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)ask.len;
-    timer_set(w->timer, sent ? ANSWER_US : 0);
+    timer_set(w->timer, w->sent ? w->ops.answer_us : 0);
     str_done(&ask);
 }
 

@@ -15,6 +15,8 @@ struct gpu_watch_ops {
     void (*broke)(void *ctx, const struct device_seen *seen);
     /* Every second: what steps use of the GPUs; util_known: how busy they are can be told. */
     void (*used)(void *ctx, const struct gpu_used *used, size_t n, bool util_known);
+    int64_t answer_us;  /* so long a look may take; 0 = 15 s */
+    int64_t restart_us; /* so long after its end the process is started again; 0 = 5 s */
 };
 
 /* `devices` as model/gres.h writes them, `files` as machine.device_files (NULL = not known). Nothing is started before the first look. */

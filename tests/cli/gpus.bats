@@ -55,6 +55,22 @@ S
     [ "$(sed -n 2p step.out)" = "0 1 3 | 0,1,2 | 0,1,3" ]
 }
 
+# bound OPTION…: the GPUs that each of two tasks of a step with two GPUs is told of
+bound() {
+    srun -n2 --mem=100 "$@" sh -c 'echo "$SLURM_PROCID:$CUDA_VISIBLE_DEVICES:$ROCR_VISIBLE_DEVICES:$GPU_DEVICE_ORDINAL:$SLURM_STEP_GPUS"' | sort | tr '\n' ' '
+}
+
+@test "each task is told of its own GPUs, counted from 0 within its step" {
+    [ "$(bound --gres=gpu:2)" = "0:0,1:0,1:0,1:0,3 1:0,1:0,1:0,1:0,3 " ]
+    [ "$(bound --gpus-per-task=1)" = "0:0:0:0:0,3 1:1:1:1:0,3 " ]
+    [ "$(bound --gres=gpu:2 --gpu-bind=single:1)" = "0:0:0:0:0,3 1:1:1:1:0,3 " ]
+    [ "$(bound --gres=gpu:2 --gpu-bind=single:2)" = "0:0:0:0:0,3 1:0:0:0:0,3 " ]
+    [ "$(bound --gres=gpu:2 --gpu-bind=map_gpu:1,0)" = "0:1:1:1:0,3 1:0:0:0:0,3 " ]
+    [ "$(bound --gres=gpu:2 --gpu-bind=mask_gpu:3,2)" = "0:0,1:0,1:0,1:0,3 1:1:1:1:0,3 " ]
+    [ "$(bound --gpus-per-task=1 --gpu-bind=none)" = "0:0,1:0,1:0,1:0,3 1:0,1:0,1:0,1:0,3 " ]
+    [ "$(bound --gpus=2 --ntasks-per-gpu=1)" = "0:0:0:0:0,3 1:1:1:1:0,3 " ]
+}
+
 # What happens to the machine from now on: one line each.
 happens() {
     { echo "machine a100x4"; printf '%s\n' "$@"; } >"$TOP/gpus.new"

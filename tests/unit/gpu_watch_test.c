@@ -1,0 +1,266 @@
+/* The node daemon's side of the process that watches the GPUs, whatever that process does: this program is started again as that process, and behaves as the environment says. */
+#include "unit.h"
+
+#include "agent/agent.h"
+#include "base/alloc.h"
+#include "io/log.h"
+#include "io/loop.h"
+#include "node/gpu_watch.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define DEVICES "gpu:a100:0:40960::GPU-1;gpu:a100:1:40960::GPU-2"
+
+/* ---- the process ---- */
+
+static void say(const char *text)
+{
+    if (send(3, text, strlen(text), MSG_NOSIGNAL) < 0)
+        exit(0);
+}
+
+static const char *behaviour(void)
+{
+    const char *how = getenv("FAKE_WATCH");
+    return how ? how : "";
+}
+
+/* To one "go". */
+static void answer(const char *asked)
+{
+    const char *how = behaviour();
+    if (text_is(how, "crash"))
+        kill(getpid(), SIGKILL);
+    if (text_is(how, "once") && access(getenv("FAKE_MARK"), F_OK) != 0) {
+        fclose(fopen(getenv("FAKE_MARK"), "w"));
+        kill(getpid(), SIGKILL);
+    }
+    if (text_is(how, "hang"))
+        return;
+    if (text_is(how, "garbage"))
+        say("seen\nseen x y z\nseen 0\nseen 99 99999999999999999999999 clean \nsee 0 1 clean\n\n "
+            "\nused\nused 1.1 5\n"
+            "used 7.1.0 -9 999999999999999999999999999\nbroke\nusage\n");
+    if (text_is(how, "partial")) { /* one device, in pieces */
+        say("se");
+        usleep(20000);
+        say("en 0 5 cle");
+        usleep(20000);
+        say("an \ndone\n");
+        return;
+    }
+    say(strstr(asked, "look 0 5 7 1000 9 7.1.batch+7.1.0\n") ? "seen 0 5 shared \n"
+                                                             : "seen 0 5 held nobody said who\n");
+    say("seen 1 6 held process 12 (x) still holds it\ndone\n");
+    if (text_is(how, "more"))
+        say("broke 1 it is lost\nused 7.1.0 85 1048576\nused 7.1.batch 0 5\nused nonsense 1 2\nusage 1\n");
+}
+
+static int fake_process(void)
+{
+    static char all[65536];
+    size_t len = 0;
+    ssize_t n;
+    while ((n = recv(3, all + len, sizeof all - 1 - len, 0)) > 0) {
+        len += (size_t)n;
+        all[len] = '\0';
+        if (!strstr(all, "device 0 GPU-1 195:3\n") || !strstr(all, "device 1 GPU-2 -\n"))
+            return 1;
+        if (strstr(all, "go\n")) {
+            answer(all);
+            len = 0;
+            say("");
+        }
+    }
+    return 0;
+}
+
+/* ---- the daemon's side ---- */
+
+static struct loop *the_loop;
+static struct log *the_log;
+static struct gpu_watch *watch;
+static struct str said;
+static int looks, looks_wanted, uses;
+
+static void looked(void *ctx, const struct device_seen *seen, size_t n)
+{
+    (void)ctx;
+    static const char *const words[] = {"clean", "shared", "held", "broken"};
+    for (size_t i = 0; i < n; i++)
+        str_addf(&said, "%d/%llu %s %s; ", seen[i].index, (unsigned long long)seen[i].use,
+                 words[seen[i].state], seen[i].why);
+    if (++looks == looks_wanted)
+        loop_stop(the_loop);
+}
+
+static void broke(void *ctx, const struct device_seen *seen)
+{
+    (void)ctx;
+    str_addf(&said, "broke %d %s; ", seen->index, seen->why);
+}
+
+static void used(void *ctx, const struct gpu_used *u, size_t n, bool util_known)
+{
+    (void)ctx;
+    for (size_t i = 0; i < n; i++)
+        str_addf(&said, "used %llu.%u.%lld %d %lld; ", (unsigned long long)u[i].job_id, u[i].attempt,
+                 (long long)u[i].step_id, u[i].util, (long long)u[i].mem_bytes);
+    str_addf(&said, "usage %d; ", util_known);
+    uses++;
+    if (looks_wanted == 0)
+        loop_stop(the_loop);
+}
+
+static void begin(const char *how)
+{
+    static const struct gpu_watch_ops ops = {
+        .looked = looked, .broke = broke, .used = used, .answer_us = 300000, .restart_us = 50000};
+    struct err err = {0};
+    setenv("FAKE_WATCH", how, 1);
+    the_loop = loop_new(&err);
+    the_log = log_open("/dev/null", LOG_IS_INFO, &err);
+    watch = gpu_watch_new(the_loop, the_log, DEVICES, "0=195:3", &ops, NULL);
+    said = STR_INIT;
+    looks = uses = 0;
+}
+
+static void look(void)
+{
+    struct device_look both[] = {{.index = 0,
+                                  .use = 5,
+                                  .job_id = 7,
+                                  .uid = 1000,
+                                  .from_us = 9,
+                                  .step = {{7, 1, STEP_BATCH}, {7, 1, 0}},
+                                  .nsteps = 2},
+                                 {.index = 1, .use = 6}};
+    gpu_watch_look(watch, both, 2);
+    looks_wanted = looks + 1;
+    loop_run(the_loop);
+}
+
+static void idle_over(void *ctx)
+{
+    (void)ctx;
+    loop_stop(the_loop);
+}
+
+/* The loop goes on without a look. */
+static void idle(int64_t us)
+{
+    struct timer *t = timer_new(the_loop, idle_over, NULL);
+    timer_set(t, us);
+    loop_run(the_loop);
+    timer_free(t);
+}
+
+static void end(void)
+{
+    gpu_watch_free(watch);
+    log_close(the_log);
+    loop_free(the_loop);
+    str_done(&said);
+}
+
+#define SAID(text)                                                                                           \
+    do {                                                                                                     \
+        assert_string_equal(str_text(&said), text);                                                          \
+        str_clear(&said);                                                                                    \
+    } while (0)
+
+#define SILENT "the library of its maker does not answer"
+
+static void test_a_look_is_answered_and_what_happens_is_told(void **state)
+{
+    (void)state;
+    begin("more");
+    look();
+    if (!uses) {
+        looks_wanted = 0;
+        loop_run(the_loop);
+    }
+    SAID("0/5 shared ; 1/6 held process 12 (x) still holds it; broke 1 it is lost; used 7.1.0 85 1048576; "
+         "used 7.1.-1 0 5; "
+         "usage 1; ");
+    end();
+}
+
+static void test_a_process_that_hangs_is_ended_and_its_devices_are_held(void **state)
+{
+    (void)state;
+    begin("hang");
+    look();
+    SAID("0/5 held " SILENT "; 1/6 held " SILENT "; ");
+    look(); /* at once: there is no process yet */
+    SAID("0/5 held " SILENT "; 1/6 held " SILENT "; ");
+    end();
+}
+
+static void test_a_process_that_crashes_proves_nothing(void **state)
+{
+    (void)state;
+    begin("crash");
+    look();
+    SAID("0/5 held " SILENT "; 1/6 held " SILENT "; ");
+    end();
+}
+
+static void test_after_a_crash_another_process_answers(void **state)
+{
+    char mark[] = "/tmp/remuda-watch-XXXXXX";
+    (void)state;
+    close(mkstemp(mark));
+    unlink(mark);
+    setenv("FAKE_MARK", mark, 1);
+    begin("once");
+    look();
+    SAID("0/5 held " SILENT "; 1/6 held " SILENT "; ");
+    idle(200000);
+    look();
+    SAID("0/5 shared ; 1/6 held process 12 (x) still holds it; ");
+    unlink(mark);
+    end();
+}
+
+static void test_nonsense_proves_nothing(void **state)
+{
+    (void)state;
+    begin("garbage");
+    look();
+    const char *text = str_text(&said);
+    assert_non_null(strstr(text, "0/5 shared ; 1/6 held process 12 (x) still holds it; "));
+    assert_null(strstr(text, "clean"));
+    assert_null(strstr(text, "used 1."));
+    end();
+}
+
+/* What it says nothing of is held. */
+static void test_lines_come_in_pieces_and_devices_may_be_missing(void **state)
+{
+    (void)state;
+    begin("partial");
+    look();
+    SAID("0/5 clean ; 1/6 held " SILENT "; ");
+    end();
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_look_is_answered_and_what_happens_is_told),
+        cmocka_unit_test(test_a_process_that_hangs_is_ended_and_its_devices_are_held),
+        cmocka_unit_test(test_a_process_that_crashes_proves_nothing),
+        cmocka_unit_test(test_after_a_crash_another_process_answers),
+        cmocka_unit_test(test_nonsense_proves_nothing),
+        cmocka_unit_test(test_lines_come_in_pieces_and_devices_may_be_missing),
+    };
+    if (argc == 3 && text_is(argv[2], "--watch-gpus"))
+        return fake_process();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
