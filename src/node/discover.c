@@ -5,13 +5,20 @@
 #include "node/discover_gpus.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#define WAIT_MS   120000 /* so long the makers' libraries may take */
+#define REAP_MS   1000   /* and a child that was killed to end */
+#define REAP_STEP 10
 
 /* ---- simple facts ---- */
 
@@ -187,11 +194,57 @@ static _Noreturn void discover_all(int fd, const struct machine_ask *ask)
     _exit(0);
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+static int64_t wait_ms(void)
+{
+    const char *text = getenv("REMUDA_DISCOVER_MS"); /* of tests */
+    return text ? strtoll(text, NULL, 10) : WAIT_MS;
+}
+
+/* All that the child says. False if it did not end in time. */
+static bool child_read(int fd, struct str *out)
+{
+    for (int64_t until = now_ms() + wait_ms(), left; (left = until - now_ms()) > 0;) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        char piece[4096];
+        if (poll(&p, 1, (int)left) <= 0)
+            continue;
+        ssize_t n = read(fd, piece, sizeof piece);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return true;
+        if (n > 0)
+            str_addn(out, piece, (size_t)n);
+    }
+    return false;
+}
+
+/* How it ended. One that hangs in the kernel does not, and is left behind. */
+static int child_reap(pid_t pid, bool in_time)
+{
+    int status = 1;
+    if (!in_time)
+        kill(pid, SIGKILL);
+    for (int64_t until = now_ms() + REAP_MS; in_time || now_ms() < until;) {
+        pid_t ended = waitpid(pid, &status, in_time ? 0 : WNOHANG);
+        if (ended == pid || (ended < 0 && errno != EINTR))
+            break;
+        if (ended == 0)
+            nanosleep(&(struct timespec){.tv_nsec = REAP_STEP * 1000000L}, NULL);
+    }
+    return status;
+}
+
 void machine_discover(struct machine *ret, const struct machine_ask *ask, struct arena *a)
 {
-    int pipes[2], status = 0;
-    char *line = NULL;
-    size_t cap = 0;
+    int pipes[2];
+    struct str text = STR_INIT;
+    struct span rest, line;
     memset(ret, 0, sizeof *ret);
     if (pipe(pipes) != 0)
         return;
@@ -201,17 +254,17 @@ void machine_discover(struct machine *ret, const struct machine_ask *ask, struct
         discover_all(pipes[1], ask);
     }
     close(pipes[1]);
-    FILE *from = fdopen(pipes[0], "re");
-    while (from && getline(&line, &cap, from) > 0) {
-        line[strcspn(line, "\n")] = '\0';
-        machine_take_line(ret, line, a);
-    }
-    free(line);
-    if (from)
-        fclose(from);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (pid < 0 || status != 0)
+    bool in_time = pid > 0 && child_read(pipes[0], &text);
+    int status = pid > 0 ? child_reap(pid, in_time) : 1;
+    close(pipes[0]);
+    rest = span_of(str_text(&text));
+    while (span_next(&rest, '\n', &line))
+        machine_take_line(ret, arena_strndup(a, line.data, line.len), a);
+    str_done(&text);
+    if (pid > 0 && !in_time)
+        ret->remarks = "looking for this machine's devices failed: a library of their maker does not answer; "
+                       "they are not used";
+    else if (status != 0)
         ret->remarks = "looking for this machine's devices failed: a library ended the process that did it";
 }
 

@@ -93,7 +93,11 @@ void discover_amd(struct gpu_found *found, struct arena *a, struct str *remarks)
                        "AMD's management library lacks functions that are needed; its devices are not used");
         return;
     }
-    r.count(&count);
+    if (r.count(&count) != 0 || count > RSMI_DEVICES_MAX) {
+        remark_add(remarks,
+                   "AMD's management library does not say how many devices there are; none are used");
+        count = 0;
+    }
     for (uint32_t i = 0; i < count; i++)
         if (!gpu_add(&r, i, count, found, a))
             remark_add(remarks, "an AMD device does not answer and is not used");

@@ -235,7 +235,11 @@ void discover_nvidia(struct gpu_found *found, struct arena *a, struct str *remar
         return;
     case NVML_OPENED: break;
     }
-    l.nvml.count(&count);
+    if (l.nvml.count(&count) != NVML_OK || count > NVML_DEVICES_MAX) {
+        remark_add(remarks,
+                   "NVIDIA's management library does not say how many devices there are; none are used");
+        count = 0;
+    }
     for (unsigned i = 0; i < count; i++)
         if (!gpu_add(&l, i))
             remark_add(remarks, "an NVIDIA device does not answer and is not used");

@@ -446,7 +446,7 @@ static void amd_find(struct helper *h, struct gpu *g)
     char uuid[32];
     if (!h->has_rsmi || g->handle || h->rsmi.count(&count) != 0)
         return;
-    for (uint32_t i = 0; i < count && !g->is_amd; i++)
+    for (uint32_t i = 0; i < count && i < RSMI_DEVICES_MAX && !g->is_amd; i++)
         if (rsmi_uuid(&h->rsmi, i, uuid) && text_is(uuid, g->uuid)) {
             g->is_amd = true;
             g->amd = i;
@@ -462,7 +462,7 @@ static void handle_find(struct helper *h, struct gpu *g)
         return;
     g->handle = NULL;
     h->nvml.count(&count);
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < count && i < NVML_DEVICES_MAX; i++) {
         nvml_device d;
         char uuid[96] = "";
         if (h->nvml.by_index(i, &d) == NVML_OK && h->nvml.uuid(d, uuid, sizeof uuid) == NVML_OK &&

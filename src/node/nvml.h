@@ -50,7 +50,8 @@ enum {
 };
 #define NVML_EVENT_DOUBLE_BIT UINT64_C(2)
 #define NVML_EVENT_XID        UINT64_C(8)
-#define NVML_LINKS_MAX        18u /* of one device */
+#define NVML_DEVICES_MAX      256u /* more are not believed */
+#define NVML_LINKS_MAX        18u  /* of one device */
 
 /* X(member, must, symbols separated by spaces, parameters) */
 // clang-format off

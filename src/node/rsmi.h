@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RSMI_VRAM      0 /* kind of memory */
-#define RSMI_LINK_XGMI 2
+#define RSMI_VRAM        0 /* kind of memory */
+#define RSMI_LINK_XGMI   2
+#define RSMI_DEVICES_MAX 256u /* more are not believed */
 
 struct rsmi_process {
     uint32_t pid, pasid;

@@ -263,6 +263,24 @@ assert "IS_LOST" in r["reason"]["description"] and "IS_LOST" in r["devices_out"]
     happens
 }
 
+@test "a library that hangs, crashes or talks nonsense keeps no node daemon from starting" {
+    happens "count 0 4294967295"
+    run -0 --separate-stderr remudad node --print-config
+    [[ "$stderr" == *"does not say how many devices there are; none are used"* ]]
+    [[ "$output" == *"CPUs="* && "$output" != *"Gres="* ]]
+    happens "crash 0"
+    run -0 --separate-stderr remudad node --print-config
+    [[ "$stderr" == *"a library ended the process that did it"* ]]
+    [[ "$output" == *"CPUs="* ]]
+    happens "hang 2"
+    REMUDA_DISCOVER_MS=700 run -0 --separate-stderr remudad node --print-config
+    [[ "$stderr" == *"a library of their maker does not answer; they are not used"* ]]
+    [[ "$output" == *"CPUs="* && "$output" != *"Gres="* ]]
+    happens
+    REMUDA_NVML=/nowhere.so run -0 --separate-stderr remudad node --print-config
+    [[ "$output" == *"CPUs="* && "$output" != *"Gres="* && -z "$stderr" ]]
+}
+
 # asks STATE_DIR: what the node would be, with that directory's gres.conf
 asks() {
     run --separate-stderr remudad node --print-config --state "$1" --name n2
