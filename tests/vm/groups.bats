@@ -51,6 +51,9 @@ setup() {
     cd "$WORK" || exit 1
 }
 
+# A test that failed shall not hold what the next needs.
+teardown() { scancel -u root || true; }
+
 eventually() {
     local until=$((SECONDS + 60))
     until "$@"; do
@@ -79,7 +82,7 @@ no_groups() { [ -z "$(groups)" ]; }
 }
 
 @test "a job has its cores, and cannot take others" {
-    begun -c1 --mem=50 'value cpuset.cpus.effective; taskset -pc 0-1 $$ >/dev/null; grep Cpus_allowed_list /proc/$$/status | cut -f2; sleep 60'
+    begun -c1 --mem=50 'value cpuset.cpus.effective; taskset -pc 0-1 $$ >/dev/null; grep Cpus_allowed_list /proc/$$/status | cut -f2; sleep 600'
     first=$id
     eventually grep -q . out
     mkdir second && cd second
@@ -99,7 +102,7 @@ no_groups() { [ -z "$(groups)" ]; }
 }
 
 @test "the machine runs out of memory: not the job's fault, and so it is said" {
-    begun --mem=200 'echo 1000 >/proc/self/oom_score_adj; python3 -c "import time; x = bytearray(b\"x\") * (30 << 20); print(\"there\", flush=True); time.sleep(60)"; exit 3'
+    begun --mem=200 'echo 1000 >/proc/self/oom_score_adj; python3 -c "import time; x = bytearray(b\"x\") * (30 << 20); print(\"there\", flush=True); time.sleep(600)"; exit 3'
     eventually grep -q there out
     echo f >/proc/sysrq-trigger # the kernel's killer of processes, as if nothing were free
     eventually is "$id" OUT_OF_ME*
@@ -152,7 +155,7 @@ for i in range(100):
                 try:
                     os.fork()
                 except OSError:
-                    time.sleep(0.2)
+                    time.sleep(2)
     except OSError:
         refused = True
 print("refused", refused, flush=True)
@@ -173,7 +176,7 @@ P
     [ "$(cat out)" = "" ]
     ran --mem=50 --gres=gpu:2 "$TOP/seen; srun -n1 --mem=20 --gres=gpu:1 $TOP/seen; srun -n1 --mem=20 $TOP/seen"
     [ "$(sed 's/ *$//' out | tr '\n' ';')" = "0 3;0;0 3;" ]
-    begun --mem=50 -c1 --gres=gpu:2 "$TOP/seen; sleep 60"
+    begun --mem=50 -c1 --gres=gpu:2 "$TOP/seen; sleep 600"
     first=$id
     mkdir second && cd second
     ran --mem=50 -c1 --gres=gpu:2 "$TOP/seen"
