@@ -194,7 +194,7 @@ static char proc_state(pid_t pid)
     char stat[512];
     proc_line(pid, "stat", stat, sizeof stat);
     const char *close = strrchr(stat, ')');
-    return close && close[1] == ' ' ? close[2] : '?';
+    return (char)(close && close[1] == ' ' ? close[2] : '?');
 }
 
 static void survivor_say(pid_t pid, struct str *out)

@@ -103,15 +103,14 @@ static void set_gpus(struct job_request *req, int64_t value, void *ctx, struct a
 void advise_fewer_gpus(struct trial *t)
 {
     for (size_t i = 0; i < ARRAY_LEN(gpu_fields); i++) {
-        const struct gpu_field *f = &gpu_fields[i];
+        struct gpu_field own = gpu_fields[i], *f = &own;
         struct job_request req = *t->req;
         struct gres_list list;
         const struct gres_item *item = gpu_item(&req, f, t->a, &list);
-        int64_t value =
-            item ? trial_largest(t, 1, item->count, !f->update, set_gpus, (void *)(uintptr_t)f) : 0;
+        int64_t value = item ? trial_largest(t, 1, item->count, !f->update, set_gpus, f) : 0;
         if (value == 0)
             continue;
-        set_gpus(&req, value, (void *)(uintptr_t)f, t->a);
+        set_gpus(&req, value, f, t->a);
         const char *text = *gpu_text(&req, f);
         trial_advise(t, &req, t->w.now_us, arena_printf(t->a, "%s=%s", f->option, text),
                      f->update ? arena_printf(t->a, "%s=%s", f->update, text) : NULL);
