@@ -305,6 +305,7 @@ static void node_load(struct core *c, const struct node *row)
     text_set(c, &n->n.real_gres, row->real_gres);
     text_set(c, &n->n.complaint, row->complaint);
     text_set(c, &n->n.devices_out, row->devices_out);
+    n->n.devices_retry = row->devices_retry;
     text_set(c, &n->n.comment, row->comment);
     text_set(c, &n->n.set_fields, row->set_fields);
     text_set(c, &n->n.set_gres, row->set_gres);

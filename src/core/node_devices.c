@@ -2,7 +2,8 @@
  * later daemon of the node is higher. What is stored stands until the node says something newer, also over a restart of the controller.
  *
  * A broken device is remembered here, since a new daemon of the node cannot know of an error that was reported to its predecessor: it is told with the welcome. An operator's RESUME
- * makes it unproven; the node looks at it again and says what it is. */
+ * makes it unproven; the node looks at it again and says what it is. That it is asked to may be lost with the connection: until a word of the node has no broken device, each hello that
+ * has one is answered by asking again. */
 #include "base/idset.h"
 #include "core/inside.h"
 #include "model/device_out.h"
@@ -24,6 +25,14 @@ static void outs_log(struct core *c, const struct noderec *n, const char *before
     arena_free(a);
 }
 
+static bool any_failed(const struct device_outs *outs)
+{
+    for (size_t i = 0; i < outs->n; i++)
+        if (outs->v[i].failed)
+            return true;
+    return false;
+}
+
 static void outs_set(struct core *c, struct noderec *n, const char *out)
 {
     char *before = xstrdup(n->n.devices_out);
@@ -32,11 +41,31 @@ static void outs_set(struct core *c, struct noderec *n, const char *out)
     free(before);
 }
 
+static void retry_ask(struct core *c, const struct noderec *n)
+{
+    struct msg_devices_retry m = {.devices_seq = n->devices_seq};
+    if (n->conn)
+        fx_send(c, n->conn, MSG_DEVICES_RETRY, &m, 0);
+}
+
+/* A node that tries again says first that nothing of it is broken any more. */
+static void retry_confirm(struct core *c, struct noderec *n, const char *out)
+{
+    struct device_outs said = {0};
+    if (!n->n.devices_retry)
+        return;
+    device_outs_parse(out, c->fx->arena, &said);
+    n->n.devices_retry = any_failed(&said);
+    if (!n->n.devices_retry)
+        node_save(c, n);
+}
+
 void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out)
 {
     if (!seq || seq <= n->devices_seq)
         return;
     n->devices_seq = seq;
+    retry_confirm(c, n, out);
     if (text_is(text_empty(out) ? NULL : out, n->n.devices_out))
         return;
     outs_set(c, n, out);
@@ -60,7 +89,11 @@ void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq, const c
     n->devices_seq = seq;
     device_outs_parse(n->n.devices_out, a, &known);
     device_outs_parse(out, a, &said);
+    retry_confirm(c, n, out);
+    if (n->n.devices_retry)
+        retry_ask(c, n);
     for (size_t i = 0; i < said.n; i++) {
+        said.v[i].failed &= !n->n.devices_retry;
         const struct device_out *k = device_outs_find(&known, said.v[i].kind, said.v[i].index);
         device_out_format(k && k->failed ? k : &said.v[i], &text);
     }
@@ -96,10 +129,9 @@ void node_devices_retry(struct core *c, struct noderec *n)
         device_out_format(&known.v[i], &text);
     }
     if (any) {
-        struct msg_devices_retry m = {.devices_seq = n->devices_seq};
+        n->n.devices_retry = true;
         outs_set(c, n, str_text(&text));
-        if (n->conn)
-            fx_send(c, n->conn, MSG_DEVICES_RETRY, &m, 0);
+        retry_ask(c, n);
     }
     str_done(&text);
 }

@@ -36,6 +36,7 @@ extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
     X(TEXT, gres, 0, "gres: gpu:v100:2,nic:1")                                                  \
     X(TEXT, devices, 0, "each device: kind:type:index:memory_mib:cores:uuid;…")                 \
     X(TEXT, devices_out, 0, "devices that nobody may be given: kind:index:unproven|failed:since:why;…") \
+    X(BOOL, devices_retry, 0, "an operator asked to try broken devices again, the node does not say so yet")\
     X(TEXT, partitions, 0, "partitions it is in, comma-separated (computed)")                   \
     X(TEXT, arch, 0, "architecture it reported")                                                \
     X(TEXT, os, 0, "operating system it reported")                                              \

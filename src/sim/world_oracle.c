@@ -12,13 +12,37 @@ struct audit {
     struct map_u64 *seen;
 };
 
+struct resv_search {
+    const char *names; /* of which one is wanted, comma-separated */
+    bool found;
+};
+
+static void resv_compare(void *ctx, const void *record)
+{
+    struct resv_search *s = ctx;
+    const struct reservation *r = record;
+    struct span rest = span_of(s->names), piece;
+    while (span_next(&rest, ',', &piece))
+        s->found |= span_is(span_trim(piece), r->name);
+}
+
+/* It was sent back to the queue after its reservation was gone: it waits for its user, as ReservationDeleted. */
+static bool reservation_is_gone(const struct world *w, const struct job *j)
+{
+    struct resv_search s = {.names = j->spec.req.reservation};
+    if (s.names)
+        store_load(w->store, TABLE_RESERVATION, false, 0, resv_compare, &s, NULL);
+    return s.names && !s.found;
+}
+
 static void row_audit(void *ctx, const void *record)
 {
     struct audit *a = ctx;
     const struct job *j = record;
     map_u64_put(a->seen, j->id, a);
-    bool resting = job_state_over((enum job_state)j->state) || j->state == JOB_SPECIAL_EXIT ||
-                   (j->state == JOB_PENDING && (j->spec.hold || j->spec.dependency));
+    bool resting =
+        job_state_over((enum job_state)j->state) || j->state == JOB_SPECIAL_EXIT ||
+        (j->state == JOB_PENDING && (j->spec.hold || j->spec.dependency || reservation_is_gone(a->w, j)));
     if (!resting) {
         world_broke(a->w, "job %llu is still %s (%s) in the store when all is healed and quiet",
                     (unsigned long long)j->id, enum_name(&job_state_names, j->state),

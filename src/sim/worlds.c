@@ -282,12 +282,14 @@ static void heal(struct play *p)
     for (size_t i = 0; i < 2 * world_nodes(p->w); i++)
         world_break_gpu(p->w, i / 2, i % 2, false);
     world_run(p->w, world_now(p->w) + 200 * USEC_PER_SEC);
-    world_request(p->w, MSG_UPDATE_NODE, &resume, NULL);
+    bool resumed = world_request(p->w, MSG_UPDATE_NODE, &resume, NULL);
     vec_push(&p->id, 1); /* any_id's choice before an answer came: its own may have been lost */
     unreserve_all(p);
     release_all(p);
     for (int i = 0; i < HEAL_ROUNDS && !world_idle(p->w) && !world_broken(p->w); i++) {
         world_run(p->w, world_now(p->w) + 10 * USEC_PER_SEC);
+        if (!resumed) /* a crash that was to come at the next commit came at this one */
+            resumed = world_request(p->w, MSG_UPDATE_NODE, &resume, NULL);
         if (i % 8 == 0) {
             unreserve_all(p); /* those in which jobs ran */
             release_all(p);   /* those that waited for one are held when it goes */
