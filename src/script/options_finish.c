@@ -277,14 +277,29 @@ static bool times_check(const struct finishing *f, struct err *e)
     return true;
 }
 
-/* In a job with --gpus-per-task, SLURM_GPUS_PER_TASK speaks for every step that says nothing of GPUs; one that does means what it says. */
+static bool asked_for_gpus(const struct finishing *f, const char *option)
+{
+    const char *gres = f->q->gres;
+    return source_of(f, option) > FROM_ENVIRONMENT &&
+           (!text_is(option, "gres") || !gres || strstr(gres, "gpu") || text_is(gres, "none"));
+}
+
+/* SLURM_GPUS, SLURM_GPUS_PER_NODE and SLURM_GPUS_PER_TASK of a job speak for every step that says nothing of GPUs; one that does means what it says. */
 static void gpus_judge(struct finishing *f)
 {
-    static const char *const others[] = {"gpus", "gpus-per-node", "gpus-per-socket", "gres"};
-    enum option_source inherited = source_of(f, "gpus-per-task");
-    for (size_t i = 0; inherited == FROM_ENVIRONMENT && i < ARRAY_LEN(others); i++)
-        if (source_of(f, others[i]) > inherited)
-            f->q->gpus_per_task = NULL;
+    const struct {
+        const char *inherited;
+        const char **text;
+        const char *others[4];
+    } rule[] = {
+        {"gpus-per-task", &f->q->gpus_per_task, {"gpus", "gpus-per-node", "gpus-per-socket", "gres"}},
+        {"gpus-per-node", &f->q->gpus_per_node, {"gpus", "gres"}},
+        {"gpus", &f->q->gpus, {"gpus-per-node", "gpus-per-socket", "gres"}},
+    };
+    for (size_t i = 0; f->command == CMD_SRUN && i < ARRAY_LEN(rule); i++)
+        for (size_t k = 0; k < ARRAY_LEN(rule[i].others) && rule[i].others[k]; k++)
+            if (source_of(f, rule[i].inherited) == FROM_ENVIRONMENT && asked_for_gpus(f, rule[i].others[k]))
+                *rule[i].text = NULL;
 }
 
 bool options_finish(struct submit_options *o, unsigned command, struct arena *a, struct str *warnings,

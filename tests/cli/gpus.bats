@@ -55,6 +55,13 @@ S
     [ "$(sed -n 2p step.out)" = "0 1 3 | 0,1,2 | 0,1,3" ]
 }
 
+@test "a step that names GPUs is not held to those that its job's variables name" {
+    run salloc -Q --mem=100 -c1 --gpus=2 sh -c 'for o in --gres=gpu:1 --gpus=1 --gpus-per-node=1 --mem=50 --gres=none; do srun -n1 --mem=50 $o printenv CUDA_VISIBLE_DEVICES; done'
+    [ "$(echo $output)" = "0 0 0 0,1 NoDevFiles" ]
+    run salloc -Q --mem=100 -c1 --gpus-per-node=2 sh -c 'for o in --gpus=1 --gres=gpu:1 --mem=50; do srun -n1 --mem=50 $o printenv CUDA_VISIBLE_DEVICES; done'
+    [ "$(echo $output)" = "0 0 0,1" ]
+}
+
 # bound OPTION…: the GPUs that each of two tasks of a step with two GPUs is told of
 bound() {
     srun -n2 --mem=100 "$@" sh -c 'echo "$SLURM_PROCID:$CUDA_VISIBLE_DEVICES:$ROCR_VISIBLE_DEVICES:$GPU_DEVICE_ORDINAL:$SLURM_STEP_GPUS"' | sort | tr '\n' ' '
