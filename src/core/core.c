@@ -79,6 +79,7 @@ void core_free(struct core *c)
     map_str_free(c->singleton);
     for (size_t i = 0; i < c->node.n; i++) {
         vec_done(&c->node.v[i]->job);
+        vec_done(&c->node.v[i]->former);
         free(c->node.v[i]);
     }
     for (size_t i = 0; i < c->part.n; i++)

@@ -103,17 +103,24 @@ struct arrayrec {
     bool begun;                    /* one of them has started */
 };
 
+/* A run that a node has and that is not the job's own any more. */
+struct former_run {
+    uint64_t job_id;
+    uint32_t attempt;
+};
+
 struct noderec {
     struct node n;    /* texts interned */
     struct node conf; /* as configured, texts interned */
     uint64_t conn;    /* 0 = not connected */
     int64_t pid;
-    uint32_t index;       /* in core.node; nodes never leave the list */
-    uint64_t devices_seq; /* age of n.devices_out; 0 = of an earlier life of the controller */
-    int64_t lost_us;      /* when the connection went; 0 = it is there, or is known to be silent */
-    int64_t alarm_us;     /* when it is looked at whether it is silent; 0 = never */
-    VEC(uint64_t) job;    /* jobs that hold something here */
-    bool mentioned;       /* while a configuration is applied */
+    uint32_t index;                /* in core.node; nodes never leave the list */
+    uint64_t devices_seq;          /* age of n.devices_out; 0 = of an earlier life of the controller */
+    int64_t lost_us;               /* when the connection went; 0 = it is there, or is known to be silent */
+    int64_t alarm_us;              /* when it is looked at whether it is silent; 0 = never */
+    VEC(uint64_t) job;             /* jobs that hold something here */
+    VEC(struct former_run) former; /* told to end, not yet gone (former_runs.c); empty while not connected */
+    bool mentioned;                /* while a configuration is applied */
 };
 
 struct partrec {
@@ -382,6 +389,13 @@ void nodes_welcome(struct core *c);                 /* the settings, to all that
 void req_node_hello(struct core *c, const struct msg_node_hello *m);
 void req_heartbeat(struct core *c, const struct msg_heartbeat *m);
 void req_report(struct core *c, const struct msg_report *m);
+
+/* ---- former_runs.c: runs that a node has of jobs that went on without it ---- */
+void former_run_keep(struct noderec *n, uint64_t job_id, uint32_t attempt);
+void former_runs_settle(struct core *c, const struct noderec *n); /* all are kept: their jobs wait */
+void former_run_over(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt);
+void former_runs_forget(struct core *c, struct noderec *n); /* the connection is gone */
+bool former_run_lives(const struct core *c, const struct jobrec *r);
 
 /* ---- node_devices.c: devices that nobody may be given ---- */
 void node_devices_take(struct core *c, struct noderec *n, uint64_t seq,

@@ -157,9 +157,12 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
         bool current = r && r->j.attempt == held[i].attempt && !job_state_over((enum job_state)r->j.state) &&
                        r->j.state != JOB_PENDING;
         struct msg_terminate end = {.job_id = held[i].job_id, .attempt = held[i].attempt};
-        if (!current && !held[i].ended)
-            fx_send(c, c->conn, MSG_TERMINATE, &end, 0);
+        if (current || held[i].ended)
+            continue;
+        fx_send(c, c->conn, MSG_TERMINATE, &end, 0);
+        former_run_keep(n, held[i].job_id, held[i].attempt);
     }
+    former_runs_settle(c, n);
 }
 
 /* A daemon of a release that cannot be worked with stays connected and unheard; it says hello again when either end was upgraded. */
@@ -192,6 +195,7 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
         map_u64_del(c->node_by_conn, n->conn);
         effect_add(c->fx, FX_CLOSE)->conn = n->conn;
     }
+    former_runs_forget(c, n);
     n->conn = c->conn;
     n->pid = m->pid;
     n->lost_us = 0;
@@ -326,6 +330,8 @@ void req_report(struct core *c, const struct msg_report *m)
                    r->j.state != JOB_SPECIAL_EXIT && !job_state_over((enum job_state)r->j.state);
     if (current)
         report_act(c, n, r, m);
+    if (m->kind == REPORT_RELEASED || (m->kind == REPORT_EXITED && m->clean))
+        former_run_over(c, n, m->job_id, m->attempt);
     if (m->seq)
         report_ack(c, current ? r : NULL, m);
 }

@@ -54,6 +54,7 @@ void node_closed(struct core *c, uint64_t conn)
     n->conn = 0;
     n->n.responding = false;
     n->lost_us = c->now_us;
+    former_runs_forget(c, n);
     node_plan_update(c, n);
     node_watch(c, n);
 }
@@ -90,6 +91,7 @@ static void connection_drop(struct core *c, struct noderec *n)
     effect_add(c->fx, FX_CLOSE)->conn = n->conn;
     n->conn = 0;
     n->n.responding = false;
+    former_runs_forget(c, n);
 }
 
 static void silent(struct core *c, struct noderec *n)
