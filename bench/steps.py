@@ -33,12 +33,9 @@ def measure(Cluster, load, stage, run, row):
         row("srun-inside", inside, "ms median", f"{base:.2f} ms /bin/true", f"{inside / base:.1f} x", "<= 8 ms", inside <= 8)
         rested = median_ms([srun, "-n1", "true"], inside_env, 15, pause=0.3)
         row("srun-rested", rested, "ms median", f"{inside:.2f} ms without pauses", f"{rested / inside:.2f} x", "<= 8 ms", rested <= 8)
-        n = 500
-        began = time.monotonic()
-        for _ in range(n):
-            subprocess.run([srun, "-n1", "true"], env=inside_env, check=True)
-        rate = n / (time.monotonic() - began)
-        row("steps-one-by-one", rate, "steps/s", "one job, srun after srun", "", ">= 200/s", rate >= 200)
+        n = 1000
+        rate = n / float(run(load, "spawn", n, srun, "-n1", "true", env=inside_env))
+        row("steps-one-by-one", rate, "steps/s", "1,000 in one job, srun after srun", "", ">= 200/s", rate >= 200)
         size = 2 << 30
         began = time.monotonic()
         with open("/dev/null", "w") as null:
