@@ -109,6 +109,22 @@ static enum refusal array_check(struct core *c, struct submission *s, struct dra
     return REFUSE_NONE;
 }
 
+/* A misspelt name would exclude nothing. A job that waits keeps the names of nodes that leave. */
+static enum refusal exclude_check(const struct core *c, struct submission *s, const struct job_request *r)
+{
+    struct hostlist h = HOSTLIST_INIT;
+    struct err err = {0};
+    enum refusal refusal = REFUSE_NONE;
+    if (!text_empty(r->exclude) && !hostlist_parse(&h, r->exclude, &err))
+        refusal = refuse(s, REFUSE_INVALID_NODE, "%s", err.text);
+    for (size_t i = 0; i < h.n && !refusal; i++)
+        if (!node_find(c, h.name[i]))
+            refusal =
+                refuse(s, REFUSE_INVALID_NODE, "--exclude: there is no node %s in this cluster", h.name[i]);
+    hostlist_done(&h);
+    return refusal;
+}
+
 static enum refusal names_check(struct submission *s, const struct job_spec *spec)
 {
     const char *const names[] = {spec->name, spec->req.account, spec->req.qos, spec->wckey};
@@ -133,6 +149,8 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
         refuse(s, refusal, "%s", str_text(&why));
     if (!refusal)
         refusal = names_check(s, &d->spec);
+    if (!refusal)
+        refusal = exclude_check(c, s, &d->spec.req);
     if (!refusal)
         refusal = privileges_check(c, s, &d->spec);
     if (!refusal)

@@ -29,6 +29,7 @@ struct binding {
     u32s cpu;  /* all */
     u32s task; /* numbers */
     u32s gpu;
+    struct device_list device; /* of the whole node */
     int32_t sockets;
     enum unit unit;
     const char *list; /* of map and mask */
@@ -229,9 +230,21 @@ static void listed(const struct binding *b, size_t index, struct idset *out)
             idset_add(out, bit);
 }
 
-static void task_cpus(struct binding *b, size_t index, struct str *out)
+/* All that the step holds; in the system's numbers where CPUs are kept to. */
+static void step_cpus(const struct binding *b, struct idset *out)
 {
-    struct idset own = IDSET_INIT, system = IDSET_INIT, allowed = IDSET_INIT, all = IDSET_INIT;
+    struct idset all = IDSET_INIT;
+    for (size_t i = 0; i < b->cpu.n; i++)
+        idset_add(b->ask->cpu_numbers ? &all : out, b->cpu.v[i]);
+    if (b->ask->cpu_numbers)
+        system_numbers(b, &all, out);
+    idset_done(&all);
+}
+
+/* Those of a bound task, never beyond what the step holds. */
+static void task_cpus(struct binding *b, size_t index, struct idset *out)
+{
+    struct idset own = IDSET_INIT, system = IDSET_INIT, ours = IDSET_INIT;
     uint32_t id;
     if (b->unit == UNIT_THREADS || b->unit == UNIT_CORES)
         cpus_pick(b, index, &own);
@@ -242,27 +255,24 @@ static void task_cpus(struct binding *b, size_t index, struct str *out)
     system_numbers(b, &own, &system);
     if (b->unit == UNIT_MAP || b->unit == UNIT_MASK)
         listed(b, index, &system);
-    /* Never beyond what the step holds. */
-    for (size_t i = 0; i < b->cpu.n; i++)
-        idset_add(&all, b->cpu.v[i]);
-    struct idset ours = IDSET_INIT;
-    system_numbers(b, &all, &ours);
+    step_cpus(b, &ours);
     for (bool more = idset_first(&system, &id); more; more = idset_next(&system, id, &id))
         if (idset_has(&ours, id))
-            idset_add(&allowed, id);
-    if (allowed.count) { /* plain ranges: the shepherd reads no steps */
-        bool first = true;
-        for (bool more = idset_first(&allowed, &id); more;
-             more = idset_next(&allowed, id, &id), first = false)
-            str_addf(out, "%s%u", first ? "" : ",", id);
-    } else {
-        str_addc(out, '-');
-    }
+            idset_add(out, id);
     idset_done(&own);
     idset_done(&system);
-    idset_done(&allowed);
-    idset_done(&all);
     idset_done(&ours);
+}
+
+/* Plain numbers: the shepherd reads no ranges. */
+static void cpus_write(const struct idset *cpus, struct str *out)
+{
+    uint32_t id;
+    for (bool more = idset_first(cpus, &id), first = true; more;
+         more = idset_next(cpus, id, &id), first = false)
+        str_addf(out, "%s%u", first ? "" : ",", id);
+    if (cpus->count == 0)
+        str_addc(out, '-');
 }
 
 /* ---- GPUs and memory ---- */
@@ -298,9 +308,53 @@ static void devices_add(const struct binding *b, size_t from, size_t n, struct s
     }
 }
 
+/* Shares a CPU with those that are near the step's i-th GPU? */
+static bool is_near(const struct binding *b, size_t i, const struct idset *cpus)
+{
+    const char *near_cpus = NULL;
+    struct idset near = IDSET_INIT, numbers_near = IDSET_INIT;
+    uint32_t id;
+    for (size_t k = 0; k < b->device.n; k++)
+        if (text_is(b->device.v[k].kind, "gpu") && b->device.v[k].index == (int32_t)b->gpu.v[i])
+            near_cpus = b->device.v[k].cpus;
+    bool is = !near_cpus || !idset_parse(&near, near_cpus, UINT32_MAX, NULL);
+    if (b->ask->cpu_numbers)
+        system_numbers(b, &near, &numbers_near);
+    const struct idset *set = b->ask->cpu_numbers ? &numbers_near : &near;
+    for (bool more = idset_first(cpus, &id); more && !is; more = idset_next(cpus, id, &id))
+        is = idset_has(set, id);
+    idset_done(&near);
+    idset_done(&numbers_near);
+    return is;
+}
+
+/* --gpu-bind=closest: all that are near the task's CPUs (the step's, if it is not bound); none is: all. */
+static void nearest_add(const struct binding *b, const struct idset *task, struct str *out)
+{
+    size_t before = out->len;
+    struct idset step = IDSET_INIT;
+    step_cpus(b, &step);
+    for (size_t i = 0; i < b->gpu.n; i++)
+        if (is_near(b, i, task->count ? task : &step)) {
+            str_add(out, out->len > before ? "," : "");
+            gpu_add(b, i, out);
+        }
+    idset_done(&step);
+}
+
+/* The list of "map_gpu:LIST" or "map:LIST"; NULL: it is neither. */
+static const char *list_of(const char *asked, const char *word, const char *short_word)
+{
+    if (!asked)
+        return NULL;
+    return text_starts_nocase(asked, word)         ? asked + strlen(word)
+           : text_starts_nocase(asked, short_word) ? asked + strlen(short_word)
+                                                   : NULL;
+}
+
 /* --ntasks-per-gpu is single:N, --gpus-per-task per_task:N, unless --gpu-bind says otherwise.
  * [verbose,]none | single:N | per_task:N | map_gpu:LIST | mask_gpu:LIST | closest; --gpus-per-task gives each its own unless said otherwise. */
-static void task_gpus(const struct binding *b, size_t index, struct str *out)
+static void task_gpus(const struct binding *b, size_t index, const struct idset *cpus, struct str *out)
 {
     const struct job_spec *spec = b->ask->spec;
     const char *asked = spec ? spec->gpu_bind : NULL;
@@ -310,18 +364,19 @@ static void task_gpus(const struct binding *b, size_t index, struct str *out)
         asked = strchr(asked, ',') + 1;
     if (asked && text_starts_nocase(asked, "per_task:"))
         per_task = last_number(asked);
+    const char *map = list_of(asked, "map_gpu:", "map:"), *masks = list_of(asked, "mask_gpu:", "mask:");
     int64_t share = !asked && spec && per_task == 0 ? spec->req.ntasks_per_gpu : 0;
     if (b->gpu.n && share > 0) {
         devices_add(b, index / (size_t)share, 1, out);
     } else if (b->gpu.n && asked && text_starts_nocase(asked, "single:")) {
         int64_t tasks = last_number(asked);
         devices_add(b, index / (size_t)(tasks > 0 ? tasks : 1), 1, out);
-    } else if (b->gpu.n && asked && text_starts_nocase(asked, "map_gpu:")) {
-        const char *list = asked + strlen("map_gpu:");
-        devices_add(b, strtoul(nth(list, index % list_count(list)), NULL, 0), 1, out);
-    } else if (b->gpu.n && asked && text_starts_nocase(asked, "mask_gpu:")) {
-        const char *list = asked + strlen("mask_gpu:");
-        unsigned long mask = strtoul(nth(list, index % list_count(list)), NULL, 16);
+    } else if (b->gpu.n && asked && text_is_nocase(asked, "closest")) {
+        nearest_add(b, cpus, out);
+    } else if (b->gpu.n && map) {
+        devices_add(b, strtoul(nth(map, index % list_count(map)), NULL, 0), 1, out);
+    } else if (b->gpu.n && masks) {
+        unsigned long mask = strtoul(nth(masks, index % list_count(masks)), NULL, 16);
         for (size_t i = 0; i < b->gpu.n && i < 64; i++)
             if (mask >> i & 1) {
                 str_add(out, out->len > before ? "," : "");
@@ -358,18 +413,20 @@ void bind_tasks(const struct bind_ask *ask, struct arena *a, struct bind_result 
     numbers(ask->here->task_ids, &b.task);
     cores_find(&b);
     gpus_find(&b);
+    devices_parse(ask->devices, a, &b.device, NULL);
     cpu_bind_read(&b);
     distribution_read(&b);
     if (!ask->cpu_numbers)
         b.unit = UNIT_NONE;
     for (size_t i = 0; i < b.task.n; i++) {
+        struct idset cpus = IDSET_INIT;
+        if (b.unit != UNIT_NONE)
+            task_cpus(&b, i, &cpus);
         str_addf(&out, "%u ", b.task.v[i]);
-        if (b.unit == UNIT_NONE)
-            str_addc(&out, '-');
-        else
-            task_cpus(&b, i, &out);
+        cpus_write(&cpus, &out);
         str_addc(&out, ' ');
-        task_gpus(&b, i, &out);
+        task_gpus(&b, i, &cpus, &out);
+        idset_done(&cpus);
         str_addc(&out, ' ');
         task_memory(&b, i, &out);
         str_addc(&out, '\n');

@@ -16,6 +16,7 @@ struct bind_ask {
     const char *
         cpu_numbers; /* the system's number of each CPU of the node, core by core; NULL = CPUs are not kept to */
     int32_t threads_per_core, cores_per_socket;
+    const char *devices;   /* of the node, with the CPUs near them; NULL = all are near all CPUs */
     const char *gpu_names; /* of instances of GPUs (device_name_of); NULL = numbers do */
     bool gpus_hidden;      /* the step sees its own GPUs only: they are numbered from 0 */
 };

@@ -279,6 +279,7 @@ static void tasks_bind(const struct launch_site *site, const struct job_spec *sp
         .cores_per_socket = site->cores_per_socket,
         .gpus_hidden = gpus_hidden(site),
         .gpu_names = site->gpu_names,
+        .devices = site->devices,
     };
     bind_tasks(&ask, a, ret);
     p->tasks = ret->tasks;

@@ -147,6 +147,7 @@ void node_site_fill(struct node_daemon *d, const char *node_dir)
         .limits = {.memory_mib = m->memory_mib, .pids_max = pids_possible()},
         .is_root = geteuid() == 0,
         .has_gpus = m->gres && strstr(m->gres, "gpu"),
+        .devices = m->devices,
         .gpu_names = gpu_names(m->devices, d->arena),
     };
     if (!d->options.is_virtual && d->groups.hides_devices)

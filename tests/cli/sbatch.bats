@@ -132,3 +132,11 @@ done" ]
 0027
 300" ]
 }
+
+@test "a node that is not there cannot be excluded: a misspelt name would exclude nothing" {
+    run sbatch --exclude='nosuch[1-2]' --wrap true
+    [ "$status" = 1 ]
+    [[ "$output" == *"Invalid node name specified"* ]]
+    [[ "$output" == *"there is no node nosuch1"* ]]
+    [ -z "$(squeue -h)" ]
+}

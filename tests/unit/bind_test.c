@@ -1,0 +1,78 @@
+#include "unit.h"
+
+#include "base/arena.h"
+#include "model/alloc.h"
+#include "node/bind.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A node of two sockets with four cores each; two GPUs near each socket; the system numbers the CPUs of the sockets in turn. */
+static const char devices[] = "gpu:v100:0:0:0-3;gpu:v100:1:0:0-3;gpu:v100:2:0:4-7;gpu:v100:3:0:4-7";
+static const char in_turn[] = "0,2,4,6,1,3,5,7";
+
+struct bind_case {
+    const char *what, *holds, *gpu_bind, *cpu_bind;
+    bool bound, hidden;
+    const char *expected; /* GPUs of each task */
+};
+
+// clang-format off
+static const struct bind_case cases[] = {
+    {"nothing asked: all of the step", "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=2 ids=0,1", NULL, "none", true, false, "- -"},
+    {"closest, a socket each", "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=2 ids=0,1", "closest", "sockets", true, false, "0,1 2,3"},
+    {"closest, counted from 0 where others are hidden", "a cpus=0-7 mem=1 gpu:v100=1,2 tasks=2 ids=0,1", "closest", "sockets", true, true, "0 1"},
+    {"closest, of a step in one socket", "a cpus=4-7 mem=1 gpu:v100=0-3 tasks=1 ids=0", "closest", "none", true, false, "2,3"},
+    {"closest, none is near: all", "a cpus=0-3 mem=1 gpu:v100=2,3 tasks=1 ids=0", "closest", "cores", true, false, "-"},
+    {"closest, where CPUs are not kept to", "a cpus=0-3 mem=1 gpu:v100=0-3 tasks=1 ids=0", "verbose,closest", NULL, false, false, "0,1"},
+    {"single", "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=3 ids=0-2", "single:2", NULL, true, false, "0 0 1"},
+    {"per_task", "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=2 ids=0,1", "per_task:2", NULL, true, false, "0,1 2,3"},
+    {"map_gpu", "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=3 ids=0-2", "map_gpu:3,1", NULL, true, false, "3 1 3"},
+    {"map, as 25.05 has it too", "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=2 ids=0,1", "map:3,1", NULL, true, false, "3 1"},
+    {"mask_gpu", "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=2 ids=0,1", "mask_gpu:3,8", NULL, true, false, "0,1 3"},
+    {"mask", "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=2 ids=0,1", "mask:0x4,0x1", NULL, true, false, "2 0"},
+};
+// clang-format on
+
+/* The third word of each line. */
+static const char *gpus_of(const char *tasks)
+{
+    static char all[256];
+    char gpus[64];
+    all[0] = '\0';
+    for (const char *line = tasks; *line; line = strchr(line, '\n') + 1) {
+        assert_int_equal(sscanf(line, "%*s %*s %63s", gpus), 1);
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", all[0] ? " " : "", gpus);
+    }
+    return all;
+}
+
+static void test_gpus_of_tasks(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct bind_case *k = &cases[i];
+        struct arena *a = arena_new();
+        struct alloc al = {0};
+        struct bind_result r;
+        struct job_spec spec = {.gpu_bind = k->gpu_bind, .cpu_bind = k->cpu_bind};
+        assert_true(alloc_parse(k->holds, a, &al, NULL));
+        struct bind_ask ask = {.here = alloc_find(&al, "a"),
+                               .spec = &spec,
+                               .cpu_numbers = k->bound ? in_turn : NULL,
+                               .threads_per_core = 1,
+                               .cores_per_socket = 4,
+                               .devices = devices,
+                               .gpus_hidden = k->hidden};
+        bind_tasks(&ask, a, &r);
+        if (strcmp(gpus_of(r.tasks), k->expected) != 0)
+            fail_msg("%s: %s, not %s", k->what, gpus_of(r.tasks), k->expected);
+        arena_free(a);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gpus_of_tasks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
