@@ -330,7 +330,7 @@ start() {
 
 @test "sattach --input-filter: one task reads it, and has its end" {
     mkfifo held
-    salloc -Q -n2 sh -c 'srun -n2 -l cat < held > got & exec 3> held; sleep 1; printf "a\nb\n" | sattach --input-filter=1 $SLURM_JOB_ID.0 > /dev/null & sleep 1; echo all >&3; exec 3>&-; wait'
+    salloc -Q -n2 sh -c 'srun -n2 -l cat < held > got & exec 3> held; sleep 1; printf "a\nb\n" | sattach --input-filter=1 $SLURM_JOB_ID.0 > /dev/null 3>&- & sleep 1; echo all >&3; exec 3>&-; wait'
     [ "$(sort got | tr '\n' ';')" = "0: all;1: a;1: b;" ]
 }
 
