@@ -106,7 +106,7 @@ static enum job_reason own_reason(const struct core *c, const struct jobrec *r, 
         return REASON_BEGIN_TIME;
     if (!resv_ready(c, r))
         return REASON_RESERVATION_DELETED;
-    if (former_run_lives(c, r))
+    if (r->former_runs)
         return REASON_CLEANING;
     return job_is_array(r) && elements_now(c, r) == 0 ? REASON_ARRAY_TASK_LIMIT : REASON_NONE;
 }
@@ -119,8 +119,7 @@ void eligible_update(struct core *c, struct jobrec *r)
     bool ready = deps_settle(c, r, &over);
     if (over)
         return;
-    ready =
-        ready && !held(r) && r->j.spec.begin_us <= c->now_us && resv_ready(c, r) && !former_run_lives(c, r);
+    ready = ready && !held(r) && r->j.spec.begin_us <= c->now_us && resv_ready(c, r) && !r->former_runs;
     uint32_t elements = ready ? elements_now(c, r) : 0;
     if (ready && !r->j.eligible_us) {
         r->j.eligible_us = c->now_us;

@@ -82,6 +82,8 @@ struct jobrec {
     bool warned;       /* --signal was sent in this run */
     uint32_t mailed;   /* enum mail_type bits of limit mails sent in this run */
     uint32_t order;    /* scontrol top */
+    uint32_t
+        former_runs; /* that nodes still have, told to end (former_runs.c): it does not start meanwhile */
     uint64_t
         holder_conn; /* connection an attached allocation belongs to; 0 = none. Of the leader of a heterogeneous job */
     int64_t lonely_us;  /* since when it has none; 0 = it has one or needs none */
@@ -391,11 +393,10 @@ void req_heartbeat(struct core *c, const struct msg_heartbeat *m);
 void req_report(struct core *c, const struct msg_report *m);
 
 /* ---- former_runs.c: runs that a node has of jobs that went on without it ---- */
-void former_run_keep(struct noderec *n, uint64_t job_id, uint32_t attempt);
-void former_runs_settle(struct core *c, const struct noderec *n); /* all are kept: their jobs wait */
+void former_run_keep(struct core *c, struct noderec *n, uint64_t job_id,
+                     uint32_t attempt); /* its job waits */
 void former_run_over(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt);
 void former_runs_forget(struct core *c, struct noderec *n); /* the connection is gone */
-bool former_run_lives(const struct core *c, const struct jobrec *r);
 
 /* ---- node_devices.c: devices that nobody may be given ---- */
 void node_devices_take(struct core *c, struct noderec *n, uint64_t seq,

@@ -160,9 +160,8 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
         if (current || held[i].ended)
             continue;
         fx_send(c, c->conn, MSG_TERMINATE, &end, 0);
-        former_run_keep(n, held[i].job_id, held[i].attempt);
+        former_run_keep(c, n, held[i].job_id, held[i].attempt);
     }
-    former_runs_settle(c, n);
 }
 
 /* A daemon of a release that cannot be worked with stays connected and unheard; it says hello again when either end was upgraded. */
