@@ -2,7 +2,7 @@
 """make bench: each figure beside a baseline measured in the same run, because timings on these machines are noisy and ratios are not.
 
 Usage: bench.py BUILD STAGE   (BENCH=name: one row; BENCH_SLURM=1: the same on Debian's slurm-wlm, installed and started here)
-Prints `name | figure unit | baseline | ratio | goal` and writes BUILD/bench.json.
+Prints `name | figure unit | baseline | ratio | goal` and writes BUILD/bench.json. The last line says how many rows miss their goal, and which; the exit status is 1 then.
 """
 import json
 import os
@@ -14,15 +14,18 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import goals  # noqa: E402
 import hosts  # noqa: E402
 import sched  # noqa: E402
 import steps  # noqa: E402
 import streams  # noqa: E402
+from goals import at_least, at_most, ratio_at_least, ratio_at_most  # noqa: E402
 
 BUILD, STAGE = (pathlib.Path(p).resolve() for p in sys.argv[1:3])
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LOAD = BUILD / "bench" / "remuda-load"
 ROWS = []
+YARDSTICK = goals.Yardstick(BUILD)
 
 
 def run(*command, env=None, check=True):
@@ -62,10 +65,13 @@ class Cluster:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
-def row(name, figure, unit, baseline, ratio, goal, met):
-    ROWS.append(dict(name=name, figure=figure, unit=unit, baseline=baseline, ratio=ratio, goal=goal, met=met))
-    mark = "ok " if met else "MISS"
-    print(f"{name:<18} | {figure:>12.2f} {unit:<12} | {baseline:<34} | {ratio:<16} | {goal:<32} {mark}", flush=True)
+def row(name, figure, unit, baseline, ratio, goal=None):
+    """goal: of goals.py; None = the row only tells."""
+    met = goal is None or goal.met(figure, YARDSTICK)
+    said = goal.said(YARDSTICK) if goal else ""
+    ROWS.append(dict(name=name, figure=figure, unit=unit, baseline=baseline, ratio=ratio, goal=said, met=met, yardstick_ms=YARDSTICK.taken[-1]))
+    mark = "" if goal is None else "ok" if met else "MISS"
+    print(f"{name:<18} | {figure:>12.2f} {unit:<12} | {baseline:<34} | {ratio:<16} | {said:<32} {mark}", flush=True)
 
 
 def bench_sbatch():
@@ -78,7 +84,7 @@ def bench_sbatch():
         base = float(run(LOAD, "spawn", n, "/bin/true"))
         took = float(run(LOAD, "spawn", n, STAGE / "bin/sbatch", "--hold", "-o", "/dev/null", script, env=c.env))
         ratio = took / base
-        row("sbatch", took / n * 1e3, "ms", f"{base / n * 1e3:.2f} ms /bin/true", f"{ratio:.2f} x", "<= 3 x", ratio <= 3)
+        row("sbatch", took / n * 1e3, "ms", f"{base / n * 1e3:.2f} ms /bin/true", f"{ratio:.2f} x", ratio_at_most(3, ratio))
     finally:
         c.close()
 
@@ -100,7 +106,7 @@ def bench_submit():
     try:
         n = 20000
         took = c.load("submit", n, "distinct")
-        row("submit", n / took, "jobs/s", f"{fsync_seconds(c.dir) * 1e6:.0f} us an fsync", "", ">= 10000/s", n / took >= 10000)
+        row("submit", n / took, "jobs/s", f"{fsync_seconds(c.dir) * 1e6:.0f} us an fsync", "", at_least(10000, "/s"))
     finally:
         c.close()
 
@@ -118,7 +124,7 @@ def bench_life():
         c.load("submit", n, "short")
         c.load("wait")
         rate = n / (time.monotonic() - began)
-        row("life", rate, "jobs/s", f"{base:.0f}/s posix_spawn", f"{rate / base:.2f} x", ">= 0.50 x", rate / base >= 0.5)
+        row("life", rate, "jobs/s", f"{base:.0f}/s posix_spawn", f"{rate / base:.2f} x", ratio_at_least(0.6, rate / base))
     finally:
         c.close()
 
@@ -130,8 +136,8 @@ def bench_array():
         before = c.rss()
         took = c.load("array", 1000000)
         grown = max(0, c.rss() - before)
-        row("array-submit", took * 1e3, "ms", "1,000,000 elements", "", "<= 50 ms", took <= 0.05)
-        row("array-memory", grown / 1e6, "MB", "controller, while pending", "", "<= 10 MB", grown <= 10e6)
+        row("array-submit", took * 1e3, "ms", "1,000,000 elements", "", at_most(50, "ms"))
+        row("array-memory", grown / 1e6, "MB", "controller, while pending", "", at_most(10, "MB", scaled=False))
     finally:
         c.close()
 
@@ -144,12 +150,12 @@ def bench_pending():
         before = c.rss()
         c.load("submit", n, "distinct")
         each = (c.rss() - before) / n
-        row("pending-memory", each, "bytes/job", "controller", "", "<= 1500", each <= 1500)
+        row("pending-memory", each, "bytes/job", "controller", "", at_most(1500, scaled=False))
         took = c.time(STAGE / "bin/squeue")
-        row("squeue-100k", took, "s", "100,000 jobs", "", "<= 0.7 s", took <= 0.7)
+        row("squeue-100k", took, "s", "100,000 jobs", "", at_most(0.7, "s"))
         run(STAGE / "remuda", "down", env=c.env)
         took = c.time(STAGE / "remuda", "up", "-q")
-        row("restart-100k", took, "s", "remuda up, all of it", "", "<= 3 s", took <= 3)
+        row("restart-100k", took, "s", "remuda up, all of it", "", at_most(3, "s"))
     finally:
         c.close()
 
@@ -173,8 +179,8 @@ def bench_idle():
             before = switches(pid)
             time.sleep(10)
             woken = switches(pid) - before
-            row(f"idle-{who.split('[')[0]}", woken, "wake-ups/10s", "heartbeat every 20 s", "", "<= 4", woken <= 4)
-            row(f"rss-{who.split('[')[0]}", c.rss(who) / 1e6, "MB", "", "", "<= 15 MB", c.rss(who) <= 15e6)
+            row(f"idle-{who.split('[')[0]}", woken, "wake-ups/10s", "heartbeat every 20 s", "", at_most(4, scaled=False))
+            row(f"rss-{who.split('[')[0]}", c.rss(who) / 1e6, "MB", "", "", at_most(15, "MB", scaled=False))
     finally:
         c.close()
 
@@ -210,12 +216,17 @@ def main():
         sys.exit(f"no row {unknown[0]}; there are {', '.join(BENCHES)}")
     print(f"{'name':<18} | {'figure':>12} {'unit':<12} | {'baseline':<34} | {'ratio':<16} | goal")
     for name in wanted:
+        YARDSTICK.measure()
         BENCHES[name]()
     if os.environ.get("BENCH_SLURM") == "1":
         import slurm
         slurm.measure(LOAD, row)
         slurm.measure_planner(row)
     (BUILD / "bench.json").write_text(json.dumps(ROWS, indent=1))
+    missed = [r["name"] for r in ROWS if not r["met"]]
+    print(YARDSTICK.said())
+    print(f"bench: {len(ROWS)} rows, " + (f"{len(missed)} miss{'es its' if len(missed) == 1 else ' their'} goal: {', '.join(missed)}" if missed else "each meets its goal"))
+    sys.exit(1 if missed else 0)
 
 
 main()

@@ -5,6 +5,8 @@ import subprocess
 import tempfile
 import time
 
+from goals import at_most, ratio_at_most
+
 NODES = 2000
 WIDE = 1000
 WIDER = 3000
@@ -46,14 +48,14 @@ def measure(build, load, run, row):
         before = c.cpu()
         time.sleep(HEARTBEAT_S)
         share, theirs = ((b - a) / HEARTBEAT_S * 100 for a, b in zip(before, c.cpu()))
-        row("idle-2000-nodes", share, "% of a core", f"{theirs:.2f} % the {NODES} peers", f"{share / theirs:.2f} x", "<= 3 %", share <= 3)
+        row("idle-2000-nodes", share, "% of a core", f"{theirs:.2f} % the {NODES} peers", f"{share / theirs:.2f} x", at_most(3, "%"))
     finally:
         c.close()
     narrow, theirs, each = step_cpu(build, load, run, WIDE, 20)
-    row("step-1000-nodes", narrow, "ms CPU", f"{theirs:.1f} ms the {WIDE} peers", f"{each:.0f} ms each", "<= 40 ms", narrow <= 40)
+    row("step-1000-nodes", narrow, "ms CPU", f"{theirs:.1f} ms the {WIDE} peers", f"{each:.0f} ms each", at_most(40, "ms"))
     wide, theirs, each = step_cpu(build, load, run, WIDER, 5)
     growth = (wide / WIDER) / (narrow / WIDE)
-    row("step-3000-nodes", wide, "ms CPU", f"{theirs:.1f} ms the {WIDER} peers", f"{growth:.2f} x a node of {WIDE}", "<= 1.5 x", growth <= 1.5)
+    row("step-3000-nodes", wide, "ms CPU", f"{theirs:.1f} ms the {WIDER} peers", f"{growth:.2f} x a node of {WIDE}", ratio_at_most(1.5, growth))
 
 
 def step_cpu(build, load, run, nodes, steps):

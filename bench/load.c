@@ -164,7 +164,7 @@ static int wait_idle(struct load *l)
             return fail("the controller does not answer");
         if (left == 0)
             break;
-        struct timespec nap = {.tv_nsec = 5000000};
+        struct timespec nap = {.tv_nsec = 20000000}; /* each question is work for the controller */
         nanosleep(&nap, NULL);
     }
     printf("%.6f\n", now() - began);

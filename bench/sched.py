@@ -8,6 +8,8 @@ import resource
 import subprocess
 import tempfile
 
+from goals import at_least, at_most
+
 PLANNER = "remuda-sched-bench"
 TRACE = "philly-2017-sep-oct.swf.gz"
 YEAR_JOBS = 100000
@@ -22,23 +24,26 @@ def planner_rows(build, name):
         yield what, float(number), unit, goal
 
 
-def met(figure, goal):
-    if goal.startswith("<="):
-        return figure <= float(goal[2:].split()[0])
-    return not goal or figure >= float(goal)
+def goal_of(text, unit):
+    """"<= 100" is a time; a number alone is how many have to be there."""
+    if not text:
+        return None
+    if text.startswith("<="):
+        return at_most(float(text[2:].split()[0]), unit)
+    return at_least(float(text), scaled=False)
 
 
 def measure_planner(build, row, name):
     for what, figure, unit, goal in planner_rows(build, name):
-        row(what, figure, unit, "", "", goal, met(figure, goal))
+        row(what, figure, unit, "", "", goal_of(goal, unit))
 
 
 def measure_growth(build, row):
     """What ten times as much costs; the exponent is that of time ~ size^x, 1 = in proportion."""
     (_, base, _, _), *grown = planner_rows(build, "growth")
-    row("growth-base", base, "ms", "300 nodes, 2,000 jobs, 40 shapes", "", "", True)
+    row("growth-base", base, "ms", "300 nodes, 2,000 jobs, 40 shapes", "")
     for what, ratio, _, _ in grown:
-        row(f"growth {what}", base * ratio, "ms", f"{ratio:.2f} x the base", f"x^{math.log10(max(ratio, 1e-9)):.2f}", "", True)
+        row(f"growth {what}", base * ratio, "ms", f"{ratio:.2f} x the base", f"x^{math.log10(max(ratio, 1e-9)):.2f}")
 
 
 def trace_jobs(path):
@@ -88,4 +93,4 @@ def measure_year(root, build, row):
         subprocess.run([str(build / "src" / "sim" / "remuda-sim"), "run", "--policy", "default", str(path)], check=True, stdout=subprocess.DEVNULL)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
     took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    row("sim-year", took, "s", f"{jobs:,} jobs: {what}", f"{took / jobs * 1e6:.0f} us a job", "<= 20", took <= 20)
+    row("sim-year", took, "s", f"{jobs:,} jobs: {what}", f"{took / jobs * 1e6:.0f} us a job", at_most(20, "s"))

@@ -3,6 +3,8 @@ import statistics
 import subprocess
 import time
 
+from goals import at_least, at_most, ratio_at_most
+
 
 def median_ms(command, env, n, pause=0):
     took = []
@@ -26,16 +28,16 @@ def measure(Cluster, load, stage, run, row):
         srun = str(stage / "bin/srun")
         base = median_ms(["/bin/true"], c.env, 50)
         outside = median_ms([srun, "-n1", "true"], c.env, 50)
-        row("srun-outside", outside, "ms median", f"{base:.2f} ms /bin/true", f"{outside / base:.1f} x", "<= 12 ms", outside <= 12)
+        row("srun-outside", outside, "ms median", f"{base:.2f} ms /bin/true", f"{outside / base:.1f} x", at_most(12, "ms"))
         job = allocation(c, stage, "-n1")
         inside_env = {**c.env, "SLURM_JOB_ID": job}
         inside = median_ms([srun, "-n1", "true"], inside_env, 50)
-        row("srun-inside", inside, "ms median", f"{base:.2f} ms /bin/true", f"{inside / base:.1f} x", "<= 8 ms", inside <= 8)
+        row("srun-inside", inside, "ms median", f"{base:.2f} ms /bin/true", f"{inside / base:.1f} x", at_most(8, "ms"))
         rested = median_ms([srun, "-n1", "true"], inside_env, 15, pause=0.3)
-        row("srun-rested", rested, "ms median", f"{inside:.2f} ms without pauses", f"{rested / inside:.2f} x", "<= 8 ms", rested <= 8)
+        row("srun-rested", rested, "ms median", f"{inside:.2f} ms without pauses", f"{rested / inside:.2f} x", at_most(8, "ms"))
         n = 1000
         rate = n / float(run(load, "spawn", n, srun, "-n1", "true", env=inside_env))
-        row("steps-one-by-one", rate, "steps/s", "1,000 in one job, srun after srun", "", ">= 200/s", rate >= 200)
+        row("steps-one-by-one", rate, "steps/s", "1,000 in one job, srun after srun", "", at_least(240, "/s"))
         size = 2 << 30
         began = time.monotonic()
         with open("/dev/null", "w") as null:
@@ -44,7 +46,7 @@ def measure(Cluster, load, stage, run, row):
         began = time.monotonic()
         subprocess.run(f"head -c {size} /dev/zero | cat > /dev/null", shell=True, check=True)
         pipe = size / 1e6 / (time.monotonic() - began)
-        row("stdout-stream", speed, "MB/s", f"{pipe:.0f} MB/s through a pipe", f"{speed / pipe:.2f} x", ">= 500 MB/s", speed >= 500)
+        row("stdout-stream", speed, "MB/s", f"{pipe:.0f} MB/s through a pipe", f"{speed / pipe:.2f} x", at_least(500, "MB/s"))
     finally:
         c.close()
     wide(Cluster, load, stage, run, row)
@@ -63,6 +65,6 @@ def wide(Cluster, load, stage, run, row):
             subprocess.run([str(stage / "bin/srun"), "-N", "64", "-n", "512", "true"], env=env, check=True)
             took.append(time.monotonic() - began)
         figure = statistics.median(took)
-        row("srun-512-tasks", figure * 1e3, "ms median", f"{base * 1e3:.0f} ms posix_spawn of 512", f"{figure / base:.2f} x", "<= 3 x", figure / base <= 3)
+        row("srun-512-tasks", figure * 1e3, "ms median", f"{base * 1e3:.0f} ms posix_spawn of 512", f"{figure / base:.2f} x", ratio_at_most(3, figure / base))
     finally:
         c.close()

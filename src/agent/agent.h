@@ -93,8 +93,8 @@ enum agent_effect_kind {
     AGENT_SEND,      /* msg, to the controller */
     AGENT_PROLOG,    /* run the prolog for launch->job, then AGENT_PROLOG_DONE */
     AGENT_START,     /* have a shepherd start launch; it answers with notes */
-    AGENT_TERMINATE, /* tell the shepherd (note: ids, pid): everything ends; kill_wait_us, why */
-    AGENT_SIGNAL,    /* tell the shepherd (note: ids, pid): signal, batch, full */
+    AGENT_TERMINATE, /* tell the shepherd (note: ids, pid): everything ends; kill_wait_us, why, of_job */
+    AGENT_SIGNAL,    /* tell the shepherd (note: ids, pid): signal, batch, of_job */
     AGENT_FOLLOW, /* tell the shepherd (note: ids, pid) to connect to another command: text is its address, why the key */
     AGENT_CLEAR,  /* the shepherd is gone: kill what is left of its step (note: ids, pid), before the next
                         effect */
@@ -114,7 +114,8 @@ struct agent_effect {
     int64_t kill_wait_us;
     const char *why;
     int32_t signal;
-    bool batch, full;
+    bool batch;  /* to the batch shell alone */
+    bool of_job; /* all of the job are told */
     bool is_error;
     const char *text;
     const struct device_look *look;

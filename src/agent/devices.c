@@ -104,6 +104,17 @@ static bool in_use(const struct agent *a, const struct watched *w)
     return false;
 }
 
+/* By a job that the controller has given up, for example while this node was away: it may have given the device to another. */
+static bool is_leaving(const struct agent *a, const struct watched *w)
+{
+    struct held_walk walk = {0};
+    while (held_next(&a->held, &walk))
+        if (walk.step->release_wanted && walk.step->state < HELD_ENDED &&
+            idset_has(&walk.step->gpus, (uint32_t)w->index))
+            return true;
+    return false;
+}
+
 /* Of a step that was found it may not be known what it has. */
 static bool may_have_got(const struct held_step *s, const struct watched *w)
 {
@@ -169,6 +180,8 @@ static enum devices_answer may_have(const struct agent *a, const struct held_ste
         return DEVICES_GIVEN;
     if (is_own(a, s, w))
         return w->settled ? DEVICES_GIVEN : DEVICES_LATER;
+    if (is_leaving(a, w))
+        return DEVICES_LATER;
     return in_use(a, w) ? DEVICES_GIVEN : DEVICES_REFUSED;
 }
 

@@ -97,6 +97,7 @@ void turn_report_released(struct turn *t, struct held_step *s, const char *detai
     struct report *p = turn_report_of(t, REPORT_RELEASED, s, NULL);
     p->msg.detail = detail ? xstrdup(detail) : NULL;
     s->released = true;
+    held_remember_ended(&t->a->held, s->job_id, s->attempt); /* a launch may be on its way to meet this */
     turn_report_keep(t, s, p);
 }
 
@@ -165,7 +166,8 @@ void steps_proven(struct turn *t)
         if (s->state != HELD_PROVING || (s->prove_until_us > t->now_us && !devices_proven(t, s)))
             continue;
         held_move(s, HELD_OVER); /* before the report, which says what of it is not clean */
-        if (!s->released && !held_has_speaker(&t->a->held, s))
+        /* Another may have been launched meanwhile: it says so when it is gone. */
+        if (!s->released && !held_has_speaker(&t->a->held, s) && !held_has_others(&t->a->held, s))
             turn_report_released(t, s, s->release_why);
         over_finish(t, s);
     }
@@ -193,6 +195,8 @@ void step_end_report(struct turn *t, struct held_step *s, bool clean)
     p->msg.clean = clean;
     s->exit_reported = true;
     s->released = clean && !s->lost;
+    if (s->released)
+        held_remember_ended(&t->a->held, s->job_id, s->attempt);
     turn_report_keep(t, s, p);
 }
 
@@ -282,6 +286,7 @@ void step_shepherd_terminate(struct turn *t, struct held_step *s)
     struct agent_effect *e = turn_effect_about(t, AGENT_TERMINATE, s);
     e->kill_wait_us = s->kill_wait_us;
     e->why = arena_strdup(t->fx->arena, s->why);
+    e->of_job = s->release_wanted;
 }
 
 void step_start(struct turn *t, struct held_step *s, const struct msg_launch *launch)

@@ -58,7 +58,6 @@ static void release_unknown(struct turn *t, const struct msg_terminate *m)
 {
     struct held_step *s = held_add(&t->a->held, m->job_id, m->attempt, STEP_EXTERN, HELD_STARTING);
     const struct visit *visit = visit_of(&t->a->held, m->job_id, m->attempt);
-    held_remember_ended(&t->a->held, m->job_id, m->attempt);
     s->exit_reported = true;
     if (visit && program_given(t->a->welcome.epilog)) { /* the steps of an allocation are over already */
         held_keep_launch(s, visit->launch, false);
@@ -108,6 +107,8 @@ static void step_terminate(struct turn *t, struct held_step *s, const struct msg
 static void take_terminate(struct turn *t, const struct msg_terminate *m)
 {
     bool any = false;
+    if (!m->only_step) /* a step of it whose launch comes only now does not begin */
+        held_remember_ended(&t->a->held, m->job_id, m->attempt);
     for (struct held_step *s = held_of_job(&t->a->held, m->job_id), *next; s; s = next) {
         next = s->next_of_job;
         if (s->attempt != m->attempt || (m->only_step && s->step_id != m->step_id))
@@ -121,16 +122,40 @@ static void take_terminate(struct turn *t, const struct msg_terminate *m)
         release_unknown(t, m);
 }
 
+/* Steps, the batch script, or both: never what the script started without srun, unless all are meant. */
+static bool signal_means(const struct msg_signal *m, const struct held_step *s)
+{
+    if (s->attempt != m->attempt || s->state != HELD_RUNNING)
+        return false;
+    if (m->only_step)
+        return s->step_id == m->step_id;
+    return m->full || m->batch == (s->step_id == STEP_BATCH);
+}
+
+static void take_line(struct turn *t, const struct msg_signal *m)
+{
+    const struct held_step *script = held_find(&t->a->held, m->job_id, m->attempt, STEP_BATCH);
+    bool has_script = script && script->state == HELD_RUNNING;
+    for (struct held_step *s = held_of_job(&t->a->held, m->job_id); s; s = s->next_of_job) {
+        if (s->attempt != m->attempt || s->state != HELD_RUNNING || (has_script && s->step_id != STEP_BATCH))
+            continue;
+        turn_effect_about(t, AGENT_TELL, s)->text = arena_strdup(t->fx->arena, m->say);
+    }
+}
+
 static void take_signal(struct turn *t, const struct msg_signal *m)
 {
+    if (m->say) {
+        take_line(t, m);
+        return;
+    }
     for (struct held_step *s = held_of_job(&t->a->held, m->job_id); s; s = s->next_of_job) {
-        if (s->attempt != m->attempt || s->state != HELD_RUNNING ||
-            (m->only_step && s->step_id != m->step_id))
+        if (!signal_means(m, s))
             continue;
         struct agent_effect *e = turn_effect_about(t, AGENT_SIGNAL, s);
         e->signal = m->signal;
-        e->batch = m->batch;
-        e->full = m->full || m->only_step;
+        e->batch = m->batch && !m->full && !m->only_step;
+        e->of_job = !m->only_step && !e->batch;
     }
 }
 

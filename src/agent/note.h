@@ -41,7 +41,7 @@ enum note_kind {
     X(cpu_system_us, "system CPU time")                                                                      \
     X(max_rss_bytes, "largest resident set seen")                                                            \
     X(max_vm_bytes, "largest virtual size seen")                                                             \
-    X(max_pages, "major page faults")                                                                        \
+    X(max_pages, "major page faults, most of a task")                                                                        \
     X(read_bytes, "bytes read")                                                                              \
     X(write_bytes, "bytes written")
 // clang-format on
@@ -49,7 +49,25 @@ enum note_kind {
 /* Numbers that came later: shepherds of older releases do not write them. New ones go to the end. */
 // clang-format off
 #define NOTE_MORE_NUMBERS(X)                                                                                 \
-    X(gpus, "GPUs it has here: bit n for number n, up to 62")
+    X(gpus, "GPUs it has here: bit n for number n, up to 62")                                                \
+    X(group, "number of its job's control groups (group_pool.h); 0 = they are named after the job")          \
+    X(group_part, "its own in them")                                                                         \
+    X(group_back, "of EXITED: they are as if new, for another step with the same limits")                                    \
+    X(tasks, "tasks here; 0 = the figures below are not known, and those above are of one")                  \
+    X(rss_task, "number of the task with most")                                                              \
+    X(ave_rss_bytes, "mean over the tasks")                                                                  \
+    X(vm_task, "task with most")                                                                             \
+    X(ave_vm_bytes, "mean")                                                                                  \
+    X(pages_task, "task with most")                                                                          \
+    X(ave_pages, "mean")                                                                                     \
+    X(read_max_bytes, "bytes read, most of a task")                                                          \
+    X(read_task, "task with most")                                                                           \
+    X(write_max_bytes, "bytes written, most of a task")                                                      \
+    X(write_task, "task with most")                                                                          \
+    X(min_cpu_us, "CPU time, least of a task")                                                               \
+    X(cpu_task, "task with least")                                                                           \
+    X(ave_cpu_us, "mean")                                                                                    \
+    X(prolog, "FAILED: the site's prolog did")
 // clang-format on
 
 struct note {

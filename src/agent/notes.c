@@ -124,7 +124,7 @@ void take_prolog_done(struct turn *t, const struct agent_event *ev)
     if (!s || s->state != HELD_PROLOG)
         return;
     if (!ev->ok) {
-        struct note why = {.kind = NOTE_FAILED, .retry = 1};
+        struct note why = {.kind = NOTE_FAILED, .retry = 1, .prolog = 1};
         size_t len = ev->text ? strnlen(ev->text, sizeof why.detail - 1) : 0;
         if (len > 0)
             memcpy(why.detail, ev->text, len);

@@ -39,7 +39,25 @@ static void gpu_usage_fill(struct step *u, const struct held_step *s)
     u->gpu_mem_ave_bytes = s->gpu.samples ? s->gpu.mem_sum_kib / s->gpu.samples * 1024 : 0;
 }
 
-/* A step on one node is one task as far as usage goes: most, least and mean are the same figure. */
+/* Most, least and mean of the tasks here. */
+static void tasks_fill(struct step *u, const struct note *n)
+{
+    u->max_rss_task = (int32_t)n->rss_task;
+    u->ave_rss_bytes = n->ave_rss_bytes;
+    u->max_vm_task = (int32_t)n->vm_task;
+    u->ave_vm_bytes = n->ave_vm_bytes;
+    u->max_pages_task = (int32_t)n->pages_task;
+    u->ave_pages = n->ave_pages;
+    u->read_max_bytes = n->read_max_bytes;
+    u->read_max_task = (int32_t)n->read_task;
+    u->write_max_bytes = n->write_max_bytes;
+    u->write_max_task = (int32_t)n->write_task;
+    u->min_cpu_us = n->min_cpu_us;
+    u->min_cpu_task = (int32_t)n->cpu_task;
+    u->ave_cpu_us = n->ave_cpu_us;
+}
+
+/* Where the tasks' own figures are not known, the step here is one task: most, least and mean are the same figure. */
 static void usage_fill(struct report *p, const struct held_step *s, const struct note *n, const char *node)
 {
     int64_t cpu_us = n->cpu_user_us + n->cpu_system_us;
@@ -58,6 +76,7 @@ static void usage_fill(struct report *p, const struct held_step *s, const struct
         .max_vm_bytes = n->max_vm_bytes,
         .ave_vm_bytes = n->max_vm_bytes,
         .max_pages = n->max_pages,
+        .ave_pages = n->max_pages,
         .read_bytes = n->read_bytes,
         .read_max_bytes = n->read_bytes,
         .write_bytes = n->write_bytes,
@@ -65,6 +84,8 @@ static void usage_fill(struct report *p, const struct held_step *s, const struct
         .min_cpu_us = cpu_us,
         .ave_cpu_us = cpu_us,
     };
+    if (n->tasks)
+        tasks_fill(&p->usage, n);
     gpu_usage_fill(&p->usage, s);
     p->msg.usage = (struct record_list){&p->usage, 1};
 }
@@ -94,6 +115,7 @@ struct report *report_make(enum report_kind kind, const struct held_step *s, con
     case REPORT_USAGE: usage_fill(p, s, n, node); break;
     case REPORT_FAILED:
         p->msg.retry = n->retry;
+        p->msg.prolog = n->prolog;
         p->msg.detail = xstrdup(n->detail);
         break;
     case REPORT_STARTED:

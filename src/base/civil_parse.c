@@ -27,9 +27,14 @@ struct reading {
     struct civil today;
 };
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
 static void blanks_skip(struct reading *r)
 {
-    while (*r->at == ' ' || *r->at == '\t')
+    while (is_blank(*r->at))
         r->at++;
 }
 
@@ -113,10 +118,10 @@ static bool clock_take(struct reading *r)
     return time_set(r, hour, minute, second);
 }
 
-/* A time of day may be joined to its date with T or -. */
+/* A time of day may be joined to its date with T. */
 static bool date_joint_take(struct reading *r)
 {
-    if (((*r->at == 'T' || *r->at == 't') || *r->at == '-') && isdigit((unsigned char)r->at[1])) {
+    if ((*r->at == 'T' || *r->at == 't') && isdigit((unsigned char)r->at[1])) {
         r->at++;
         return clock_take(r);
     }
@@ -261,21 +266,29 @@ static bool name_take(struct reading *r)
             return day_take(r, days[i].days_on) && date_joint_take(r);
     if (word_take(r, "now"))
         return now_take(r);
-    if (strncasecmp(r->at, "uts=", 4) == 0) {
-        r->at += 4;
+    if (strncasecmp(r->at, "uts", 3) == 0) {
+        r->at += r->at[3] == '=' ? 4 : 3;
         return seconds_take(r);
     }
     return false;
 }
 
+/* Between two pieces: blanks, or a '-' ("noon-tomorrow", "16:00-12/25"). */
+static void joint_skip(struct reading *r)
+{
+    if (*r->at == '-' && isalnum((unsigned char)r->at[1]))
+        r->at++;
+    blanks_skip(r);
+}
+
 static bool pieces_take(struct reading *r)
 {
-    for (blanks_skip(r); *r->at; blanks_skip(r)) {
+    for (blanks_skip(r); *r->at; joint_skip(r)) {
         bool ok = isdigit((unsigned char)*r->at) ? number_take(r) : name_take(r);
         if (!ok)
             return false;
-        /* Pieces end at a blank: "noonfika" and "12:00x" are mistakes. */
-        if (*r->at && *r->at != ' ' && *r->at != '\t' && r->at[-1] != ' ' && r->at[-1] != '\t')
+        /* Pieces end at a blank or a joint: "noonfika" and "12:00x" are mistakes. */
+        if (*r->at && !is_blank(*r->at) && !is_blank(r->at[-1]) && *r->at != '-')
             return false;
     }
     if (r->has_sec)

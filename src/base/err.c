@@ -15,6 +15,7 @@ bool err_setv(struct err *e, enum err_code code, const char *format, va_list arg
 {
     if (e) {
         e->code = code;
+        e->lead[0] = '\0';
         vsnprintf(e->text, sizeof e->text, format, args);
         one_line(e->text);
     }
@@ -27,6 +28,21 @@ bool err_set(struct err *e, enum err_code code, const char *format, ...)
     va_start(args, format);
     err_setv(e, code, format, args);
     va_end(args);
+    return false;
+}
+
+bool err_lead(struct err *e, const char *format, ...)
+{
+    if (!e)
+        return false;
+    size_t len = strlen(e->lead);
+    if (len && len + 1 < sizeof e->lead)
+        e->lead[len++] = '\n';
+    va_list args;
+    va_start(args, format);
+    vsnprintf(e->lead + len, sizeof e->lead - len, format, args);
+    va_end(args);
+    one_line(e->lead + len);
     return false;
 }
 

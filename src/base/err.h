@@ -7,10 +7,13 @@
 #include <stdbool.h>
 
 #define ERR_TEXT_MAX 600
+#define ERR_LEAD_MAX 300
 
 enum err_code {
     ERR_NONE,
     ERR_INVALID, /* what was asked makes no sense or breaks a rule */
+    ERR_USAGE,   /* a command line that cannot be read: what getopt says, then perhaps " (a hint)" */
+    ERR_VALUE,   /* an option's value that is none */
     ERR_NOT_FOUND,
     ERR_EXISTS,
     ERR_DENIED,      /* who asked may not */
@@ -23,6 +26,8 @@ enum err_code {
 struct err {
     enum err_code code;
     char text[ERR_TEXT_MAX]; /* one sentence, no newline or other control characters; cut to fit */
+    /* Slurm's own words for it, which programs look for, one a line: commands print them before the sentence. "" = none. */
+    char lead[ERR_LEAD_MAX];
 };
 
 /* Sets code and sentence; does nothing if e is NULL. Always returns false, so that `return err_set(…)` reads well. */
@@ -30,6 +35,10 @@ bool err_set(struct err *e, enum err_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool err_setv(struct err *e, enum err_code code, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
+
+/* Adds a line to the lead of an error that is set. What it begins with tells how it is printed: "error: …" and "fatal: …" as they
+ * stand behind the command's name, "refused: …" as the command prints what the controller refuses. Returns false. */
+bool err_lead(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Puts "what: " before the sentence. Returns false. */
 bool err_prefix(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -183,6 +183,8 @@ bool hostlist_parse(struct hostlist *h, const char *text, struct err *ret_err)
         ok = expand(h, &before, piece.data, piece.len, ret_err);
     while (!ok && h->n > former)
         free(h->name[--h->n]);
+    if (!ok && h->n == 0)
+        hostlist_done(h); /* a list that was empty owns nothing, as before */
     str_done(&before);
     return ok;
 }

@@ -1,32 +1,33 @@
-/* A map from each text to its number of users; the map's own copy of the key is the interned text. The count
- * lies in the bytes of the map's value, which are zero for a new key. */
+/* A table of pointers, open addressing; before each text lies the number of its users. Whoever gives a text back
+ * gives its address, so that only the last user costs a look-up. */
 #include "base/intern.h"
 
 #include "base/alloc.h"
-#include "base/map.h"
+#include "base/rng.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct intern {
-    struct map_str *users;
+#define SLOTS_MIN 64
+
+struct text {
+    uint32_t users;
+    char bytes[];
 };
 
-/* Changes the number of users by `by`; returns the new one. */
-static uintptr_t users_change(void **slot, int by)
-{
-    uintptr_t users;
-    memcpy(&users, slot, sizeof users);
-    users += (uintptr_t)by;
-    memcpy(slot, &users, sizeof users);
-    return users;
-}
+struct intern {
+    struct text **slot;
+    size_t nslots; /* a power of two */
+    size_t n;      /* texts; at most three quarters of the slots */
+};
 
 struct intern *intern_new(void)
 {
-    struct intern *pool = xmalloc(sizeof *pool);
-    pool->users = map_str_new();
+    struct intern *pool = xcalloc(1, sizeof *pool);
+    pool->nslots = SLOTS_MIN;
+    pool->slot = xcalloc(pool->nslots, sizeof pool->slot[0]);
     return pool;
 }
 
@@ -34,31 +35,101 @@ void intern_free(struct intern *pool)
 {
     if (!pool)
         return;
-    map_str_free(pool->users);
+    for (size_t i = 0; i < pool->nslots; i++)
+        free(pool->slot[i]);
+    free(pool->slot);
     free(pool);
+}
+
+static size_t text_home(const struct intern *pool, const char *text)
+{
+    return (size_t)hash_quick(text, strlen(text)) & (pool->nslots - 1);
+}
+
+/* The text's slot, or the empty one where it belongs. */
+static size_t text_find(const struct intern *pool, const char *text)
+{
+    size_t at = text_home(pool, text);
+    while (pool->slot[at] && strcmp(pool->slot[at]->bytes, text) != 0)
+        at = (at + 1) & (pool->nslots - 1);
+    return at;
+}
+
+static void slots_set(struct intern *pool, size_t nslots)
+{
+    struct text **former = pool->slot;
+    size_t nformer = pool->nslots;
+    pool->slot = xcalloc(nslots, sizeof pool->slot[0]);
+    pool->nslots = nslots;
+    for (size_t i = 0; i < nformer; i++) {
+        if (!former[i])
+            continue;
+        size_t at = text_home(pool, former[i]->bytes);
+        while (pool->slot[at])
+            at = (at + 1) & (nslots - 1);
+        pool->slot[at] = former[i];
+    }
+    free(former);
+}
+
+static struct text *text_new(const char *text)
+{
+    size_t len = strlen(text);
+    struct text *t = xmalloc(offsetof(struct text, bytes) + len + 1);
+    t->users = 0;
+    memcpy(t->bytes, text, len + 1);
+    return t;
 }
 
 const char *intern_take(struct intern *pool, const char *text)
 {
     if (!text)
         return NULL;
-    const char *kept;
-    users_change(map_str_slot(pool->users, text, true, &kept), 1);
-    return kept;
+    size_t at = text_find(pool, text);
+    if (!pool->slot[at]) {
+        if (4 * (pool->n + 1) > 3 * pool->nslots) {
+            slots_set(pool, 2 * pool->nslots);
+            at = text_find(pool, text);
+        }
+        pool->slot[at] = text_new(text);
+        pool->n++;
+    }
+    pool->slot[at]->users++;
+    return pool->slot[at]->bytes;
+}
+
+/* Empties a slot; texts after it that could not have theirs because of it move up. */
+static void slot_clear(struct intern *pool, size_t hole)
+{
+    size_t mask = pool->nslots - 1;
+    pool->slot[hole] = NULL;
+    for (size_t at = (hole + 1) & mask; pool->slot[at]; at = (at + 1) & mask) {
+        size_t home = text_home(pool, pool->slot[at]->bytes);
+        if (((at - home) & mask) < ((at - hole) & mask))
+            continue;
+        pool->slot[hole] = pool->slot[at];
+        pool->slot[at] = NULL;
+        hole = at;
+    }
 }
 
 void intern_drop(struct intern *pool, const char *text)
 {
     if (!text)
         return;
-    const char *kept = NULL;
-    void **slot = map_str_slot(pool->users, text, false, &kept);
-    CHECK(slot && kept == text);
-    if (users_change(slot, -1) == 0)
-        map_str_del(pool->users, text);
+    struct text *t = (struct text *)(uintptr_t)(text - offsetof(struct text, bytes));
+    CHECK(t->users > 0);
+    if (--t->users > 0)
+        return;
+    size_t at = text_find(pool, text);
+    CHECK(pool->slot[at] == t);
+    slot_clear(pool, at);
+    free(t);
+    if (--pool->n < pool->nslots / 8 && pool->nslots > SLOTS_MIN)
+        slots_set(pool, pool->nslots / 2);
 }
 
 size_t intern_count(const struct intern *pool)
 {
-    return map_str_count(pool->users);
+    return pool->n;
 }

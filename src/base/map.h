@@ -1,5 +1,5 @@
 /* Maps from a number or a text to a pointer; walking one goes in the order of insertion (nothing depends on addresses or
- * hashes). Built on uthash; the values belong to the caller. */
+ * hashes). The values belong to the caller. */
 #ifndef REMUDA_BASE_MAP_H
 #define REMUDA_BASE_MAP_H
 
@@ -20,6 +20,7 @@ size_t map_u64_count(const struct map_u64 *m);
  * no other; entries added while walking are visited. */
 struct map_walk {
     void *at;     /* private */
+    size_t place; /* private */
     uint64_t seq; /* private */
     uint64_t key;
     const char *text;

@@ -48,3 +48,18 @@ uint64_t hash_text(uint64_t hash, const char *text)
 {
     return text ? hash_bytes(hash, text, strlen(text) + 1) : hash_bytes(hash, "\1", 1);
 }
+
+/* Both halves of a product matter, so they are folded together. */
+uint64_t hash_quick(const char *data, unsigned long len)
+{
+    uint64_t h = len * UINT64_C(0x9e3779b97f4a7c15), word;
+    for (; len >= sizeof word; data += sizeof word, len -= sizeof word) {
+        memcpy(&word, data, sizeof word);
+        h = (h ^ word) * UINT64_C(0xbf58476d1ce4e5b9);
+        h ^= h >> 32;
+    }
+    word = 0;
+    memcpy(&word, data, len);
+    h = (h ^ word) * UINT64_C(0x94d049bb133111eb);
+    return h ^ h >> 32;
+}

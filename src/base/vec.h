@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,14 @@
         type *v;    \
         size_t n;   \
         size_t cap; \
+    }
+
+/* The same, of at most 2^32 items: half the size while empty. */
+#define VEC_SMALL(type) \
+    struct {            \
+        type *v;        \
+        uint32_t n;     \
+        uint32_t cap;   \
     }
 
 #define vec_push(vec, item)                                                            \
@@ -27,7 +36,7 @@
 #define vec_reserve(vec, count)                                                        \
     do {                                                                               \
         if ((vec)->cap < (size_t) (count)) {                                           \
-            (vec)->cap = (size_t) (count);                                             \
+            (vec)->cap = (count);                                                      \
             (vec)->v = xrealloc((vec)->v, (vec)->cap * sizeof((vec)->v[0]));           \
         }                                                                              \
     } while (0)

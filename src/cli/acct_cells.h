@@ -17,8 +17,13 @@
 /* acct_usage.c: what jobs and steps had and used. */
 #define ACCT_USAGE_CELLS(X)                                                                                  \
     X(ave_read) X(ave_write) X(ave_rss) X(ave_vm) X(max_read) X(max_write) X(max_rss) X(max_vm)              \
-    X(max_pages) X(max_task) X(ntasks) X(max_node) X(layout) X(ave_cpu) X(min_cpu) X(suspended)              \
-    X(system_cpu) X(user_cpu) X(total_cpu) X(usage_in_ave) X(usage_in_max) X(usage_in_min) X(usage_in_tot) X(usage_out)                                          \
+    X(max_pages) X(ave_pages) X(ntasks) X(layout)                                                            \
+    X(max_rss_task) X(max_rss_node) X(max_vm_task) X(max_vm_node) X(max_pages_task) X(max_pages_node)        \
+    X(max_read_task) X(max_read_node) X(max_write_task) X(max_write_node) X(min_cpu_task) X(min_cpu_node)    \
+    X(usage_in_max_task) X(usage_in_max_node) X(usage_in_min_task) X(usage_in_min_node)                      \
+    X(usage_out_ave) X(usage_out_max) X(usage_out_max_task) X(usage_out_max_node) X(usage_out_tot)            \
+    X(ave_cpu) X(min_cpu) X(suspended)                                                                        \
+    X(system_cpu) X(user_cpu) X(total_cpu) X(usage_in_ave) X(usage_in_max) X(usage_in_min) X(usage_in_tot)                                          \
     X(alloc_cpus) X(elapsed) X(elapsed_raw) X(cpu_time) X(cpu_time_raw) X(planned) X(planned_cpu) X(planned_cpu_raw)
 // clang-format on
 

@@ -36,7 +36,7 @@ static void time_json(struct json_out *o, const struct cell_env *env, const stru
     } else {
         json_key_i64(o, "eligible", j->eligible_us / USEC_PER_SEC);
         json_key_i64(o, "end", job_state_over(j->state) ? j->end_us / USEC_PER_SEC : 0);
-        json_key_i64(o, "start", j->start_us / USEC_PER_SEC);
+        json_key_i64(o, "start", (j->resize_us ? j->resize_us : j->start_us) / USEC_PER_SEC);
         json_key_i64(o, "submission", j->submit_us / USEC_PER_SEC);
         json_key_limit(o, "limit", job_limit_us(j) ? job_limit_us(j) : TIME_UNLIMITED, USEC_PER_MIN);
     }
@@ -187,7 +187,7 @@ static void job_json(struct json_out *o, const struct cell_env *env, const struc
     text(o, "cluster", more->cluster);
     text(o, "constraints", j->spec.req.constraint);
     json_key_exit(o, "derived_exit_code", j->derived_exit_status);
-    json_key_exit(o, "exit_code", j->exit_status);
+    json_key_exit(o, "exit_code", acct_job_exit(j));
     text(o, "extra", j->spec.extra);
     text(o, "group", j->group_name);
     json_key(o, "job_id");
@@ -229,7 +229,7 @@ void acct_json_print(const struct job *const *job, size_t njobs, const struct st
         json_array(&o);
         for (size_t k = 0; k < nsteps; k++) {
             struct acct_row row = {job[i], step[k]};
-            if (step[k]->job_id == job[i]->id && step[k]->attempt == job[i]->attempt)
+            if (acct_step_is_of(step[k], job[i]))
                 step_json(&o, env, &row);
         }
         json_array_end(&o);

@@ -89,18 +89,6 @@ bool allocation_take(struct allocation *al, const struct message *m)
     return false;
 }
 
-static int refused(const struct submit_command *c, const struct msg_done *m)
-{
-    program_error(c->name, "%s: %s",
-                  m->refusal == REFUSE_UNAVAILABLE ? "Unable to allocate resources"
-                                                   : "Unable to allocate resources",
-                  m->refusal == REFUSE_UNAVAILABLE ? "Requested nodes are busy"
-                                                   : refusal_text((enum refusal)m->refusal));
-    if (!text_empty(m->detail))
-        program_error(c->name, "%s", m->detail);
-    return submit_exit_error();
-}
-
 /* Sends the submission; its answer. False: refused or not to be had (said). */
 static bool submitted(struct allocation *al, const struct submit_command *c, const struct msg_submit *m,
                       struct msg_submitted *ret, int *ret_status)
@@ -118,7 +106,7 @@ static bool submitted(struct allocation *al, const struct submit_command *c, con
         sleep(tries);
     }
     if (answer.kind == MSG_DONE) {
-        *ret_status = refused(c, answer.body);
+        *ret_status = submit_refused(c, answer.body);
         return false;
     }
     CHECK(answer.kind == MSG_SUBMITTED);
@@ -195,7 +183,7 @@ static bool runs(struct allocation *al, int64_t timeout_us, int *ret_status)
             break;
         if (al->over)
             return revoked(al, ret_status);
-        int signo = command_signal_next(al->signal_fd);
+        int signo = command_signal_next(al->signal_fd).signo;
         if (signo == SIGINT || signo == SIGTERM || signo == SIGHUP || signo == SIGQUIT)
             return given_up(al, ret_status);
         int64_t now = allocation_now_ms();
@@ -247,7 +235,7 @@ static void job_add(void *ctx, const void *record)
 
 static bool jobs_ask(struct allocation *al, const char *ids, struct found *f, struct err *e)
 {
-    struct msg_query q = {.what = QUERY_JOBS, .ids = ids, .states = "all"};
+    struct msg_query q = {.what = QUERY_JOBS, .ids = ids, .states = "all", .exact = true};
     struct msg_done done = {0};
     if (!client_query(al->client, &q, &job_fields, al->a, job_add, f, &done, e))
         return false;
@@ -256,15 +244,15 @@ static bool jobs_ask(struct allocation *al, const char *ids, struct found *f, st
     return true;
 }
 
-static bool found_check(struct allocation *al, uint64_t id, const struct found *f, struct err *e)
+static bool found_check(struct allocation *al, const struct found *f, struct err *e)
 {
-    al->job_id = id;
     if (!f->job.n)
         return err_set(e, ERR_NOT_FOUND, "Invalid job id specified");
+    al->job_id = f->job.v[0]->id;
     enum job_state state = (enum job_state)f->job.v[0]->state;
     if (state == JOB_PENDING)
         return err_set(e, ERR_UNAVAILABLE, "job %llu has not started yet: it has no nodes to run a step on",
-                       (unsigned long long)id);
+                       (unsigned long long)al->job_id);
     if (state != JOB_RUNNING && state != JOB_SUSPENDED)
         return err_set(e, ERR_NOT_FOUND, "Job/step already completing or completed");
     struct job *copy = arena_alloc(al->a, f->job.n * sizeof *copy);
@@ -275,28 +263,32 @@ static bool found_check(struct allocation *al, uint64_t id, const struct found *
     return true;
 }
 
-bool allocation_find(struct allocation *al, uint64_t id, struct err *ret_err)
+/* The leader's number stands for the whole job. */
+static void components_add(struct allocation *al, struct found *f)
+{
+    const struct job *leader = f->job.v[0];
+    for (uint64_t i = 1; i < COMPONENTS_MAX; i++) {
+        struct found one = {.a = al->a};
+        bool is_one =
+            jobs_ask(al, arena_printf(al->a, "%llu", (unsigned long long)(leader->id + i)), &one, NULL) &&
+            one.job.n && text_is(one.job.v[0]->het_set, leader->het_set);
+        if (is_one)
+            vec_push(&f->job, one.job.v[0]);
+        vec_done(&one.job);
+        if (!is_one)
+            return;
+    }
+}
+
+bool allocation_find(struct allocation *al, const char *ref, struct err *ret_err)
 {
     struct found f = {.a = al->a};
-    bool ok = (al->client || (al->client = client_open(al->state_dir, ret_err))) &&
-              jobs_ask(al, arena_printf(al->a, "%llu", (unsigned long long)id), &f, ret_err);
-    if (ok && f.job.n && f.job.v[0]->het_job_id == id && !text_empty(f.job.v[0]->het_set)) {
-        const char *set = f.job.v[0]->het_set;
-        struct found all = {.a = al->a};
-        for (uint64_t i = 0; ok && i < COMPONENTS_MAX; i++) {
-            struct found one = {.a = al->a};
-            if (!jobs_ask(al, arena_printf(al->a, "%llu", (unsigned long long)(id + i)), &one, NULL) ||
-                !one.job.n || !text_is(one.job.v[0]->het_set, set)) {
-                vec_done(&one.job);
-                break;
-            }
-            vec_push(&all.job, one.job.v[0]);
-            vec_done(&one.job);
-        }
-        vec_done(&f.job);
-        f = all;
-    }
-    ok = ok && found_check(al, id, &f, ret_err);
+    bool ok =
+        (al->client || (al->client = client_open(al->state_dir, ret_err))) && jobs_ask(al, ref, &f, ret_err);
+    if (ok && f.job.n && !strchr(ref, '+') && f.job.v[0]->het_job_id == f.job.v[0]->id &&
+        !text_empty(f.job.v[0]->het_set))
+        components_add(al, &f);
+    ok = ok && found_check(al, &f, ret_err);
     vec_done(&f.job);
     return ok;
 }

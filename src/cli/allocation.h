@@ -29,8 +29,9 @@ struct allocation {
  * `timeout_us`: give up after so long (--immediate=seconds); 0 = never. */
 bool allocation_make(struct allocation *al, const struct submit_command *c, const struct msg_submit *m,
                      int64_t timeout_us, int *ret_status);
-/* A job that runs already, as the controller shows it now. `id` of a heterogeneous job's leader gives all components. */
-bool allocation_find(struct allocation *al, uint64_t id, struct err *ret_err);
+/* A job that runs already, as the controller shows it now: "42" is the very job of that number, be it an element that carries its array's, "42_7" and "42+1" elements and
+ * components. The number of a heterogeneous job's leader gives all components. */
+bool allocation_find(struct allocation *al, const char *ref, struct err *ret_err);
 /* A message from the controller that is about the allocation as a whole; false if it is none. */
 bool allocation_take(struct allocation *al, const struct message *m);
 /* Is the controller there? If not, it is looked for once a second; after it came back the allocation is held again, and true is returned with *ret_again set. */

@@ -100,6 +100,17 @@ bool cluster_settings_read(const char *state_dir, struct client *c, struct confi
     return ok;
 }
 
+const char *cluster_name(const char *state_dir, struct arena *a)
+{
+    struct config conf;
+    struct err err = {0};
+    if (!cluster_settings_read(state_dir, NULL, &conf, &err))
+        return "";
+    const char *name = arena_strdup(a, conf.settings.cluster_name);
+    config_done(&conf);
+    return name;
+}
+
 bool node_is_here(const struct node *n, const char *hostname)
 {
     if (n->is_virtual)

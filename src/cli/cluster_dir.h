@@ -20,6 +20,8 @@ bool cluster_conf_read(const char *state_dir, struct config *ret, struct err *re
 /* The settings that hold in the cluster, the rest of *ret empty: DIR/remuda.conf on the controller's host; on a host that joined, where there is none, as the controller
  * has them, asked over `c` (on which nothing else is awaited), or over a connection of its own if that is NULL. */
 bool cluster_settings_read(const char *state_dir, struct client *c, struct config *ret, struct err *ret_err);
+/* The cluster's name, in the arena; "" if it cannot be learned. */
+const char *cluster_name(const char *state_dir, struct arena *a);
 /* Is the node one whose daemon runs on this host: a virtual one, or one with this host's name? */
 bool node_is_here(const struct node *n, const char *hostname);
 

@@ -10,6 +10,7 @@
 #include "cli/listing.h"
 #include "cli/listing_command.h"
 #include "cli/localtime.h"
+#include "cli/program.h"
 #include "model/array.h"
 
 #include <grp.h>
@@ -71,7 +72,7 @@ enum {
 };
 
 static const struct cli_option option_rows[] = {
-    {"accounts", 'A', CLI_VALUE, OPT_ACCOUNT, "jobs charged to these accounts"},
+    {"accounts", 'A', CLI_VALUE, OPT_ACCOUNT, "jobs charged to these `accounts`"},
     {"account", 0, CLI_VALUE, OPT_ACCOUNT, NULL},
     {"allclusters", 'L', CLI_NONE, LISTING_NOTHING, "all clusters (there is one)"},
     {"allocations", 'X', CLI_NONE, OPT_ALLOCATIONS, "jobs only, no steps"},
@@ -80,53 +81,54 @@ static const struct cli_option option_rows[] = {
     {"associations", 'x', CLI_VALUE, OPT_ASSOC, NULL},
     {"batch-script", 'B', CLI_NONE, OPT_BATCH_SCRIPT, "the batch script of a job (with -j)"},
     {"brief", 'b', CLI_NONE, OPT_BRIEF, "id, state and exit code"},
-    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "cluster; only this one is known"},
+    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "`cluster`; only this one is known"},
     {"cluster", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
     {"completion", 'c', CLI_NONE, OPT_COMPLETION, NULL},
-    {"constraints", 'C', CLI_VALUE, OPT_CONSTRAINTS, "jobs that asked for these features"},
-    {"delimiter", 0, CLI_VALUE, LISTING_DELIMITER, "between fields, with -p and -P"},
+    {"constraints", 'C', CLI_VALUE, OPT_CONSTRAINTS, "jobs that asked for these `features`"},
+    {"delimiter", 0, CLI_VALUE, LISTING_DELIMITER, "`text` between fields, with -p and -P"},
     {"duplicates", 'D', CLI_NONE, OPT_DUPLICATES, "former runs of requeued jobs too"},
-    {"endtime", 'E', CLI_VALUE, OPT_END, "jobs alive before then"},
+    {"endtime", 'E', CLI_VALUE, OPT_END, "jobs alive before this `time`"},
     {"env-vars", 0, CLI_NONE, OPT_ENV, NULL},
     {"expand-patterns", 0, CLI_NONE, LISTING_NOTHING,
      "file names with their patterns replaced (StdOut always is)"},
     {"federation", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
     {"file", 'f', CLI_VALUE, OPT_FILE, NULL},
     {"flags", 'F', CLI_VALUE, OPT_FLAGS, NULL},
-    {"format", 'o', CLI_VALUE, OPT_FORMAT, "fields: JobID,State%20,Elapsed"},
-    {"gid", 'g', CLI_VALUE, OPT_GROUP, "jobs of these groups"},
+    {"format", 'o', CLI_VALUE, OPT_FORMAT, "`fields`: JobID,State%20,Elapsed"},
+    {"gid", 'g', CLI_VALUE, OPT_GROUP, "jobs of these `groups`"},
     {"group", 0, CLI_VALUE, OPT_GROUP, NULL},
     {"help", 'h', CLI_NONE, LISTING_HELP, "this text"},
     {"helpformat", 'e', CLI_NONE, LISTING_FORMATS, "all fields"},
-    {"jobs", 'j', CLI_VALUE, OPT_JOBS, "these jobs and steps: 42,43_7,44.batch"},
+    {"jobs", 'j', CLI_VALUE, OPT_JOBS, "these `jobs` and steps: 42,43_7,44.batch"},
     {"json", 0, CLI_ATTACHED, LISTING_JSON, "everything as JSON"},
     {"local", 0, CLI_NONE, LISTING_NOTHING, "this cluster (the default)"},
     {"long", 'l', CLI_NONE, OPT_LONG, "many fields"},
-    {"name", 0, CLI_VALUE, OPT_NAME, "jobs of these names"},
-    {"ncpus", 'I', CLI_VALUE, OPT_NCPUS, "jobs with so many CPUs: 4 or 2-8"},
-    {"nnodes", 'i', CLI_VALUE, OPT_NNODES, "jobs on so many nodes: 4 or 2-8"},
+    {"name", 0, CLI_VALUE, OPT_NAME, "jobs of these `names`"},
+    {"ncpus", 'I', CLI_VALUE, OPT_NCPUS, "jobs with this `count` of CPUs: 4 or 2-8"},
+    {"nnodes", 'i', CLI_VALUE, OPT_NNODES, "jobs on this `count` of nodes: 4 or 2-8"},
     {"noconvert", 0, CLI_NONE, LISTING_NOCONVERT, "sizes in their own unit"},
-    {"nodelist", 'N', CLI_VALUE, OPT_NODELIST, "jobs that ran on any of these nodes"},
+    {"nodelist", 'N', CLI_VALUE, OPT_NODELIST, "jobs that ran on any of these `nodes`"},
     {"noheader", 'n', CLI_NONE, LISTING_NOHEADER, "no header"},
     {"parsable", 'p', CLI_NONE, LISTING_PARSABLE, "fields separated by '|', one at the end too"},
     {"parsable2", 'P', CLI_NONE, LISTING_PARSABLE2, "fields separated by '|'"},
-    {"partition", 'r', CLI_VALUE, OPT_PARTITION, "jobs in these partitions"},
-    {"qos", 'q', CLI_VALUE, OPT_QOS, "jobs with these QOS"},
-    {"reason", 'R', CLI_VALUE, OPT_REASON, "jobs with these reasons"},
-    {"starttime", 'S', CLI_VALUE, OPT_START, "jobs alive after then"},
-    {"state", 's', CLI_VALUE, OPT_STATE, "jobs in these states"},
-    {"timelimit-max", 'K', CLI_VALUE, OPT_LIMIT_MAX, "jobs with a limit of at most this"},
-    {"timelimit-min", 'k', CLI_VALUE, OPT_LIMIT_MIN, "jobs with this limit, or at least this with -K"},
+    {"partition", 'r', CLI_VALUE, OPT_PARTITION, "jobs in these `partitions`"},
+    {"qos", 'q', CLI_VALUE, OPT_QOS, "jobs with these `QOS`"},
+    {"reason", 'R', CLI_VALUE, OPT_REASON, "jobs with these `reasons`"},
+    {"starttime", 'S', CLI_VALUE, OPT_START, "jobs alive after this `time`"},
+    {"state", 's', CLI_VALUE, OPT_STATE, "jobs in these `states`"},
+    {"timelimit-max", 'K', CLI_VALUE, OPT_LIMIT_MAX, "jobs with a limit of at most this `time`"},
+    {"timelimit-min", 'k', CLI_VALUE, OPT_LIMIT_MIN, "jobs with this `time` limit, or at least this with -K"},
     {"truncate", 'T', CLI_NONE, OPT_TRUNCATE, "cut start and end to -S and -E"},
-    {"uid", 'u', CLI_VALUE, OPT_USER, "jobs of these users"},
+    {"uid", 'u', CLI_VALUE, OPT_USER, "jobs of these `users`"},
     {"user", 0, CLI_VALUE, OPT_USER, NULL},
-    {"units", 0, CLI_VALUE, OPT_UNITS, "sizes in K, M, G, T or P"},
-    {"usage", 0, CLI_NONE, LISTING_HELP, "short help"},
+    {"units", 0, CLI_VALUE, OPT_UNITS, "sizes in this `unit`: K, M, G, T or P"},
+    {"usage", 0, CLI_NONE, LISTING_USAGE, "all options in a few lines"},
     {"use-local-uid", 0, CLI_NONE, LISTING_NOTHING, NULL},
-    {"verbose", 'v', CLI_NONE, LISTING_NOTHING, "say more"},
+    {"verbose", 'v', CLI_NONE, LISTING_VERBOSE, "say more"},
     {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
-    {"wckeys", 'W', CLI_VALUE, OPT_WCKEYS, "jobs with these workload keys"},
+    {"wckeys", 'W', CLI_VALUE, OPT_WCKEYS, "jobs with these workload `keys`"},
     {"whole-hetjob", 0, CLI_ATTACHED, LISTING_NOTHING, NULL},
+    {"fields", 0, CLI_VALUE, OPT_FORMAT, NULL},
     {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
 };
 static const struct cli_options table = {option_rows, ARRAY_LEN(option_rows), false};
@@ -150,7 +152,7 @@ struct sacct {
 
 /* ---- options ------------------------------------------------------------------------------------------------------------ */
 
-static bool range_take(const char *value, struct range *ret, struct err *ret_err)
+static bool range_take(const char *value, const char *what, struct range *ret, struct err *ret_err)
 {
     const char *dash = strchr(value, '-');
     char low[32];
@@ -162,7 +164,8 @@ static bool range_take(const char *value, struct range *ret, struct err *ret_err
             text_to_i64(dash ? dash + 1 : low, 1, INT32_MAX, &ret->high))
             return true;
     }
-    return err_set(ret_err, ERR_INVALID, "a number or a range as 2-8 is expected, not \"%s\"", value);
+    program_error("sacct", "Invalid numeric value \"%s\" for requested %s range.", value, what);
+    return err_set(ret_err, ERR_INVALID, "a number or a range as 2-8 is expected");
 }
 
 static bool units_take(struct sacct *s, const char *value, struct err *ret_err)
@@ -171,6 +174,48 @@ static bool units_take(struct sacct *s, const char *value, struct err *ret_err)
         return err_set(ret_err, ERR_INVALID, "Invalid unit type (%s). Acceptable options: K, M, G, T, P",
                        value);
     s->l.env.unit = value[0];
+    return true;
+}
+
+/* Slurm's line first. */
+static bool limit_take(const char *value, int64_t *ret_us, struct err *ret_err)
+{
+    if (duration_parse(value, ret_us, ret_err))
+        return true;
+    fputs("sacct: fatal: Invalid time limit specification\n", stderr);
+    return false;
+}
+
+static bool states_take(struct sacct *s, const char *value, struct err *ret_err)
+{
+    struct span rest = span_of(value), piece;
+    int32_t state;
+    while (!text_is_nocase(value, "all") && span_next(&rest, ',', &piece)) {
+        const char *word = arena_strndup(s->l.a, piece.data, piece.len);
+        if (piece.len && !job_state_parse(word, &state))
+            fprintf(stderr, "sacct: fatal: unrecognized job state value '%s'\n", word);
+    }
+    return text_empty(value) || listing_states("sacct", value, s->l.a, &s->query.states, ret_err);
+}
+
+static bool users_take(struct sacct *s, const char *value, struct err *ret_err)
+{
+    struct err unknown = {0};
+    if (text_empty(value) || listing_uids(value, s->l.a, &s->query.uids, &unknown))
+        return true;
+    return err_set(ret_err, ERR_INVALID, "Invalid user id: %s", value);
+}
+
+static bool groups_take(struct sacct *s, const char *value, struct err *ret_err)
+{
+    struct span rest = span_of(value), piece;
+    uint64_t gid;
+    while (span_next(&rest, ',', &piece)) {
+        const char *name = arena_strndup(s->l.a, piece.data, piece.len);
+        if (piece.len && !getgrnam(name) && !text_to_u64(name, UINT32_MAX, &gid))
+            return err_set(ret_err, ERR_INVALID, "Invalid group id: %s", name);
+    }
+    s->groups = value;
     return true;
 }
 
@@ -187,22 +232,22 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
     case OPT_DUPLICATES: s->query.duplicates = true; break;
     case OPT_END: s->end_text = value; break;
     case OPT_FORMAT: s->fields = listing_join(s->fields, value, s->l.a); break;
-    case OPT_GROUP: s->groups = value; break;
+    case OPT_GROUP: return groups_take(s, value, ret_err);
     case OPT_JOBS: s->query.ids = listing_join(s->query.ids, value, s->l.a); break;
     case OPT_LONG: s->fields = FIELDS_LONG; break;
     case OPT_NAME: s->query.names = listing_join(s->query.names, value, s->l.a); break;
-    case OPT_NNODES: return range_take(value, &s->nodes, ret_err);
-    case OPT_NCPUS: return range_take(value, &s->cpus, ret_err);
+    case OPT_NNODES: return range_take(value, "node", &s->nodes, ret_err);
+    case OPT_NCPUS: return range_take(value, "cpu", &s->cpus, ret_err);
     case OPT_NODELIST: s->query.nodes = value; break;
     case OPT_PARTITION: s->query.partitions = listing_join(s->query.partitions, value, s->l.a); break;
     case OPT_QOS: s->query.qos = listing_join(s->query.qos, value, s->l.a); break;
     case OPT_REASON: s->reasons = value; break;
     case OPT_START: s->start_text = value; break;
-    case OPT_STATE: return listing_states(value, s->l.a, &s->query.states, ret_err);
-    case OPT_LIMIT_MAX: s->limit_max_given = true; return duration_parse(value, &s->limit_max_us, ret_err);
-    case OPT_LIMIT_MIN: s->limit_min_given = true; return duration_parse(value, &s->limit_min_us, ret_err);
+    case OPT_STATE: return states_take(s, value, ret_err);
+    case OPT_LIMIT_MAX: s->limit_max_given = true; return limit_take(value, &s->limit_max_us, ret_err);
+    case OPT_LIMIT_MIN: s->limit_min_given = true; return limit_take(value, &s->limit_min_us, ret_err);
     case OPT_TRUNCATE: s->truncate = true; break;
-    case OPT_USER: return text_empty(value) ? true : listing_uids(value, s->l.a, &s->query.uids, ret_err);
+    case OPT_USER: return users_take(s, value, ret_err);
     case OPT_UNITS: return units_take(s, value, ret_err);
     case OPT_WCKEYS: s->wckeys = value; break;
     case OPT_ASSOC:
@@ -223,18 +268,36 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
     return true;
 }
 
+/* Slurm's line first. */
+static bool time_take(const char *text, int64_t now, int64_t *ret, struct err *ret_err)
+{
+    if (civil_parse(text, now, &civil_local, false, ret, ret_err))
+        return true;
+    fprintf(stderr, "Invalid time specification (pos=0): %s\n", text);
+    return false;
+}
+
+static bool window_check(const struct sacct *s, struct err *ret_err)
+{
+    if (s->query.from_us <= s->query.to_us)
+        return true;
+    return err_set(ret_err, ERR_INVALID, "Start time (%s) requested is after end time (%s).",
+                   cell_time_text(&s->l.env, s->query.from_us, "", s->l.a),
+                   cell_time_text(&s->l.env, s->query.to_us, "", s->l.a));
+}
+
 /* The default time window: sacct(1), DEFAULT TIME WINDOW. */
 static bool window_set(struct sacct *s, struct err *ret_err)
 {
     int64_t now = s->l.env.now_us;
     s->query.to_us = now;
-    if (s->end_text && !civil_parse(s->end_text, now, &civil_local, false, &s->query.to_us, ret_err))
+    if (s->end_text && !time_take(s->end_text, now, &s->query.to_us, ret_err))
         return false;
     /* Points in time are written in whole seconds: all of that second counts. */
     if (s->end_text)
         s->query.to_us += USEC_PER_SEC - 1;
     if (s->start_text)
-        return civil_parse(s->start_text, now, &civil_local, false, &s->query.from_us, ret_err);
+        return time_take(s->start_text, now, &s->query.from_us, ret_err) && window_check(s, ret_err);
     if (s->query.ids)
         s->query.from_us = 0;
     else if (s->query.states)
@@ -244,7 +307,7 @@ static bool window_set(struct sacct *s, struct err *ret_err)
     return true;
 }
 
-static bool ids_check(const char *ids, struct arena *a, struct err *ret_err)
+static bool ids_check(const char *ids, struct arena *a)
 {
     struct span rest = span_of(ids), piece;
     struct job_ref ref;
@@ -252,8 +315,10 @@ static bool ids_check(const char *ids, struct arena *a, struct err *ret_err)
         piece = span_trim(piece);
         if (!piece.len)
             continue;
-        if (!job_ref_parse(arena_strndup(a, piece.data, piece.len), &ref, ret_err))
-            return err_set(ret_err, ERR_INVALID, "Bad job/step specified: %.*s", (int)piece.len, piece.data);
+        if (!job_ref_parse(arena_strndup(a, piece.data, piece.len), &ref, NULL)) {
+            fprintf(stderr, "sacct: fatal: Bad job/step specified: %.*s\n", (int)piece.len, piece.data);
+            return false;
+        }
         job_ref_done(&ref);
     }
     return true;
@@ -286,6 +351,9 @@ static void job_keep(void *ctx, const void *record)
 {
     struct sacct *s = ctx;
     const struct job *j = record;
+    /* What may not run yet (held, dependent) is shown only if it is asked for by its id. */
+    if (!s->query.ids && !j->eligible_us && !j->start_us)
+        return;
     bool fits = in_range(&s->nodes, j->alloc_nodes) && in_range(&s->cpus, j->alloc_cpus) && limit_fits(s, j);
     fits = fits && (!s->groups || group_fits(s->groups, j));
     fits = fits && listing_has(s->reasons, enum_name(&job_reason_names, j->reason)) &&
@@ -392,7 +460,8 @@ static void rows_print(struct sacct *s)
                                               s->step.v[k]->attempt == row.job->attempt;
              k++) {
             row.step = s->step.v[k];
-            row_print(s, &row);
+            if (acct_step_is_of(row.step, row.job))
+                row_print(s, &row);
         }
     }
     listing_end(&s->l);
@@ -440,9 +509,9 @@ static bool prepare(void *ctx, struct err *ret_err)
     if (text_is_nocase(fields, "ALL"))
         fields = all_fields(l->a);
     if (!format_parse_fields(&acct_columns, fields ? fields : FIELDS_DEFAULT, l->a, &l->format, ret_err) ||
-        !window_set(s, ret_err) || !ids_check(s->query.ids, l->a, ret_err))
+        !window_set(s, ret_err) || !ids_check(s->query.ids, l->a))
         return false;
-    if (!s->query.uids && !s->all_users && getuid() != 0)
+    if (!s->query.uids && !s->all_users && !s->query.ids && getuid() != 0)
         s->query.uids = arena_printf(l->a, "%u", (unsigned)getuid());
     if (s->truncate)
         s->acct_env = (struct acct_env){.from_us = s->query.from_us, .to_us = s->query.to_us};
@@ -468,7 +537,7 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
 
 static const struct listing_command command = {
     .name = "sacct",
-    .usage = "sacct [OPTIONS]",
+    .usage = "sacct [<OPTION>]",
     .options = &table,
     .ruled = true,
     .option = option_take,

@@ -17,120 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct client *scontrol_connect(struct scontrol *s)
-{
-    if (!s->client)
-        s->client = program_connect("scontrol", state_dir_find(NULL, s->a));
-    if (!s->client)
-        s->rc = 1;
-    return s->client;
-}
-
-void scontrol_fail(struct scontrol *s, const char *format, ...)
-{
-    struct str text = STR_INIT;
-    va_list args;
-    va_start(args, format);
-    str_addv(&text, format, args);
-    va_end(args);
-    s->rc = 1;
-    /* Tools match Slurm's "slurm_load_jobs error: …" at the start of the line. */
-    if (!s->quiet)
-        fprintf(stderr, "%s%s\n",
-                text_starts(str_text(&text), "slurm_") ? "" : "scontrol: error: ", str_text(&text));
-    str_done(&text);
-}
-
-void scontrol_change(struct scontrol *s, enum message_kind kind, const void *body, const char *what)
-{
-    struct client *c = scontrol_connect(s);
-    struct message answer;
-    struct err err = {0};
-    if (!c)
-        return;
-    if (!client_call(c, kind, body, 0, s->a, &answer, &err)) {
-        scontrol_fail(s, "%s error: %s", what, err.text);
-        return;
-    }
-    const struct msg_done *done = answer.body;
-    const struct result *result = done->results.v;
-    for (size_t i = 0; i < done->results.n; i++) {
-        const char *reason = refusal_text((enum refusal)result[i].refusal);
-        if (done->results.n > 1)
-            scontrol_fail(s, "%s error for job %s: %s", what, result[i].ref, reason);
-        else
-            scontrol_fail(s, "%s error: %s", what, reason);
-        if (result[i].detail)
-            scontrol_fail(s, "%s", result[i].detail);
-    }
-    if (done->refusal != REFUSE_NONE && !done->results.n) {
-        scontrol_fail(s, "%s error: %s", what, refusal_text((enum refusal)done->refusal));
-        if (done->detail)
-            scontrol_fail(s, "%s", done->detail);
-    }
-    if (done->warning)
-        fprintf(stderr, "scontrol: %s\n", done->warning);
-}
-
-/* ---- the smaller commands --------------------------------------------------------------------------------------------------------- */
-
-static void ping(struct scontrol *s)
-{
-    struct client *c = client_open(state_dir_find(NULL, s->a), NULL);
-    struct msg_daemon m = {.action = DAEMON_PING};
-    struct message answer;
-    char host[256] = "";
-    bool up = c && client_call(c, MSG_DAEMON, &m, 5000, s->a, &answer, NULL);
-    gethostname(host, sizeof host - 1);
-    printf("Slurmctld(primary) at %s is %s\n", host, up ? "UP" : "DOWN");
-    if (c)
-        client_close(c);
-    s->rc |= !up;
-}
-
-/* The configuration is read here first, so that a mistake is told to whoever made it and nothing is half done. */
-static void reconfigure(struct scontrol *s)
-{
-    struct config config;
-    struct err err = {0};
-    struct msg_daemon m = {.action = DAEMON_RECONFIGURE};
-    if (cluster_conf_read(state_dir_find(NULL, s->a), &config, &err)) {
-        for (size_t i = 0; i < config.nwarnings; i++)
-            fprintf(stderr, "scontrol: warning: %s\n", config.warning[i]);
-        config_done(&config);
-    } else if (err.code != ERR_NOT_FOUND) { /* a host that joined has none: the controller reads its own */
-        scontrol_fail(s, "slurm_reconfigure error: %s", err.text);
-        return;
-    }
-    scontrol_change(s, MSG_DAEMON, &m, "slurm_reconfigure");
-}
-
-static void daemon_stop(struct scontrol *s, int n, char **word)
-{
-    struct msg_daemon m = {.action = DAEMON_SHUTDOWN, .nodes_too = n < 1};
-    if (n && !text_is_nocase(word[0], "slurmctld") && !text_is_nocase(word[0], "controller"))
-        scontrol_fail(
-            s, "invalid shutdown argument:%s; slurmctld (the controller alone) or nothing (node daemons too)",
-            word[0]);
-    else
-        scontrol_change(s, MSG_DAEMON, &m, "slurm_shutdown");
-}
-
 /* ---- the commands ------------------------------------------------------------------------------------------------------------------ */
-
-static void ping_run(struct scontrol *s, int n, char **word)
-{
-    (void)n;
-    (void)word;
-    ping(s);
-}
-
-static void reconfigure_run(struct scontrol *s, int n, char **word)
-{
-    (void)n;
-    (void)word;
-    reconfigure(s);
-}
 
 static void version_run(struct scontrol *s, int n, char **word)
 {
@@ -143,8 +30,7 @@ static void version_run(struct scontrol *s, int n, char **word)
 static void cluster_run(struct scontrol *s, int n, char **word)
 {
     struct err err = {0};
-    (void)n;
-    if (!listing_clusters(word[0], &err))
+    if (n && !listing_clusters(word[0], &err))
         scontrol_fail(s, "%s", err.text);
 }
 
@@ -167,62 +53,63 @@ static const struct command {
     size_t least; /* letters that must be given */
     int min, max; /* words after it */
     void (*run)(struct scontrol *s, int n, char **word);
-    bool action; /* hold, release … */
     enum toggle toggle;
     const char *doc; /* NULL: not supported yet, or a toggle */
 } commands[] = {
-    {"show", 2, 1, 999, scontrol_show, false, TOGGLE_NONE,
+    {"show", 2, 1, 999, scontrol_show, TOGGLE_NONE,
      "job, node, partition, step, config, hostnames, hostlist, hostlistsorted, daemons, licenses, … [NAME]"},
-    {"update", 1, 1, 999, scontrol_update, false, TOGGLE_NONE,
-     "JobId=… | NodeName=… | PartitionName=… | ReservationName=… KEY=VALUE…"},
-    {"create", 2, 1, 999, scontrol_create, false, TOGGLE_NONE,
+    {"update", 1, 1, 999, scontrol_update, TOGGLE_NONE,
+     "JobId=… | StepId=… | NodeName=… | PartitionName=… | ReservationName=… KEY=VALUE…"},
+    {"create", 2, 1, 999, scontrol_create, TOGGLE_NONE,
      "PartitionName=NAME Nodes=LIST KEY=VALUE… | reservation [NAME] StartTime=… Duration=… Users=… Nodes=…"},
-    {"delete", 2, 1, 999, scontrol_delete, false, TOGGLE_NONE, "PartitionName=NAME | ReservationName=NAME"},
-    {"hold", 2, 1, 999, NULL, true, TOGGLE_NONE, "JOB… | jobname=NAME: keep waiting jobs from starting"},
-    {"holdu", 5, 1, 999, NULL, true, TOGGLE_NONE, NULL},
-    {"uhold", 2, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: the same; the owner may release them"},
-    {"release", 3, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: let held jobs start"},
-    {"requeue", 3, 1, 999, NULL, true, TOGGLE_NONE, "[Incomplete] JOB…: back into the queue"},
-    {"requeuehold", 8, 1, 999, NULL, true, TOGGLE_NONE,
+    {"delete", 2, 1, 999, scontrol_delete, TOGGLE_NONE, "PartitionName=NAME | ReservationName=NAME"},
+    {"hold", 2, 1, 999, scontrol_hold, TOGGLE_NONE, "JOB… | jobname=NAME: keep waiting jobs from starting"},
+    {"holdu", 5, 1, 999, scontrol_holdu, TOGGLE_NONE, NULL},
+    {"uhold", 2, 1, 999, scontrol_uhold, TOGGLE_NONE, "JOB…: the same; the owner may release them"},
+    {"release", 3, 1, 999, scontrol_release, TOGGLE_NONE, "JOB…: let held jobs start"},
+    {"requeue", 3, 1, 999, scontrol_requeue, TOGGLE_NONE, "[Incomplete] JOB…: back into the queue"},
+    {"requeuehold", 8, 1, 999, scontrol_requeuehold, TOGGLE_NONE,
      "[Incomplete] [State=SpecialExit] JOB…: back into the queue, held"},
-    {"suspend", 2, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: stop running jobs for a while"},
-    {"resume", 3, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: let them go on"},
-    {"top", 3, 1, 999, NULL, true, TOGGLE_NONE, "JOB…: ahead of the user's other jobs"},
-    {"write", 2, 1, 3, scontrol_write, false, TOGGLE_NONE, "batch_script JOB [FILE|-]"},
-    {"wait_job", 2, 1, 1, scontrol_wait_job, false, TOGGLE_NONE, "JOB: until it has started or is over"},
-    {"completing", 3, 0, 0, scontrol_completing, false, TOGGLE_NONE, "jobs that are being cleaned up"},
-    {"ping", 2, 0, 0, ping_run, false, TOGGLE_NONE, "does the controller answer?"},
-    {"reconfigure", 3, 0, 0, reconfigure_run, false, TOGGLE_NONE, "read the configuration again"},
-    {"shutdown", 8, 0, 1, daemon_stop, false, TOGGLE_NONE,
+    {"suspend", 2, 1, 999, scontrol_suspend, TOGGLE_NONE, "JOB…: stop running jobs for a while"},
+    {"resume", 3, 1, 999, scontrol_resume, TOGGLE_NONE, "JOB…: let them go on"},
+    {"top", 3, 1, 1, scontrol_top, TOGGLE_NONE, "JOB…: ahead of the user's other jobs"},
+    {"write", 2, 1, 3, scontrol_write, TOGGLE_NONE, "batch_script JOB [FILE|-] | config [FILE]"},
+    {"wait_job", 2, 1, 1, scontrol_wait_job, TOGGLE_NONE, "JOB: until it has started or is over"},
+    {"completing", 3, 0, 0, scontrol_completing, TOGGLE_NONE, "jobs that are being cleaned up"},
+    {"ping", 2, 0, 0, scontrol_ping, TOGGLE_NONE, "does the controller answer?"},
+    {"reconfigure", 3, 0, 0, scontrol_reconfigure, TOGGLE_NONE, "read the configuration again"},
+    {"shutdown", 8, 0, 1, scontrol_shutdown, TOGGLE_NONE,
      "[slurmctld]: stop all daemons, or the controller; running jobs go on"},
-    {"cluster", 2, 1, 1, cluster_run, false, TOGGLE_NONE, "NAME: only this one is known"},
-    {"version", 4, 0, 999, version_run, false, TOGGLE_NONE, "version"},
-    {"help", 2, 0, 999, help_run, false, TOGGLE_NONE, "this text"},
-    {"all", 2, 0, 0, NULL, false, TOGGLE_ALL, NULL},
-    {"hide", 2, 0, 0, NULL, false, TOGGLE_HIDE, NULL},
-    {"details", 3, 0, 0, NULL, false, TOGGLE_DETAILS, NULL},
-    {"oneliner", 1, 0, 0, NULL, false, TOGGLE_ONELINER, NULL},
-    {"quiet", 4, 0, 0, NULL, false, TOGGLE_QUIET, NULL},
-    {"verbose", 4, 0, 0, NULL, false, TOGGLE_VERBOSE, NULL},
-    {"exit", 1, 0, 0, NULL, false, TOGGLE_LEAVE, NULL},
-    {"quit", 1, 0, 0, NULL, false, TOGGLE_LEAVE, NULL},
-    {"abort", 5, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"cancel_reboot", 3, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"errnumstr", 2, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"fsdampeningfactor", 3, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"getent", 4, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"listjobs", 5, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"listpids", 5, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"liststeps", 5, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"notify", 1, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"pidinfo", 3, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"power", 3, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"reboot", 3, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"schedloglevel", 3, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"setdebug", 8, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"setdebugflags", 9, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"takeover", 8, 0, 999, NULL, false, TOGGLE_NONE, NULL},
-    {"token", 3, 0, 999, NULL, false, TOGGLE_NONE, NULL},
+    {"cluster", 2, 0, 1, cluster_run, TOGGLE_NONE, "NAME: only this one is known"},
+    {"version", 4, 0, 999, version_run, TOGGLE_NONE, "version"},
+    {"help", 2, 0, 999, help_run, TOGGLE_NONE, "this text"},
+    {"all", 2, 0, 0, NULL, TOGGLE_ALL, NULL},
+    {"hide", 2, 0, 0, NULL, TOGGLE_HIDE, NULL},
+    {"details", 3, 0, 0, NULL, TOGGLE_DETAILS, NULL},
+    {"oneliner", 1, 0, 0, NULL, TOGGLE_ONELINER, NULL},
+    {"quiet", 4, 0, 0, NULL, TOGGLE_QUIET, NULL},
+    {"verbose", 4, 0, 0, NULL, TOGGLE_VERBOSE, NULL},
+    {"exit", 1, 0, 0, NULL, TOGGLE_LEAVE, NULL},
+    {"quit", 1, 0, 0, NULL, TOGGLE_LEAVE, NULL},
+    {"listpids", 5, 0, 2, scontrol_listpids, TOGGLE_NONE,
+     "[JOB[.STEP] [NODE]]: processes of jobs on this host"},
+    {"listjobs", 5, 0, 1, scontrol_listjobs, TOGGLE_NONE, "[NODE]: jobs with processes on this host"},
+    {"liststeps", 5, 0, 1, scontrol_liststeps, TOGGLE_NONE, "[NODE]: steps with processes on this host"},
+    {"pidinfo", 3, 1, 1, scontrol_pidinfo, TOGGLE_NONE, "PID: the job of a process, and when it ends"},
+    {"notify", 1, 2, 999, scontrol_notify, TOGGLE_NONE,
+     "JOB MESSAGE: a line on the standard error of the job"},
+    {"errnumstr", 2, 0, 999, scontrol_errnumstr, TOGGLE_NONE, "NUMBER: the text of an error"},
+    {"setdebug", 8, 1, 2, scontrol_setdebug, TOGGLE_NONE, NULL},
+    {"setdebugflags", 9, 1, 999, scontrol_setdebugflags, TOGGLE_NONE, NULL},
+    {"schedloglevel", 3, 1, 1, scontrol_schedloglevel, TOGGLE_NONE, NULL},
+    {"fsdampeningfactor", 3, 1, 1, scontrol_fsdampeningfactor, TOGGLE_NONE, NULL},
+    {"reboot", 3, 0, 999, scontrol_reboot, TOGGLE_NONE, NULL},
+    {"cancel_reboot", 3, 0, 1, scontrol_cancel_reboot, TOGGLE_NONE, NULL},
+    {"takeover", 8, 0, 1, scontrol_takeover, TOGGLE_NONE, NULL},
+    {"abort", 5, 0, 999, NULL, TOGGLE_NONE, NULL},
+    {"getent", 4, 0, 999, NULL, TOGGLE_NONE, NULL},
+    {"power", 3, 0, 999, NULL, TOGGLE_NONE, NULL},
+    {"token", 3, 0, 999, NULL, TOGGLE_NONE, NULL},
 };
 
 static const struct command *command_find(const char *word)
@@ -242,10 +129,12 @@ static void keyword_unknown(struct scontrol *s, const char *word)
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         names[i] = commands[i].name;
     const char *near = text_nearest(word, names, ARRAY_LEN(commands));
+    fprintf(stderr, "invalid keyword: %s\n", word); /* with -Q, too */
+    s->rc = 1;
     if (near)
-        scontrol_fail(s, "invalid keyword: %s; did you mean %s?", word, near);
+        scontrol_fail(s, "did you mean %s?", near);
     else
-        scontrol_fail(s, "invalid keyword: %s; `scontrol help` lists the commands", word);
+        scontrol_fail(s, "`scontrol help` lists the commands");
 }
 
 static void toggle(struct scontrol *s, enum toggle what)
@@ -262,6 +151,23 @@ static void toggle(struct scontrol *s, enum toggle what)
     }
 }
 
+/* Slurm words it in these ways. */
+static void too_few(struct scontrol *s, const struct command *c)
+{
+    static const struct {
+        const char *command, *text;
+    } own[] = {{"update", "too few arguments for update keyword"},
+               {"create", "too few arguments for create keyword"},
+               {"delete", "too few arguments for delete keyword"},
+               {"pidinfo", "missing argument for keyword:pidinfo"}};
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        if (text_is(own[i].command, c->name)) {
+            scontrol_refuse(s, "%s", own[i].text);
+            return;
+        }
+    scontrol_refuse(s, "too few arguments for keyword:%s", c->name);
+}
+
 static void command_run(struct scontrol *s, int n, char **word)
 {
     const struct command *c = command_find(word[0]);
@@ -269,14 +175,12 @@ static void command_run(struct scontrol *s, int n, char **word)
         keyword_unknown(s, word[0]);
     else if (c->toggle != TOGGLE_NONE)
         toggle(s, c->toggle);
-    else if (!c->run && !c->action)
+    else if (!c->run)
         scontrol_fail(s, "%s: not supported yet", c->name);
     else if (n - 1 < c->min)
-        scontrol_fail(s, "too few arguments for keyword:%s", c->name);
+        too_few(s, c);
     else if (n - 1 > c->max)
-        scontrol_fail(s, "too many arguments for keyword:%s", c->name);
-    else if (c->action)
-        scontrol_action(s, c->name, n - 1, word + 1);
+        scontrol_refuse(s, "too many arguments for keyword:%s", c->name);
     else
         c->run(s, n - 1, word + 1);
 }
@@ -349,13 +253,13 @@ enum {
 
 static const struct cli_option option_rows[] = {
     {"all", 'a', CLI_NONE, OPT_ALL, "what is in hidden partitions too"},
-    {"clusters", 'M', CLI_VALUE, OPT_CLUSTERS, "cluster; only this one is known"},
+    {"clusters", 'M', CLI_VALUE, OPT_CLUSTERS, "`cluster`; only this one is known"},
     {"cluster", 0, CLI_VALUE, OPT_CLUSTERS, NULL},
     {"details", 'd', CLI_NONE, OPT_DETAILS, "more about jobs"},
     {"federation", 0, CLI_NONE, OPT_IGNORE, "there are no federations: the same as without"},
     {"future", 'F', CLI_NONE, OPT_FUTURE, "nodes in state FUTURE too"},
     {"help", 'h', CLI_NONE, OPT_HELP, "this text"},
-    {"usage", 0, CLI_NONE, OPT_HELP, NULL},
+    {"usage", 0, CLI_NONE, OPT_HELP, "the same"},
     {"hide", 0, CLI_NONE, OPT_HIDE, "nothing of hidden partitions (the default)"},
     {"json", 0, CLI_ATTACHED, OPT_JSON, "show jobs, nodes, partitions, licences as JSON"},
     {"local", 0, CLI_NONE, OPT_IGNORE, "this cluster (the default)"},
@@ -374,8 +278,8 @@ static void help_run(struct scontrol *s, int n, char **word)
     (void)s;
     (void)n;
     (void)word;
-    cli_help_print(&option_table, "scontrol [OPTION…] [COMMAND [WORD…]]");
-    puts("Commands, which may be shortened; without one, scontrol asks for them:");
+    cli_help_print(&option_table, "scontrol [<OPTION>] [<COMMAND>]");
+    puts("    Valid <COMMAND> values are (they may be cut short; without one scontrol asks):");
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         if (commands[i].doc)
             printf("  %-12s %s\n", commands[i].name, commands[i].doc);
@@ -419,9 +323,10 @@ int cmd_scontrol(int argc, char **argv)
     struct err err = {0};
     s.all = getenv("SCONTROL_ALL") != NULL;
     s.future = getenv("SCONTROL_FUTURE") != NULL;
-    if (!cli_parse(&option_table, argc, argv, option_take, &l, &err))
-        scontrol_fail(&s, "%s", err.text);
-    else if (l.version)
+    if (!cli_parse(&option_table, argc, argv, option_take, &l, &err)) {
+        program_usage_error("scontrol", &err);
+        s.rc = 1;
+    } else if (l.version)
         puts(SLURM_VERSION_TEXT);
     else if (l.help)
         help_run(&s, 0, NULL);

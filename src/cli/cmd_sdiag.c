@@ -21,7 +21,7 @@ enum {
 
 static const struct cli_option option_rows[] = {
     {"all", 'a', CLI_NONE, LISTING_NOTHING, "everything (the default)"},
-    {"cluster", 'M', CLI_VALUE, LISTING_CLUSTERS, "cluster; only this one is known"},
+    {"cluster", 'M', CLI_VALUE, LISTING_CLUSTERS, "`cluster`; only this one is known"},
     {"clusters", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
     {"help", 'h', CLI_NONE, LISTING_HELP, "this text"},
     {"json", 0, CLI_ATTACHED, LISTING_JSON, "everything as JSON"},
@@ -29,7 +29,7 @@ static const struct cli_option option_rows[] = {
     {"sort-by-id", 'i', CLI_NONE, OPT_BY_ID, "messages by their numbers, users by theirs (else: by count)"},
     {"sort-by-time", 't', CLI_NONE, OPT_BY_TIME, "by the time spent on them"},
     {"sort-by-time2", 'T', CLI_NONE, OPT_BY_MEAN, "by the time spent on each"},
-    {"usage", 0, CLI_NONE, LISTING_HELP, "short help"},
+    {"usage", 0, CLI_NONE, LISTING_USAGE, "all options in a few lines"},
     {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
     {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
 };
@@ -143,6 +143,7 @@ static void plans_print(const struct diag *d)
     printf("\tDepth Mean (try depth): %lld\n", mean((int64_t)d->considered_sum, d->plans));
     printf("\tLast queue length: %llu\n", (unsigned long long)d->considered);
     printf("\tQueue length mean: %lld\n", mean((int64_t)d->considered_sum, d->plans));
+    puts("\tLast table size: 0\n\tMean table size: 0");
     puts("\nLatency for 1000 calls to gettimeofday(): 0 microseconds");
 }
 
@@ -320,6 +321,8 @@ static bool reset(struct client *c, struct sdiag *s, struct err *ret_err)
     if (!client_call(c, MSG_DAEMON, &m, 10000, s->l.a, &answer, ret_err))
         return false;
     const struct msg_done *done = answer.kind == MSG_DONE ? answer.body : NULL;
+    if (done && done->refusal == REFUSE_ACCESS_DENIED)
+        fputs("slurm_reset_statistics: Access/permission denied\n", stderr);
     if (!done || done->refusal != REFUSE_NONE)
         return err_set(ret_err, ERR_INVALID, "%s",
                        done && done->detail

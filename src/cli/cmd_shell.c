@@ -57,11 +57,11 @@ static const char *shell_of_user(void)
     return p && p->pw_shell && *p->pw_shell ? p->pw_shell : "/bin/sh";
 }
 
-static int run(struct ask *q, uint64_t id, struct arena *a)
+static int run(struct ask *q, struct arena *a)
 {
     struct job_step s;
     bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-    if (!job_step_open(&s, "remuda", id, "shell", a))
+    if (!job_step_open(&s, "remuda", q->job, "shell", a))
         return 1;
     s.spec.req.min_nodes = s.spec.req.max_nodes = s.spec.req.ntasks = 1;
     s.spec.req.nodelist = q->node;
@@ -83,21 +83,20 @@ int cmd_shell(int argc, char **argv)
 {
     struct ask q = {0};
     struct err e = {0};
-    int64_t id = 0;
     if (!cli_parse(&table, argc, argv, option_take, &q, &e)) {
-        program_error("remuda", "%s", e.text);
+        program_usage_error("remuda", &e);
         return 1;
     }
     if (q.help || !q.job) {
         cli_help_print(&table, "remuda shell [-w NODE] JOB [-- COMMAND …]");
         return q.help ? 0 : 1;
     }
-    if (!text_to_i64(q.job, 1, INT64_MAX, &id)) {
-        program_error("remuda", "\"%s\" is no job id: a number is, as squeue shows it", q.job);
+    if (!job_step_names_job(q.job)) {
+        program_error("remuda", "\"%s\" is no job id: 42, 42_7 and 42+1 are, as squeue shows them", q.job);
         return 1;
     }
     struct arena *a = arena_new();
-    int status = run(&q, (uint64_t)id, a);
+    int status = run(&q, a);
     arena_free(a);
     return status;
 }

@@ -54,17 +54,17 @@ enum {
 
 static const struct cli_option option_rows[] = {
     {"all", 'a', CLI_NONE, OPT_ALL, "hidden partitions too"},
-    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "cluster; only this one is known"},
+    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "`cluster`; only this one is known"},
     {"cluster", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
     {"dead", 'd', CLI_NONE, OPT_DEAD, "only nodes that do not respond"},
     {"exact", 'e', CLI_NONE, OPT_EXACT, "no ranges: nodes that differ have lines of their own"},
     {"federation", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
-    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "columns by letter: \"%P %.6D %t %N\""},
-    {"Format", 'O', CLI_VALUE, LISTING_LONG_FORMAT, "columns by name: NodeList:20,StateLong"},
+    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "`columns` by letter: \"%P %.6D %t %N\""},
+    {"Format", 'O', CLI_VALUE, LISTING_LONG_FORMAT, "`columns` by name: NodeList:20,StateLong"},
     {"future", 'F', CLI_NONE, OPT_FUTURE, "nodes in state FUTURE too"},
     {"help", 0, CLI_NONE, LISTING_HELP, "this text"},
     {"hide", 0, CLI_NONE, OPT_HIDE, "no hidden partitions (the default)"},
-    {"iterate", 'i', CLI_VALUE, LISTING_ITERATE, "repeat every so many seconds"},
+    {"iterate", 'i', CLI_VALUE, LISTING_ITERATE, "repeat every so many `seconds`"},
     {"json", 0, CLI_ATTACHED, LISTING_JSON, "everything as JSON"},
     {"list-reasons", 'R', CLI_NONE, OPT_REASONS,
      "why nodes are down, drained or failing, and devices out of use"},
@@ -72,16 +72,16 @@ static const struct cli_option option_rows[] = {
     {"long", 'l', CLI_NONE, LISTING_LONG, "more columns"},
     {"noconvert", 0, CLI_NONE, LISTING_NOCONVERT, "numbers in their own unit"},
     {"Node", 'N', CLI_NONE, OPT_BY_NODE, "a line for each node and partition"},
-    {"nodes", 'n', CLI_VALUE, OPT_NODES, "these nodes: gpu[1-4],login"},
+    {"nodes", 'n', CLI_VALUE, OPT_NODES, "these `nodes`: gpu[1-4],login"},
     {"noheader", 'h', CLI_NONE, LISTING_NOHEADER, "no header line"},
-    {"partition", 'p', CLI_VALUE, OPT_PARTITION, "these partitions"},
+    {"partition", 'p', CLI_VALUE, OPT_PARTITION, "these `partitions`"},
     {"reservation", 'T', CLI_NONE, OPT_RESERVATION, "reservations"},
     {"responding", 'r', CLI_NONE, OPT_RESPONDING, "only nodes that respond"},
-    {"sort", 'S', CLI_VALUE, OPT_SORT, "sort by letters of -o, '-' before one turns it round"},
-    {"states", 't', CLI_VALUE, OPT_STATES, "nodes in these states: idle,mix; idle&drain; ~down"},
+    {"sort", 'S', CLI_VALUE, OPT_SORT, "sort by `letters` of -o, '-' before one turns it round"},
+    {"states", 't', CLI_VALUE, OPT_STATES, "nodes in these `states`: idle,mix; idle&drain; ~down"},
     {"summarize", 's', CLI_NONE, OPT_SUMMARY, "a line for each partition, with counts by state"},
-    {"usage", 0, CLI_NONE, LISTING_HELP, "short help"},
-    {"verbose", 'v', CLI_NONE, LISTING_NOTHING, "say more"},
+    {"usage", 0, CLI_NONE, LISTING_USAGE, "all options in a few lines"},
+    {"verbose", 'v', CLI_NONE, LISTING_VERBOSE, "say more"},
     {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
     {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
 };
@@ -285,15 +285,18 @@ static const char *format_fit(const struct sinfo *s, const char *text)
     return kept;
 }
 
-static bool format_choose(struct sinfo *s, struct err *ret_err)
+static void format_choose(struct sinfo *s)
 {
-    format_done(&s->l.format);
-    if (s->l.long_text && text_is_nocase(s->l.long_text, "all"))
-        return format_parse_short(&node_columns, "%all", s->l.round, &s->l.format, ret_err);
-    if (s->l.long_text)
-        return format_parse_long(&node_columns, s->l.long_text, s->l.round, &s->l.format, ret_err);
-    const char *text = s->l.format_text ? s->l.format_text : format_fit(s, format_standard(s));
-    return format_parse_short(&node_columns, text, s->l.round, &s->l.format, ret_err);
+    struct listing *l = &s->l;
+    format_done(&l->format);
+    if (l->long_text && !text_is_nocase(l->long_text, "all"))
+        format_parse_long(&node_columns, l->long_text, l->round, &l->format);
+    else
+        format_parse_short(&node_columns,
+                           l->long_text     ? "%all"
+                           : l->format_text ? l->format_text
+                                            : format_fit(s, format_standard(s)),
+                           l->round, &l->format);
 }
 
 static void rows_print(struct sinfo *s, const struct sinfo_rows *rows)
@@ -329,7 +332,7 @@ static void reservation_keep(void *ctx, const void *record)
 static void reservations_print(const struct sinfo *s)
 {
     struct cell_env env = listing_env();
-    int width = 10;
+    int width = 9;
     for (size_t i = 0; i < s->resv.n; i++)
         if ((int)strlen(s->resv.v[i]->name) > width)
             width = (int)strlen(s->resv.v[i]->name);
@@ -365,8 +368,9 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
     struct sinfo_rows rows;
     if (s->reservation)
         return reservations_list(s, c, ret_err);
-    if (!rows_read(s, c, ret_err) || !format_choose(s, ret_err))
+    if (!rows_read(s, c, ret_err))
         return false;
+    format_choose(s);
     struct sinfo_nodes nodes = {nodes_sorted(s), s->node.n};
     struct sinfo_wish wish = {.format = &s->l.format,
                               .sort = s->sort,
@@ -386,13 +390,19 @@ static bool prepare(void *ctx, struct err *ret_err)
 {
     struct sinfo *s = ctx;
     s->reservation = s->reservation && !s->l.json; /* --json shows nodes and partitions */
-    return s->reservation || (settle(s, ret_err) && format_choose(s, ret_err));
+    if (!s->reservation && !settle(s, ret_err))
+        return false;
+    if (!s->reservation)
+        format_choose(s);
+    return true;
 }
 
 static const struct listing_command command = {
     .name = "sinfo",
     .usage = "sinfo [OPTIONS]",
     .options = &option_table,
+    .echoes = true,
+    .plain_unknown = true,
     .dated = true,
     .option = option_take,
     .prepare = prepare,

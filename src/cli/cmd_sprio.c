@@ -11,24 +11,24 @@
 enum { OPT_JOBS = LISTING_OWN, OPT_NORM, OPT_PARTITION, OPT_SORT, OPT_USER, OPT_WEIGHTS };
 
 static const struct cli_option option_rows[] = {
-    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "cluster; only this one is known"},
+    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "`cluster`; only this one is known"},
     {"cluster", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
     {"federation", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
-    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "columns by letter: \"%.15i %9r %.10Y %.10A\""},
+    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "`columns` by letter: \"%.15i %9r %.10Y %.10A\""},
     {"help", 0, CLI_NONE, LISTING_HELP, "this text"},
-    {"jobs", 'j', CLI_ATTACHED, OPT_JOBS, "these jobs: -j42,43"},
+    {"jobs", 'j', CLI_ATTACHED, OPT_JOBS, "these `jobs`: -j42,43"},
     {"json", 0, CLI_ATTACHED, LISTING_JSON, NULL},
     {"local", 0, CLI_NONE, LISTING_NOTHING, "this cluster (the default)"},
     {"long", 'l', CLI_NONE, LISTING_LONG, "all factors, users too"},
     {"noheader", 'h', CLI_NONE, LISTING_NOHEADER, "no header line"},
     {"norm", 'n', CLI_NONE, OPT_NORM, "factors from 0 to 1 instead of what they add"},
-    {"partition", 'p', CLI_VALUE, OPT_PARTITION, "these partitions"},
+    {"partition", 'p', CLI_VALUE, OPT_PARTITION, "these `partitions`"},
     {"sibling", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
-    {"sort", 'S', CLI_VALUE, OPT_SORT, "sort by letters of -o, '-' before one turns it round"},
-    {"usage", 0, CLI_NONE, LISTING_HELP, "short help"},
-    {"user", 'u', CLI_VALUE, OPT_USER, "jobs of these users"},
+    {"sort", 'S', CLI_VALUE, OPT_SORT, "sort by `letters` of -o, '-' before one turns it round"},
+    {"usage", 0, CLI_NONE, LISTING_USAGE, "all options in a few lines"},
+    {"user", 'u', CLI_VALUE, OPT_USER, "jobs of these `users`"},
     {"users", 0, CLI_VALUE, OPT_USER, NULL},
-    {"verbose", 'v', CLI_NONE, LISTING_NOTHING, "say more"},
+    {"verbose", 'v', CLI_NONE, LISTING_VERBOSE, "say more"},
     {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
     {"weights", 'w', CLI_NONE, OPT_WEIGHTS, "the weights that are configured"},
     {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
@@ -45,7 +45,8 @@ struct sprio {
     struct listing l;
     struct msg_query query;
     const char *sort;
-    bool norm, weights_only;
+    bool norm, weights_only, basic;
+    bool want_ids; /* -j without a value was the last option */
     struct weights weights;
     VEC(const struct priority_row *) row;
 };
@@ -135,7 +136,7 @@ CELL(tres)
     const struct priority_row *r = record;
     const struct weights *w = env->more;
     const char *text = r ? r->tres : w->tres;
-    str_add(out, text ? text : "");
+    str_add(out, text ? text : r ? "" : "(null)");
 }
 
 CELL(tres_norm)
@@ -165,9 +166,7 @@ CELL(priority_norm)
     const struct priority_row *r = record;
     if (!r)
         return;
-    uint64_t n = (r->priority < UINT32_MAX ? r->priority : UINT32_MAX) * UINT64_C(1000000000000) / UINT32_MAX;
-    n = (n + 5000) / 10000;
-    str_addf(out, "%llu.%08llu", (unsigned long long)(n / 100000000), (unsigned long long)(n % 100000000));
+    str_addf(out, "%.14f", (double)(r->priority < UINT32_MAX ? r->priority : UINT32_MAX) / UINT32_MAX);
 }
 
 static const struct column sprio_column[] = {
@@ -194,23 +193,37 @@ static const struct column sprio_column[] = {
     {"PriorityFactor", 'y', "PRIORITY", 0, "", cell_priority_norm},
     {"Priority", 'Y', "PRIORITY", 0, "", cell_priority},
 };
-static const struct column_table sprio_columns = {sprio_column, ARRAY_LEN(sprio_column), "priority"};
+static const struct column_table sprio_columns = {sprio_column, ARRAY_LEN(sprio_column), "job", NULL};
 
 /* ---- options ----------------------------------------------------------------------------------------------------------------------- */
+
+static bool ids_take(struct sprio *s, const char *value, struct err *ret_err)
+{
+    struct span rest = span_of(value), piece;
+    uint64_t id;
+    while (span_next(&rest, ',', &piece)) {
+        const char *word = arena_strndup(s->l.a, piece.data, piece.len);
+        if (piece.len && (!text_to_u64(word, INT64_MAX, &id) || !id))
+            return err_set(ret_err, ERR_INVALID, "Invalid job id: %s", word);
+    }
+    s->query.ids = listing_join(s->query.ids, value, s->l.a);
+    return true;
+}
 
 static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
 {
     struct sprio *s = ctx;
     switch (id) {
-    case CLI_WORD: return err_set(ret_err, ERR_INVALID, "Unrecognized option: %s", value);
-    case OPT_JOBS:
-        if (value)
-            s->query.ids = listing_join(s->query.ids, value, s->l.a);
-        break;
+    case CLI_WORD: /* -j 42: the argument of -j is optional, so the id may be the next word. */
+        if (!s->want_ids)
+            return err_set(ret_err, ERR_INVALID, "Unrecognized option: %s", value);
+        s->want_ids = false;
+        return ids_take(s, value, ret_err);
+    case OPT_JOBS: s->want_ids = !value; return !value || ids_take(s, value, ret_err);
     case OPT_NORM: s->norm = true; break;
     case OPT_PARTITION: s->query.partitions = value; break;
     case OPT_SORT: s->sort = value; break;
-    case OPT_USER: return listing_uids(value, s->l.a, &s->query.uids, ret_err);
+    case OPT_USER: s->query.uids = listing_uids_known("sprio", value, s->l.a); break;
     case OPT_WEIGHTS: s->weights_only = true; break;
     default: break;
     }
@@ -225,7 +238,7 @@ static const char *format_default(const struct sprio *s)
         return s->norm ? "%.15i %9r %.8u %10y %10a %10b %10f %10j %10p %10q %20t"
                        : "%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T";
     struct str f = STR_INIT;
-    str_add(&f, s->norm ? "%.15i %9r %10y" : "%.15i %9r %.10Y %.10S");
+    str_addf(&f, "%%.15i %%9r%s %s", s->query.uids ? " %.8u" : "", s->norm ? "%10y" : "%.10Y %.10S");
     const struct {
         bool wanted;
         const char *norm, *weighed;
@@ -249,6 +262,7 @@ static void setting_note(void *ctx, const void *record)
 {
     struct sprio *s = ctx;
     const struct meta *m = record;
+    s->basic |= text_is(m->key, "PriorityType") && text_is(m->value, "priority/basic");
     const struct {
         const char *key;
         int64_t *to;
@@ -355,12 +369,22 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
     struct msg_done done = {0};
     struct msg_query settings = {.what = QUERY_SETTINGS};
     s->query.what = QUERY_PRIORITY;
-    if (!client_query(c, &settings, &meta_fields, l->a, setting_note, s, &done, ret_err) ||
-        !format_parse_short(&sprio_columns, l->format_text ? l->format_text : format_default(s), l->a,
-                            &l->format, ret_err) ||
-        (!s->weights_only &&
+    if (!client_query(c, &settings, &meta_fields, l->a, setting_note, s, &done, ret_err))
+        return false;
+    if (s->basic) {
+        fputs("You are not running a supported priority plugin\n(priority/basic).\n"
+              "Only 'priority/multifactor' is supported.\n",
+              stderr);
+        return false;
+    }
+    if ((!s->weights_only &&
          !client_query(c, &s->query, &priority_fields, l->a, row_keep, s, &done, ret_err)))
         return false;
+    format_parse_short(&sprio_columns, l->format_text ? l->format_text : format_default(s), l->a, &l->format);
+    if (s->query.ids && !s->row.n && !s->weights_only) {
+        puts("Unable to find jobs matching user/id(s) specified");
+        return true;
+    }
     rows_sort(s);
     l->env.more = &s->weights;
     listing_begin(l);
@@ -369,8 +393,6 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
     for (size_t i = 0; i < s->row.n; i++)
         listing_row(l, s->row.v[i]);
     listing_end(l);
-    if (s->query.ids && !s->row.n && !s->weights_only)
-        puts("Unable to find jobs matching user/id(s) specified");
     return true;
 }
 
@@ -378,6 +400,7 @@ static const struct listing_command command = {
     .name = "sprio",
     .usage = "sprio [OPTIONS]",
     .options = &option_table,
+    .echoes = true,
     .no_json = "Slurm's sprio has no such output; -h -o prints what a program can read, squeue --json has "
                "each job's priority",
     .option = option_take,

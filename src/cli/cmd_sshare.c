@@ -15,14 +15,15 @@ enum {
     OPT_ALL,
     OPT_USERS,
     OPT_USERS_ONLY,
+    OPT_PARTITION,
 };
 
 static const struct cli_option option_rows[] = {
-    {"accounts", 'A', CLI_VALUE, OPT_ACCOUNTS, "these accounts"},
+    {"accounts", 'A', CLI_VALUE, OPT_ACCOUNTS, "these `accounts`"},
     {"all", 'a', CLI_NONE, OPT_ALL, "all users, not only yourself"},
-    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "cluster; only this one is known"},
+    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "`cluster`; only this one is known"},
     {"cluster", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
-    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "columns by name: account%-30,user,fairshare"},
+    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "`columns` by name: account%-30,user,fairshare"},
     {"help", 'h', CLI_NONE, LISTING_HELP, "this text"},
     {"helpformat", 'e', CLI_NONE, LISTING_FORMATS, "the names of the columns"},
     {"json", 0, CLI_ATTACHED, LISTING_JSON, "everything as JSON"},
@@ -30,11 +31,11 @@ static const struct cli_option option_rows[] = {
     {"noheader", 'n', CLI_NONE, LISTING_NOHEADER, "no header lines"},
     {"parsable", 'p', CLI_NONE, LISTING_PARSABLE, "cells between '|', with one at the end"},
     {"parsable2", 'P', CLI_NONE, LISTING_PARSABLE2, "cells between '|'"},
-    {"partition", 'm', CLI_NONE, LISTING_NOTHING, "associations of partitions: there are none"},
-    {"usage", 0, CLI_NONE, LISTING_HELP, "short help"},
-    {"users", 'u', CLI_VALUE, OPT_USERS, "these users"},
+    {"partition", 'm', CLI_NONE, OPT_PARTITION, "associations of partitions: there are none"},
+    {"usage", 0, CLI_NONE, LISTING_USAGE, "all options in a few lines"},
+    {"users", 'u', CLI_VALUE, OPT_USERS, "these `users`"},
     {"Users", 'U', CLI_NONE, OPT_USERS_ONLY, "users only, not their accounts"},
-    {"verbose", 'v', CLI_NONE, LISTING_NOTHING, "say more"},
+    {"verbose", 'v', CLI_NONE, LISTING_VERBOSE, "say more"},
     {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
     {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
 };
@@ -51,7 +52,7 @@ struct share_line {
 struct sshare {
     struct listing l;
     struct msg_query query;
-    bool all, users_only;
+    bool all, users_only, partitions;
     const char *uids;
     VEC(struct usage *) usage;
     VEC(struct share_line) line;
@@ -139,7 +140,7 @@ CELL(nothing)
 CELL(cluster)
 {
     (void)record;
-    str_add(out, env->more ? (const char *)env->more : "");
+    str_add(out, env->cluster ? env->cluster : "");
 }
 
 // clang-format off
@@ -151,7 +152,7 @@ static const struct column share_column[] = {
     {"RawUsage", 0, NULL, 11, "", cell_raw_usage},      {"TRESRunMins", 0, NULL, 30, "", cell_nothing},  {"User", 0, NULL, 10, "", cell_user},
 };
 // clang-format on
-static const struct column_table share_columns = {share_column, ARRAY_LEN(share_column), "share"};
+static const struct column_table share_columns = {share_column, ARRAY_LEN(share_column), "share", NULL};
 
 #define FORMAT_DEFAULT "Account,User,RawShares,NormShares,RawUsage,EffectvUsage,FairShare"
 #define FORMAT_LONG                                                                                          \
@@ -163,10 +164,17 @@ static const struct column_table share_columns = {share_column, ARRAY_LEN(share_
 static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
 {
     struct sshare *s = ctx;
+    struct err unknown = {0};
+    (void)ret_err;
     switch (id) {
     case OPT_ACCOUNTS: s->query.accounts = value; break;
     case OPT_ALL: s->all = true; break;
-    case OPT_USERS: return listing_uids(value, s->l.a, &s->uids, ret_err);
+    case OPT_USERS:
+        if (listing_uids(value, s->l.a, &s->uids, &unknown))
+            break;
+        s->uids = ""; /* nobody's, as in Slurm */
+        break;
+    case OPT_PARTITION: s->partitions = true; break;
     case OPT_USERS_ONLY: s->users_only = true; break;
     default: break;
     }
@@ -220,6 +228,12 @@ static struct sums sums_of(const struct sshare *s, const struct usage *of)
     return sums;
 }
 
+/* An account is what somebody wrote after -A: that it was used makes it one. A job that only named it does not. */
+static bool is_account(const struct usage *u)
+{
+    return !u->account || u->usage > 0;
+}
+
 static bool user_wanted(const struct sshare *s, const struct usage *u)
 {
     struct str uid = STR_INIT;
@@ -240,7 +254,8 @@ static void lines_make(struct sshare *s)
         struct sums own =
             u->account ? sums_of(s, u) : (struct sums){root.usage, root.siblings, root.siblings};
         int64_t share = FACTOR_ONE / (int64_t)root.siblings;
-        if (u->account && !s->users_only && (i == 0 || !same_account(u, s->usage.v[i - 1]))) {
+        if (u->account && is_account(u) && !s->users_only &&
+            (i == 0 || !same_account(u, s->usage.v[i - 1]))) {
             int64_t used = part_of(own.usage, root.usage);
             struct share_line account = {.account = u->account,
                                          .depth = 1,
@@ -253,7 +268,7 @@ static void lines_make(struct sshare *s)
                                          .fair = -1};
             vec_push(&s->line, account);
         }
-        if (!user_wanted(s, u))
+        if (!user_wanted(s, u) || !is_account(u))
             continue;
         struct share_line one = {.account = u->account ? u->account : "root",
                                  .user = u->user_name ? u->user_name : u->who,
@@ -301,6 +316,8 @@ static bool prepare(void *ctx, struct err *ret_err)
 {
     struct listing *l = &((struct sshare *)ctx)->l;
     const char *text = l->format_text ? l->format_text : l->longer ? FORMAT_LONG : FORMAT_DEFAULT;
+    if (((struct sshare *)ctx)->partitions && !l->format_text)
+        text = arena_printf(l->a, "Account,User,Partition%s", text + strlen("Account,User"));
     return format_parse_fields(&share_columns, text, l->a, &l->format, ret_err);
 }
 
@@ -326,12 +343,12 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
 static void formats_print(void)
 {
     for (size_t i = 0; i < ARRAY_LEN(share_column); i++)
-        printf("%s%s", share_column[i].name, i % 4 == 3 || i + 1 == ARRAY_LEN(share_column) ? "\n" : " ");
+        printf("%-17s%s", share_column[i].name, i % 4 == 3 || i + 1 == ARRAY_LEN(share_column) ? "\n" : " ");
 }
 
 static const struct listing_command command = {
     .name = "sshare",
-    .usage = "sshare [OPTIONS]",
+    .usage = "sshare [OPTION]",
     .options = &option_table,
     .ruled = true,
     .option = option_take,

@@ -45,35 +45,61 @@ static const struct column *column_by_prefix(const struct column_table *t, const
     return exact;
 }
 
-static bool column_unknown(const struct column_table *t, const char *name, struct err *ret_err)
+static const char *column_nearest(const struct column_table *t, const char *name)
 {
     const char **names = xcalloc(t->n, sizeof *names);
     for (size_t i = 0; i < t->n; i++)
         names[i] = t->column[i].name;
     const char *near = text_nearest(name, names, t->n);
+    free(names);
+    return near;
+}
+
+static bool column_unknown(const struct column_table *t, const char *name, struct err *ret_err)
+{
+    const char *near = column_nearest(t, name);
     if (near)
         err_set(ret_err, ERR_INVALID, "Invalid field requested: \"%s\"; did you mean \"%s\"?", name, near);
     else
         err_set(ret_err, ERR_INVALID, "Invalid field requested: \"%s\"", name);
-    free(names);
     return false;
+}
+
+static bool column_uncut(const struct column_table *t, const struct column *c)
+{
+    return c && c->letter && t->uncut && strchr(t->uncut, c->letter);
+}
+
+static void unknown_add(struct format *f, const char *line, struct arena *a)
+{
+    f->unknown = f->unknown ? arena_printf(a, "%s\n%s", f->unknown, line) : line;
+}
+
+/* Lower-case letters, then capitals, as Slurm's %all. */
+static int letter_compare(const void *pa, const void *pb)
+{
+    const struct format_item *a = pa, *b = pb;
+    int la = a->column->letter ^ 0x20, lb = b->column->letter ^ 0x20;
+    return (la > lb) - (la < lb);
 }
 
 static void all_add(const struct column_table *t, struct format *f)
 {
+    size_t start = f->item.n;
     for (size_t i = 0; i < t->n; i++) {
         if (!t->column[i].letter)
             continue;
         struct format_item item = {.column = &t->column[i], .suffix = "|"};
         vec_push(&f->item, item);
     }
-    if (f->item.n)
-        f->item.v[f->item.n - 1].suffix = "";
+    if (f->item.n == start)
+        return;
+    qsort(f->item.v + start, f->item.n - start, sizeof f->item.v[0], letter_compare);
+    f->item.v[f->item.n - 1].suffix = "";
 }
 
 /* One piece after a '%': [[.]size]letter[suffix] */
-static bool short_piece(const struct column_table *t, const char *piece, struct arena *a, struct format *f,
-                        struct err *ret_err)
+static void short_piece(const struct column_table *t, const char *piece, struct arena *a, struct format *f)
 {
     struct format_item item = {0};
     const char *at = piece;
@@ -86,19 +112,20 @@ static bool short_piece(const struct column_table *t, const char *piece, struct 
             item.width = item.width * 10 + (*at - '0');
     if (text_starts(at, "all")) {
         all_add(t, f);
-        return true;
+        return;
     }
     item.column = *at ? column_by_letter(t, *at) : NULL;
-    if (!item.column)
-        return err_set(ret_err, ERR_INVALID, "Invalid %s format specification: %c", t->record,
-                       *at ? *at : '%');
-    item.suffix = arena_strdup(a, at + 1);
+    item.uncut = column_uncut(t, item.column);
+    if (item.column) {
+        item.suffix = arena_strdup(a, at + 1);
+    } else {
+        unknown_add(f, arena_printf(a, "Invalid %s format specification: %c", t->record, *at ? *at : '%'), a);
+        item.suffix = arena_printf(a, "%%%s", piece);
+    }
     vec_push(&f->item, item);
-    return true;
 }
 
-bool format_parse_short(const struct column_table *t, const char *text, struct arena *a, struct format *ret,
-                        struct err *ret_err)
+void format_parse_short(const struct column_table *t, const char *text, struct arena *a, struct format *ret)
 {
     *ret = (struct format){0};
     const char *first = strchr(text, '%');
@@ -106,27 +133,29 @@ bool format_parse_short(const struct column_table *t, const char *text, struct a
     for (const char *at = first; at && *at;) {
         at += strspn(at, "%");
         size_t len = strcspn(at, "%");
-        if (len && !short_piece(t, arena_strndup(a, at, len), a, ret, ret_err)) {
-            format_done(ret);
-            return false;
-        }
+        if (len)
+            short_piece(t, arena_strndup(a, at, len), a, ret);
         at += len;
     }
-    return true;
 }
 
 /* name[:[.][size][suffix]] */
-static bool long_piece(const struct column_table *t, const char *piece, struct arena *a, struct format *f,
-                       struct err *ret_err)
+static void long_piece(const struct column_table *t, const char *piece, struct arena *a, struct format *f)
 {
     const char *colon = strchr(piece, ':');
     const char *name = colon ? arena_strndup(a, piece, (size_t)(colon - piece)) : piece;
     struct format_item item = {.column = column_by_name(t, name), .width = LONG_WIDTH, .suffix = ""};
-    if (!item.column)
-        return column_unknown(t, name, ret_err);
+    item.uncut = column_uncut(t, item.column);
+    if (!item.column) {
+        const char *near = column_nearest(t, name);
+        const char *record = text_is(t->record, "node") ? "job" : t->record; /* sinfo's own word */
+        unknown_add(f, arena_printf(a, "Invalid %s format specification: %s", record, name), a);
+        if (near)
+            unknown_add(f, arena_printf(a, "did you mean %s?", near), a);
+    }
     if (colon) {
         const char *at = colon + 1;
-        if (*at == '.' && isdigit((unsigned char)at[1])) {
+        if (*at == '.') {
             item.right = true;
             at++;
         }
@@ -137,23 +166,15 @@ static bool long_piece(const struct column_table *t, const char *piece, struct a
         item.suffix = at;
     }
     vec_push(&f->item, item);
-    return true;
 }
 
-bool format_parse_long(const struct column_table *t, const char *text, struct arena *a, struct format *ret,
-                       struct err *ret_err)
+void format_parse_long(const struct column_table *t, const char *text, struct arena *a, struct format *ret)
 {
     struct span rest = span_of(text), piece;
     *ret = (struct format){0};
-    while (span_next(&rest, ',', &piece)) {
-        if (!piece.len)
-            continue;
-        if (!long_piece(t, arena_strndup(a, piece.data, piece.len), a, ret, ret_err)) {
-            format_done(ret);
-            return false;
-        }
-    }
-    return true;
+    while (span_next(&rest, ',', &piece))
+        if (piece.len)
+            long_piece(t, arena_strndup(a, piece.data, piece.len), a, ret);
 }
 
 bool format_parse_fields(const struct column_table *t, const char *text, struct arena *a, struct format *f,
@@ -213,7 +234,8 @@ const char *format_fields(const struct format *f, const char *always, struct are
     struct str list = STR_INIT;
     list_add(&list, always);
     for (size_t i = 0; i < f->item.n; i++)
-        list_add(&list, f->item.v[i].column->fields);
+        if (f->item.v[i].column)
+            list_add(&list, f->item.v[i].column->fields);
     const char *text = arena_strdup(a, str_text(&list));
     str_done(&list);
     return text;
@@ -272,8 +294,11 @@ void format_print_header(const struct format *f, struct str *out)
     str_add(out, f->prefix);
     for (size_t i = 0; i < f->item.n; i++) {
         const struct column *c = f->item.v[i].column;
-        const char *header = c->header ? c->header : c->name;
-        format_cell(&f->item.v[i], header, strlen(header), out);
+        const char *header = !c ? "" : c->header ? c->header : c->name;
+        struct format_item plain = f->item.v[i];
+        plain.mark_cut = false; /* cells alone are marked where they are cut */
+        if (c)
+            format_cell(&plain, header, strlen(header), out);
         str_add(out, f->item.v[i].suffix);
     }
     str_addc(out, '\n');
@@ -285,11 +310,14 @@ void format_print_row(const struct format *f, const struct cell_env *env, const 
     str_add(out, f->prefix);
     for (size_t i = 0; i < f->item.n; i++) {
         const struct format_item *item = &f->item.v[i];
-        if (item->width) {
+        if (item->column && item->width) {
             str_clear(&cell);
             item->column->print(env, record, &cell);
-            format_cell(item, str_text(&cell), cell.len, out);
-        } else {
+            if (item->uncut && cell.len > (size_t)item->width)
+                str_addn(out, str_text(&cell), cell.len);
+            else
+                format_cell(item, str_text(&cell), cell.len, out);
+        } else if (item->column) {
             item->column->print(env, record, out);
         }
         str_add(out, item->suffix);

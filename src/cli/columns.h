@@ -22,7 +22,9 @@ struct cell_env {
     const char *time_format; /* SLURM_TIME_FORMAT, or NULL */
     char unit;               /* --units: one of KMGTP, 0 = as it fits */
     bool noconvert;
-    const void *more; /* the command's own */
+    size_t bits_shown;   /* SLURM_BITSTR_LEN: characters of an array's indexes; 0 = all */
+    const char *cluster; /* name of the cluster; NULL = nobody asked */
+    const void *more;    /* the command's own */
 };
 
 struct column {
@@ -38,28 +40,30 @@ struct column_table {
     const struct column *column;
     size_t n;
     const char *record; /* "job", for messages */
+    const char *uncut;  /* letters of columns that are never cut to a width (spans of time); NULL = none */
 };
 
 struct format_item {
-    const struct column *column;
-    int width;          /* 0 = whatever is needed */
-    bool right;         /* right-justified */
-    bool mark_cut;      /* a cell cut to its width ends in '+' (sacct) */
-    const char *suffix; /* printed after the cell */
+    const struct column *column; /* NULL = there is none such: the suffix is all */
+    int width;                   /* 0 = whatever is needed */
+    bool right;                  /* right-justified */
+    bool uncut;                  /* a cell too long is printed whole */
+    bool mark_cut;               /* a cell cut to its width ends in '+' (sacct) */
+    const char *suffix;          /* printed after the cell */
 };
 
 struct format {
-    const char *prefix; /* printed before each row, the header too */
+    const char *prefix;  /* printed before each row, the header too */
+    const char *unknown; /* letters and names that are none, a sentence a line; NULL = all are known */
     VEC(struct format_item) item;
 };
 void format_done(struct format *f);
 
-/* "%[[.]size]type[suffix]…", with the rules of spec/clients.md edges 1 and 2. An unknown letter is an error that names it. */
-bool format_parse_short(const struct column_table *t, const char *text, struct arena *a, struct format *ret,
-                        struct err *ret_err);
-/* "name[:[.][size][suffix]],…", edge 3; names in any letter case; a trailing comma is fine. */
-bool format_parse_long(const struct column_table *t, const char *text, struct arena *a, struct format *ret,
-                       struct err *ret_err);
+/* "%[[.]size]type[suffix]…", with the rules of spec/clients.md edges 1 and 2. An unknown letter is printed as it
+ * stands, as Slurm does, and named in ret->unknown. */
+void format_parse_short(const struct column_table *t, const char *text, struct arena *a, struct format *ret);
+/* "name[:[.][size][suffix]],…", edge 3; names in any letter case; a trailing comma is fine. Unknown names: ret->unknown. */
+void format_parse_long(const struct column_table *t, const char *text, struct arena *a, struct format *ret);
 /* "name[%[-]size],…": any letter case, prefixes resolve to the first column of the table that starts so. Adds to *f. */
 bool format_parse_fields(const struct column_table *t, const char *text, struct arena *a, struct format *f,
                          struct err *ret_err);

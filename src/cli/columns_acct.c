@@ -7,6 +7,7 @@
 #include "cli/columns_job.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CELL(name) ACCT_CELL(static, name)
@@ -61,7 +62,9 @@ static int64_t truncated(const struct cell_env *env, int64_t us)
 
 static int64_t start_of(const struct acct_row *row)
 {
-    return row->step ? row->step->start_us : row->job->start_us;
+    if (row->step)
+        return row->step->start_us;
+    return row->job->resize_us ? row->job->resize_us : row->job->start_us;
 }
 
 /* 0 while it goes on. */
@@ -81,6 +84,15 @@ int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row)
     /* Whole seconds, so that Elapsed is the difference of Start and End as they are shown. */
     int64_t elapsed = start ? end / USEC_PER_SEC - start / USEC_PER_SEC - suspended / USEC_PER_SEC : 0;
     return elapsed > 0 ? elapsed * USEC_PER_SEC : 0;
+}
+
+bool acct_step_is_of(const struct step *step, const struct job *j)
+{
+    if (step->job_id != j->id || step->attempt != j->attempt)
+        return false;
+    if (j->state == JOB_RESIZING)
+        return step->start_us >= j->start_us && step->start_us < j->end_us;
+    return step->start_us >= j->resize_us;
 }
 
 enum job_state acct_state(const struct acct_row *row)
@@ -106,11 +118,8 @@ OWN_TEXT(partition, job_partition(j))
 OWN_NUMBER(priority, j->priority)
 OWN_TEXT(qos, j->spec.req.qos)
 OWN_TEXT(reason, enum_name(&job_reason_names, j->reason))
-OWN_NUMBER(req_cpus, job_cpus(j))
-OWN_NUMBER(req_nodes, job_nodes(j))
 OWN_TEXT(reservation, j->spec.req.reservation)
 OWN_NUMBER(restarts, j->restarts)
-OWN_TEXT(submit_line, j->spec.submit_line)
 OWN_TEXT(system_comment, j->system_comment)
 OWN_NUMBER(uid, j->user_id)
 OWN_TEXT(user, j->user_name)
@@ -130,15 +139,39 @@ CELL(nodes_count)
     str_add_i64(out, row->step ? row->step->node_count : job_nodes(row->job));
 }
 
+static int text_compare(const void *pa, const void *pb)
+{
+    return strcmp(*(const char *const *)pa, *(const char *const *)pb);
+}
+
+/* In the order of their names, as accounting has them. */
+static void tres_sorted(const struct str *tres, struct str *out)
+{
+    enum { MOST = 64 };
+    struct arena *a = arena_new();
+    const char *part[MOST];
+    size_t n = 0;
+    struct span rest = {str_text(tres), tres->len}, piece;
+    while (n < MOST && span_next(&rest, ',', &piece))
+        part[n++] = arena_strndup(a, piece.data, piece.len);
+    qsort(part, n, sizeof *part, text_compare);
+    for (size_t i = 0; i < n; i++)
+        str_addf(out, "%s%s", i ? "," : "", part[i]);
+    arena_free(a);
+}
+
 CELL(alloc_tres)
 {
+    struct str tres = STR_INIT;
     (void)env;
     if (!row->step && row->job->alloc_nodes) {
-        job_cell_tres(row->job, out);
+        job_cell_tres(row->job, &tres);
     } else if (row->step) {
         const struct step *s = row->step;
-        step_cell_tres(s, s->node_count == row->job->alloc_nodes ? row->job->alloc_mem_mib : 0, out);
+        step_cell_tres(s, s->node_count == row->job->alloc_nodes ? row->job->alloc_mem_mib : 0, &tres);
     }
+    tres_sorted(&tres, out);
+    str_done(&tres);
 }
 
 CELL(req_tres)
@@ -149,7 +182,10 @@ CELL(req_tres)
     struct job asked = *row->job; /* what was asked, not what was given */
     asked.alloc_nodes = asked.alloc_cpus = asked.alloc_tasks = 0;
     asked.alloc_gres = NULL;
-    job_cell_tres(&asked, out);
+    struct str tres = STR_INIT;
+    job_cell_tres(&asked, &tres);
+    tres_sorted(&tres, out);
+    str_done(&tres);
 }
 
 CELL(cluster)
@@ -163,6 +199,30 @@ CELL(db_index)
     (void)env;
     if (!row->step)
         str_add_u64(out, row->job->id);
+}
+
+int32_t acct_job_exit(const struct job *j)
+{
+    switch ((enum job_state)(j->state == JOB_COMPLETING ? j->end_state : j->state)) {
+    case JOB_CANCELLED:
+    case JOB_TIMEOUT:
+    case JOB_DEADLINE:
+    case JOB_PREEMPTED:
+    case JOB_NODE_FAIL:
+    case JOB_REQUEUED: return 0;
+    case JOB_PENDING:
+    case JOB_RUNNING:
+    case JOB_SUSPENDED:
+    case JOB_COMPLETING:
+    case JOB_RESIZING:
+    case JOB_COMPLETED:
+    case JOB_FAILED:
+    case JOB_SPECIAL_EXIT:
+    case JOB_BOOT_FAIL:
+    case JOB_OUT_OF_MEMORY:
+    case JOB_STATE_COUNT: break;
+    }
+    return j->exit_status;
 }
 
 static void exit_add(int32_t status, struct str *out)
@@ -180,7 +240,7 @@ CELL(derived_exit)
 CELL(exit_code)
 {
     (void)env;
-    exit_add(row->step ? row->step->exit_status : row->job->exit_status, out);
+    exit_add(row->step ? row->step->exit_status : acct_job_exit(row->job), out);
 }
 
 CELL(eligible)
@@ -261,8 +321,9 @@ CELL(state)
 {
     (void)env;
     str_add(out, enum_name(&job_state_names, acct_state(row)));
-    if (!row->step && acct_state(row) == JOB_CANCELLED && row->job->killed_by_uid_plus1)
-        str_addf(out, " by %u", row->job->killed_by_uid_plus1 - 1);
+    uint32_t by_plus1 = row->step ? row->step->killed_by_uid_plus1 : row->job->killed_by_uid_plus1;
+    if (acct_state(row) == JOB_CANCELLED && by_plus1)
+        str_addf(out, " by %u", by_plus1 - 1);
 }
 
 CELL(std_err)
@@ -319,6 +380,33 @@ CELL(req_gres)
     cell_text(row->step ? "" : row->job->spec.req.gres, "", out);
 }
 
+/* Nobody asks for a frequency here; the batch script has none in Slurm either. */
+CELL(req_freq)
+{
+    (void)env;
+    str_add(out, row->step && row->step->step_id == STEP_BATCH ? "0" : "Unknown");
+}
+
+CELL(req_cpus)
+{
+    (void)env;
+    str_add_i64(out, row->step ? row->step->cpus : job_cpus(row->job));
+}
+
+CELL(req_nodes)
+{
+    (void)env;
+    str_add_i64(out, row->step ? row->step->node_count : job_nodes(row->job));
+}
+
+CELL(submit_line)
+{
+    (void)env;
+    cell_text(!row->step ? row->job->spec.submit_line
+                         : (row->step->step_id == STEP_BATCH ? "" : row->step->submit_line),
+              "", out);
+}
+
 CELL(zero)
 {
     (void)env;
@@ -335,7 +423,7 @@ CELL(empty)
 
 static const struct column columns[] = {
     {"Account", 0, NULL, 10, "", cell_account},
-    {"AdminComment", 0, NULL, 19, "", cell_admin_comment},
+    {"AdminComment", 0, NULL, 15, "", cell_admin_comment},
     {"AllocCPUS", 0, NULL, 10, "", cell_alloc_cpus},
     {"AllocNodes", 0, NULL, 10, "", cell_alloc_nodes},
     {"AllocTRES", 0, NULL, 10, "", cell_alloc_tres},
@@ -344,19 +432,19 @@ static const struct column columns[] = {
     {"AveCPUFreq", 0, NULL, 10, "", cell_empty},
     {"AveDiskRead", 0, NULL, 14, "", cell_ave_read},
     {"AveDiskWrite", 0, NULL, 14, "", cell_ave_write},
-    {"AvePages", 0, NULL, 10, "", cell_max_pages},
+    {"AvePages", 0, NULL, 10, "", cell_ave_pages},
     {"AveRSS", 0, NULL, 10, "", cell_ave_rss},
     {"AveVMSize", 0, NULL, 10, "", cell_ave_vm},
     {"BlockID", 0, NULL, 16, "", cell_empty},
     {"Cluster", 0, NULL, 10, "", cell_cluster},
     {"Comment", 0, NULL, 14, "", cell_comment},
-    {"Constraints", 0, NULL, 20, "", cell_constraints},
-    {"ConsumedEnergy", 0, NULL, 14, "", cell_empty},
-    {"ConsumedEnergyRaw", 0, NULL, 17, "", cell_empty},
-    {"Container", 0, NULL, 20, "", cell_container},
+    {"Constraints", 0, NULL, 19, "", cell_constraints},
+    {"ConsumedEnergy", 0, NULL, 14, "", cell_zero},
+    {"ConsumedEnergyRaw", 0, NULL, 17, "", cell_zero},
+    {"Container", 0, NULL, 19, "", cell_container},
     {"CPUTime", 0, NULL, 10, "", cell_cpu_time},
     {"CPUTimeRAW", 0, NULL, 10, "", cell_cpu_time_raw},
-    {"DBIndex", 0, NULL, 12, "", cell_db_index},
+    {"DBIndex", 0, NULL, -10, "", cell_db_index},
     {"DerivedExitCode", 0, NULL, 15, "", cell_derived_exit},
     {"Elapsed", 0, NULL, 10, "", cell_elapsed},
     {"ElapsedRaw", 0, NULL, 10, "", cell_elapsed_raw},
@@ -365,7 +453,7 @@ static const struct column columns[] = {
     {"ExitCode", 0, NULL, 8, "", cell_exit_code},
     {"Extra", 0, NULL, 20, "", cell_extra},
     {"FailedNode", 0, NULL, 15, "", cell_empty},
-    {"Flags", 0, NULL, 20, "", cell_flags},
+    {"Flags", 0, NULL, 19, "", cell_flags},
     {"GID", 0, NULL, 6, "", cell_gid},
     {"Group", 0, NULL, 9, "", cell_group},
     {"JobID", 0, NULL, -12, "", cell_job_id},
@@ -374,24 +462,24 @@ static const struct column columns[] = {
     {"Layout", 0, NULL, 9, "", cell_layout},
     {"Licenses", 0, NULL, 20, "", cell_licenses},
     {"MaxDiskRead", 0, NULL, 12, "", cell_max_read},
-    {"MaxDiskReadNode", 0, NULL, 15, "", cell_max_node},
-    {"MaxDiskReadTask", 0, NULL, 15, "", cell_max_task},
+    {"MaxDiskReadNode", 0, NULL, 15, "", cell_max_read_node},
+    {"MaxDiskReadTask", 0, NULL, 15, "", cell_max_read_task},
     {"MaxDiskWrite", 0, NULL, 12, "", cell_max_write},
-    {"MaxDiskWriteNode", 0, NULL, 16, "", cell_max_node},
-    {"MaxDiskWriteTask", 0, NULL, 16, "", cell_max_task},
+    {"MaxDiskWriteNode", 0, NULL, 16, "", cell_max_write_node},
+    {"MaxDiskWriteTask", 0, NULL, 16, "", cell_max_write_task},
     {"MaxPages", 0, NULL, 8, "", cell_max_pages},
-    {"MaxPagesNode", 0, NULL, 12, "", cell_max_node},
-    {"MaxPagesTask", 0, NULL, 14, "", cell_max_task},
+    {"MaxPagesNode", 0, NULL, 12, "", cell_max_pages_node},
+    {"MaxPagesTask", 0, NULL, 14, "", cell_max_pages_task},
     {"MaxRSS", 0, NULL, 10, "", cell_max_rss},
-    {"MaxRSSNode", 0, NULL, 10, "", cell_max_node},
-    {"MaxRSSTask", 0, NULL, 10, "", cell_max_task},
+    {"MaxRSSNode", 0, NULL, 10, "", cell_max_rss_node},
+    {"MaxRSSTask", 0, NULL, 10, "", cell_max_rss_task},
     {"MaxVMSize", 0, NULL, 10, "", cell_max_vm},
-    {"MaxVMSizeNode", 0, NULL, 14, "", cell_max_node},
-    {"MaxVMSizeTask", 0, NULL, 14, "", cell_max_task},
-    {"McsLabel", 0, NULL, 9, "", cell_empty},
+    {"MaxVMSizeNode", 0, NULL, 14, "", cell_max_vm_node},
+    {"MaxVMSizeTask", 0, NULL, 14, "", cell_max_vm_task},
+    {"McsLabel", 0, NULL, 12, "", cell_empty},
     {"MinCPU", 0, NULL, 10, "", cell_min_cpu},
-    {"MinCPUNode", 0, NULL, 10, "", cell_max_node},
-    {"MinCPUTask", 0, NULL, 10, "", cell_max_task},
+    {"MinCPUNode", 0, NULL, 10, "", cell_min_cpu_node},
+    {"MinCPUTask", 0, NULL, 10, "", cell_min_cpu_task},
     {"NCPUS", 0, NULL, 10, "", cell_alloc_cpus},
     {"NNodes", 0, NULL, 8, "", cell_nodes_count},
     {"NodeList", 0, NULL, 15, "", cell_node_list},
@@ -402,19 +490,19 @@ static const struct column columns[] = {
     {"PlannedCPURAW", 0, NULL, 13, "", cell_planned_cpu_raw},
     {"Priority", 0, NULL, 10, "", cell_priority},
     {"QOS", 0, NULL, 10, "", cell_qos},
-    {"QOSRAW", 0, NULL, 10, "", cell_empty},
+    {"QOSRAW", 0, NULL, 6, "", cell_empty},
     {"QOSREQ", 0, NULL, 10, "", cell_qos},
     {"Reason", 0, NULL, 22, "", cell_reason},
-    {"ReqCPUFreq", 0, NULL, 10, "", cell_empty},
-    {"ReqCPUFreqGov", 0, NULL, 13, "", cell_empty},
-    {"ReqCPUFreqMax", 0, NULL, 13, "", cell_empty},
-    {"ReqCPUFreqMin", 0, NULL, 13, "", cell_empty},
+    {"ReqCPUFreq", 0, NULL, 10, "", cell_req_freq},
+    {"ReqCPUFreqGov", 0, NULL, 13, "", cell_req_freq},
+    {"ReqCPUFreqMax", 0, NULL, 13, "", cell_req_freq},
+    {"ReqCPUFreqMin", 0, NULL, 13, "", cell_req_freq},
     {"ReqCPUS", 0, NULL, 8, "", cell_req_cpus},
     {"ReqMem", 0, NULL, 10, "", cell_req_mem},
     {"ReqNodes", 0, NULL, 8, "", cell_req_nodes},
     {"ReqTRES", 0, NULL, 10, "", cell_req_tres},
     {"Reservation", 0, NULL, 20, "", cell_reservation},
-    {"ReservationId", 0, NULL, 17, "", cell_empty},
+    {"ReservationId", 0, NULL, 8, "", cell_empty},
     {"Restarts", 0, NULL, 8, "", cell_restarts},
     {"SLUID", 0, NULL, 15, "", cell_db_index},
     {"Start", 0, NULL, 19, "", cell_start},
@@ -426,37 +514,37 @@ static const struct column columns[] = {
     {"SubmitLine", 0, NULL, 20, "", cell_submit_line},
     {"Suspended", 0, NULL, 10, "", cell_suspended},
     {"SystemCPU", 0, NULL, 10, "", cell_system_cpu},
-    {"SystemComment", 0, NULL, 14, "", cell_system_comment},
+    {"SystemComment", 0, NULL, 15, "", cell_system_comment},
     {"Timelimit", 0, NULL, 10, "", cell_time_limit},
-    {"TimelimitRaw", 0, NULL, 12, "", cell_time_limit_raw},
+    {"TimelimitRaw", 0, NULL, 10, "", cell_time_limit_raw},
     {"TotalCPU", 0, NULL, 10, "", cell_total_cpu},
     {"TRESUsageInAve", 0, NULL, 14, "", cell_usage_in_ave},
     {"TRESUsageInMax", 0, NULL, 14, "", cell_usage_in_max},
-    {"TRESUsageInMaxNode", 0, NULL, 18, "", cell_max_node},
-    {"TRESUsageInMaxTask", 0, NULL, 18, "", cell_max_task},
+    {"TRESUsageInMaxNode", 0, NULL, 18, "", cell_usage_in_max_node},
+    {"TRESUsageInMaxTask", 0, NULL, 18, "", cell_usage_in_max_task},
     {"TRESUsageInMin", 0, NULL, 14, "", cell_usage_in_min},
-    {"TRESUsageInMinNode", 0, NULL, 18, "", cell_max_node},
-    {"TRESUsageInMinTask", 0, NULL, 18, "", cell_max_task},
+    {"TRESUsageInMinNode", 0, NULL, 18, "", cell_usage_in_min_node},
+    {"TRESUsageInMinTask", 0, NULL, 18, "", cell_usage_in_min_task},
     {"TRESUsageInTot", 0, NULL, 14, "", cell_usage_in_tot},
-    {"TRESUsageOutAve", 0, NULL, 15, "", cell_usage_out},
-    {"TRESUsageOutMax", 0, NULL, 15, "", cell_usage_out},
-    {"TRESUsageOutMaxNode", 0, NULL, 19, "", cell_max_node},
-    {"TRESUsageOutMaxTask", 0, NULL, 19, "", cell_max_task},
-    {"TRESUsageOutMin", 0, NULL, 15, "", cell_usage_out},
-    {"TRESUsageOutMinNode", 0, NULL, 19, "", cell_max_node},
-    {"TRESUsageOutMinTask", 0, NULL, 19, "", cell_max_task},
-    {"TRESUsageOutTot", 0, NULL, 15, "", cell_usage_out},
+    {"TRESUsageOutAve", 0, NULL, 15, "", cell_usage_out_ave},
+    {"TRESUsageOutMax", 0, NULL, 15, "", cell_usage_out_max},
+    {"TRESUsageOutMaxNode", 0, NULL, 19, "", cell_usage_out_max_node},
+    {"TRESUsageOutMaxTask", 0, NULL, 19, "", cell_usage_out_max_task},
+    {"TRESUsageOutMin", 0, NULL, 15, "", cell_empty},
+    {"TRESUsageOutMinNode", 0, NULL, 19, "", cell_empty},
+    {"TRESUsageOutMinTask", 0, NULL, 19, "", cell_empty},
+    {"TRESUsageOutTot", 0, NULL, 15, "", cell_usage_out_tot},
     {"UID", 0, NULL, 6, "", cell_uid},
     {"User", 0, NULL, 9, "", cell_user},
     {"UserCPU", 0, NULL, 10, "", cell_user_cpu},
     {"WCKey", 0, NULL, 10, "", cell_wckey},
-    {"WCKeyID", 0, NULL, 8, "", cell_empty},
+    {"WCKeyID", 0, NULL, 10, "", cell_empty},
     {"WorkDir", 0, NULL, 20, "", cell_work_dir},
     /* Gone from Slurm 22.05 on; exporters still ask for them (spec/clients.md). */
     {"AllocGRES", 0, NULL, 12, "", cell_gres},
     {"ReqGRES", 0, NULL, 12, "", cell_req_gres},
 };
-const struct column_table acct_columns = {columns, ARRAY_LEN(columns), "accounting"};
+const struct column_table acct_columns = {columns, ARRAY_LEN(columns), "accounting", NULL};
 const size_t acct_columns_listed = ARRAY_LEN(columns) - 2;
 
 void acct_help_format_print(void)

@@ -52,7 +52,7 @@
     }
 
 TEXT_CELL(account, j->spec.req.account, "(null)")
-TEXT_CELL(admin_comment, j->admin_comment, "")
+TEXT_CELL(admin_comment, j->admin_comment, "(null)")
 TEXT_CELL(alloc_host, j->spec.alloc_host, "(null)")
 NUMBER_CELL(array_job_id, j->array_job_id ? j->array_job_id : j->id)
 YES_CELL(batch_flag, j->spec.batch, "1", "0")
@@ -67,7 +67,7 @@ NUMBER_CELL(cpus, job_cpus(j))
 NUMBER_CELL(cpus_per_task, j->spec.req.cpus_per_task ? j->spec.req.cpus_per_task : 1)
 TIME_CELL(deadline, j->spec.deadline_us, "N/A")
 TIME_CELL(eligible, j->eligible_us, "N/A")
-TIME_CELL(evaluated, j->evaluated_us, "N/A")
+TIME_CELL(evaluated, j->evaluated_us ? j->evaluated_us : j->start_us ? j->start_us : j->submit_us, "N/A")
 TIME_CELL(preempt, j->preempt_us, "N/A")
 TIME_CELL(submit, j->submit_us, "N/A")
 TIME_CELL(end, j->end_us, "N/A")
@@ -77,7 +77,8 @@ NUMBER_CELL(group_id, j->group_id)
 TEXT_CELL(group, j->group_name, "(null)")
 NUMBER_CELL(id, j->id)
 TEXT_CELL(licenses, j->spec.req.licenses, "(null)")
-NUMBER_CELL(max_nodes, j->spec.req.max_nodes)
+NUMBER_CELL(max_nodes,
+            !j->alloc_nodes && j->spec.req.max_nodes > job_nodes(j) ? j->spec.req.max_nodes : job_nodes(j))
 NUMBER_CELL(min_cpus, j->spec.req.min_cpus_per_node
                           ? j->spec.req.min_cpus_per_node
                           : (j->spec.req.cpus_per_task ? j->spec.req.cpus_per_task : 1))
@@ -99,7 +100,7 @@ NUMBER_CELL(restarts, j->restarts)
 TEXT_CELL(planned_nodes, j->planned_nodes, "(null)")
 TEXT_CELL(state, enum_name(&job_state_names, j->state), "")
 TEXT_CELL(state_compact, job_state_short(j->state), "")
-TEXT_CELL(system_comment, j->system_comment, "")
+TEXT_CELL(system_comment, j->system_comment, "(null)")
 NUMBER_CELL(user_id, j->user_id)
 TEXT_CELL(user, j->user_name, "nobody")
 TEXT_CELL(wckey, j->spec.wckey, "(null)")
@@ -108,30 +109,24 @@ TEXT_CELL(work_dir, j->spec.work_dir, "(null)")
 CELL(reason)
 {
     (void)env;
-    str_add(out, enum_name(&job_reason_names, j->reason));
+    /* squeue shows its few underscores as blanks; scontrol does not. */
+    for (const char *c = enum_name(&job_reason_names, j->reason); *c; c++)
+        str_addc(out, *c == '_' ? ' ' : *c);
     if (!text_empty(j->away_nodes))
         str_addf(out, ", UnavailableNodes:%s", j->away_nodes);
 }
 TEXT_CELL(dependency, j->spec.dependency, "(null)")
-TEXT_CELL(container, j->spec.container, "")
-TEXT_CELL(profile, j->spec.profile, "(null)")
+TEXT_CELL(container, j->spec.container, "(null)")
+TEXT_CELL(profile, j->spec.profile, "NotSet")
 TEXT_CELL(gpus, j->spec.req.gpus, "N/A")
 TEXT_CELL(gpus_per_socket, j->spec.req.gpus_per_socket, "N/A")
 TEXT_CELL(gpus_per_task, j->spec.req.gpus_per_task, "N/A")
 NUMBER_CELL(priority_long, j->priority)
 NUMBER_CELL(tmp_disk, j->spec.req.tmp_disk_mib)
 NUMBER_CELL(ntasks_per_node, j->spec.req.ntasks_per_node)
-NUMBER_CELL(ntasks_per_socket, j->spec.req.ntasks_per_socket)
-NUMBER_CELL(ntasks_per_core, j->spec.req.ntasks_per_core)
 NUMBER_CELL(derived_ec, status_code(j->derived_exit_status))
 NUMBER_CELL(exit_code, status_code(j->exit_status))
 TEXT_CELL(het_set, j->het_set, "N/A")
-
-CELL(label)
-{
-    (void)env;
-    job_label(j, out);
-}
 
 CELL(het_id)
 {
@@ -153,13 +148,23 @@ CELL(het_offset)
 
 CELL(array_task)
 {
-    (void)env;
     if (j->array_task_id != NO_TASK && j->array_job_id)
         str_add_u64(out, j->array_task_id);
     else if (!text_empty(j->array_pending))
-        str_add(out, j->array_pending);
+        job_cell_array(j, env->bits_shown, out);
     else
         str_add(out, "N/A");
+}
+
+CELL(label)
+{
+    if (env->bits_shown && j->array_job_id && j->array_task_id == NO_TASK && j->array_pending) {
+        str_addf(out, "%llu_[", (unsigned long long)j->array_job_id);
+        job_cell_array(j, env->bits_shown, out);
+        str_addc(out, ']');
+    } else {
+        job_label(j, out);
+    }
 }
 
 CELL(core_spec)
@@ -174,7 +179,7 @@ CELL(core_spec)
 CELL(delay_boot)
 {
     (void)env;
-    duration_format(j->spec.delay_boot_us, out);
+    duration_format_short(j->spec.delay_boot_us, out);
 }
 
 CELL(memory)
@@ -280,7 +285,7 @@ CELL(time_left)
 CELL(time_min)
 {
     (void)env;
-    duration_format(j->spec.req.time_min_us, out);
+    duration_format_short(j->spec.req.time_min_us, out);
 }
 
 CELL(tres_alloc)
@@ -304,22 +309,43 @@ CELL(tres_per_node)
 CELL(wait_switch)
 {
     (void)env;
-    str_add_i64(out, j->spec.req.switches_wait_us / USEC_PER_SEC);
+    duration_format_short(j->spec.req.switches_wait_us, out);
 }
 
-CELL(nothing)
+/* NTPerCore, NTPerSocket: unset is not 0. */
+static void unset_or_number(int32_t n, struct str *out)
 {
-    (void)env;
-    (void)j;
-    str_add(out, "N/A");
+    if (n > 0)
+        str_add_i64(out, n);
+    else
+        str_add(out, "N/A");
 }
 
-CELL(empty)
+CELL(ntasks_per_core)
 {
     (void)env;
-    (void)j;
-    (void)out;
+    unset_or_number(j->spec.req.ntasks_per_core, out);
 }
+
+CELL(ntasks_per_socket)
+{
+    (void)env;
+    unset_or_number(j->spec.req.ntasks_per_socket, out);
+}
+
+CELL(cluster)
+{
+    (void)j;
+    str_add(out, env->cluster ? env->cluster : "N/A");
+}
+
+/* What there is nothing to say of: Slurm's words for it. */
+#define CONSTANT_CELL(name, text) TEXT_CELL(name, j ? text : text, "")
+CONSTANT_CELL(nothing, "N/A")
+CONSTANT_CELL(none, "(null)")
+CONSTANT_CELL(no_origin, "NA")
+CONSTANT_CELL(zero, "0")
+CONSTANT_CELL(empty, "")
 
 /* Fields that several cells read. */
 #define F_LABEL  "id,array_job_id,array_task_id,array_pending,array_limit,het_job_id,het_offset"
@@ -345,15 +371,15 @@ CELL(empty)
     X("AssocID", 0, "ASSOC_ID", nothing, "id")                                                               \
     X("BatchFlag", 0, "BATCH_FLAG", batch_flag, "batch")                                                     \
     X("BatchHost", 'B', "EXEC_HOST", batch_host, "batch_host")                                               \
-    X("BoardsPerNode", 0, "BOARDS_PER_NODE", nothing, "id")                                                  \
-    X("BurstBuffer", 0, "BURST_BUFFER", empty, "id")                                                         \
-    X("BurstBufferState", 0, "BURST_BUFFER_STATE", empty, "id")                                              \
-    X("Cluster", 0, "CLUSTER", nothing, "id")                                                                \
-    X("ClusterFeature", 0, "CLUSTER_FEATURES", nothing, "id")                                                \
+    X("BoardsPerNode", 0, "BOARDS_PER_NODE", zero, "id")                                                     \
+    X("BurstBuffer", 0, "BURST_BUFFER", none, "id")                                                          \
+    X("BurstBufferState", 0, "BURST_BUFFER_STATE", none, "id")                                               \
+    X("Cluster", 0, "CLUSTER", cluster, "id")                                                                \
+    X("ClusterFeature", 0, "CLUSTER_FEATURES", none, "id")                                                   \
     X("Command", 'o', "COMMAND", command, "command")                                                         \
     X("Comment", 'k', "COMMENT", comment, "comment")                                                         \
     X("Container", 0, "CONTAINER", container, "container")                                                   \
-    X("ContainerID", 0, "CONTAINER_ID", empty, "id")                                                         \
+    X("ContainerID", 0, "CONTAINER_ID", none, "id")                                                          \
     X("Contiguous", 'O', "CONTIGUOUS", contiguous, "contiguous")                                             \
     X("Cores", 'I', "CORES_PER_SOCKET", cores, "cores_per_socket")                                           \
     X("CoreSpec", 'X', "CORE_SPEC", core_spec, "core_spec")                                                  \
@@ -374,30 +400,30 @@ CELL(empty)
     X("HetJobIDSet", 0, "HET_JOB_ID_SET", het_set, "het_set")                                                \
     X("HetJobOffset", 0, "HET_JOB_OFFSET", het_offset, "het_job_id,het_offset")                              \
     X("JobArrayID", 'i', "JOBID", label, F_LABEL)                                                            \
-    X("LastSchedEval", 0, "LAST_SCHED_EVAL", evaluated, "evaluated_us")                                      \
+    X("LastSchedEval", 0, "LAST_SCHED_EVAL", evaluated, "evaluated_us,start_us,submit_us")                   \
     X("Licenses", 'W', "LICENSES", licenses, "licenses")                                                     \
-    X("MaxCPUs", 0, "MAX_CPUS", nothing, "id")                                                               \
-    X("MaxNodes", 0, "MAX_NODES", max_nodes, "max_nodes")                                                    \
-    X("MCSLabel", 0, "MCSLABEL", nothing, "id")                                                              \
+    X("MaxCPUs", 0, "MAX_CPUS", cpus, F_CPUS)                                                                \
+    X("MaxNodes", 0, "MAX_NODES", max_nodes, F_NODES)                                                        \
+    X("MCSLabel", 0, "MCSLABEL", none, "id")                                                                 \
     X("mem-per-tres", 0, "MEM_PER_TRES", nothing, "id")                                                      \
     X("MinCpus", 'c', "MIN_CPUS", min_cpus, "min_cpus_per_node,cpus_per_task")                               \
     X("MinMemory", 'm', "MIN_MEMORY", memory, F_MEMORY)                                                      \
-    X("MinTime", 0, "MIN_TIME", time_min, "time_min_us")                                                     \
+    X("MinTime", 0, "TIME_MIN", time_min, "time_min_us")                                                     \
     X("MinTmpDisk", 'd', "MIN_TMP_DISK", tmp_disk, "tmp_disk_mib")                                           \
     X("Name", 'j', "NAME", name, "name")                                                                     \
-    X("Network", 0, "NETWORK", nothing, "id")                                                                \
+    X("Network", 0, "NETWORK", none, "id")                                                                   \
     X("Nice", 'y', "NICE", nice, "nice")                                                                     \
     X("NodeList", 'N', "NODELIST", node_list, "nodes")                                                       \
     X("Nodes", 0, "NODES", num_nodes, F_NODES)                                                               \
-    X("NTPerBoard", 0, "NTASKS_PER_BOARD", nothing, "id")                                                    \
+    X("NTPerBoard", 0, "NTASKS_PER_BOARD", zero, "id")                                                       \
     X("NTPerCore", 0, "NTASKS_PER_CORE", ntasks_per_core, "ntasks_per_core")                                 \
     X("NTPerNode", 0, "NTASKS_PER_NODE", ntasks_per_node, "ntasks_per_node")                                 \
     X("NTPerSocket", 0, "NTASKS_PER_SOCKET", ntasks_per_socket, "ntasks_per_socket")                         \
     X("NumCPUs", 'C', "CPUS", cpus, F_CPUS)                                                                  \
     X("NumNodes", 'D', "NODES", num_nodes, F_NODES)                                                          \
     X("NumTasks", 0, "TASKS", num_tasks, F_CPUS)                                                             \
-    X("Origin", 0, "ORIGIN", nothing, "id")                                                                  \
-    X("OriginRaw", 0, "ORIGIN_RAW", nothing, "id")                                                           \
+    X("Origin", 0, "ORIGIN", no_origin, "id")                                                                \
+    X("OriginRaw", 0, "ORIGIN_RAW", no_origin, "id")                                                         \
     X("OverSubscribe", 'h', "OVER_SUBSCRIBE", oversubscribe, "exclusive,oversubscribe")                      \
     X("Partition", 'P', "PARTITION", partition, "partition,run_partition")                                   \
     X("PendingTime", 0, "PENDING_TIME", pending_time, "submit_us,start_us")                                  \
@@ -419,9 +445,13 @@ CELL(empty)
     X("ResvPort", 0, "RESV_PORT", nothing, "id")                                                             \
     X("SchedNodes", 'Y', "SCHEDNODES", planned_nodes, "planned_nodes")                                       \
     X("SCT", 'z', "S:C:T", sct, "sockets_per_node,cores_per_socket,threads_per_core")                        \
-    X("SelectJobInfo", 's', "SELECT_JOBINFO", empty, "id")                                                   \
+    X("SelectJobInfo", 's', "", empty, "id")                                                                 \
+    X("SiblingsActive", 0, "ACTIVE_SIBLINGS", no_origin, "id")                                               \
+    X("SiblingsActiveRaw", 0, "ACTIVE_SIBLINGS_RAW", no_origin, "id")                                        \
+    X("SiblingsViable", 0, "VIABLE_SIBLINGS", no_origin, "id")                                               \
+    X("SiblingsViableRaw", 0, "VIALBLE_SIBLINGS_RAW", no_origin, "id")                                       \
     X("Sockets", 'H', "SOCKETS_PER_NODE", sockets, "sockets_per_node")                                       \
-    X("SPerBoard", 0, "SOCKETS_PER_BOARD", nothing, "id")                                                    \
+    X("SPerBoard", 0, "SOCKETS_PER_BOARD", zero, "id")                                                       \
     X("StartTime", 'S', "START_TIME", start, "start_us,planned_us")                                          \
     X("State", 'T', "STATE", state, "state")                                                                 \
     X("StateCompact", 't', "ST", state_compact, "state")                                                     \
@@ -442,7 +472,7 @@ CELL(empty)
     X("tres-per-socket", 0, "TRES_PER_SOCKET", gpus_per_socket, "gpus_per_socket")                           \
     X("tres-per-step", 0, "TRES_PER_STEP", nothing, "id")                                                    \
     X("tres-per-task", 0, "TRES_PER_TASK", gpus_per_task, "gpus_per_task")                                   \
-    X("UserID", 'U', "USER", user_id, "user_id")                                                             \
+    X("UserID", 'U', "UID", user_id, "user_id")                                                              \
     X("UserName", 'u', "USER", user, "user_name")                                                            \
     X("Wait4Switch", 0, "WAIT4SWITCH", wait_switch, "switches_wait_us")                                      \
     X("WCKey", 'w', "WCKEY", wckey, "wckey")                                                                 \
@@ -457,4 +487,4 @@ static const struct column columns[] = {
 #undef X
 };
 
-const struct column_table job_columns = {columns, ARRAY_LEN(columns), "job"};
+const struct column_table job_columns = {columns, ARRAY_LEN(columns), "job", "lLM"};

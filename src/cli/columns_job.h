@@ -16,6 +16,8 @@ int32_t job_tasks(const struct job *j);
 int64_t job_limit_us(const struct job *j); /* in force or asked; 0 = the partition's default */
 int64_t job_elapsed_us(const struct job *j, int64_t now_us); /* run time without suspensions */
 void job_cell_memory(const struct job *j, struct str *out);  /* "4000M", "2Gc" per CPU */
+void job_cell_array(const struct job *j, size_t most,
+                    struct str *out); /* waiting indexes, in `most` characters; 0 = all */
 void job_cell_path(const struct job *j, const char *pattern,
                    struct str *out); /* a standard stream's file, pattern expanded where known */
 void job_cell_tres(const struct job *j, struct str *out); /* "cpu=4,mem=8000M,node=1,billing=4,gres/gpu=2" */

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "cli/node_words.h"
+#include "cli/program.h"
 #include "cli/sinfo_rows.h"
 
 #include <string.h>
@@ -89,7 +90,14 @@ NODE_CELL(features, features, "(null)")
 NODE_CELL(gres, gres, "(null)")
 NODE_CELL(reason, reason, "none")
 NODE_CELL(reservation, reservation, "")
-NODE_CELL(version, version, "N/A")
+/* Slurm's release that is spoken, as far as a daemon has said that it runs; its own is in `remuda status`. */
+CELL(version)
+{
+    (void)env;
+    bool known = r->node && !text_empty(r->node->version);
+    cell_text(known ? strchr(SLURM_VERSION_TEXT, ' ') + 1 : NULL, "N/A", out);
+}
+
 NODE_CELL(comment, comment, "(null)")
 PART_TEXT_CELL(partition_name, name, "n/a")
 PART_TEXT_CELL(groups, allow_groups, "all")
@@ -405,7 +413,7 @@ static const enum merge merges[] = {
     COLUMNS(X)
 #undef X
 };
-const struct column_table node_columns = {columns, ARRAY_LEN(columns), "node"};
+const struct column_table node_columns = {columns, ARRAY_LEN(columns), "node", NULL};
 
 enum merge node_column_merge(const struct column *c)
 {

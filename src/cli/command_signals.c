@@ -25,10 +25,16 @@ int command_signals_open(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-int command_signal_next(int fd)
+struct command_signal command_signal_next(int fd)
 {
     struct signalfd_siginfo info;
-    return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
+    struct command_signal got = {0};
+    if (read(fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return got;
+    got.signo = (int)info.ssi_signo;
+    if (info.ssi_code == SI_QUEUE)
+        got.word = signal_word_read(info.ssi_ptr, &got.job_id);
+    return got;
 }
 
 void command_signals_restore(void)

@@ -34,7 +34,8 @@
     X("sprio", cmd_sprio, true, "what the priorities of waiting jobs are made of")                           \
     X("sshare", cmd_sshare, true, "who used how much, and the fair share that follows")                      \
     X("sdiag", cmd_sdiag, true, "what the controller has done, and how fast")                                \
-    X("scontrol", cmd_scontrol, true, "look at everything in detail; change jobs and nodes")
+    X("scontrol", cmd_scontrol, true, "look at everything in detail; change jobs and nodes")                 \
+    X("strigger", cmd_strigger, true, "refused: there are no triggers")
 // clang-format on
 
 #define X(name, function, linked, doc) int function(int argc, char **argv);

@@ -4,6 +4,8 @@
 #include "model/alloc.h"
 #include "model/pattern.h"
 
+#include <string.h>
+
 int32_t job_nodes(const struct job *j)
 {
     if (j->alloc_nodes)
@@ -78,6 +80,25 @@ void job_cell_memory(const struct job *j, struct str *out)
     } else {
         str_addc(out, '0');
     }
+}
+
+/* Cut after a comma. */
+void job_cell_array(const struct job *j, size_t most, struct str *out)
+{
+    struct str tasks = STR_INIT;
+    job_array_tasks(j, &tasks);
+    const char *text = str_text(&tasks), *limit = strchr(text, '%');
+    size_t len = limit ? (size_t)(limit - text) : tasks.len;
+    if (most && len > most) {
+        for (len = most > 3 ? most - 3 : 0; len && text[len - 1] != ',';)
+            len--;
+        str_addn(out, text, len);
+        str_add(out, "...");
+        str_add(out, limit);
+    } else {
+        str_addn(out, text, tasks.len);
+    }
+    str_done(&tasks);
 }
 
 void job_cell_path(const struct job *j, const char *pattern, struct str *out)

@@ -25,6 +25,14 @@ static void path(struct json_out *o, const char *key, const struct job *j, const
     str_done(&s);
 }
 
+static void array_tasks(struct json_out *o, const struct job *j)
+{
+    struct str s = STR_INIT;
+    job_array_tasks(j, &s);
+    text(o, "array_task_string", str_text(&s));
+    str_done(&s);
+}
+
 static void ids(struct json_out *o, const struct job *j)
 {
     bool element = j->array_job_id && j->array_task_id != NO_TASK;
@@ -33,7 +41,7 @@ static void ids(struct json_out *o, const struct job *j)
     json_key_number(o, "array_job_id", true, (int64_t)j->array_job_id);
     json_key_number(o, "array_task_id", element, element ? j->array_task_id : 0);
     json_key_number(o, "array_max_tasks", true, j->array_limit);
-    text(o, "array_task_string", j->array_pending);
+    array_tasks(o, j);
     json_key_number(o, "het_job_id", true, (int64_t)j->het_job_id);
     text(o, "het_job_id_set", j->het_set);
     json_key_number(o, "het_job_offset", true, j->het_offset);
@@ -113,9 +121,11 @@ static void alloc_node_json(struct json_out *o, const struct alloc_node *n, int6
 static void resources(struct json_out *o, const struct job *j, struct arena *a)
 {
     struct alloc al = {0};
-    if (text_empty(j->alloc) || !alloc_parse(j->alloc, a, &al, NULL) || !al.n)
-        return;
     json_key(o, "job_resources");
+    if (text_empty(j->alloc) || !alloc_parse(j->alloc, a, &al, NULL) || !al.n) {
+        json_null(o);
+        return;
+    }
     json_object(o);
     json_key_words(o, "select_type", "CPU", "MEMORY");
     json_key(o, "nodes");

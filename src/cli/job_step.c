@@ -4,6 +4,7 @@
 #include "cli/program.h"
 #include "cli/submit_env.h"
 #include "cli/submit_host.h"
+#include "model/array.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +22,17 @@ static struct blob env_of_command(struct arena *a, struct err *e)
     return b;
 }
 
-bool job_step_open(struct job_step *s, const char *command, uint64_t job_id, const char *name,
+bool job_step_names_job(const char *text)
+{
+    struct job_ref ref;
+    if (!job_ref_parse(text, &ref, NULL))
+        return false;
+    bool one = !ref.has_step && !ref.tasks.count;
+    job_ref_done(&ref);
+    return one;
+}
+
+bool job_step_open(struct job_step *s, const char *command, const char *job, const char *name,
                    struct arena *a)
 {
     struct err e = {0};
@@ -32,14 +43,15 @@ bool job_step_open(struct job_step *s, const char *command, uint64_t job_id, con
     s->al.client = program_connect(command, s->al.state_dir);
     if (!s->al.client)
         return false;
-    if (!allocation_find(&s->al, job_id, &e)) {
-        program_error(command, "job %llu: %s", (unsigned long long)job_id, e.text);
+    if (!allocation_find(&s->al, job, &e)) {
+        program_error(command, text_is(command, "sbcast") ? "Slurm job %s lookup error: %s" : "job %s: %s",
+                      job, e.text);
         return false;
     }
     s->al.job_id = 0; /* it is not ours to hold */
     s->spec.name = name;
     s->spec.work_dir = submit_cwd(a, &e);
-    s->step.create.job_id = job_id;
+    s->step.create.job_id = s->al.job[0].id;
     s->step.create.overlap = true;
     s->step.create.spec.v = &s->spec;
     s->step.create.spec.n = 1;

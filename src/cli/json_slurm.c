@@ -1,6 +1,7 @@
 #include "cli/json_slurm.h"
 
 #include "base/duration.h"
+#include "cli/cluster_dir.h"
 #include "cli/program.h"
 #include "model/job.h"
 #include "model/signals.h"
@@ -35,7 +36,9 @@ void json_slurm_begin(struct json_out *j, struct str *out, const char *command)
     json_key_text(j, "minor", "05");
     json_object_end(j);
     json_key_text(j, "release", "25.05.0");
-    json_key_text(j, "cluster", getenv("SLURM_CLUSTER_NAME") ? getenv("SLURM_CLUSTER_NAME") : "");
+    struct arena *a = arena_new();
+    json_key_text(j, "cluster", cluster_name(state_dir_find(NULL, a), a));
+    arena_free(a);
     json_object_end(j);
     json_object_end(j);
 }

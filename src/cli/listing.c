@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "cli/localtime.h"
+#include "cli/program.h"
 #include "model/state.h"
 
 #include <pwd.h>
@@ -37,15 +38,37 @@ bool listing_uids(const char *users, struct arena *a, const char **ret, struct e
     return ok;
 }
 
-static bool state_unknown(const char *word, struct err *ret_err)
+const char *listing_uids_known(const char *command, const char *users, struct arena *a)
 {
-    const char *near = text_nearest(word, job_state_names.name, job_state_names.n);
-    if (near)
-        return err_set(ret_err, ERR_INVALID, "Invalid job state specified: %s; did you mean %s?", word, near);
-    return err_set(ret_err, ERR_INVALID, "Invalid job state specified: %s", word);
+    struct span rest = span_of(users), piece;
+    const char *uids = NULL;
+    while (span_next(&rest, ',', &piece)) {
+        struct err err = {0};
+        const char *uid, *user = arena_strndup(a, piece.data, piece.len);
+        if (listing_uids(user, a, &uid, &err))
+            uids = text_empty(uid) ? uids : listing_join(uids, uid, a);
+        else
+            program_error(command, "%s\n", err.text);
+    }
+    return uids ? uids : text_empty(users) ? NULL : "";
 }
 
-bool listing_states(const char *states, struct arena *a, const char **ret, struct err *ret_err)
+/* The first line is Slurm's; after it all there are, and the nearest. */
+static bool state_unknown(const char *command, const char *word, struct err *ret_err)
+{
+    struct str all = STR_INIT;
+    const char *near = text_nearest(word, job_state_names.name, job_state_names.n);
+    for (int32_t i = 0; i < (int32_t)job_state_names.n; i++)
+        str_addf(&all, "%s%s", i ? "," : "", enum_name(&job_state_names, i));
+    program_error(command, "Invalid job state specified: %s", word);
+    err_set(ret_err, ERR_INVALID, "Valid job states include: %s%s%s", str_text(&all),
+            near ? "; did you mean " : "", near ? near : "");
+    str_done(&all);
+    return false;
+}
+
+bool listing_states(const char *command, const char *states, struct arena *a, const char **ret,
+                    struct err *ret_err)
 {
     struct span rest = span_of(states), piece;
     struct str names = STR_INIT;
@@ -58,7 +81,7 @@ bool listing_states(const char *states, struct arena *a, const char **ret, struc
         int32_t state;
         piece = span_trim(piece);
         const char *word = arena_strndup(a, piece.data, piece.len);
-        ok = job_state_parse(word, &state) || state_unknown(word, ret_err);
+        ok = job_state_parse(word, &state) || state_unknown(command, word, ret_err);
         if (ok && state >= 0)
             str_addf(&names, "%s%s", names.len ? "," : "", enum_name(&job_state_names, state));
     }
@@ -86,7 +109,12 @@ bool listing_clusters(const char *clusters, struct err *ret_err)
 
 struct cell_env listing_env(void)
 {
-    return (struct cell_env){.now_us = time_now_us(), .time_format = getenv("SLURM_TIME_FORMAT")};
+    uint64_t bits = 0;
+    const char *shown = getenv("SLURM_BITSTR_LEN");
+    if (shown)
+        text_to_u64(shown, 1 << 20, &bits);
+    return (struct cell_env){
+        .now_us = time_now_us(), .time_format = getenv("SLURM_TIME_FORMAT"), .bits_shown = bits};
 }
 
 bool listing_has(const char *list, const char *word)

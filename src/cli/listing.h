@@ -10,8 +10,11 @@
 
 /* "alice,1001" → "1000,1001". Error "Invalid user: NAME". */
 bool listing_uids(const char *users, struct arena *a, const char **ret, struct err *ret_err);
+/* The same of users that there are; the others are named on stderr and left out, as in Slurm. "" = nobody; NULL if `users` is empty. */
+const char *listing_uids_known(const char *command, const char *users, struct arena *a);
 /* "R,pending,CG" → state names; states of Slurm's that no job here is ever in are dropped (*ret may become "NONE", which matches no job). "all" stays "all". */
-bool listing_states(const char *states, struct arena *a, const char **ret, struct err *ret_err);
+bool listing_states(const char *command, const char *states, struct arena *a, const char **ret,
+                    struct err *ret_err);
 /* -M: our own cluster's name (as far as this command can know), "all" and "local" are fine; anything else is an error. */
 bool listing_clusters(const char *clusters, struct err *ret_err);
 /* The environment's SLURM_TIME_FORMAT and the clock. */

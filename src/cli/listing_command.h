@@ -30,10 +30,14 @@ enum listing_option {
     LISTING_NOTHING, /* accepted, as it asks for what is so anyway */
     LISTING_PARSABLE,
     LISTING_PARSABLE2,
+    LISTING_USAGE,
+    LISTING_VERBOSE,
     LISTING_VERSION,
     LISTING_YAML,
     LISTING_OWN
 };
+
+#define LISTING_ECHOED 64 /* ids that -v can tell of */
 
 struct listing_command {
     const char *name, *usage;
@@ -41,6 +45,9 @@ struct listing_command {
     const char *no_json; /* NULL = there is --json; else what to do instead of it */
     bool ruled;          /* a line of dashes below the header */
     bool dated;          /* the date above listings that are long or repeated */
+    bool echoes;         /* -v: what was asked for, before the listing */
+    bool plain_unknown;  /* unknown letters are named without "COMMAND: error:", as Slurm's sinfo does */
+    bool one_format;     /* -o and -O together are an error */
     /* The command's own options and words. */
     bool (*option)(void *ctx, int id, const char *value, struct err *ret_err);
     /* Once, before the controller is asked; may be NULL. */
@@ -61,9 +68,13 @@ struct listing {
     const char *delimiter;               /* NULL = "|" */
     char parsable;                       /* 'p', 'P' or 0 */
     bool noheader, longer, json;         /* as asked for */
-    bool help_asked, version_asked, formats_asked;
-    int64_t iterate_s; /* 0 = one listing */
-    int last_option;   /* before the one that is being taken */
+    const char *clusters;                /* -M, or SLURM_CLUSTERS */
+    bool unknown_said;                   /* letters and names that are none have been named */
+    bool help_asked, usage_asked, version_asked, formats_asked;
+    int verbose;                       /* -v, -vv */
+    const char *given[LISTING_ECHOED]; /* by id: the value, or "" of a flag; NULL = not given */
+    int64_t iterate_s;                 /* 0 = one listing */
+    int last_option;                   /* before the one that is being taken */
     struct str out;
 };
 

@@ -1,5 +1,6 @@
 /* Flags are read off the words of scontrol's form ("IDLE+COMPLETING+DRAIN"), so that what -t matches and what is shown can never differ. */
 #include "cli/node_words.h"
+#include "cli/program.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"
@@ -45,15 +46,15 @@ bool node_out(const struct node *n)
 }
 
 /* What a word of -t asks: the base, a flag, or one of the words that stand for several. */
-enum ask { ASK_BASE, ASK_FLAG, ASK_DRAINED, ASK_DRAINING, ASK_FAILING, ASK_ALL, ASK_NEVER };
+enum ask { ASK_BASE, ASK_BUSY, ASK_FLAG, ASK_DRAINED, ASK_DRAINING, ASK_FAILING, ASK_ALL, ASK_NEVER };
 
 static const struct state_word {
     const char *word;
     enum ask ask;
     const char *means;
 } state_words[] = {
-    {"ALLOC", ASK_BASE, "ALLOCATED"},
-    {"ALLOCATED", ASK_BASE, "ALLOCATED"},
+    {"ALLOC", ASK_BUSY, NULL},
+    {"ALLOCATED", ASK_BUSY, NULL},
     {"COMP", ASK_FLAG, "COMPLETING"},
     {"COMPLETING", ASK_FLAG, "COMPLETING"},
     {"DOWN", ASK_BASE, "DOWN"},
@@ -89,6 +90,7 @@ static const struct state_word {
     {"POWERED_DOWN", ASK_NEVER, NULL},
     {"POWERING_DOWN", ASK_NEVER, NULL},
     {"POWERING_UP", ASK_NEVER, NULL},
+    {"REBOOT", ASK_NEVER, NULL},
     {"REBOOT_ISSUED", ASK_NEVER, NULL},
     {"REBOOT_REQUESTED", ASK_NEVER, NULL},
 };
@@ -113,12 +115,14 @@ static struct span word_bare(struct span word, bool *ret_negated)
     return word;
 }
 
-static bool states_bad(const char *states, struct err *ret_err)
+/* The first line is Slurm's. */
+static bool states_bad(struct span word, struct err *ret_err)
 {
     struct str valid = STR_INIT;
     for (size_t i = 0; i < ARRAY_LEN(state_words) && state_words[i].ask != ASK_NEVER; i++)
         str_addf(&valid, "%s%s", i ? "," : "", state_words[i].word);
-    err_set(ret_err, ERR_INVALID, "Bad state string: \"%.100s\"; valid states: %s", states, str_text(&valid));
+    program_error("sinfo", "Bad state string: \"%.*s\"", (int)word.len, word.data);
+    err_set(ret_err, ERR_INVALID, "valid states: %s", str_text(&valid));
     str_done(&valid);
     return false;
 }
@@ -129,8 +133,8 @@ bool node_states_check(const char *states, struct err *ret_err)
     while (span_next(&rest, ',', &either)) {
         bool negated;
         for (struct span both = either; span_next(&both, '&', &word);)
-            if (!state_word_of(word_bare(word, &negated)))
-                return states_bad(states, ret_err);
+            if (word.len && !state_word_of(word_bare(word, &negated)))
+                return states_bad(word, ret_err);
     }
     return true;
 }
@@ -144,11 +148,11 @@ static bool word_fits(const struct node *n, const struct state_word *w)
     case ASK_DRAINED: return n->drain && !node_busy(n);
     case ASK_DRAINING: return n->drain && node_busy(n);
     case ASK_FAILING: return n->fail && node_busy(n);
+    case ASK_BUSY: return node_base_is(n, "ALLOCATED") || node_base_is(n, "MIXED");
     case ASK_BASE: break;
     }
-    /* An idle node that is drained is listed as drained, not as idle. */
-    bool hidden = (n->drain || n->fail) && !text_is(w->means, "DOWN");
-    return !hidden && node_base_is(n, w->means);
+    /* Whatever else holds of it: an idle node that is drained is idle, too, as in Slurm. */
+    return node_base_is(n, w->means);
 }
 
 bool node_states_match(const struct node *n, const char *states)

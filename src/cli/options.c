@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include "base/alloc.h"
+#include "base/help.h"
 #include "base/str.h"
 
 #include <stdio.h>
@@ -16,7 +18,7 @@ struct parser {
     void *ctx;
 };
 
-static bool name_unknown(const struct cli_options *t, const char *name, struct err *ret_err)
+static void name_unknown(const struct cli_options *t, const char *name, const char *word, struct err *ret_err)
 {
     const char **names = xcalloc(t->n, sizeof *names);
     for (size_t i = 0; i < t->n; i++)
@@ -24,13 +26,25 @@ static bool name_unknown(const struct cli_options *t, const char *name, struct e
     const char *near = text_nearest(name, names, t->n);
     free(names);
     if (near)
-        return err_set(ret_err, ERR_INVALID, "unrecognized option '--%s'; did you mean --%s?", name, near);
-    return err_set(ret_err, ERR_INVALID, "unrecognized option '--%s'; --help lists the options", name);
+        err_set(ret_err, ERR_USAGE, "unrecognized option '%s' (did you mean '--%s'?)", word, near);
+    else
+        err_set(ret_err, ERR_USAGE, "unrecognized option '%s'", word);
 }
 
-/* Exact, else a prefix that fits options of one id only. */
+static void name_ambiguous(const struct cli_options *t, const char *name, size_t len, const char *word,
+                           struct err *ret_err)
+{
+    struct str list = STR_INIT;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->option[i].name && strncmp(t->option[i].name, name, len) == 0)
+            str_addf(&list, " '--%s'", t->option[i].name);
+    err_set(ret_err, ERR_USAGE, "option '%s' is ambiguous; possibilities:%s", word, str_text(&list));
+    str_done(&list);
+}
+
+/* Exact, else a prefix that fits options of one id only. `word`: as typed. */
 static const struct cli_option *by_name(const struct cli_options *t, const char *name, size_t len,
-                                        struct err *ret_err)
+                                        const char *word, struct err *ret_err)
 {
     const struct cli_option *found = NULL;
     char shown[64];
@@ -42,14 +56,13 @@ static const struct cli_option *by_name(const struct cli_options *t, const char 
         if (strlen(o->name) == len)
             return o;
         if (found && found->id != o->id) {
-            err_set(ret_err, ERR_INVALID, "option '--%s' is ambiguous: --%s or --%s", shown, found->name,
-                    o->name);
+            name_ambiguous(t, name, len, word, ret_err);
             return NULL;
         }
         found = o;
     }
     if (!found || len == 0)
-        name_unknown(t, shown, ret_err);
+        name_unknown(t, shown, word, ret_err);
     return len ? found : NULL;
 }
 
@@ -61,10 +74,10 @@ static const struct cli_option *by_letter(const struct cli_options *t, char lett
     return NULL;
 }
 
-static bool next_word(struct parser *p, const char *shown, const char **ret, struct err *ret_err)
+static bool next_word(struct parser *p, const char **ret)
 {
     if (p->at >= p->argc)
-        return err_set(ret_err, ERR_INVALID, "option '%s' needs a value", shown);
+        return false;
     *ret = p->argv[p->at++];
     return true;
 }
@@ -73,15 +86,15 @@ static bool long_take(struct parser *p, const char *word, struct err *ret_err)
 {
     const char *equals = strchr(word + 2, '='), *value = NULL;
     size_t len = equals ? (size_t)(equals - word - 2) : strlen(word + 2);
-    const struct cli_option *o = by_name(p->table, word + 2, len, ret_err);
+    const struct cli_option *o = by_name(p->table, word + 2, len, word, ret_err);
     if (!o)
         return false;
     if (equals && o->arg == CLI_NONE)
-        return err_set(ret_err, ERR_INVALID, "option '--%s' takes no value", o->name);
+        return err_set(ret_err, ERR_USAGE, "option '--%s' doesn't allow an argument", o->name);
     if (equals)
         value = equals + 1;
-    else if (o->arg == CLI_VALUE && !next_word(p, word, &value, ret_err))
-        return false;
+    else if (o->arg == CLI_VALUE && !next_word(p, &value))
+        return err_set(ret_err, ERR_USAGE, "option '--%s' requires an argument", o->name);
     return p->set(p->ctx, o->id, value, ret_err);
 }
 
@@ -90,13 +103,12 @@ static bool letters_take(struct parser *p, const char *word, struct err *ret_err
     for (const char *at = word + 1; *at; at++) {
         const struct cli_option *o = by_letter(p->table, *at);
         const char *value = NULL;
-        char shown[3] = {'-', *at, '\0'};
         if (!o)
-            return err_set(ret_err, ERR_INVALID, "invalid option -- '%c'; --help lists the options", *at);
+            return err_set(ret_err, ERR_USAGE, "invalid option -- '%c'", *at);
         if (o->arg != CLI_NONE && at[1])
             value = at[1] == '=' && o->arg == CLI_ATTACHED ? at + 2 : at + 1;
-        else if (o->arg == CLI_VALUE && !next_word(p, shown, &value, ret_err))
-            return false;
+        else if (o->arg == CLI_VALUE && !next_word(p, &value))
+            return err_set(ret_err, ERR_USAGE, "option requires an argument -- '%c'", *at);
         if (!p->set(p->ctx, o->id, value, ret_err))
             return false;
         if (value)
@@ -131,20 +143,80 @@ bool cli_parse(const struct cli_options *table, int argc, char **argv, set_fn se
     return true;
 }
 
+/* ---- help ---- */
+
+static enum help_value value_kind(enum cli_arg arg)
+{
+    switch (arg) {
+    case CLI_NONE: return HELP_NONE;
+    case CLI_VALUE: return HELP_REQUIRED;
+    case CLI_ATTACHED: return HELP_OPTIONAL;
+    }
+    return HELP_NONE;
+}
+
+/* The doc without its back quotes; what stood between them is the name of the value. */
+static struct help_option help_of(const struct cli_option *o, struct arena *a)
+{
+    const char *from = strchr(o->doc, '`'), *to = from ? strchr(from + 1, '`') : NULL;
+    struct help_option h = {o->name, o->letter, value_kind(o->arg), NULL, o->doc};
+    if (to) {
+        h.metavar = arena_strndup(a, from + 1, (size_t)(to - from - 1));
+        h.doc = arena_printf(a, "%.*s%s%s", (int)(from - o->doc), o->doc, h.metavar, to + 1);
+    }
+    return h;
+}
+
+static bool of_help(const struct cli_option *o)
+{
+    return text_is(o->name, "help") || text_is(o->name, "usage");
+}
+
+static void rows_add(const struct cli_options *table, bool want, bool both, struct str *out)
+{
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < table->n; i++) {
+        if (!table->option[i].doc || (!both && of_help(&table->option[i]) != want))
+            continue;
+        struct help_option h = help_of(&table->option[i], a);
+        help_row(&h, out);
+    }
+    arena_free(a);
+}
+
 void cli_help_print(const struct cli_options *table, const char *usage)
 {
-    printf("Usage: %s\n", usage);
-    for (size_t i = 0; i < table->n; i++) {
-        const struct cli_option *o = &table->option[i];
-        char names[64];
-        if (!o->doc)
-            continue;
-        if (o->letter && o->name)
-            snprintf(names, sizeof names, "-%c, --%s", o->letter, o->name);
-        else if (o->name)
-            snprintf(names, sizeof names, "    --%s", o->name);
-        else
-            snprintf(names, sizeof names, "-%c", o->letter);
-        printf("  %-26s %s\n", names, o->doc);
+    struct str text = STR_INIT;
+    bool valid = strstr(usage, "[<OPTION>]") != NULL, sshare = strstr(usage, "[OPTION]") != NULL;
+    str_addf(&text, "%s%s\n", valid ? "" : "Usage: ", usage);
+    if (valid || sshare) {
+        str_add(&text, valid ? "    Valid <OPTION> values are:\n" : "  Valid OPTIONs are:\n");
+        rows_add(table, false, true, &text);
+    } else {
+        rows_add(table, false, false, &text);
+        str_add(&text, "\nHelp options:\n");
+        rows_add(table, true, false, &text);
     }
+    fputs(str_text(&text), stdout);
+    str_done(&text);
+}
+
+void cli_usage_print(const struct cli_options *table, const char *usage)
+{
+    struct str text = STR_INIT;
+    struct arena *a = arena_new();
+    size_t name = strcspn(usage, " "), n = 0;
+    const char *words = strchr(usage, ']');
+    if (strstr(usage, "OPTION>]") || strstr(usage, "OPTION]")) {
+        printf("Usage: %.*s [options]%s\n\tUse --help for all of them\n", (int)name, usage, words + 1);
+    } else {
+        struct help_option *o = arena_alloc(a, (table->n + 1) * sizeof *o);
+        for (size_t i = 0; i < table->n; i++)
+            if (table->option[i].doc)
+                o[n++] = help_of(&table->option[i], a);
+        help_usage(arena_strndup(a, usage, name), o, n, words ? words + 1 + (words[1] == ' ') : "", &text);
+        fputs(str_text(&text), stdout);
+    }
+    arena_free(a);
+    str_done(&text);
 }

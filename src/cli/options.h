@@ -16,8 +16,9 @@ struct cli_option {
     const char *name; /* long name without --; NULL = only a letter */
     char letter;      /* 0 = none */
     enum cli_arg arg;
-    int id;          /* what the callback gets */
-    const char *doc; /* for --help; NULL = hidden (an alias) */
+    int id; /* what the callback gets */
+    /* For --help; NULL = hidden (an alias). A word in back quotes is what the value is called: "jobs of these `users`". */
+    const char *doc;
 };
 
 struct cli_options {
@@ -31,7 +32,10 @@ struct cli_options {
 bool cli_parse(const struct cli_options *table, int argc, char **argv,
                bool (*set)(void *ctx, int id, const char *value, struct err *ret_err), void *ctx,
                struct err *ret_err);
-/* One line an option. */
+/* A line for each option. The shape follows `usage`: "squeue [OPTIONS] WORDS" has --help and --usage under a heading of their own, "sacct [<OPTION>]" and
+ * "sshare [OPTION]" call theirs the valid ones. */
 void cli_help_print(const struct cli_options *table, const char *usage);
+/* A few lines with all options; of "[<OPTION>]" and "[OPTION]" as short, where the whole help is long. */
+void cli_usage_print(const struct cli_options *table, const char *usage);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,19 @@ void program_error(const char *name, const char *format, ...)
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
     va_end(args);
+}
+
+void program_usage_error(const char *name, const struct err *e)
+{
+    if (e->code != ERR_USAGE) {
+        program_error(name, "%s", e->text);
+        return;
+    }
+    const char *hint = strstr(e->text, " (");
+    int len = (int)(hint ? (size_t)(hint - e->text) : strlen(e->text));
+    fprintf(stderr, "%s: %.*s\nTry \"%s --help\" for more information\n", name, len, e->text, name);
+    if (hint)
+        program_error(name, "%.*s", (int)strlen(hint + 3), hint + 2);
 }
 
 const char *program_dir(struct arena *a)
@@ -85,4 +99,29 @@ long program_daemon_pid(const char *pid_file)
     bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     close(fd);
     return n > 0 && held ? strtol(text, NULL, 10) : 0;
+}
+
+/* ---- SIGTERM ---- */
+
+#define FINISH_S 2
+
+static void time_over(int signo)
+{
+    (void)signo;
+    signal(SIGTERM, SIG_DFL);
+    raise(SIGTERM);
+}
+
+static void told_to_end(int signo)
+{
+    (void)signo;
+    alarm(FINISH_S);
+}
+
+void program_finish_first(void)
+{
+    struct sigaction end = {.sa_handler = told_to_end, .sa_flags = SA_RESTART},
+                     over = {.sa_handler = time_over};
+    sigaction(SIGALRM, &over, NULL);
+    sigaction(SIGTERM, &end, NULL);
 }

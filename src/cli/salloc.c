@@ -8,6 +8,7 @@
 #include "cli/program.h"
 #include "cli/submit_check.h"
 #include "cli/submit_command.h"
+#include "cli/submit_env.h"
 #include "cli/submit_host.h"
 #include "io/users.h"
 #include "model/job_env.h"
@@ -64,6 +65,7 @@ static void env_set(const struct session *s, const struct settings *site)
 {
     struct alloc alloc = {0};
     struct str out = STR_INIT;
+    const char *own[SUBMIT_ENV_OPTIONS + 1];
     if (s->al.job[0].alloc)
         alloc_parse(s->al.job[0].alloc, s->line.a, &alloc, NULL);
     struct job_env leader = {.job = &s->al.job[0],
@@ -73,8 +75,15 @@ static void env_set(const struct session *s, const struct settings *site)
                              .state_dir = s->al.state_dir};
     job_env_allocation(&leader, &out);
     job_env_components(&leader, s->al.job, s->al.njobs, s->line.a, &out);
+    size_t n = submit_env_options(&s->line.comp[0], CMD_SALLOC, s->line.a, own);
+    for (size_t i = 0; i < n; i++)
+        str_addn(&out, own[i], strlen(own[i]) + 1);
     env_apply(&out);
     str_done(&out);
+    if (s->line.comp[0].acctg_freq)
+        setenv("SLURM_ACCTG_FREQ", s->line.comp[0].acctg_freq, 1);
+    if (s->line.comp[0].cpu_freq)
+        setenv("SLURM_CPU_FREQ_REQ", s->line.comp[0].cpu_freq, 1);
     setenv("SLURM_SUBMIT_DIR", s->line.cwd, 1);
     setenv("SLURM_SUBMIT_HOST", submit_hostname(s->line.a), 1);
 }
@@ -182,7 +191,7 @@ static void command_wait(struct session *s)
         struct pollfd v[2] = {{.fd = s->al.signal_fd, .events = POLLIN},
                               {.fd = s->al.client ? client_fd(s->al.client) : -1, .events = POLLIN}};
         poll(v, 2, s->al.client ? -1 : 500);
-        for (int signo; (signo = command_signal_next(s->al.signal_fd)) != 0;)
+        for (int signo; (signo = command_signal_next(s->al.signal_fd).signo) != 0;)
             signal_take(s, signo);
         if (v[1].revents)
             controller_read(s);
@@ -305,12 +314,10 @@ int cmd_salloc(int argc, char **argv)
     struct submit_options *first = arena_alloc(a, sizeof *first);
     int status = 0;
     submit_command_init(&s.line, NAME, CMD_SALLOC, argc, argv, a);
-    if (!submit_split(&s.line, first, &e)) {
+    if (!submit_split(&s.line, first, &e))
         status = submit_fail(&s.line, &e);
-        fprintf(stderr, "Try \"" NAME " --help\" for more information\n");
-    } else if (!submit_information(&s.line, first)) {
+    else if (!submit_information(&s.line, first))
         status = session_run(&s);
-    }
     submit_command_done(&s.line);
     arena_free(a);
     return status;

@@ -17,7 +17,8 @@
 struct ask {
     const char *ref;
     int32_t in_task, out_task, err_task;
-    bool label, layout, pty, quiet, help, version;
+    bool label, layout, pty, quiet, help, usage, version;
+    int words;
 };
 
 enum {
@@ -30,29 +31,32 @@ enum {
     OPT_QUIET,
     OPT_VERBOSE,
     OPT_HELP,
+    OPT_USAGE,
     OPT_VERSION
 };
 
+#define USAGE "sattach [options] <jobid.stepid>"
+
 static const struct cli_option options[] = {
-    {"input-filter", 0, CLI_VALUE, OPT_IN, "input goes to this task only"},
-    {"output-filter", 0, CLI_VALUE, OPT_OUT, "output of this task only"},
-    {"error-filter", 0, CLI_VALUE, OPT_ERR, "errors of this task only"},
+    {"input-filter", 0, CLI_VALUE, OPT_IN, "input goes to this `task` only"},
+    {"output-filter", 0, CLI_VALUE, OPT_OUT, "output of this `task` only"},
+    {"error-filter", 0, CLI_VALUE, OPT_ERR, "errors of this `task` only"},
     {"label", 'l', CLI_NONE, OPT_LABEL, "put the task number before each line"},
     {"layout", 0, CLI_NONE, OPT_LAYOUT, "say which tasks run where, connect to nothing"},
     {"pty", 0, CLI_NONE, OPT_PTY, "task 0 has a terminal: use this one for it"},
     {"quiet", 'Q', CLI_NONE, OPT_QUIET, "say nothing but errors"},
     {"verbose", 'v', CLI_NONE, OPT_VERBOSE, "kept for compatibility: nothing more is said"},
     {"help", 'h', CLI_NONE, OPT_HELP, "show this help"},
-    {"usage", 0, CLI_NONE, OPT_HELP, NULL},
+    {"usage", 'u', CLI_NONE, OPT_USAGE, "all options in a few lines"},
     {"version", 'V', CLI_NONE, OPT_VERSION, "show the version"},
 };
 static const struct cli_options table = {options, sizeof options / sizeof options[0], true};
 
-static bool task_take(const char *value, int32_t *ret, struct err *e)
+static bool task_take(const char *name, const char *value, int32_t *ret, struct err *e)
 {
     int64_t n;
     if (!text_to_i64(value, 0, INT32_MAX, &n))
-        return err_set(e, ERR_INVALID, "\"%s\" is no task number", value);
+        return err_set(e, ERR_INVALID, "Invalid numeric value \"%s\" for %s.", value, name);
     *ret = (int32_t)n;
     return true;
 }
@@ -61,16 +65,20 @@ static bool option_take(void *ctx, int id, const char *value, struct err *ret_er
 {
     struct ask *q = ctx;
     switch (id) {
-    case OPT_IN: return task_take(value, &q->in_task, ret_err);
-    case OPT_OUT: return task_take(value, &q->out_task, ret_err);
-    case OPT_ERR: return task_take(value, &q->err_task, ret_err);
+    case OPT_IN: return task_take("input-filter", value, &q->in_task, ret_err);
+    case OPT_OUT: return task_take("output-filter", value, &q->out_task, ret_err);
+    case OPT_ERR: return task_take("error-filter", value, &q->err_task, ret_err);
     case OPT_LABEL: q->label = true; break;
     case OPT_LAYOUT: q->layout = true; break;
     case OPT_PTY: q->pty = true; break;
     case OPT_QUIET: q->quiet = true; break;
     case OPT_HELP: q->help = true; break;
+    case OPT_USAGE: q->usage = true; break;
     case OPT_VERSION: q->version = true; break;
-    case CLI_WORD: q->ref = value; break;
+    case CLI_WORD:
+        q->ref = value;
+        q->words++;
+        break;
     default: break;
     }
     return true;
@@ -115,11 +123,11 @@ static bool made(void *ctx, size_t i, const struct step *step)
     return true;
 }
 
-static int attach(const struct ask *q, const struct job_ref *ref, struct arena *a)
+static int attach(const struct ask *q, struct arena *a)
 {
     struct allocation al = {
         .name = "sattach", .a = a, .state_dir = state_dir_find(NULL, a), .quiet = q->quiet};
-    struct msg_query query = {.what = QUERY_STEPS, .ids = q->ref};
+    struct msg_query query = {.what = QUERY_STEPS, .ids = q->ref, .exact = true};
     struct found f = {a, NULL};
     struct msg_done done = {0};
     struct err e = {0};
@@ -155,7 +163,7 @@ static int attach(const struct ask *q, const struct job_ref *ref, struct arena *
         run.plain = !conf.settings.stream_tls;
         config_done(&conf);
     }
-    int status = step_follow(&al, ref->job_id, ref->step_id, &run);
+    int status = step_follow(&al, f.step->job_id, f.step->step_id, &run);
     client_close(al.client);
     return status;
 }
@@ -166,22 +174,27 @@ int cmd_sattach(int argc, char **argv)
     struct err e = {0};
     struct job_ref ref;
     if (!cli_parse(&table, argc, argv, option_take, &q, &e)) {
-        program_error("sattach", "%s", e.text);
+        program_usage_error("sattach", &e);
         return 1;
     }
     if (q.version)
         puts(SLURM_VERSION_TEXT);
     else if (q.help)
-        cli_help_print(&table, "sattach [OPTIONS] JOB.STEP");
-    if (q.version || q.help)
+        cli_help_print(&table, USAGE);
+    else if (q.usage)
+        cli_usage_print(&table, USAGE);
+    if (q.version || q.help || q.usage)
         return 0;
-    if (!q.ref || !job_ref_parse(q.ref, &ref, &e) || !ref.has_step) {
-        program_error("sattach", "Failed to parse stepid from command line options");
-        program_error("sattach", "name a step: sattach 42.0 (squeue -s lists them)");
+    if (q.words != 1 || !job_ref_parse(q.ref, &ref, &e) || !ref.has_step) {
+        program_error("sattach", "%s",
+                      q.words == 1 ? "Failed to parse stepid from command line options"
+                                   : "too many parameters");
+        program_error("sattach", "name one step: sattach 42.0 (squeue -s lists them)");
+        puts("Usage: " USAGE);
         return 1;
     }
     struct arena *a = arena_new();
-    int status = attach(&q, &ref, a);
+    int status = attach(&q, a);
     job_ref_done(&ref);
     arena_free(a);
     return status;

@@ -106,6 +106,18 @@ static void spec_complete(struct submission *s, struct submit_options *o)
         j->get_user_env = false;
 }
 
+/* There is one script: its files may be named in any component, the first that does counts. */
+static void script_files_take(struct submission *s)
+{
+    struct job_spec *first = &s->line.comp[0].spec;
+    for (size_t i = 1; i < s->line.ncomp; i++) {
+        const struct job_spec *j = &s->line.comp[i].spec;
+        first->std_in = first->std_in ? first->std_in : j->std_in;
+        first->std_out = first->std_out ? first->std_out : j->std_out;
+        first->std_err = first->std_err ? first->std_err : j->std_err;
+    }
+}
+
 static bool export_file_read(struct submission *s, const char *name, struct span *ret, struct err *e)
 {
     int64_t number;
@@ -115,20 +127,22 @@ static bool export_file_read(struct submission *s, const char *name, struct span
     int why = errno;
     if (fd >= 0 && !given_fd)
         close(fd);
-    return ret->data ||
-           err_set(e, ERR_NOT_FOUND, "Could not open user environment file %s: %s", name, strerror(why));
+    if (ret->data)
+        return true;
+    err_set(e, ERR_NOT_FOUND, "--export-file=%s: %s", name, strerror(why));
+    return err_lead(e, "error: Could not open user environment file %s", name);
 }
 
 static bool env_capture(struct submission *s, struct str *out, struct err *e)
 {
     const struct submit_options *o = &s->line.comp[0];
-    const char *extra[] = {
+    const char *extra[4 + SUBMIT_ENV_OPTIONS + 1] = {
         arena_printf(s->line.a, "SLURM_SUBMIT_DIR=%s", s->line.cwd),
         arena_printf(s->line.a, "SLURM_SUBMIT_HOST=%s", o->spec.alloc_host),
         "SLURM_PRIO_PROCESS=0",
         arena_printf(s->line.a, "SLURM_UMASK=%04o", (unsigned)o->spec.umask_plus1 - 1),
-        NULL,
     };
+    submit_env_options(o, CMD_SBATCH, s->line.a, extra + 4);
     struct env_ask ask = {.environ = environ, .export_env = o->spec.export_env, .extra = extra};
     if (o->export_file && !export_file_read(s, o->export_file, &ask.file, e))
         return false;
@@ -144,22 +158,15 @@ static void submitted_print(const struct submission *s, const struct msg_submitt
     const struct submit_options *o = &s->line.comp[0];
     if (!text_empty(m->warning) && !o->quiet)
         fprintf(stderr, NAME ": %s\n", m->warning);
+    if (o->quiet)
+        return;
     if (o->parsable)
         printf("%llu%s%s\n", (unsigned long long)m->job_id, s->line.cluster ? ";" : "",
                s->line.cluster ? s->line.cluster : "");
-    else if (!o->quiet)
+    else
         printf("Submitted batch job %llu%s%s\n", (unsigned long long)m->job_id,
                s->line.cluster ? " on cluster " : "", s->line.cluster ? s->line.cluster : "");
     fflush(stdout);
-}
-
-static int refused_print(const struct msg_done *m, bool test_only)
-{
-    program_error(NAME, "%s: %s", test_only ? "allocation failure" : "Batch job submission failed",
-                  refusal_text((enum refusal)m->refusal));
-    if (!text_empty(m->detail))
-        program_error(NAME, "%s", m->detail);
-    return submit_exit_error();
 }
 
 /* Waits for the end of the job, through restarts of the controller. */
@@ -190,12 +197,12 @@ static int answer_take(struct submission *s, struct client *c, const struct mess
     const struct submit_options *o = &s->line.comp[0];
     int status = 0;
     if (answer->kind == MSG_DONE) {
-        status = refused_print(answer->body, o->test_only);
+        status = submit_refused(&s->line, answer->body);
     } else if (answer->kind == MSG_SUBMITTED) {
         const struct msg_submitted *m = answer->body;
-        if (o->test_only)
+        if (o->test_only && !o->quiet)
             submit_test_print(&s->line, m);
-        else
+        else if (!o->test_only)
             submitted_print(s, m);
         if (o->wait && !o->test_only)
             return job_wait(s, c, m->job_id);
@@ -240,6 +247,7 @@ static int submission_run(struct submission *s, struct submit_options *first)
     s->line.state_dir = state_dir_find(NULL, s->line.a);
     if (s->line.comp[0].verbose)
         submit_verbose_print(&s->line);
+    script_files_take(s);
     struct job_spec *specs = arena_alloc(s->line.a, s->line.ncomp * sizeof *specs);
     for (size_t i = 0; i < s->line.ncomp; i++) {
         spec_complete(s, &s->line.comp[i]);
@@ -273,12 +281,10 @@ int cmd_sbatch(int argc, char **argv)
     struct submit_options *first = arena_alloc(a, sizeof *first);
     int status = 0;
     submit_command_init(&s.line, NAME, CMD_SBATCH, argc, argv, a);
-    if (!submit_split(&s.line, first, &e)) {
+    if (!submit_split(&s.line, first, &e))
         status = submit_fail(&s.line, &e);
-        fprintf(stderr, "Try \"" NAME " --help\" for more information\n");
-    } else if (!submit_information(&s.line, first)) {
+    else if (!submit_information(&s.line, first))
         status = submission_run(&s, first);
-    }
     submit_command_done(&s.line);
     arena_free(a);
     return status;

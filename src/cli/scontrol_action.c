@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "cli/columns.h"
 #include "cli/listing.h"
+#include "cli/program.h"
 #include "cli/scontrol.h"
 #include "model/array.h"
 
@@ -16,7 +17,7 @@
 struct action_word {
     const char *word;
     enum job_action action;
-    const char *what; /* begins the line of an error, as Slurm's */
+    const char *what; /* begins a second line of an error, as Slurm's; NULL = there is none */
 };
 
 static const struct action_word actions[] = {
@@ -24,11 +25,11 @@ static const struct action_word actions[] = {
     {"holdu", ACTION_UHOLD, "slurm_suspend"},
     {"uhold", ACTION_UHOLD, "slurm_suspend"},
     {"release", ACTION_RELEASE, "slurm_suspend"},
-    {"requeue", ACTION_REQUEUE, "slurm_requeue"},
-    {"requeuehold", ACTION_REQUEUE_HOLD, "slurm_requeue"},
-    {"suspend", ACTION_SUSPEND, "slurm_suspend"},
-    {"resume", ACTION_RESUME, "slurm_suspend"},
-    {"top", ACTION_TOP, "slurm_top"},
+    {"requeue", ACTION_REQUEUE, NULL},
+    {"requeuehold", ACTION_REQUEUE_HOLD, NULL},
+    {"suspend", ACTION_SUSPEND, NULL},
+    {"resume", ACTION_RESUME, NULL},
+    {"top", ACTION_TOP, NULL},
 };
 
 /* "jobname=NAME" → "name=NAME", as the controller takes it; "jobid=5" → "5". */
@@ -69,7 +70,26 @@ const char *scontrol_job_labels(struct scontrol *s, const struct msg_query *q)
     return labels.ids;
 }
 
-void scontrol_action(struct scontrol *s, const char *command, int n, char **word)
+/* The only state of requeuehold. */
+static bool state_take(struct scontrol *s, const char *state, struct msg_job_control *m)
+{
+    m->special_exit = text_is_nocase(state, "SpecialExit");
+    if (!m->special_exit)
+        scontrol_fail(s, "State=SpecialExit is the only state of requeuehold, not \"%s\"", state);
+    return m->special_exit;
+}
+
+/* Jobs of a name that nobody has are no mistake of hold and release. */
+static bool nobody_has(struct scontrol *s, const char *ids)
+{
+    struct msg_query q = {.what = QUERY_JOBS, .states = "all"};
+    if (!text_starts(ids, "name="))
+        return false;
+    q.names = ids + strlen("name=");
+    return !scontrol_job_labels(s, &q);
+}
+
+static void action_run(struct scontrol *s, const char *command, int n, char **word)
 {
     const struct action_word *w = NULL;
     struct msg_job_control m = {0};
@@ -81,26 +101,63 @@ void scontrol_action(struct scontrol *s, const char *command, int n, char **word
     m.action = w->action;
     bool requeues = w->action == ACTION_REQUEUE || w->action == ACTION_REQUEUE_HOLD;
     for (int i = 0; i < n; i++) {
-        if (requeues && text_is_nocase(word[i], "Incomplete")) {
+        if (requeues && text_is_nocase(word[i], "Incomplete"))
             incomplete = true;
-        } else if (w->action == ACTION_REQUEUE_HOLD && text_starts_nocase(word[i], "State=")) {
-            m.special_exit = text_is_nocase(word[i] + strlen("State="), "SpecialExit");
-            if (!m.special_exit) {
-                scontrol_fail(s, "State=SpecialExit is the only state of requeuehold, not \"%s\"",
-                              word[i] + strlen("State="));
-                return;
-            }
-        } else {
+        else if (w->action != ACTION_REQUEUE_HOLD || !text_starts_nocase(word[i], "State="))
             m.ids = listing_join(m.ids, reference(s, word[i]), s->a);
-        }
+        else if (!state_take(s, word[i] + strlen("State="), &m))
+            return;
     }
-    if (!m.ids)
-        scontrol_fail(s, "too few arguments for keyword:%s", w->word);
     struct msg_query going = {.what = QUERY_JOBS, .ids = m.ids, .states = "RUNNING,SUSPENDED"};
     if (m.ids && incomplete)
         m.ids = scontrol_job_labels(s, &going);
-    if (m.ids)
-        scontrol_change(s, MSG_JOB_CONTROL, &m, w->what);
+    program_finish_first();
+    if (m.ids && !(w->what && nobody_has(s, m.ids)))
+        scontrol_change_jobs(s, MSG_JOB_CONTROL, &m, m.ids, w->what);
+}
+
+#define ACTION(name)                                                                                         \
+    void scontrol_##name(struct scontrol *s, int n, char **word)                                             \
+    {                                                                                                        \
+        action_run(s, #name, n, word);                                                                       \
+    }
+ACTION(hold)
+ACTION(holdu)
+ACTION(uhold)
+ACTION(release)
+ACTION(requeue)
+ACTION(requeuehold)
+ACTION(suspend)
+ACTION(resume)
+ACTION(top)
+
+/* notify JOB WORD…: the words make one line. */
+void scontrol_notify(struct scontrol *s, int n, char **word)
+{
+    struct msg_job_control m = {.action = ACTION_NOTIFY};
+    struct message answer;
+    struct err err = {0};
+    struct str text = STR_INIT;
+    uint64_t id;
+    if (!text_to_u64(word[0], UINT64_MAX, &id)) {
+        scontrol_refuse(s, "Invalid job_id %s", word[0]);
+        return;
+    }
+    for (int i = 1; i < n; i++)
+        str_addf(&text, "%s%s", i > 1 ? " " : "", word[i]);
+    m.ids = word[0];
+    m.text = str_text(&text);
+    if (!scontrol_connect(s)) {
+        str_done(&text);
+        return;
+    }
+    const struct msg_done *done =
+        client_call(s->client, MSG_JOB_CONTROL, &m, 0, s->a, &answer, &err) ? answer.body : NULL;
+    str_done(&text);
+    if (!done)
+        scontrol_fail(s, "%s", err.text);
+    else if (done->refusal != REFUSE_NONE)
+        scontrol_refuse(s, "job notify failure: %s", refusal_text((enum refusal)done->refusal));
 }
 
 /* ---- one job -------------------------------------------------------------------------------------------- */
@@ -110,7 +167,7 @@ static bool id_take(struct scontrol *s, const char *text, uint64_t *ret)
     struct job_ref ref;
     struct err err = {0};
     if (!job_ref_parse(text, &ref, &err)) {
-        scontrol_fail(s, "Invalid job id %s", text);
+        scontrol_refuse(s, "job script retrieval failed: Invalid job id specified");
         return false;
     }
     *ret = ref.job_id;
@@ -131,11 +188,26 @@ static void readiness_note(void *ctx, const void *record)
     r->waits |= j->state == JOB_PENDING || j->state == JOB_REQUEUED || j->state == JOB_SPECIAL_EXIT;
 }
 
+static void wait_say(struct scontrol *s, const struct readiness *r, const char *id)
+{
+    if (r->started && !s->quiet)
+        fprintf(stderr, "scontrol: Nodes are ready for job %s\n", id);
+    else if (!r->started && r->known)
+        scontrol_refuse(s, "scontrol: Job %s no longer running", id);
+    else if (!r->started)
+        scontrol_refuse(s, "scontrol: Problem running job %s", id);
+}
+
 /* Until it has started (a job that runs is ready: 0), or is over (1). A script may ask this about its own job, so it must not wait for the end. */
 void scontrol_wait_job(struct scontrol *s, int n, char **word)
 {
     struct timespec pause = {.tv_nsec = 50000000L};
+    uint64_t id;
     (void)n;
+    if (!text_to_u64(word[0], UINT64_MAX, &id)) {
+        scontrol_refuse(s, "Invalid job_id %s", word[0]);
+        return;
+    }
     for (;;) {
         struct readiness r = {0};
         struct msg_query q = {.what = QUERY_JOBS, .ids = word[0], .states = "all", .fields = "id,state"};
@@ -148,11 +220,8 @@ void scontrol_wait_job(struct scontrol *s, int n, char **word)
             scontrol_fail(s, "slurm_load_jobs error: %s", err.text);
             return;
         }
-        if (r.started)
-            return;
-        if (!r.known || !r.waits) {
-            scontrol_fail(s, "Problem running job %s: %s", word[0],
-                          r.known ? "it is over" : refusal_text(REFUSE_INVALID_JOB_ID));
+        if (r.started || !r.waits) {
+            wait_say(s, &r, word[0]);
             return;
         }
         nanosleep(&pause, NULL);
@@ -177,13 +246,16 @@ void scontrol_write(struct scontrol *s, int n, char **word)
     struct message answer;
     struct err err = {0};
     if (text_starts_nocase("config", word[0])) {
-        scontrol_fail(
-            s, "write config: not supported yet; remuda.conf in the state directory is the configuration");
+        scontrol_write_config(s, n > 1 ? word[1] : NULL);
         return;
     }
-    if (n < 2 || !text_starts_nocase("batch_script", word[0])) {
-        scontrol_fail(s, "invalid write argument:%s; write batch_script JOB [FILE|-] is what can be written",
-                      word[0]);
+    if (!text_starts_nocase("batch_script", word[0])) {
+        scontrol_refuse(s, "invalid write argument:%s", word[0]);
+        scontrol_fail(s, "write batch_script JOB [FILE|-] and write config [FILE] are what can be written");
+        return;
+    }
+    if (n < 2) {
+        scontrol_refuse(s, "too few arguments for keyword:write");
         return;
     }
     if (!id_take(s, word[1], &m.job_id) || !scontrol_connect(s))
@@ -193,8 +265,8 @@ void scontrol_write(struct scontrol *s, int n, char **word)
         return;
     }
     if (answer.kind != MSG_SCRIPT) {
-        scontrol_fail(s, "job script retrieval failed: %s",
-                      refusal_text((enum refusal)((const struct msg_done *)answer.body)->refusal));
+        scontrol_refuse(s, "job script retrieval failed: %s",
+                        refusal_text((enum refusal)((const struct msg_done *)answer.body)->refusal));
         return;
     }
     const char *path = n > 2 ? word[2] : arena_printf(s->a, "slurm-%llu.sh", (unsigned long long)m.job_id);

@@ -1,5 +1,6 @@
 /* scontrol show job and step: every field in Slurm's order and words. */
 #include "base/duration.h"
+#include "base/hostlist.h"
 #include "base/vec.h"
 #include "cli/columns.h"
 #include "cli/columns_job.h"
@@ -49,17 +50,24 @@ static const char *span_text(int64_t us, struct arena *a)
     return text;
 }
 
-static void ids_lines(struct record_text *r, const struct job *j)
+static const char *tasks_text(const struct job *j, struct arena *a)
+{
+    struct str s = STR_INIT;
+    job_array_tasks(j, &s);
+    const char *text = arena_strdup(a, str_text(&s));
+    str_done(&s);
+    return text;
+}
+
+static void ids_lines(struct record_text *r, const struct job *j, struct arena *a)
 {
     record_addf(r, "JobId", "%llu", (unsigned long long)j->id);
     if (j->array_job_id) {
         record_addf(r, "ArrayJobId", "%llu", (unsigned long long)j->array_job_id);
         if (j->array_task_id != NO_TASK)
             record_addf(r, "ArrayTaskId", "%u", j->array_task_id);
-        else if (j->array_limit && j->array_pending)
-            record_addf(r, "ArrayTaskId", "%s%%%u", j->array_pending, j->array_limit);
         else
-            record_add(r, "ArrayTaskId", j->array_pending ? j->array_pending : "");
+            record_add(r, "ArrayTaskId", tasks_text(j, a));
         if (j->array_limit)
             record_addf(r, "ArrayTaskThrottle", "%u", j->array_limit);
     }
@@ -167,13 +175,10 @@ static void request_lines(struct record_text *r, const struct job *j, struct are
     record_addf(r, "NumCPUs", "%d", job_cpus(j));
     record_addf(r, "NumTasks", "%d", job_tasks(j));
     record_addf(r, "CPUs/Task", "%d", q->cpus_per_task ? q->cpus_per_task : 1);
-    if (q->sockets_per_node || q->cores_per_socket || q->threads_per_core)
-        record_addf(r, "ReqB:S:C:T", "0:%s:%s:%s",
-                    q->sockets_per_node ? arena_printf(a, "%d", q->sockets_per_node) : "*",
-                    q->cores_per_socket ? arena_printf(a, "%d", q->cores_per_socket) : "*",
-                    q->threads_per_core ? arena_printf(a, "%d", q->threads_per_core) : "*");
-    else
-        record_add(r, "ReqB:S:C:T", "0:0:*:*");
+    int32_t cores = q->hint == HINT_MEMORY_BOUND ? 1 : q->cores_per_socket;
+    int32_t threads = q->hint != HINT_UNSET && q->hint != HINT_MULTITHREAD ? 1 : q->threads_per_core;
+    record_addf(r, "ReqB:S:C:T", "0:0:%s:%s", cores ? arena_printf(a, "%d", cores) : "*",
+                threads ? arena_printf(a, "%d", threads) : "*");
     struct job asked = *j;
     asked.alloc_nodes = asked.alloc_cpus = asked.alloc_tasks = 0;
     asked.alloc_gres = NULL;
@@ -195,31 +200,60 @@ static void request_lines(struct record_text *r, const struct job *j, struct are
     str_done(&s);
 }
 
-/* -d: what it holds on each node. */
+/* "gpu:v100:2(IDX:0-1),…" */
+static const char *node_gres(const struct alloc_node *node, struct arena *a)
+{
+    struct str gres = STR_INIT;
+    for (size_t g = 0; g < node->ngres; g++) {
+        const struct alloc_gres *one = &node->gres[g];
+        str_addf(&gres, "%s%s%s%s:%lld", g ? "," : "", one->kind, one->type ? ":" : "",
+                 one->type ? one->type : "", (long long)one->count);
+        if (one->devices)
+            str_addf(&gres, "(IDX:%s)", one->devices);
+    }
+    const char *text = arena_strdup(a, str_text(&gres));
+    str_done(&gres);
+    return text;
+}
+
+static bool holds_the_same(const struct alloc_node *x, const struct alloc_node *y, struct arena *a)
+{
+    return text_is(x->cpus, y->cpus) && x->mem_mib == y->mem_mib && text_is(node_gres(x, a), node_gres(y, a));
+}
+
+/* "gpu:v100=2" as Slurm writes it here: "gpu:v100:2". */
+static const char *job_gres(const struct job *j, struct arena *a)
+{
+    char *text = j->alloc_gres ? arena_strdup(a, j->alloc_gres) : NULL;
+    for (char *c = text; c && *c; c++)
+        if (*c == '=')
+            *c = ':';
+    return text;
+}
+
+/* -d: what it holds on each node; neighbours that hold the same share a line. */
 static void alloc_lines(struct record_text *r, const struct job *j, struct arena *a)
 {
     struct alloc al = {0};
     if (text_empty(j->alloc) || !alloc_parse(j->alloc, a, &al, NULL))
         return;
     record_break(r);
-    record_add(r, "JOB_GRES", j->alloc_gres);
-    for (size_t i = 0; i < al.n; i++) {
-        struct str gres = STR_INIT;
-        for (size_t g = 0; g < al.node[i].ngres; g++) {
-            const struct alloc_gres *one = &al.node[i].gres[g];
-            str_addf(&gres, "%s%s%s%s:%lld", g ? "," : "", one->kind, one->type ? ":" : "",
-                     one->type ? one->type : "", (long long)one->count);
-            if (one->devices)
-                str_addf(&gres, "(IDX:%s)", one->devices);
-        }
+    record_add(r, "JOB_GRES", job_gres(j, a));
+    for (size_t i = 0, next; i < al.n; i = next) {
+        struct hostlist names = HOSTLIST_INIT;
+        struct str nodes = STR_INIT;
+        for (next = i; next < al.n && holds_the_same(&al.node[i], &al.node[next], a); next++)
+            hostlist_add(&names, al.node[next].node);
+        hostlist_fold(&names, &nodes);
         record_break(r);
         if (!r->oneliner)
             str_add(&r->text, "  ");
-        record_add(r, "Nodes", al.node[i].node);
+        record_add(r, "Nodes", str_text(&nodes));
         record_add(r, "CPU_IDs", al.node[i].cpus);
         record_addf(r, "Mem", "%lld", (long long)al.node[i].mem_mib);
-        record_add(r, "GRES", str_text(&gres));
-        str_done(&gres);
+        record_add(r, "GRES", node_gres(&al.node[i], a));
+        str_done(&nodes);
+        hostlist_done(&names);
     }
 }
 
@@ -238,11 +272,14 @@ static void memory_line(struct record_text *r, const struct job *j)
     struct str s = STR_INIT;
     job_cell_memory(j, &s);
     record_break(r);
-    record_addf(r, "MinCPUsNode", "%d",
-                q->min_cpus_per_node ? q->min_cpus_per_node
-                : q->cpus_per_task   ? q->cpus_per_task
-                                     : 1);
-    record_add(r, q->mem_per_cpu_mib ? "MinMemoryCPU" : "MinMemoryNode", str_text(&s));
+    int64_t cpus =
+        (int64_t)(q->cpus_per_task ? q->cpus_per_task : 1) * (q->ntasks_per_node ? q->ntasks_per_node : 1);
+    record_addf(r, "MinCPUsNode", "%lld",
+                (long long)(q->min_cpus_per_node > cpus ? q->min_cpus_per_node : cpus));
+    if (q->mem_per_gpu_mib)
+        record_add(r, "MinMemoryNode", "0");
+    else
+        record_add(r, q->mem_per_cpu_mib ? "MinMemoryCPU" : "MinMemoryNode", str_text(&s));
     record_addf(r, "MinTmpDiskNode", "%lld", (long long)q->tmp_disk_mib);
     str_done(&s);
 }
@@ -265,6 +302,53 @@ static const char *mail_words(uint32_t types, struct arena *a)
     return words;
 }
 
+/* Lines of their own: what is asked of each kind of whole. */
+static void gpu_lines(struct record_text *r, const struct job_request *q, const struct job_spec *spec)
+{
+    struct {
+        const char *name, *prefix, *text;
+    } line[] = {{"TresPerJob", "gres/gpu:", q->gpus},
+                {"TresPerNode", q->gres ? "gres/" : "gres/gpu:", q->gres ? q->gres : q->gpus_per_node},
+                {"TresPerSocket", "gres/gpu:", q->gpus_per_socket},
+                {"TresPerTask", "gres/gpu:", q->gpus_per_task},
+                {"TresBind", "gres/gpu:", spec->gpu_bind}};
+    if (q->cpus_per_gpu) {
+        record_break(r);
+        record_addf(r, "CpusPerTres", "gres/gpu:%d", q->cpus_per_gpu);
+    }
+    if (q->mem_per_gpu_mib) {
+        record_break(r);
+        record_addf(r, "MemPerTres", "gres/gpu:%lld", (long long)q->mem_per_gpu_mib);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(line); i++)
+        if (line[i].text) {
+            record_break(r);
+            record_addf(r, line[i].name, "%s%s", line[i].prefix, line[i].text);
+        }
+    if (q->ntasks_per_gpu) {
+        record_break(r);
+        record_addf(r, "NtasksPerTRES", "%d", q->ntasks_per_gpu);
+    }
+}
+
+/* What is only shown where it was asked for. */
+static void flag_lines(struct record_text *r, const struct job *j, struct arena *a)
+{
+    const struct job_request *q = &j->spec.req;
+    if (q->switches) {
+        record_break(r);
+        record_addf(r, "Switches", "%d@%s", q->switches, span_text(q->switches_wait_us, a));
+    }
+    if (j->spec.kill_on_invalid_dep != UNSET) {
+        record_break(r);
+        record_add(r, "KillOInInvalidDependent", j->spec.kill_on_invalid_dep == YES ? "Yes" : "No");
+    }
+    if (q->spread_job) {
+        record_break(r);
+        record_add(r, "SpreadJob", "Yes");
+    }
+}
+
 static void rest_lines(struct record_text *r, const struct job *j, struct arena *a)
 {
     const struct job_request *q = &j->spec.req;
@@ -275,6 +359,10 @@ static void rest_lines(struct record_text *r, const struct job *j, struct arena 
     if (q->reservation) {
         record_break(r);
         record_add(r, "Reservation", q->reservation);
+    }
+    if (q->prefer) {
+        record_break(r);
+        record_add(r, "Prefer", q->prefer);
     }
     record_break(r);
     record_add(r, "OverSubscribe", oversubscribe_text(j));
@@ -304,18 +392,9 @@ static void rest_lines(struct record_text *r, const struct job *j, struct arena 
         path_line(r, j, "StdIn", text_empty(j->spec.std_in) ? "/dev/null" : j->spec.std_in);
         path_line(r, j, "StdOut", j->spec.std_out);
     }
-    if (q->gpus || q->gpus_per_node || q->gpus_per_task || q->gres) {
-        record_break(r);
-        if (q->gpus)
-            record_addf(r, "TresPerJob", "gres/gpu:%s", q->gpus);
-        if (q->gres)
-            record_addf(r, "TresPerNode", "gres/%s", q->gres);
-        else if (q->gpus_per_node)
-            record_addf(r, "TresPerNode", "gres/gpu:%s", q->gpus_per_node);
-        if (q->gpus_per_task)
-            record_addf(r, "TresPerTask", "gres/gpu:%s", q->gpus_per_task);
-    }
-    if (j->spec.mail_types || j->spec.mail_user) {
+    flag_lines(r, j, a);
+    gpu_lines(r, q, &j->spec);
+    if (j->spec.mail_types) {
         record_break(r);
         record_add(r, "MailUser", j->spec.mail_user ? j->spec.mail_user : j->user_name);
         record_add(r, "MailType", mail_words(j->spec.mail_types, a));
@@ -326,7 +405,7 @@ static void job_print(struct scontrol *s, const struct job *j, const struct cell
 {
     struct record_text r;
     record_begin(&r, s->oneliner);
-    ids_lines(&r, j);
+    ids_lines(&r, j, s->a);
     state_lines(&r, j, env, s->details, s->a);
     request_lines(&r, j, s->a);
     if (s->details)
@@ -405,6 +484,12 @@ static void step_print(struct scontrol *s, const struct step *p, const struct ce
     str_done(&text);
 }
 
+static void step_missing(struct scontrol *s, const char *ids)
+{
+    printf("Job step %s%s not found\n", ids, strchr(ids, '.') ? "" : ".");
+    s->rc = 1;
+}
+
 void scontrol_show_steps(struct scontrol *s, const char *ids)
 {
     struct client *c = scontrol_connect(s);
@@ -418,10 +503,12 @@ void scontrol_show_steps(struct scontrol *s, const char *ids)
     if (!client_query(c, &q, &step_fields, s->a, step_keep, &f, &done, &err))
         scontrol_fail(s, "slurm_get_job_steps error: %s", err.text);
     else if (done.refusal != REFUSE_NONE)
-        scontrol_fail(s, "slurm_get_job_steps error: %s", refusal_text((enum refusal)done.refusal));
+        step_missing(s, ids);
     for (size_t i = 0; i < f.step.n; i++)
         step_print(s, f.step.v[i], &env);
-    if (!s->rc && !f.step.n)
+    if (!s->rc && !f.step.n && ids)
+        step_missing(s, ids);
+    else if (!s->rc && !f.step.n)
         puts("No job steps in the system");
     vec_done(&f.step);
 }

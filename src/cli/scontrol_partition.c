@@ -68,7 +68,7 @@ static void partition_limits(struct record_text *r, const struct partition *p, s
     record_addf(r, "MinNodes", "%d", p->min_nodes);
     record_add(r, "LLN", p->lln ? "YES" : "NO");
     record_add(r, "MaxCPUsPerNode", number_or(p->max_cpus_per_node, "UNLIMITED", a));
-    record_add(r, "MaxCPUsPerSocket", "UNLIMITED");
+    record_add(r, "MaxCPUsPerSocket", number_or(p->max_cpus_per_socket, "UNLIMITED", a));
 }
 
 static const char *memory_rule(const char *per_cpu, const char *per_node, int64_t cpu_mib, int64_t node_mib,
@@ -121,6 +121,10 @@ static void partition_print(struct scontrol *s, const struct partition *p)
     record_add(&r, key, value);
     record_break(&r);
     record_add(&r, "TRES", text_empty(p->tres) ? "(null)" : p->tres);
+    if (!text_empty(p->billing_weights)) {
+        record_break(&r);
+        record_add(&r, "TRESBillingWeights", p->billing_weights);
+    }
     record_print(&r);
 }
 

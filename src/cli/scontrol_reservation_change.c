@@ -8,6 +8,7 @@
 #include "cli/reservation_words.h"
 #include "cli/scontrol_reservation.h"
 
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@ struct resv_change {
     const char *fields;
     struct reservation r, old; /* old: as it is, when += and -= need it */
     bool create, looked, skip;
+    const char *word; /* at hand */
+    bool unknown;     /* it has a key that there is not */
 };
 
 static bool set(struct resv_change *c, const char *field)
@@ -192,7 +195,7 @@ static bool key_unknown(const char *name, struct err *ret_err)
         text_is_nocase(name, "MaxStartDelay"))
         return err_set(ret_err, ERR_UNSUPPORTED, "%s of a reservation: not supported", name);
     const char *near = text_nearest(name, names, n);
-    return err_set(ret_err, ERR_INVALID, "Update of this parameter is not supported: %s%s%s", name,
+    return err_set(ret_err, ERR_INVALID, "%s is no key of a reservation%s%s", name,
                    near ? "; did you mean " : "", near ? near : "");
 }
 
@@ -207,7 +210,7 @@ static bool key_take(struct resv_change *c, const char *name, const char *value,
             *(const char **)((char *)&c->r + texts[i].offset) = text_empty(value) ? NULL : value;
             return set(c, texts[i].field);
         }
-    if (key_is(name, "ReservationName"))
+    if (key_is(name, "ReservationName") || text_is_nocase(name, "res"))
         return true;
     if (key_is(name, "StartTime"))
         return take_time(&c->r.start_us, value, ret_err) && set(c, "start_us");
@@ -221,6 +224,7 @@ static bool key_take(struct resv_change *c, const char *name, const char *value,
         return take_flags(c, value, sign, ret_err);
     if (key_is(name, "TRES"))
         return take_tres(c, value, ret_err);
+    c->unknown = true;
     return key_unknown(name, ret_err);
 }
 
@@ -249,7 +253,8 @@ static const char *name_find(int n, char **word, int *ret_taken)
     bool said = n > 0 && strlen(word[0]) >= 3 && text_starts_nocase("reservations", word[0]);
     *ret_taken = said ? 1 : 0;
     for (int i = 0; i < n; i++)
-        if (text_starts_nocase(word[i], "ReservationName=") || text_starts_nocase(word[i], "Reservation="))
+        if (text_starts_nocase(word[i], "ReservationName=") || text_starts_nocase(word[i], "Reservation=") ||
+            text_starts_nocase(word[i], "Res="))
             return strchr(word[i], '=') + 1;
     if (!said)
         return NULL;
@@ -272,12 +277,85 @@ static void send(struct resv_change *c, struct msg_update_reservation *m, const 
     }
     const struct msg_done *done = answer.body;
     if (done->refusal != REFUSE_NONE) {
-        scontrol_fail(c->s, "%s: %s", what, refusal_text((enum refusal)done->refusal));
+        scontrol_refuse(c->s, "%s: %s", what, refusal_text((enum refusal)done->refusal));
+        if (!m->create && !m->remove)
+            scontrol_refuse(c->s, "slurm_update error: %s", refusal_text((enum refusal)done->refusal));
         if (done->detail)
             scontrol_fail(c->s, "%s", done->detail);
     } else if (m->create && done->detail) {
         puts(done->detail);
+    } else if (!m->remove && !c->s->quiet) {
+        puts("Reservation updated.");
     }
+}
+
+static const char *outcome(const struct resv_change *c)
+{
+    return c->create ? "No reservation created." : "No reservation update.";
+}
+
+/* Slurm's line about a word that cannot be taken, then why. */
+static void word_blame(struct resv_change *c, const struct err *err)
+{
+    const char *word = c->word ? c->word : "";
+    if (!strchr(word, '='))
+        scontrol_fail(c->s, "Misformatted parameter '%s', most options have a parameter after '='.  %s", word,
+                      outcome(c));
+    else if (text_starts_nocase(word, "StartTime"))
+        scontrol_fail(c->s, "Invalid start time %s.  %s", word, outcome(c));
+    else if (text_starts_nocase(word, "EndTime"))
+        scontrol_fail(c->s, "Invalid end time %s.  %s", word, outcome(c));
+    else if (text_starts_nocase(word, "Duration"))
+        scontrol_fail(c->s, "Invalid duration %s.  %s", word, outcome(c));
+    else if (text_starts_nocase(word, "Flags"))
+        scontrol_fail(c->s, "Error parsing flags %s.  %s", strchr(word, '=') + 1, outcome(c));
+    else if (c->unknown)
+        scontrol_fail(c->s, "Unknown parameter %s.  %s", word, outcome(c));
+    scontrol_fail(c->s, "%s", err->text);
+    if (!c->create)
+        scontrol_refuse(c->s, "slurm_update error: No error");
+}
+
+/* What a new reservation needs; what is missing is said as Slurm says it. */
+static bool is_complete(struct resv_change *c)
+{
+    const struct reservation *r = &c->r;
+    const char *missing = NULL;
+    bool end = c->fields && listing_has(c->fields, "end_us"),
+         length = c->fields && listing_has(c->fields, "duration_us");
+    if (!c->fields || !listing_has(c->fields, "start_us"))
+        missing = "A start time must be given.";
+    else if (!end && !length)
+        missing = "An end time or duration must be given.";
+    else if (end && !length && r->end_us <= r->start_us)
+        missing = "Start time cannot be after end time.";
+    else if (!r->nodes && !r->node_count && !r->core_counts && !r->gres && !r->partition && !r->licenses)
+        missing = "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.";
+    else if (!r->users && !r->accounts && !r->groups)
+        missing = "Either Users/Groups and/or Accounts must be specified.";
+    if (missing)
+        scontrol_fail(c->s, "%s  No reservation created.", missing);
+    return !missing;
+}
+
+/* Users= names people of this host; +name and -name, too. */
+static bool users_known(const char *users)
+{
+    struct span rest = span_of(users ? users : ""), one;
+    char name[256];
+    int64_t uid;
+    while (users && span_next(&rest, ',', &one)) {
+        one = span_trim(one);
+        if (one.len && (one.data[0] == '-' || one.data[0] == '+'))
+            one = (struct span){one.data + 1, one.len - 1};
+        if (!one.len || one.len >= sizeof name)
+            continue;
+        memcpy(name, one.data, one.len);
+        name[one.len] = '\0';
+        if (!getpwnam(name) && !text_to_i64(name, 0, UINT32_MAX, &uid))
+            return false;
+    }
+    return true;
 }
 
 static bool change(struct scontrol *s, int n, char **word, bool create)
@@ -289,19 +367,32 @@ static bool change(struct scontrol *s, int n, char **word, bool create)
     if (!name)
         return false;
     c.r.name = text_empty(name) ? NULL : name;
-    bool ok = create || c.r.name || err_set(&err, ERR_INVALID, "ReservationName= is missing");
-    for (int i = taken; ok && i < n; i++)
-        ok = word_take(&c, word[i], &err);
-    if (ok && !c.fields && !c.skip)
-        ok = err_set(&err, ERR_INVALID,
-                     create ? "nothing is said about the reservation" : "No changes specified");
+    bool ok = create || c.r.name;
     if (!ok) {
-        scontrol_fail(s, "%s", err.text);
+        scontrol_fail(s, "ReservationName= is missing");
+        return true;
+    }
+    for (int i = taken; ok && i < n; i++) {
+        c.word = word[i];
+        ok = word_take(&c, word[i], &err);
+    }
+    if (!ok) {
+        word_blame(&c, &err);
+        return true;
+    }
+    if (create && !is_complete(&c))
+        return true;
+    if (!users_known(c.r.users)) {
+        scontrol_refuse(s, "Error %s the reservation: Invalid user id", create ? "creating" : "updating");
+        return true;
+    }
+    if (!create && !c.fields && !c.skip) {
+        scontrol_refuse(s, "No changes specified");
         return true;
     }
     struct msg_update_reservation m = {
         .name = c.r.name, .create = create, .skip = c.skip, .fields = c.fields, .values = {&c.r, 1}};
-    send(&c, &m, create ? "Error creating the reservation" : "slurm_update_reservation");
+    send(&c, &m, create ? "Error creating the reservation" : "Error updating the reservation");
     return true;
 }
 
@@ -330,6 +421,6 @@ bool scontrol_reservation_delete(struct scontrol *s, int n, char **word)
     if (text_empty(name))
         scontrol_fail(s, "ReservationName= is missing");
     else
-        send(&c, &m, "slurm_delete_reservation");
+        send(&c, &m, arena_printf(s->a, "delete_reservation %s", word[0]));
     return true;
 }

@@ -22,7 +22,9 @@ enum entity {
     SHOW_TOPOLOGY,
     SHOW_BURSTBUFFER,
     SHOW_ALIASES,
-    SHOW_LATER,
+    SHOW_ASSOC,
+    SHOW_FEDERATION,
+    SHOW_SLURMD,
 };
 
 struct entity_word {
@@ -37,22 +39,23 @@ static const struct entity_word entities[] = {
     {"steps", 3, SHOW_STEPS},
     {"nodes", 3, SHOW_NODES},
     {"partitions", 3, SHOW_PARTITIONS},
+    {"partitionname", 10, SHOW_PARTITIONS},
     {"config", 3, SHOW_CONFIG},
     {"hostnames", 5, SHOW_HOSTNAMES},
     {"hostlistsorted", 9, SHOW_HOSTLISTSORTED},
     {"hostlist", 5, SHOW_HOSTLIST},
     {"daemons", 3, SHOW_DAEMONS},
     {"reservations", 3, SHOW_RESERVATIONS},
+    {"reservationname", 12, SHOW_RESERVATIONS},
     {"licenses", 3, SHOW_LICENSES},
     {"topology", 3, SHOW_TOPOLOGY},
     {"burstbuffer", 3, SHOW_BURSTBUFFER},
     {"bbstat", 3, SHOW_BURSTBUFFER},
     {"dwstat", 3, SHOW_BURSTBUFFER},
     {"aliases", 3, SHOW_ALIASES},
-    {"assoc_mgr", 3, SHOW_LATER},
-    {"federation", 3, SHOW_LATER},
-    {"slurmd", 6, SHOW_LATER},
-    {"frontend", 4, SHOW_LATER},
+    {"assoc_mgr", 3, SHOW_ASSOC},
+    {"federation", 3, SHOW_FEDERATION},
+    {"slurmd", 6, SHOW_SLURMD},
 };
 
 static const struct entity_word *entity_find(const char *word)
@@ -61,6 +64,34 @@ static const struct entity_word *entity_find(const char *word)
         if (strlen(word) >= entities[i].least && text_starts_nocase(entities[i].word, word))
             return &entities[i];
     return NULL;
+}
+
+/* There are no accounts with limits: the cache of them is empty, as Slurm says it. */
+static void assoc_show(struct scontrol *s, const char *list)
+{
+    static const struct {
+        const char *flag, *text;
+    } kinds[] = {{"users", "No users currently cached in Slurm.\n"},
+                 {"assoc", "No associations currently cached in Slurm.\n"},
+                 {"qos", "No QOS currently cached in Slurm.\n"}};
+    const char *flags = list ? strstr(list, "flags=") : NULL;
+    struct span rest = span_of(flags ? flags + strlen("flags=") : "users,assoc,qos"), one;
+    bool wanted[ARRAY_LEN(kinds)] = {false};
+    while (span_next(&rest, ',', &one)) {
+        size_t k = 0;
+        while (k < ARRAY_LEN(kinds) && !span_is_nocase(one, kinds[k].flag))
+            k++;
+        if (k == ARRAY_LEN(kinds)) {
+            scontrol_refuse(s, "invalid flag '%.*s', valid options are 'Assoc, QOS, and/or Users'",
+                            (int)one.len, one.data);
+            return;
+        }
+        wanted[k] = true;
+    }
+    puts("Current Association Manager state\n");
+    for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+        if (wanted[k])
+            puts(kinds[k].text);
 }
 
 static void entity_show(struct scontrol *s, const struct entity_word *e, const char *list)
@@ -78,16 +109,18 @@ static void entity_show(struct scontrol *s, const struct entity_word *e, const c
     case SHOW_RESERVATIONS: scontrol_show_reservations(s, list); return;
     case SHOW_LICENSES: scontrol_show_licenses(s, list); return;
     case SHOW_TOPOLOGY: scontrol_show_topology(s, list); return;
-    case SHOW_BURSTBUFFER: puts("No burst buffers in the system"); return;
+    case SHOW_BURSTBUFFER: return; /* nor here */
     case SHOW_ALIASES: scontrol_show_aliases(s, list); return;
-    case SHOW_LATER: scontrol_fail(s, "show %s: not supported yet", e->word); return;
+    case SHOW_ASSOC: assoc_show(s, list); return;
+    case SHOW_FEDERATION: return; /* there are none; Slurm says nothing either */
+    case SHOW_SLURMD: scontrol_show_slurmd(s, list); return;
     }
 }
 
 void scontrol_show(struct scontrol *s, int n, char **word)
 {
     if (n < 1) {
-        scontrol_fail(s, "too few arguments for keyword:show");
+        scontrol_refuse(s, "too few arguments for keyword:show");
         return;
     }
     char *equals = strchr(word[0], '=');
@@ -99,7 +132,7 @@ void scontrol_show(struct scontrol *s, int n, char **word)
     for (int i = 1; i < n; i++)
         list = listing_join(list, word[i], s->a);
     if (!e)
-        scontrol_fail(s, "invalid entity:%s for keyword:show", word[0]);
+        scontrol_refuse(s, "invalid entity:%s for keyword:show ", word[0]);
     else
         entity_show(s, e, list);
 }

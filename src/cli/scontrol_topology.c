@@ -65,6 +65,6 @@ void scontrol_show_topology(struct scontrol *s, const char *name)
     if (!shown && name)
         scontrol_fail(s, "Topology information contains no switch, block or node named %s", name);
     else if (!shown)
-        puts("No topology information available");
+        fputs("scontrol: error: No topology information available\n", stderr);
     config_done(&config);
 }

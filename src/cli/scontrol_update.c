@@ -1,8 +1,10 @@
 /* scontrol update, create and delete: Key=Value words → the fields of a job, node or partition. One table an entity; unknown keys name the nearest known one. */
 #include "cli/scontrol_update.h"
 #include "base/alloc.h"
+#include "base/duration.h"
 #include "cli/listing.h"
 #include "cli/scontrol_reservation.h"
+#include "model/array.h"
 #include "model/settings.h"
 
 #include <string.h>
@@ -10,6 +12,18 @@
 bool update_field(struct change *c, const char *name)
 {
     c->fields = listing_join(c->fields, name, c->s->a);
+    return true;
+}
+
+bool update_word_refuse(struct change *c, const char *what, const char *word)
+{
+    scontrol_refuse(c->s, "%s: %s\nRequest aborted", what, word);
+    return true;
+}
+
+bool update_nothing(struct change *c)
+{
+    scontrol_refuse(c->s, "No changes specified");
     return true;
 }
 
@@ -62,124 +76,29 @@ static bool node_reason(struct change *c, const char *value, struct err *ret_err
 
 static bool node_weight(struct change *c, const char *value, struct err *ret_err)
 {
-    return update_number(value, &c->node.weight, ret_err) && update_field(c, "weight");
+    if (!update_number(value, &c->node.weight, NULL))
+        return err_set(ret_err, ERR_INVALID, "value (%s) is not a valid number", value);
+    return update_field(c, "weight");
 }
 
 static const struct key node_keys[] = {
-    {"NodeName", node_names},
-    {"State", node_state},
-    {"Reason", node_reason},
-    {"Weight", node_weight},
-    {"Features", node_features},
-    {"AvailableFeatures", node_features},
-    {"ActiveFeatures", node_features},
-    {"Gres", node_gres},
-    {"Comment", node_comment},
-    {"NodeAddr", node_addr},
-    {"NodeHostName", node_hostname},
-    {"CpuBind", NULL},
-    {"Extra", NULL},
-    {"InstanceId", NULL},
-    {"InstanceType", NULL},
-    {"ResumeAfter", NULL},
+    {"NodeName", node_names, SAID_NOTHING},
+    {"State", node_state, SAID_NOTHING},
+    {"Reason", node_reason, SAID_NOTHING},
+    {"Weight", node_weight, SAID_NOTHING},
+    {"Features", node_features, SAID_NOTHING},
+    {"AvailableFeatures", node_features, SAID_NOTHING},
+    {"ActiveFeatures", node_features, SAID_NOTHING},
+    {"Gres", node_gres, SAID_NOTHING},
+    {"Comment", node_comment, SAID_NOTHING},
+    {"NodeAddr", node_addr, SAID_NOTHING},
+    {"NodeHostName", node_hostname, SAID_NOTHING},
+    {"CpuBind", NULL, SAID_NOTHING},
+    {"Extra", NULL, SAID_NOTHING},
+    {"InstanceId", NULL, SAID_NOTHING},
+    {"InstanceType", NULL, SAID_NOTHING},
+    {"ResumeAfter", NULL, SAID_NOTHING},
 };
-
-/* ---- partitions: the keys of a PartitionName line, read by the configuration's own parser -------------------------------------------------- */
-
-/* The line is parsed as remuda.conf would be; what the key changed is found by comparing with a record from an empty line. */
-static bool partition_line(struct change *c, int n, char **word, struct err *ret_err)
-{
-    struct str line = STR_INIT, names = STR_INIT;
-    struct config with = {0}, without = {0};
-    const char *name = NULL;
-    for (int i = 0; i < n; i++) {
-        if (text_starts_nocase(word[i], "PartitionName="))
-            name = strchr(word[i], '=') + 1;
-        else if (!text_starts_nocase(word[i], "Nodes="))
-            str_addf(&line, " %s", word[i]);
-        if (text_starts_nocase(word[i], "Nodes="))
-            c->part.nodes = strchr(word[i], '=') + 1;
-    }
-    if (text_empty(name)) {
-        str_done(&line);
-        return err_set(ret_err, ERR_INVALID, "PartitionName= is missing");
-    }
-    str_addf(&names, "PartitionName=%s", name);
-    bool ok = config_parse(str_text(&names), "empty", NULL, NULL, &without, ret_err);
-    str_addf(&names, "%s", str_text(&line));
-    ok = ok && config_parse(str_text(&names), "scontrol", NULL, NULL, &with, ret_err);
-    if (ok && with.nwarnings)
-        ok = err_set(ret_err, ERR_INVALID, "%s", with.warning[0]);
-    const char *nodes = c->part.nodes;
-    if (ok && with.nparts == 1) {
-        record_copy(&partition_fields, &c->part, &with.part[0], c->s->a);
-        c->part.nodes = nodes;
-        for (size_t i = 0; i < partition_fields.n; i++) {
-            const char *key = partition_fields.field[i].name;
-            struct fields one = {"partition", sizeof(struct partition), &partition_fields.field[i], 1};
-            if (!text_is(key, "name") && !text_is(key, "nodes") &&
-                !record_equal(&one, &with.part[0], &without.part[0]))
-                update_field(c, key);
-        }
-    }
-    if (nodes)
-        update_field(c, "nodes");
-    c->part_msg.name = name;
-    if (without.arena)
-        config_done(&without);
-    if (with.arena)
-        config_done(&with);
-    str_done(&line);
-    str_done(&names);
-    return ok;
-}
-
-/* A value equal to the default (MaxTime=UNLIMITED, State=UP, Default=NO …) is a change too: named keys always count. */
-struct named {
-    const char *key, *field;
-};
-static const struct named part_named[] = {
-    {"MaxTime", "max_time_us"},
-    {"DefaultTime", "default_time_us"},
-    {"MaxNodes", "max_nodes"},
-    {"MinNodes", "min_nodes"},
-    {"State", "state"},
-    {"Default", "is_default"},
-    {"Hidden", "hidden"},
-    {"RootOnly", "root_only"},
-    {"OverSubscribe", "share,share_count"},
-    {"Shared", "share,share_count"},
-    {"PriorityTier", "priority_tier"},
-    {"PriorityJobFactor", "priority_job_factor"},
-    {"AllowGroups", "allow_groups"},
-    {"AllowAccounts", "allow_accounts"},
-    {"AllowQos", "allow_qos"},
-    {"AllocNodes", "alloc_nodes"},
-    {"GraceTime", "grace_time_us"},
-    {"PreemptMode", "preempt_mode"},
-    {"LLN", "lln"},
-    {"MaxCPUsPerNode", "max_cpus_per_node"},
-    {"DefMemPerCPU", "def_mem_per_cpu_mib"},
-    {"DefMemPerNode", "def_mem_per_node_mib"},
-    {"MaxMemPerCPU", "max_mem_per_cpu_mib"},
-    {"MaxMemPerNode", "max_mem_per_node_mib"},
-    {"ExclusiveUser", "exclusive_user"},
-    {"ReqResv", "req_resv"},
-    {"DisableRootJobs", "disable_root"},
-    {"OverTimeLimit", "over_time_limit_us"},
-    {"QOS", "qos"},
-    {"Alternate", "alternate"},
-};
-
-static void named_add(struct change *c, int n, char **word)
-{
-    for (int i = 0; i < n; i++)
-        for (size_t k = 0; k < ARRAY_LEN(part_named); k++) {
-            size_t len = strlen(part_named[k].key);
-            if (text_starts_nocase(word[i], part_named[k].key) && word[i][len] == '=')
-                update_field(c, part_named[k].field);
-        }
-}
 
 /* ---- words ----------------------------------------------------------------------------------------------------------------------- */
 
@@ -191,22 +110,46 @@ static bool key_unknown(const char *name, const struct key *keys, size_t n, stru
         names[i] = keys[i].name;
     const char *near = text_nearest(name, names, n);
     if (near)
-        return err_set(ret_err, ERR_INVALID,
-                       "Update of this parameter is not supported: %s; did you mean %s?", name, near);
-    return err_set(ret_err, ERR_INVALID, "Update of this parameter is not supported: %s", name);
+        return err_set(ret_err, ERR_INVALID, "%s is no key of it; did you mean %s?", name, near);
+    return err_set(ret_err, ERR_INVALID, "%s is no key of it", name);
 }
 
-/* Exact, else the only key that starts so (Slurm abbreviates: "Time=" is TimeLimit). */
+/* Exact, else what all the keys that start so set ("Pri=" is Priority; "Time=" is TimeLimit or TimeMin: none). */
 static const struct key *key_find(const struct key *keys, size_t n, const char *name)
 {
     const struct key *found = NULL;
+    bool several = false;
     for (size_t i = 0; i < n; i++) {
         if (text_is_nocase(keys[i].name, name))
             return &keys[i];
-        if (!found && strlen(name) >= 3 && text_starts_nocase(keys[i].name, name))
-            found = &keys[i];
+        if (strlen(name) < 3 || !text_starts_nocase(keys[i].name, name))
+            continue;
+        several |= found && found->set != keys[i].set;
+        found = found ? found : &keys[i];
     }
-    return found;
+    return several ? NULL : found;
+}
+
+static bool value_refuse(struct change *c, const struct key *k, const char *value, struct err *ret_err)
+{
+    switch (k->said) {
+    case SAID_NOTHING: break;
+    case SAID_VALUE: scontrol_fail(c->s, "Invalid %s value: %s", k->name, value); break;
+    case SAID_KEY: scontrol_fail(c->s, "Invalid %s value", k->name); break;
+    case SAID_TIME: scontrol_refuse(c->s, "Invalid time specification (pos=0): %s", value); break;
+    }
+    return text_starts(ret_err->text, "Invalid") ? false : err_prefix(ret_err, "%s", k->name);
+}
+
+/* A word that is no Key=Value. */
+static bool bare_take(struct change *c, const struct key *keys, const char *word, struct err *ret_err)
+{
+    if (keys == update_job_keys && text_is_nocase(word, "ResetAccrueTime")) {
+        c->job.reset_accrue = 1;
+        return true;
+    }
+    update_word_refuse(c, "Invalid input", word);
+    return err_set(ret_err, ERR_INVALID, "Key=Value is expected, not \"%s\"", word);
 }
 
 static bool words_take(struct change *c, const struct key *keys, size_t nkeys, int n, char **word,
@@ -214,8 +157,10 @@ static bool words_take(struct change *c, const struct key *keys, size_t nkeys, i
 {
     for (int i = 0; i < n; i++) {
         const char *equals = strchr(word[i], '=');
+        if (!equals && bare_take(c, keys, word[i], ret_err))
+            continue;
         if (!equals)
-            return err_set(ret_err, ERR_INVALID, "Key=Value is expected, not \"%s\"", word[i]);
+            return false;
         size_t len = (size_t)(equals - word[i]);
         const char *value = equals + 1;
         /* Key+=Value and Key-=Value */
@@ -226,11 +171,13 @@ static bool words_take(struct change *c, const struct key *keys, size_t nkeys, i
         const char *name = arena_strndup(c->s->a, word[i], len);
         const struct key *k = key_find(keys, nkeys, name);
         if (!k)
-            return key_unknown(name, keys, nkeys, ret_err);
+            return update_word_refuse(c, "Update of this parameter is not supported", word[i]) &&
+                   key_unknown(name, keys, nkeys, ret_err);
         if (!k->set)
-            return err_set(ret_err, ERR_UNSUPPORTED, "%s: not supported yet", k->name);
+            return update_word_refuse(c, "Update of this parameter is not supported", word[i]) &&
+                   err_set(ret_err, ERR_UNSUPPORTED, "%s: not supported yet", k->name);
         if (!k->set(c, value, ret_err))
-            return err_prefix(ret_err, "%s", k->name);
+            return value_refuse(c, k, value, ret_err);
     }
     return true;
 }
@@ -252,6 +199,21 @@ static bool jobs_of_users(struct change *c, struct err *ret_err)
     return c->job.ids || err_set(ret_err, ERR_NOT_FOUND, "No jobs with name '%s'", name);
 }
 
+static void job_count(void *ctx, const void *record)
+{
+    (void)record;
+    ++*(size_t *)ctx;
+}
+
+static size_t jobs_count(struct scontrol *s, const char *ids)
+{
+    struct msg_query q = {.what = QUERY_JOBS, .ids = ids, .states = "all", .fields = "id"};
+    struct msg_done done = {0};
+    size_t n = 0;
+    struct client *c = scontrol_connect(s);
+    return c && client_query(c, &q, &job_fields, s->a, job_count, &n, &done, NULL) ? n : 0;
+}
+
 static bool job_update(struct change *c, int n, char **word, struct err *ret_err)
 {
     if (!words_take(c, update_job_keys, update_job_key_count, n, word, ret_err))
@@ -261,16 +223,61 @@ static bool job_update(struct change *c, int n, char **word, struct err *ret_err
         return err_set(ret_err, ERR_INVALID, "No job is named: JobId= or JobName= says which");
     if (!c->fields && !m->time_limit_add_us && !m->admin_comment && !m->array_limit_plus1 && !m->end_us &&
         !m->reset_accrue)
-        return err_set(ret_err, ERR_INVALID, "No changes specified");
-    if (c->uids && !jobs_of_users(c, ret_err))
+        return update_nothing(c);
+    if (c->by_name && !jobs_of_users(c, ret_err))
         return false;
+    if (c->resizes && jobs_count(c->s, m->ids) > 1)
+        return err_set(ret_err, ERR_UNSUPPORTED,
+                       "Job resizing not supported for job arrays\nscontrol: error: name one element, or one "
+                       "job that is not heterogeneous");
     c->job.fields = c->fields;
     if (c->fields) {
         c->job.values.v = &c->spec;
         c->job.values.n = 1;
     }
-    scontrol_change(c->s, MSG_UPDATE_JOB, &c->job, "slurm_update");
+    if (scontrol_change_jobs(c->s, MSG_UPDATE_JOB, &c->job, c->job.ids, NULL) && c->resizes)
+        scontrol_resize_files(c->s, c->job.ids);
     return true;
+}
+
+/* ---- steps ------------------------------------------------------------------------------------------------------------- */
+
+static bool step_id(struct change *c, const char *value, struct err *ret_err)
+{
+    struct job_ref ref;
+    if (!job_ref_parse(value, &ref, ret_err))
+        return update_word_refuse(c, "Invalid StepID parameter", arena_printf(c->s->a, "StepId=%s", value)) &&
+               false;
+    job_ref_done(&ref);
+    c->job.ids = value;
+    return true;
+}
+
+static bool step_limit(struct change *c, const char *value, struct err *ret_err)
+{
+    if (!duration_parse(value, &c->job.step_limit_us, NULL))
+        return err_set(ret_err, ERR_INVALID, "Invalid TimeLimit value");
+    if (!c->job.step_limit_us)
+        c->job.step_limit_us = TIME_UNLIMITED;
+    return true;
+}
+
+static const struct key step_keys[] = {{"StepId", step_id, SAID_NOTHING},
+                                       {"TimeLimit", step_limit, SAID_NOTHING}};
+
+static bool step_update(struct change *c, int n, char **word, struct err *ret_err)
+{
+    if (!words_take(c, step_keys, ARRAY_LEN(step_keys), n, word, ret_err))
+        return false;
+    if (!c->job.step_limit_us)
+        return update_nothing(c);
+    scontrol_change(c->s, MSG_UPDATE_JOB, &c->job, "slurm_update error");
+    return true;
+}
+
+static bool needs_reason(const char *state)
+{
+    return text_is_nocase(state, "DOWN") || text_is_nocase(state, "DRAIN") || text_is_nocase(state, "FAIL");
 }
 
 static bool node_update(struct change *c, int n, char **word, struct err *ret_err)
@@ -278,25 +285,15 @@ static bool node_update(struct change *c, int n, char **word, struct err *ret_er
     if (!words_take(c, node_keys, ARRAY_LEN(node_keys), n, word, ret_err))
         return false;
     if (!c->fields && !c->node_msg.state && !c->node_msg.reason)
-        return err_set(ret_err, ERR_INVALID, "No changes specified");
+        return update_nothing(c);
+    if (!c->node_msg.reason && c->node_msg.state && needs_reason(c->node_msg.state)) {
+        scontrol_refuse(c->s, "You must specify a reason when DOWNING or DRAINING a node. Request denied");
+        return true;
+    }
     c->node_msg.fields = c->fields;
     c->node_msg.values.v = &c->node;
     c->node_msg.values.n = c->fields ? 1 : 0;
-    scontrol_change(c->s, MSG_UPDATE_NODE, &c->node_msg, "slurm_update");
-    return true;
-}
-
-static bool part_update(struct change *c, int n, char **word, bool create, struct err *ret_err)
-{
-    if (!partition_line(c, n, word, ret_err))
-        return false;
-    named_add(c, n, word);
-    c->part_msg.create = create;
-    c->part_msg.fields = c->fields;
-    c->part_msg.values.v = &c->part;
-    c->part_msg.values.n = 1;
-    scontrol_change(c->s, MSG_UPDATE_PARTITION, &c->part_msg,
-                    create ? "slurm_create_partition" : "slurm_update");
+    scontrol_change(c->s, MSG_UPDATE_NODE, &c->node_msg, "slurm_update error");
     return true;
 }
 
@@ -325,6 +322,15 @@ static void entity_join(struct scontrol *s, int *n, char **word)
     }
 }
 
+static bool is_entity(const char *word)
+{
+    static const char *const words[] = {"JobId", "JobName", "NodeName", "PartitionName", "ReservationName"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (text_is_nocase(words[i], word))
+            return true;
+    return false;
+}
+
 void scontrol_update(struct scontrol *s, int n, char **word)
 {
     struct change c = {.s = s};
@@ -338,56 +344,70 @@ void scontrol_update(struct scontrol *s, int n, char **word)
     else if (starts(n, word, "NodeName="))
         ok = node_update(&c, n, word, &err);
     else if (starts(n, word, "PartitionName="))
-        ok = part_update(&c, n, word, false, &err);
+        ok = update_partition(&c, n, word, false, &err);
     else if (starts(n, word, "JobName=") || starts(n, word, "Name=")) {
         c.by_name = true;
         ok = job_update(&c, n, word, &err);
-    } else if (starts(n, word, "StepId=") || starts(n, word, "FrontendName=") ||
-               starts(n, word, "SuspendExc"))
-        ok = err_set(&err, ERR_UNSUPPORTED,
-                     "not supported yet: update of %s; jobs, nodes and partitions can be updated", word[0]);
-    else
-        ok = err_set(
-            &err, ERR_INVALID,
-            "No valid entity in update command: JobId=, NodeName= or PartitionName= says what to change");
-    if (!ok)
+    } else if (starts(n, word, "StepId=")) {
+        ok = step_update(&c, n, word, &err);
+    } else if (starts(n, word, "FrontendName=") || starts(n, word, "SuspendExc")) {
+        ok = err_set(&err, ERR_UNSUPPORTED, "not supported yet: update of %s", word[0]);
+    } else if (n == 1 && !strchr(word[0], '=') && is_entity(word[0])) {
+        ok = update_word_refuse(&c, "Invalid input", word[0]);
+    } else {
+        scontrol_refuse(s, "No valid entity in update command\nInput line must include \"NodeName\", "
+                           "\"PartitionName\", \"Reservation\", \"JobId\", or \"SlurmctldDebug\"");
+        ok = true;
+    }
+    if (!ok && err.code)
         scontrol_fail(s, "%s", err.text);
+}
+
+/* "partition short Nodes=…", "partition=short", "PartitionName=short": the word is the name's key from now on. */
+static bool names_partition(struct scontrol *s, int *n, char **word)
+{
+    if (*n && text_is_nocase(word[0], "partition") && *n > 1 && !strchr(word[1], '=')) {
+        word[1] = arena_printf(s->a, "PartitionName=%s", word[1]);
+    } else if (*n && text_is_nocase(word[0], "partition") && *n > 1) {
+        /* the name follows as PartitionName= */
+    } else {
+        entity_join(s, n, word);
+        return starts(*n, word, "PartitionName=");
+    }
+    memmove(word, word + 1, (size_t)(*n - 1) * sizeof *word);
+    --*n;
+    return starts(*n, word, "PartitionName=");
 }
 
 void scontrol_create(struct scontrol *s, int n, char **word)
 {
     struct change c = {.s = s};
     struct err err = {0};
-    int from = n && text_is_nocase(word[0], "partition");
     if (scontrol_reservation_create(s, n, word))
         return;
-    if (starts(n, word, "PartitionName=")) {
-        if (!part_update(&c, n - from, word + from, true, &err))
+    if (names_partition(s, &n, word)) {
+        if (!update_partition(&c, n, word, true, &err) && err.code)
             scontrol_fail(s, "%s", err.text);
-    } else {
-        scontrol_fail(s,
-                      "not supported yet: create %s; partitions can be created: scontrol create "
-                      "PartitionName=NAME Nodes=LIST",
-                      n ? word[0] : "");
+        return;
     }
+    scontrol_fail(s, "Invalid creation entity: %s", word[0]);
+    scontrol_fail(s, "create PartitionName=NAME Nodes=LIST or reservation [NAME] StartTime=… Duration=… "
+                     "Users=… Nodes=…");
 }
 
 void scontrol_delete(struct scontrol *s, int n, char **word)
 {
-    int from = n && text_is_nocase(word[0], "partition");
-    const char *name = n > from ? word[from] : NULL;
+    const char *asked = n ? word[0] : "";
     if (scontrol_reservation_delete(s, n, word))
         return;
-    if (name && text_starts_nocase(name, "PartitionName="))
-        name = strchr(name, '=') + 1;
-    else if (!from)
-        name = NULL;
-    if (!name) {
-        scontrol_fail(
-            s, "not supported yet: delete %s; partitions can be deleted: scontrol delete PartitionName=NAME",
-            n ? word[0] : "");
+    if (!names_partition(s, &n, word)) {
+        if (strchr(word[0], '=') || n > 1)
+            scontrol_refuse(s, "Invalid deletion entity: %s", word[0]);
+        else
+            scontrol_fail(s, "Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'");
+        scontrol_fail(s, "delete PartitionName=NAME or ReservationName=NAME");
         return;
     }
-    struct msg_update_partition m = {.name = name, .remove = true};
-    scontrol_change(s, MSG_UPDATE_PARTITION, &m, "slurm_delete_partition");
+    struct msg_update_partition m = {.name = strchr(word[0], '=') + 1, .remove = true};
+    scontrol_change(s, MSG_UPDATE_PARTITION, &m, arena_printf(s->a, "delete_partition %s", asked));
 }

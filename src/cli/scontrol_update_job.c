@@ -9,6 +9,7 @@
 #include "model/mail_type.h"
 #include "model/settings_value.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // clang-format off
@@ -85,14 +86,16 @@ static bool job_name(struct change *c, const char *value, struct err *ret_err)
 static bool job_user(struct change *c, const char *value, struct err *ret_err)
 {
     if (!c->by_name)
-        return err_set(ret_err, ERR_INVALID, "it says whose jobs JobName= means; JobId= needs none");
+        fputs("scontrol: UserID= has no effect beside JobId=\n", stderr);
     return listing_uids(value, c->s->a, &c->uids, ret_err);
 }
 
 static bool job_mail_type(struct change *c, const char *value, struct err *ret_err)
 {
-    if (!mail_types_parse(value, &c->spec.mail_types))
-        return err_set(ret_err, ERR_INVALID, "Invalid MailType: %.60s; " MAIL_TYPE_WORDS " are known", value);
+    if (!mail_types_parse(value, &c->spec.mail_types)) {
+        scontrol_refuse(c->s, "Invalid MailType: %s", value);
+        return err_set(ret_err, ERR_INVALID, MAIL_TYPE_WORDS " are known");
+    }
     return update_field(c, "mail_types");
 }
 
@@ -138,21 +141,61 @@ static bool job_switch_wait(struct change *c, const char *value, struct err *ret
 
 static bool job_gres(struct change *c, const char *value, struct err *ret_err)
 {
-    struct gres_list list;
+    bool ok = gres_last_counts(&value, NULL, c->s->a, ret_err);
     c->spec.req.gres = text_empty(value) ? NULL : value;
-    return gres_parse(value, c->s->a, &list, ret_err) && update_field(c, "gres");
+    return ok && update_field(c, "gres");
 }
 
-static bool job_nodes(struct change *c, const char *value, struct err *ret_err)
+/* 4, 4k (times 1024), 2m */
+static bool number_k_parse(const char *text, size_t len, int32_t *ret)
+{
+    char digits[16];
+    int64_t n, factor = 1;
+    if (len && (text[len - 1] == 'k' || text[len - 1] == 'K'))
+        factor = 1024;
+    else if (len && (text[len - 1] == 'm' || text[len - 1] == 'M'))
+        factor = INT64_C(1024) * 1024;
+    len -= factor > 1;
+    if (len >= sizeof digits)
+        return false;
+    memcpy(digits, text, len);
+    digits[len] = '\0';
+    if (!text_to_i64(digits, 0, INT32_MAX / factor, &n))
+        return false;
+    *ret = (int32_t)(n * factor);
+    return true;
+}
+
+static bool node_count_parse(const char *value, int32_t *ret_min, int32_t *ret_max, struct err *ret_err)
 {
     const char *dash = strchr(value, '-');
-    const char *low = dash ? arena_strndup(c->s->a, value, (size_t)(dash - value)) : value;
-    if (!update_number(low, &c->spec.req.min_nodes, ret_err) ||
-        (dash && !update_number(dash + 1, &c->spec.req.max_nodes, ret_err)))
-        return false;
+    size_t len = dash ? (size_t)(dash - value) : strlen(value);
+    bool ok =
+        number_k_parse(value, len, ret_min) && (!dash || number_k_parse(dash + 1, strlen(dash + 1), ret_max));
     if (!dash)
-        c->spec.req.max_nodes = c->spec.req.min_nodes;
+        *ret_max = *ret_min;
+    return ok ||
+           err_set(ret_err, ERR_INVALID, "Invalid numeric value \"%s\" for requested node count.", value);
+}
+
+/* NumNodes=2, 2-4, 2k; ALL of a running job: what it has. Of one that runs it is how many stay. */
+static bool job_nodes(struct change *c, const char *value, struct err *ret_err)
+{
+    struct job_request *q = &c->spec.req;
+    c->resizes = true;
+    if (text_is_nocase(value, "ALL"))
+        return update_field(c, "min_nodes,max_nodes");
+    if (!node_count_parse(value, &q->min_nodes, &q->max_nodes, ret_err))
+        return false;
+    if (!q->min_nodes)
+        return err_set(ret_err, ERR_INVALID, "Node count specification invalid");
     return update_field(c, "min_nodes,max_nodes");
+}
+
+static bool job_node_list(struct change *c, const char *value, struct err *ret_err)
+{
+    c->resizes = true;
+    return job_nodelist(c, value, ret_err);
 }
 
 /* NumCPUs=4 of a job of one-CPU tasks: so many tasks. */
@@ -258,14 +301,6 @@ static bool job_throttle(struct change *c, const char *value, struct err *ret_er
     return true;
 }
 
-static bool job_reset_accrue(struct change *c, const char *value, struct err *ret_err)
-{
-    (void)value;
-    (void)ret_err;
-    c->job.reset_accrue = 1;
-    return true;
-}
-
 static bool job_ids(struct change *c, const char *value, struct err *ret_err)
 {
     (void)ret_err;
@@ -274,77 +309,75 @@ static bool job_ids(struct change *c, const char *value, struct err *ret_err)
 }
 
 const struct key update_job_keys[] = {
-    {"JobId", job_ids},
-    {"UserID", job_user},
-    {"Account", job_account},
-    {"AdminComment", job_admin_comment},
-    {"ArrayTaskThrottle", job_throttle},
-    {"BurstBuffer", NULL},
-    {"Clusters", NULL},
-    {"ClusterFeatures", NULL},
-    {"Comment", job_comment},
-    {"Contiguous", job_contiguous},
-    {"CoreSpec", job_core_spec},
-    {"CPUs/Task", job_cpus_per_task},
-    {"CpusPerTask", job_cpus_per_task},
-    {"Deadline", job_deadline},
-    {"DelayBoot", job_delay_boot},
-    {"Dependency", job_dependency},
-    {"EligibleTime", job_start},
-    {"EndTime", job_end_time},
-    {"ExcNodeList", job_exclude},
-    {"Extra", job_extra},
-    {"Features", job_features},
-    {"Gres", job_gres},
-    {"JobName", job_name},
-    {"Name", job_name},
-    {"Licenses", job_licenses},
-    {"IRequeue", job_requeue},
-    {"MailType", job_mail_type},
-    {"MailUser", job_mail_user},
-    {"MCSLabel", NULL},
-    {"MinCPUsNode", job_min_cpus_node},
-    {"MinMemoryCPU", job_mem_cpu},
-    {"MinMemoryNode", job_mem_node},
-    {"MinTmpDiskNode", job_tmp_disk},
-    {"Nice", job_nice},
-    {"SiteFactor", job_site_factor},
-    {"Network", NULL},
-    {"NodeList", NULL}, /* of Slurm's: a running job gives nodes back */
-    {"NtasksPerNode", job_per_node},
-    {"TasksPerNode", job_per_node},
-    {"NumCPUs", job_cpus},
-    {"NumNodes", job_nodes},
-    {"NumTasks", job_tasks},
-    {"OverSubscribe", job_oversubscribe},
-    {"Shared", job_oversubscribe},
-    {"Partition", job_partition},
-    {"Prefer", job_prefer},
-    {"Priority", job_priority},
-    {"QOS", job_qos},
-    {"ReqNodeList", job_nodelist},
-    {"ReqNodes", job_nodes},
-    {"ReqCPUs", job_cpus},
-    {"ReqCores", job_cores},
-    {"ReqProcs", job_tasks},
-    {"ReqSockets", job_sockets},
-    {"ReqThreads", job_threads},
-    {"Reboot", job_reboot},
-    {"Requeue", job_requeue},
-    {"ReservationName", job_reservation},
-    {"ResetAccrueTime", job_reset_accrue},
-    {"SiteFactor", NULL},
-    {"StartTime", job_start},
-    {"StdErr", job_std_err},
-    {"StdIn", job_std_in},
-    {"StdOut", job_std_out},
-    {"Switches", job_switches},
-    {"wait-for-switch", job_switch_wait},
-    {"ThreadSpec", NULL},
-    {"TimeLimit", job_limit},
-    {"TimeMin", job_time_min},
-    {"TresPerNode", job_gres},
-    {"WCKey", job_wckey},
-    {"WorkDir", job_work_dir},
+    {"JobId", job_ids, SAID_NOTHING},
+    {"UserID", job_user, SAID_NOTHING},
+    {"Account", job_account, SAID_NOTHING},
+    {"AdminComment", job_admin_comment, SAID_NOTHING},
+    {"ArrayTaskThrottle", job_throttle, SAID_NOTHING},
+    {"BurstBuffer", NULL, SAID_NOTHING},
+    {"Clusters", NULL, SAID_NOTHING},
+    {"ClusterFeatures", NULL, SAID_NOTHING},
+    {"Comment", job_comment, SAID_NOTHING},
+    {"Contiguous", job_contiguous, SAID_VALUE},
+    {"CoreSpec", job_core_spec, SAID_VALUE},
+    {"CPUs/Task", job_cpus_per_task, SAID_NOTHING},
+    {"CpusPerTask", job_cpus_per_task, SAID_VALUE},
+    {"Deadline", job_deadline, SAID_TIME},
+    {"DelayBoot", job_delay_boot, SAID_KEY},
+    {"Dependency", job_dependency, SAID_NOTHING},
+    {"EligibleTime", job_start, SAID_TIME},
+    {"EndTime", job_end_time, SAID_TIME},
+    {"ExcNodeList", job_exclude, SAID_NOTHING},
+    {"Extra", job_extra, SAID_NOTHING},
+    {"Features", job_features, SAID_NOTHING},
+    {"Gres", job_gres, SAID_NOTHING},
+    {"JobName", job_name, SAID_NOTHING},
+    {"Name", job_name, SAID_NOTHING},
+    {"Licenses", job_licenses, SAID_NOTHING},
+    {"IRequeue", job_requeue, SAID_NOTHING},
+    {"MailType", job_mail_type, SAID_NOTHING},
+    {"MailUser", job_mail_user, SAID_NOTHING},
+    {"MCSLabel", NULL, SAID_NOTHING},
+    {"MinCPUsNode", job_min_cpus_node, SAID_VALUE},
+    {"MinMemoryCPU", job_mem_cpu, SAID_VALUE},
+    {"MinMemoryNode", job_mem_node, SAID_VALUE},
+    {"MinTmpDiskNode", job_tmp_disk, SAID_VALUE},
+    {"Nice", job_nice, SAID_NOTHING},
+    {"SiteFactor", job_site_factor, SAID_NOTHING},
+    {"Network", NULL, SAID_NOTHING},
+    {"NodeList", job_node_list, SAID_NOTHING},
+    {"NtasksPerNode", job_per_node, SAID_NOTHING},
+    {"TasksPerNode", job_per_node, SAID_VALUE},
+    {"NumCPUs", job_cpus, SAID_VALUE},
+    {"NumNodes", job_nodes, SAID_NOTHING},
+    {"NumTasks", job_tasks, SAID_VALUE},
+    {"OverSubscribe", job_oversubscribe, SAID_VALUE},
+    {"Shared", job_oversubscribe, SAID_NOTHING},
+    {"Partition", job_partition, SAID_NOTHING},
+    {"Prefer", job_prefer, SAID_NOTHING},
+    {"Priority", job_priority, SAID_VALUE},
+    {"QOS", job_qos, SAID_NOTHING},
+    {"ReqNodeList", job_node_list, SAID_NOTHING},
+    {"ReqNodes", job_nodes, SAID_NOTHING},
+    {"ReqCPUs", job_cpus, SAID_NOTHING},
+    {"ReqCores", job_cores, SAID_VALUE},
+    {"ReqProcs", job_tasks, SAID_NOTHING},
+    {"ReqSockets", job_sockets, SAID_VALUE},
+    {"ReqThreads", job_threads, SAID_VALUE},
+    {"Reboot", job_reboot, SAID_NOTHING},
+    {"Requeue", job_requeue, SAID_VALUE},
+    {"ReservationName", job_reservation, SAID_NOTHING},
+    {"StartTime", job_start, SAID_TIME},
+    {"StdErr", job_std_err, SAID_NOTHING},
+    {"StdIn", job_std_in, SAID_NOTHING},
+    {"StdOut", job_std_out, SAID_NOTHING},
+    {"Switches", job_switches, SAID_NOTHING},
+    {"wait-for-switch", job_switch_wait, SAID_VALUE},
+    {"ThreadSpec", NULL, SAID_NOTHING},
+    {"TimeLimit", job_limit, SAID_KEY},
+    {"TimeMin", job_time_min, SAID_KEY},
+    {"TresPerNode", job_gres, SAID_NOTHING},
+    {"WCKey", job_wckey, SAID_NOTHING},
+    {"WorkDir", job_work_dir, SAID_NOTHING},
 };
 const size_t update_job_key_count = ARRAY_LEN(update_job_keys);

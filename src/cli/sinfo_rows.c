@@ -105,7 +105,7 @@ struct grouping {
 static bool demands_partition(const struct format *f)
 {
     for (size_t i = 0; i < f->item.n; i++)
-        if (node_column_names_partition(f->item.v[i].column))
+        if (f->item.v[i].column && node_column_names_partition(f->item.v[i].column))
             return true;
     return false;
 }
@@ -118,6 +118,8 @@ static void key_make(const struct grouping *g, const struct sinfo_row *alone, st
     if (g->wish->by_node)
         str_addf(key, "\x1f%s", alone->node->name);
     for (size_t i = 0; i < f->item.n; i++) {
+        if (!f->item.v[i].column)
+            continue;
         enum merge merge = node_column_merge(f->item.v[i].column);
         if (merge == MERGE_ALWAYS || (merge == MERGE_RANGE && !g->wish->exact))
             continue;

@@ -20,5 +20,7 @@ void sort_done(struct sort *s);
 const char *sort_fields(const struct sort *s, const char *always, struct arena *a);
 /* Stable: equal jobs stay in the order they came. */
 void sort_jobs(const struct sort *s, const struct job **job, size_t n);
+/* The same of steps; numbers before batch, extern and interactive. */
+void sort_steps(const struct sort *s, const struct step **step, size_t n);
 
 #endif

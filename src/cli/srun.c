@@ -8,6 +8,7 @@
 #include "cli/step_terminal.h"
 #include "cli/submit_check.h"
 #include "cli/submit_host.h"
+#include "model/step_dependency.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,6 +26,10 @@
 static bool streams_take(struct launch *l, struct err *e)
 {
     l->streams = arena_alloc(l->line.a, l->run.nsteps * sizeof *l->streams);
+    if (l->line.comp[0].launch.async) {
+        srun_async_streams(&l->line.comp[0], &l->step[0].tasks);
+        return true;
+    }
     for (size_t i = 0; i < l->run.nsteps; i++) {
         const struct submit_options *o = &l->line.comp[i];
         bool own = i == 0 || streams_have_output(o);
@@ -36,9 +41,6 @@ static bool streams_take(struct launch *l, struct err *e)
             fprintf(stderr, NAME
                     ": --input of a later component has no effect: all read what the first one's says\n");
         l->streams[i].in = l->streams[0].in;
-        if (o->launch.label && l->streams[i].out.node_file)
-            fprintf(stderr, NAME ": --label has no effect on files that the nodes write (%s)\n",
-                    l->streams[i].out.node_file);
         streams_tell(&l->streams[i], &l->step[i].tasks);
         l->step[i].output = i > 0 && own ? &l->streams[i].files : NULL;
     }
@@ -171,17 +173,49 @@ static void epilog_run(const struct launch *l)
         program_error(NAME, "srun epilog failed status=%d", code);
 }
 
+/* Whose --output and --error a step's tasks have: a component that says nothing has the first one's. */
+static size_t streams_of(const struct launch *l, size_t i)
+{
+    size_t comp = l->comp_of ? l->comp_of[i] : i;
+    return comp > 0 && !l->step[i].output ? 0 : comp;
+}
+
+/* A further step with the same streams: files named by the job or the step are its own. */
+static struct srun_streams *streams_again(struct launch *l, size_t i)
+{
+    struct srun_streams *s = &l->streams[streams_of(l, i)];
+    if (!s->out.late_file && !s->err.late_file)
+        return NULL;
+    s = arena_dup(l->line.a, s, sizeof *s);
+    s->in.late_file = NULL;
+    l->step[i].output = &s->files;
+    return s;
+}
+
 /* Numbers of tasks mean something only now. Streams that are files after all change what the nodes are told. */
 static bool streams_settle(struct launch *l, size_t i, const struct step *step)
 {
-    struct srun_streams *s = &l->streams[i];
-    if (i > 0 && !l->step[i].output)
+    struct srun_streams *s = &l->streams[streams_of(l, i)];
+    for (size_t k = 0; k < i; k++)
+        if (streams_of(l, k) == streams_of(l, i)) {
+            s = streams_again(l, i);
+            break;
+        }
+    if (!s)
         return true;
     int32_t ntasks = l->run.nsteps == 1 ? step->ntasks : INT32_MAX;
-    if (!streams_open_late(s, step, ntasks))
+    if (!streams_open_late(s, srun_job_of(l, step->job_id), step, ntasks))
         return false;
     streams_tell(s, &l->step[i].tasks);
     return true;
+}
+
+static void all_created(struct launch *l)
+{
+    srun_groups_join(l);
+    l->run.in_fd = l->streams[0].in.fd;
+    l->run.in_task = l->streams[0].in.task;
+    l->run.output = l->streams[0].files;
 }
 
 static bool step_created(void *ctx, size_t i, const struct step *step)
@@ -198,12 +232,9 @@ static bool step_created(void *ctx, size_t i, const struct step *step)
         l->made = arena_alloc(l->line.a, l->run.nsteps * sizeof *l->made);
     l->made[i] = *step;
     if (i + 1 == l->run.nsteps)
-        srun_groups_join(l);
+        all_created(l);
     if (i > 0)
         return true;
-    l->run.in_fd = l->streams[0].in.fd;
-    l->run.in_task = l->streams[0].in.task;
-    l->run.output = l->streams[0].files;
     step_export(l, step);
     if (!prolog_run(l))
         return false;
@@ -228,7 +259,7 @@ static int test_only(struct launch *l, const struct msg_submit *m)
         submit_test_print(&l->line, answer.body);
     } else if (answer.kind == MSG_DONE) {
         const struct msg_done *done = answer.body;
-        program_error(NAME, "allocation failure: %s", refusal_text((enum refusal)done->refusal));
+        fprintf(stderr, "allocation failure: %s\n", refusal_text((enum refusal)done->refusal));
         if (!text_empty(done->detail))
             program_error(NAME, "%s", done->detail);
         status = submit_exit_error();
@@ -271,20 +302,40 @@ static int in_job(struct launch *l)
     if (!l->al.client)
         return submit_exit_error();
     settings_take(l, l->al.client);
-    if (!allocation_find(&l->al, o->launch.job_id, &e) || !srun_groups_bind(l, &e)) {
-        program_error(NAME, "Unable to confirm allocation for job %llu: %s",
-                      (unsigned long long)o->launch.job_id, e.text);
+    const char *id = arena_printf(l->line.a, "%llu", (unsigned long long)o->launch.job_id);
+    if (!allocation_find(&l->al, id, &e) || !srun_groups_bind(l, &e)) {
+        program_error(NAME, "Unable to confirm allocation for job %s: %s", id, e.text);
         if (e.code == ERR_NOT_FOUND)
-            fprintf(stderr, NAME ": Check SLURM_JOB_ID environment variable. Expired or invalid job %llu\n",
-                    (unsigned long long)o->launch.job_id);
+            fprintf(stderr, NAME ": Check SLURM_JOB_ID environment variable. Expired or invalid job %s\n",
+                    id);
         return submit_exit_error();
     }
     for (size_t i = 0; i < l->run.nsteps; i++)
         l->step[i].create.immediate = o->immediate;
     l->al.job_id = 0; /* not held by us */
-    int status = srun_bcast(l) ? step_run(&l->al, &l->run) : submit_exit_error();
+    int status = !srun_bcast(l)    ? submit_exit_error()
+                 : o->launch.async ? srun_async(l)
+                                   : step_run(&l->al, &l->run);
     allocation_finish(&l->al, 0);
     return status;
+}
+
+/* Steps wait for steps of their job, jobs for jobs. What the environment says is the job's. */
+static bool dependency_check(struct submit_options *o, struct err *e)
+{
+    bool asked = option_source_of(o, "dependency", CMD_SRUN) == FROM_COMMAND_LINE;
+    bool steps = step_dependency_is(o->spec.dependency);
+    if (o->launch.job_id && !asked)
+        o->spec.dependency = NULL;
+    if (asked && !o->launch.job_id && steps)
+        return err_set(e, ERR_INVALID,
+                       "--dependency=%s: a job waits for jobs; steps wait for steps in an allocation",
+                       o->spec.dependency);
+    if (asked && o->launch.job_id && !steps && !o->test_only)
+        return err_set(e, ERR_INVALID,
+                       "--dependency=%s: in an allocation a step waits for steps: afterok:%llu.0",
+                       o->spec.dependency, (unsigned long long)o->launch.job_id);
+    return true;
 }
 
 static int launch_run(struct launch *l)
@@ -306,7 +357,8 @@ static int launch_run(struct launch *l)
     l->run.ctx = l;
     pty_judge(l);
     run_take(l);
-    if (!submit_cluster_check(&l->line, &e) || !srun_steps_take(l, &e) || !streams_take(l, &e) ||
+    if ((o->launch.async && !srun_async_check(l, &e)) || !dependency_check(o, &e) ||
+        !submit_cluster_check(&l->line, &e) || !srun_steps_take(l, &e) || !streams_take(l, &e) ||
         !submit_become(o->uid, o->gid, &e))
         return submit_fail(&l->line, &e);
     l->al.signal_fd = command_signals_open();
@@ -332,12 +384,10 @@ int cmd_srun(int argc, char **argv)
     struct submit_options *first = arena_alloc(a, sizeof *first);
     int status = 0;
     submit_command_init(&l.line, NAME, CMD_SRUN, argc, argv, a);
-    if (!submit_split(&l.line, first, &e)) {
+    if (!submit_split(&l.line, first, &e))
         status = submit_fail(&l.line, &e);
-        fprintf(stderr, "Try \"" NAME " --help\" for more information\n");
-    } else if (!submit_information(&l.line, first) && !mpi_list(first)) {
+    else if (!submit_information(&l.line, first) && !mpi_list(first))
         status = launch_run(&l);
-    }
     submit_command_done(&l.line);
     arena_free(a);
     return status;

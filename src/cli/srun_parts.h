@@ -18,7 +18,8 @@ struct launch {
     struct step_run_ask run;
     struct srun_streams *streams; /* of each component */
     const char *prolog, *epilog;
-    struct step *made; /* the steps, once they are */
+    const size_t *comp_of; /* which component of the line each step is of; NULL = the one of its number */
+    struct step *made;     /* the steps, once they are */
 };
 
 /* Fills each step from its component's options, all but the job's id. */
@@ -36,8 +37,15 @@ void srun_jobs_bind(struct launch *l);
 /* In a job that exists already: as --het-group says. May change the number of steps. */
 bool srun_groups_bind(struct launch *l, struct err *e);
 
+/* The component of the job with this id. */
+const struct job *srun_job_of(const struct launch *l, uint64_t id);
 /* Several components, all made: tells the tasks of each how they are counted together. */
 void srun_groups_join(struct launch *l);
+
+/* --async (srun_async.c): is it possible with the other options? Then where the tasks' streams go; then the step is queued and its number printed. */
+bool srun_async_check(const struct launch *l, struct err *e);
+void srun_async_streams(const struct submit_options *o, struct msg_stream_tasks *t);
+int srun_async(struct launch *l);
 
 /* With --bcast copies the program to each node of the job and makes the steps run that copy. False when that failed, which has been said. */
 bool srun_bcast(struct launch *l);

@@ -16,7 +16,7 @@ static bool is_node_side(const char *path)
 {
     for (const char *p = path; (p = strchr(p, '%')); p++) {
         p += 1 + strspn(p + 1, "0123456789");
-        if (*p && strchr("tnNs", *p))
+        if (*p && strchr("tnN", *p))
             return true;
         if (!*p)
             break;
@@ -97,6 +97,8 @@ void streams_tell(const struct srun_streams *s, struct msg_stream_tasks *t)
     t->std_in = s->in.node_file;
     t->std_out = s->out.node_file;
     t->std_err = text_is(s->err.node_file, s->out.node_file) ? NULL : s->err.node_file;
+    t->errors_apart = !s->err.node_file && !text_empty(s->o->spec.std_err);
+    t->label = s->o->launch.label;
     t->append = s->o->spec.open_mode == OPEN_APPEND;
     t->stdin_task_plus1 = s->in.fd < 0 && !s->in.node_file && !s->in.late_file ? -1 : s->in.task + 1;
 }
@@ -110,7 +112,7 @@ static void number_judge(struct stream_way *way, int32_t ntasks)
     way->task = -1;
 }
 
-static bool late_open(const struct srun_streams *s, struct stream_way *way, int flags,
+static bool late_open(const struct srun_streams *s, struct stream_way *way, int flags, const struct job *job,
                       const struct step *step, int32_t ntasks)
 {
     struct str path = STR_INIT;
@@ -118,11 +120,8 @@ static bool late_open(const struct srun_streams *s, struct stream_way *way, int 
     number_judge(way, ntasks);
     if (!way->late_file)
         return true;
-    struct pattern_env env = {.job_id = step->job_id,
-                              .array_task_id = NO_TASK,
-                              .step_id = step->step_id,
-                              .job_name = s->o->spec.name,
-                              .user = getenv("USER")};
+    struct pattern_env env = pattern_env_of_job(job);
+    env.step_id = step->step_id;
     pattern_expand(way->late_file, &env, &path);
     bool ok = file_open(s, str_text(&path), flags, &way->fd, &e);
     if (!ok)
@@ -131,11 +130,12 @@ static bool late_open(const struct srun_streams *s, struct stream_way *way, int 
     return ok;
 }
 
-bool streams_open_late(struct srun_streams *s, const struct step *step, int32_t ntasks)
+bool streams_open_late(struct srun_streams *s, const struct job *job, const struct step *step, int32_t ntasks)
 {
     int flags = output_flags(s->o);
-    bool ok = late_open(s, &s->in, O_RDONLY, step, ntasks) && late_open(s, &s->out, flags, step, ntasks) &&
-              late_open(s, &s->err, flags, step, ntasks);
+    bool ok = late_open(s, &s->in, O_RDONLY, job, step, ntasks) &&
+              late_open(s, &s->out, flags, job, step, ntasks) &&
+              late_open(s, &s->err, flags, job, step, ntasks);
     files_follow(s);
     return ok;
 }

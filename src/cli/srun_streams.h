@@ -30,6 +30,7 @@ bool streams_have_output(const struct submit_options *o);
 void streams_tell(const struct srun_streams *s, struct msg_stream_tasks *t);
 /* When there is a step: opens the files whose names hold the job's or the step's number, and those that are named like a task that the `ntasks` lack. False if
  * one could not be opened, which has been said. */
-bool streams_open_late(struct srun_streams *s, const struct step *step, int32_t ntasks);
+bool streams_open_late(struct srun_streams *s, const struct job *job, const struct step *step,
+                       int32_t ntasks);
 
 #endif

@@ -47,8 +47,10 @@ static bool program_take(struct launch *l, size_t i, struct step_ask *s, struct 
 {
     struct submit_options *o = &l->line.comp[i];
     int from, to;
-    if (!srun_program_words(l, i, &from, &to))
-        return err_set(e, ERR_INVALID, "No command given to execute.");
+    if (!srun_program_words(l, i, &from, &to)) {
+        err_set(e, ERR_INVALID, "give the program and its arguments behind the options");
+        return err_lead(e, "fatal: No command given to execute.");
+    }
     /* In a job, SLURM_JOB_NAME is the job's name, not the step's. */
     bool of_job = o->launch.job_id && option_source_of(o, "job-name", CMD_SRUN) == FROM_ENVIRONMENT;
     if (!o->spec.name || of_job)
@@ -64,14 +66,14 @@ static bool env_take(struct launch *l, size_t i, struct err *e)
 {
     const struct submit_options *o = &l->line.comp[i];
     struct str env = STR_INIT;
-    const char *extra[] = {
+    const char *extra[5 + SUBMIT_ENV_OPTIONS + 1] = {
         arena_printf(l->line.a, "SLURM_SUBMIT_DIR=%s", l->line.cwd),
         arena_printf(l->line.a, "SLURM_SUBMIT_HOST=%s", o->spec.alloc_host),
         arena_printf(l->line.a, "SLURM_UMASK=%04o", (unsigned)o->spec.umask_plus1 - 1),
         "SLURM_PRIO_PROCESS=0",
         arena_printf(l->line.a, "SRUN_DEBUG=%d", 3 + o->verbose - 2 * o->quiet),
-        NULL,
     };
+    submit_env_options(o, CMD_SRUN, l->line.a, extra + 5);
     struct env_ask ask = {.environ = environ,
                           .export_env = o->spec.export_env,
                           .keep_job = o->launch.job_id != 0,
@@ -96,6 +98,7 @@ static void step_take(struct launch *l, size_t i)
     s->create.no_kill = o->spec.no_kill;
     s->create.relative_plus1 = o->launch.relative_plus1;
     t->work_dir = o->spec.work_dir;
+    t->wait_children = o->launch.wait_children;
     t->preserve_env = o->launch.preserve_env;
     t->task_prolog = o->launch.task_prolog;
     t->task_epilog = o->launch.task_epilog;

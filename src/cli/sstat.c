@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // clang-format off
 #define FIELDS_DEFAULT                                                                                                                               \
@@ -36,9 +37,9 @@ enum {
 static const struct cli_option options[] = {
     {"allsteps", 'a', CLI_NONE, OPT_ALL, "all steps of the jobs, not the first alone"},
     {"helpformat", 'e', CLI_NONE, LISTING_FORMATS, "names of all fields"},
-    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "fields to show: name[%[-]width],…"},
+    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "`fields` to show: name[%[-]width],…"},
     {"fields", 0, CLI_VALUE, LISTING_FORMAT, NULL},
-    {"jobs", 'j', CLI_VALUE, OPT_JOBS, "jobs or steps: 42,43.0,44.batch"},
+    {"jobs", 'j', CLI_VALUE, OPT_JOBS, "`jobs` or steps: 42,43.0,44.batch"},
     {"json", 0, CLI_ATTACHED, LISTING_JSON, NULL},
     {"noheader", 'n', CLI_NONE, LISTING_NOHEADER, "no header"},
     {"noconvert", 0, CLI_NONE, LISTING_NOCONVERT, "do not convert units"},
@@ -46,9 +47,9 @@ static const struct cli_option options[] = {
     {"parsable2", 'P', CLI_NONE, LISTING_PARSABLE2, "fields separated by |"},
     {"delimiter", 0, CLI_VALUE, LISTING_DELIMITER, "instead of |"},
     {"pidformat", 'i', CLI_NONE, OPT_PIDS, NULL},
-    {"verbose", 'v', CLI_NONE, LISTING_NOTHING, "kept for compatibility: nothing more is said"},
+    {"verbose", 'v', CLI_NONE, LISTING_VERBOSE, "say more"},
     {"help", 'h', CLI_NONE, LISTING_HELP, "show this help"},
-    {"usage", 0, CLI_NONE, LISTING_HELP, NULL},
+    {"usage", 0, CLI_NONE, LISTING_USAGE, "all options in a few lines"},
     {"version", 'V', CLI_NONE, LISTING_VERSION, "show the version"},
     {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
 };
@@ -85,8 +86,11 @@ static void step_keep(void *ctx, const void *record)
 static bool rows_read(struct sstat *s, struct client *c, struct err *e)
 {
     struct msg_done done = {0};
-    struct msg_query jobs = {.what = QUERY_JOBS, .ids = s->ids, .states = "RUNNING,SUSPENDED,COMPLETING"},
-                     steps = {.what = QUERY_STEPS, .ids = s->ids};
+    struct msg_query jobs = {.what = QUERY_JOBS,
+                             .ids = s->ids,
+                             .states = "RUNNING,SUSPENDED,COMPLETING",
+                             .exact = true},
+                     steps = {.what = QUERY_STEPS, .ids = s->ids, .exact = true};
     struct str bare = STR_INIT;
     struct span rest = span_of(s->ids), piece;
     while (span_next(&rest, ',', &piece)) {
@@ -98,8 +102,12 @@ static bool rows_read(struct sstat *s, struct client *c, struct err *e)
     str_done(&bare);
     if (!client_query(c, &jobs, &job_fields, s->l.a, job_keep, s, &done, e))
         return false;
-    if (done.refusal != REFUSE_NONE)
+    if (done.refusal == REFUSE_INVALID_JOB_ID)
+        program_error("sstat", "couldn't get steps for job %s", jobs.ids);
+    if (done.refusal != REFUSE_NONE && done.refusal != REFUSE_INVALID_JOB_ID)
         return err_set(e, ERR_NOT_FOUND, "%s", refusal_text((enum refusal)done.refusal));
+    if (done.refusal != REFUSE_NONE)
+        return true;
     return client_query(c, &steps, &step_fields, s->l.a, step_keep, s, &done, e);
 }
 
@@ -111,7 +119,7 @@ static const struct job *job_of(const struct sstat *s, uint64_t id)
     return NULL;
 }
 
-/* Of a job named without a step, the first srun step stands for it, else the batch script. */
+/* Of a job named without a step, the first srun step stands for it; the batch script has to be named. */
 static bool is_shown(const struct sstat *s, const struct step *step)
 {
     struct span rest = span_of(s->ids), piece;
@@ -124,13 +132,24 @@ static bool is_shown(const struct sstat *s, const struct step *step)
         if (exact)
             return true; /* the controller gave what was named */
     }
+    if (step->step_id < 0 && !s->all_steps)
+        return false;
     for (size_t i = 0; !s->all_steps && i < s->step.n; i++) {
         const struct step *other = s->step.v[i];
-        if (other->job_id == step->job_id && other->step_id >= 0 &&
-            (step->step_id < 0 || other->step_id < step->step_id))
+        if (other->job_id == step->job_id && other->step_id >= 0 && other->step_id < step->step_id)
             return false;
     }
     return true;
+}
+
+static bool is_named(const struct sstat *s, const struct step *step, const struct job_ref *ref)
+{
+    const struct job *j = job_of(s, step->job_id);
+    if (!j || step->step_id != ref->step_id)
+        return false;
+    if (ref->task_id != NO_TASK)
+        return j->array_job_id == ref->job_id && j->array_task_id == ref->task_id;
+    return j->id == ref->job_id + (ref->het_offset > 0 ? (uint64_t)ref->het_offset : 0);
 }
 
 /* A step that was named and does not run is said. */
@@ -144,7 +163,7 @@ static void missing_say(const struct sstat *s)
             continue;
         bool found = !ref.has_step;
         for (size_t i = 0; !found && i < s->step.n; i++)
-            found = s->step.v[i]->job_id == ref.job_id && s->step.v[i]->step_id == ref.step_id;
+            found = is_named(s, s->step.v[i], &ref);
         if (!found)
             program_error("sstat", "StepId=%s not found running.", name);
         job_ref_done(&ref);
@@ -208,14 +227,44 @@ static void fields_print(void)
         printf("%-19s%s", names[i], i % 4 == 3 || i + 1 == ARRAY_LEN(names) ? "\n" : " ");
 }
 
+static bool ids_check(const struct sstat *s)
+{
+    struct span rest = span_of(s->ids), piece;
+    while (span_next(&rest, ',', &piece)) {
+        struct job_ref ref = {0};
+        const char *word = arena_strndup(s->l.a, piece.data, piece.len);
+        bool ok = !piece.len || job_ref_parse(word, &ref, NULL);
+        job_ref_done(&ref);
+        if (!ok) {
+            fprintf(stderr, "sstat: fatal: Bad job/step specified: %s\n", word);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What a step uses is its owner's to see. */
+static bool is_mine(const struct step *step)
+{
+    if (getuid() == 0 || step->user_id == getuid())
+        return true;
+    struct str label = STR_INIT;
+    step_label(step->step_id, &label);
+    program_error("sstat", "problem getting step_layout for StepId=%llu.%s: Invalid user id",
+                  (unsigned long long)step->job_id, str_text(&label));
+    str_done(&label);
+    return false;
+}
+
 static bool prepare(void *ctx, struct err *e)
 {
     struct sstat *s = ctx;
     struct listing *l = &s->l;
-    if (!s->ids)
-        return err_set(e, ERR_INVALID, "You didn't give me any jobs to stat. Name them: sstat -j 42");
+    if (text_empty(s->ids))
+        return err_set(e, ERR_INVALID, "You didn't give me any jobs to stat.");
     l->env.more = &s->acct_env;
-    return format_parse_fields(&acct_columns, l->format_text ? l->format_text : FIELDS_DEFAULT, l->a,
+    return ids_check(s) &&
+           format_parse_fields(&acct_columns, l->format_text ? l->format_text : FIELDS_DEFAULT, l->a,
                                &l->format, e);
 }
 
@@ -227,7 +276,7 @@ static bool show(void *ctx, struct client *c, struct err *e)
     listing_begin(&s->l);
     for (size_t i = 0; i < s->step.n; i++) {
         struct acct_row row = {job_of(s, s->step.v[i]->job_id), s->step.v[i]};
-        if (row.job && is_shown(s, row.step))
+        if (row.job && is_shown(s, row.step) && is_mine(row.step))
             listing_row(&s->l, &row);
     }
     listing_end(&s->l);
@@ -237,7 +286,7 @@ static bool show(void *ctx, struct client *c, struct err *e)
 
 static const struct listing_command command = {
     .name = "sstat",
-    .usage = "sstat [OPTIONS] -j job[.step],…",
+    .usage = "sstat [<OPTION>] -j <job(.stepid)>",
     .options = &table,
     .no_json = "Slurm's sstat has no such output; -P -o prints what a program can read",
     .ruled = true,

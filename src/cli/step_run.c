@@ -115,7 +115,7 @@ static void wait_check(struct run *r)
         return;
     run_say(r, "First task exited %llds ago", (long long)(r->ask->wait_us / 1000000));
     run_status_say(r);
-    run_kill(r, "Terminating");
+    run_kill(r, "Terminating", false);
     run_signal_nodes(r, SIGKILL); /* in a timely fashion: they are stuck */
     run_aborted_say(r);
 }
@@ -137,8 +137,8 @@ static void round_of(struct run *r)
     for (size_t i = 0; i < r->noutput; i++)
         output_serve(r->output[i]);
     hub_serve(r->hub, v, hub);
-    for (int signo; (signo = command_signal_next(r->al->signal_fd)) != 0;)
-        run_signal_take(r, signo);
+    for (struct command_signal got; (got = command_signal_next(r->al->signal_fd)).signo != 0;)
+        run_signal_take(r, &got);
     if (v[hub + 1].revents)
         run_controller_read(r);
     if (v[hub + 2].revents)
@@ -155,8 +155,9 @@ static void broken_check(struct run *r)
         return;
     if (err != EPIPE)
         program_error(r->al->name, "cannot write the tasks' output: %s; ending the step", strerror(err));
-    run_kill(r, NULL);
+    run_kill(r, NULL, false);
     r->status = err == EPIPE ? 0 : 1;
+    r->output_lost = err != EPIPE;
 }
 
 static void loop(struct run *r)
@@ -176,6 +177,8 @@ static void loop(struct run *r)
 static int status_of(const struct run *r)
 {
     int worst = r->status;
+    if (r->output_lost)
+        return r->status;
     if (r->refused && r->refused_signal)
         return r->follows ? 0 : 128 + r->refused_signal;
     if (r->refused)
@@ -214,6 +217,17 @@ static bool hub_open(struct run *r)
     return r->hub != NULL;
 }
 
+/* A command that runs in a step of that job says in which start of it: the job may have been requeued, and its former run not heard of it. */
+static uint32_t own_attempt(uint64_t job_id)
+{
+    const char *dir = getenv("REMUDA_STEP_DIR"), *name = dir ? strrchr(dir, '/') : NULL;
+    unsigned long long id;
+    unsigned attempt;
+    if (!name || sscanf(name, "/%llu.%u.", &id, &attempt) != 2 || id != job_id)
+        return 0;
+    return attempt;
+}
+
 int step_run(struct allocation *al, const struct step_run_ask *ask)
 {
     struct run r = {.ask = ask, .al = al, .a = al->a, .nsteps = ask->nsteps};
@@ -224,6 +238,7 @@ int step_run(struct allocation *al, const struct step_run_ask *ask)
         struct one_step *s = &r.step[i];
         s->ask = &ask->step[i];
         s->create = ask->step[i].create;
+        s->create.attempt = own_attempt(s->create.job_id);
         s->create.address = hub_address(r.hub);
         s->create.key = hub_key_new(r.a);
         hub_secret_add(r.hub, s->create.key);

@@ -30,7 +30,7 @@ void run_ask_all(struct run *r)
         }
 }
 
-void run_kill(struct run *r, const char *why)
+void run_kill(struct run *r, const char *why, bool gently)
 {
     for (size_t i = 0; i < r->nsteps; i++) {
         struct one_step *s = &r->step[i];
@@ -38,7 +38,7 @@ void run_kill(struct run *r, const char *why)
             continue;
         if (why)
             run_say(r, "%s StepId=%s", why, run_step_name(r, s));
-        struct msg_cancel m = {.ids = run_step_name(r, s)};
+        struct msg_cancel m = {.ids = run_step_name(r, s), .gently = gently};
         if (r->al->client)
             client_send(r->al->client, MSG_CANCEL, &m, NULL, NULL);
     }
@@ -73,7 +73,7 @@ static void all_made(struct run *r)
     r->ntasks = first;
     for (size_t i = 0; r->ask->created && i < r->nsteps; i++)
         if (!r->ask->created(r->ask->ctx, i, &r->step[i].step)) {
-            run_kill(r, NULL);
+            run_kill(r, NULL, false);
             r->refused = true;
             return;
         }

@@ -3,6 +3,7 @@
 #ifndef REMUDA_CLI_STEP_RUN_PARTS_H
 #define REMUDA_CLI_STEP_RUN_PARTS_H
 
+#include "cli/command_signals.h"
 #include "cli/step_run.h"
 #include "cli/step_tasks.h"
 #include "cli/stream_hub.h"
@@ -51,7 +52,8 @@ struct run {
     struct one_step *step;
     size_t nsteps;
     bool follows; /* sattach */
-    bool refused, input_over, killed, pending_said, noticed;
+    bool refused, input_over, killed, pending_said, noticed, aborted_said;
+    bool output_lost; /* a full disk: what becomes of the tasks then is its doing */
     int32_t ntasks;
     int64_t interrupted_ms, first_end_ms;
     int64_t abort_at_ms; /* the tasks have had SIGINT: from then on the step is ended; 0 = they have not */
@@ -74,8 +76,8 @@ void run_each_node(struct run *r, node_fn fn, void *arg);
 /* step_run_call.c: asks the controller for all steps that are not over, or again after it was away; takes what it says. */
 void run_ask_all(struct run *r);
 void run_controller_read(struct run *r);
-/* Asks it to end all steps; why (may be NULL) is said. */
-void run_kill(struct run *r, const char *why);
+/* Asks it to end all steps, at once or gently: with SIGTERM before SIGKILL; why (may be NULL) is said. */
+void run_kill(struct run *r, const char *why, bool gently);
 
 /* step_run_peers.c: for hub_new, with the run as ctx. */
 extern const struct hub_ops run_hub_ops;
@@ -89,7 +91,7 @@ void run_signal_nodes(struct run *r, int signo);
 void run_abort_check(struct run *r);
 /* How long the end may take. */
 void run_aborted_say(struct run *r);
-void run_signal_take(struct run *r, int signo);
+void run_signal_take(struct run *r, const struct command_signal *got);
 /* How the tasks are. */
 void run_status_say(struct run *r);
 

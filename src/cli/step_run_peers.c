@@ -58,7 +58,7 @@ static void task_line(struct run *r, const struct str *line, int32_t status)
 static void bad_end(struct run *r)
 {
     if (!r->killed && r->ask->kill_on_bad_exit && !r->follows)
-        run_kill(r, "Terminating");
+        run_kill(r, "Terminating", true);
 }
 
 static void exit_take(struct run *r, struct step_node *n, const struct msg_stream_exit *m)
@@ -98,6 +98,8 @@ static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p, c
     case MSG_STREAM_EXIT: exit_take(r, n, m->body); break;
     case MSG_STREAM_NOTICE:
         r->noticed = true;
+        if (((const struct msg_stream_notice *)m->body)->ends && !r->follows)
+            run_aborted_say(r);
         fprintf(stderr, "%s%s", ((const struct msg_stream_notice *)m->body)->text,
                 r->ask->pty ? "\r\n" : "\n");
         break;

@@ -42,6 +42,9 @@ void run_status_say(struct run *r)
 
 void run_aborted_say(struct run *r)
 {
+    if (r->aborted_said)
+        return;
+    r->aborted_said = true;
     run_say(r, "Job step aborted: Waiting up to %d seconds for job step to finish.",
             r->ask->kill_wait_s ? r->ask->kill_wait_s : KILL_WAIT_S);
 }
@@ -59,7 +62,7 @@ static bool leaves(struct run *r, int signo)
 void run_abort_check(struct run *r)
 {
     if (r->abort_at_ms && !r->killed && allocation_now_ms() >= r->abort_at_ms)
-        run_kill(r, NULL);
+        run_kill(r, NULL, false);
 }
 
 /* Ctrl-C: the first tells how the tasks are (-X: goes to them), a second within a second goes to the tasks, which have a second to clean up before the step is ended; one
@@ -72,7 +75,7 @@ static void interrupted(struct run *r)
         return;
     if (r->abort_at_ms || r->killed) {
         run_say(r, "forcing job termination");
-        run_kill(r, NULL);
+        run_kill(r, NULL, false);
         run_signal_nodes(r, SIGKILL);
         return;
     }
@@ -86,6 +89,8 @@ static void interrupted(struct run *r)
     run_signal_nodes(r, SIGINT);
     if (!again && !r->ask->quit_on_interrupt)
         return;
+    if (r->ask->quit_on_interrupt)
+        run_say(r, "forcing job termination");
     run_aborted_say(r);
     r->abort_at_ms = now + INTERRUPT_MS;
 }
@@ -98,23 +103,46 @@ static void window_changed(struct run *r)
         run_each_node(r, window_send, &w);
 }
 
-void run_signal_take(struct run *r, int signo)
+/* Somebody told all processes of the job the step is in: its tasks have it from their shepherds. */
+static bool tasks_told(const struct run *r, const struct command_signal *got)
 {
-    switch (signo) {
+    bool of_job = false;
+    for (size_t i = 0; i < r->al->njobs; i++)
+        of_job |= got->job_id && (r->al->job[i].id == got->job_id || r->al->job[i].het_job_id == got->job_id);
+    return of_job && !r->al->ours && !r->follows && got->word != SIGNAL_PLAIN;
+}
+
+/* With the job its steps end: there is nothing to do but wait for them. */
+static void job_ends(struct run *r, int signo)
+{
+    if (signo != SIGTERM || r->killed || leaves(r, signo))
+        return;
+    run_aborted_say(r);
+    r->killed = true;
+}
+
+void run_signal_take(struct run *r, const struct command_signal *got)
+{
+    if (tasks_told(r, got)) {
+        if (got->word == SIGNAL_ENDS)
+            job_ends(r, got->signo);
+        return;
+    }
+    switch (got->signo) {
     case SIGINT: interrupted(r); break;
     case SIGTERM:
     case SIGHUP:
     case SIGQUIT:
-        if (leaves(r, signo))
+        if (leaves(r, got->signo))
             break;
         run_say(r, "forcing job termination");
-        run_kill(r, NULL);
+        run_kill(r, NULL, false);
         run_aborted_say(r);
         break;
     case SIGWINCH: window_changed(r); break;
     case SIGTSTP: raise(SIGSTOP); break;
     case SIGCONT: /* a suspended job stays so */
     case SIGCHLD: break;
-    default: run_signal_nodes(r, signo);
+    default: run_signal_nodes(r, got->signo);
     }
 }

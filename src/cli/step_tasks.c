@@ -106,7 +106,9 @@ static void end_describe(const struct step_tasks *t, const char *node, const cha
         return;
     str_addf(line, "%s: ", node);
     numbers_add(t, &set, line);
-    if (status_signal(status))
+    if (status_signal(status) == STATUS_OOM)
+        str_add(line, ": Out Of Memory");
+    else if (status_signal(status))
         str_addf(line, ": %s%s", strsignal(status_signal(status)), status & 0x80 ? " (core dumped)" : "");
     else
         str_addf(line, ": Exited with exit code %d", status_code(status));

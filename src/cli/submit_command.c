@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define EXIT_USAGE                                                                                           \
+    255 /* what Slurm exits with when it cannot read the command line, whatever SLURM_EXIT_ERROR says */
 #define RETRIES_MAX 15 /* a busy controller is asked so often, with growing pauses, as Slurm's commands do */
 
 void submit_command_init(struct submit_command *c, const char *name, unsigned command, int argc, char **argv,
@@ -53,10 +55,32 @@ int submit_exit_immediate(void)
     return exit_code_of("SLURM_EXIT_IMMEDIATE", submit_exit_error());
 }
 
+static const char *refused_words(unsigned command)
+{
+    return command == CMD_SBATCH   ? "Batch job submission failed"
+           : command == CMD_SALLOC ? "Job submit/allocate failed"
+                                   : "Unable to allocate resources";
+}
+
+/* Slurm's own words, a line each. */
+static void lead_print(const struct submit_command *c, const struct err *e)
+{
+    static const char refused[] = "refused: ";
+    struct span rest = span_of(e->lead[0] ? e->lead : NULL), one;
+    while (span_next(&rest, '\n', &one)) {
+        const char *line = arena_strndup(c->a, one.data, one.len);
+        if (text_starts(line, refused))
+            program_error(c->name, "%s: %s", refused_words(c->command), line + strlen(refused));
+        else
+            fprintf(stderr, "%s: %s\n", c->name, line);
+    }
+}
+
 int submit_fail(const struct submit_command *c, const struct err *e)
 {
-    program_error(c->name, "%s", e->text);
-    return submit_exit_error();
+    lead_print(c, e);
+    program_usage_error(c->name, e);
+    return e->code == ERR_USAGE || e->code == ERR_VALUE ? EXIT_USAGE : submit_exit_error();
 }
 
 /* ---- command line ---- */
@@ -94,6 +118,8 @@ bool submit_split(struct submit_command *c, struct submit_options *first, struct
         if (!words_parse(c, c->nwords, scratch, end, &at, e))
             return false;
         c->words[c->nwords++].to = at;
+        if (!first->wrap)
+            first->wrap = scratch->wrap; /* there is one script, whichever component names it */
         c->rest_at = at;
         if (c->command == CMD_SRUN)
             at = end;
@@ -114,9 +140,11 @@ bool submit_information(const struct submit_command *c, const struct submit_opti
         options_write_help(c->command, &text);
     else if (o->usage)
         options_write_usage(c->command, &text);
+    else if (o->values_asked)
+        options_write_values(o->values_asked, &text);
     fputs(str_text(&text), stdout);
     str_done(&text);
-    return o->version || o->help || o->usage;
+    return o->version || o->help || o->usage || o->values_asked;
 }
 
 /* ---- options of all components ---- */
@@ -141,6 +169,12 @@ static char *env_get(const char *name)
     return plane;
 }
 
+static bool nodefile_refuse(const char *name, int why, struct err *e)
+{
+    err_set(e, ERR_VALUE, "Unable to read the list of nodes %s: %s", name, strerror(why));
+    return err_lead(e, "error: slurm_allocate_resources error opening file %s, %s", name, strerror(why));
+}
+
 /* -F, or -w with a file: names separated by blanks, commas or newlines; the command line's --nodelist beats
  * it. */
 static bool nodefile_read(struct submit_command *c, struct submit_options *o, struct err *e)
@@ -153,8 +187,7 @@ static bool nodefile_read(struct submit_command *c, struct submit_options *o, st
     if (fd >= 0)
         close(fd);
     if (!text)
-        return err_set(e, ERR_NOT_FOUND, "Unable to read the list of nodes %s: %s", o->nodefile,
-                       strerror(errno));
+        return nodefile_refuse(o->nodefile, errno, e);
     struct str list = STR_INIT;
     for (const char *at = text; *at;) {
         at += strspn(at, " \t\r\n,");
@@ -198,18 +231,43 @@ bool submit_components(struct submit_command *c, struct err *e)
     return ok;
 }
 
+static int row_by_name(const void *a, const void *b)
+{
+    const struct option_row *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static void row_print(const struct submit_command *c, const struct submit_options *o,
+                      const struct option_row *row)
+{
+    const char *given = o->given[option_index(row)];
+    if (text_is(row->name, "verbose"))
+        fprintf(stderr, "%s: %-20s: %d\n", c->name, row->name, o->verbose);
+    else
+        fprintf(stderr, "%s: %-20s: %s\n", c->name, row->name, *given ? given : "set");
+}
+
+static void component_print(const struct submit_command *c, const struct submit_options *o)
+{
+    const struct option_row *rows[OPTION_MAX], *row;
+    const char *rule = "--------------------";
+    size_t n = 0;
+    for (size_t i = 0; (row = option_at(i)); i++)
+        if (o->source[i] != FROM_DEFAULT)
+            rows[n++] = row;
+    qsort(rows, n, sizeof *rows, row_by_name);
+    fprintf(stderr, "%s: defined options\n%s: %s %s\n", c->name, c->name, rule, rule);
+    for (size_t i = 0; i < n; i++)
+        row_print(c, o, rows[i]);
+    fprintf(stderr, "%s: %s %s\n%s: end of defined options\n", c->name, rule, rule, c->name);
+    if (o->no_effect)
+        fprintf(stderr, "%s: without effect: %s\n", c->name, o->no_effect);
+}
+
 void submit_verbose_print(const struct submit_command *c)
 {
-    for (size_t k = 0; k < c->ncomp; k++) {
-        const struct submit_options *o = &c->comp[k];
-        fprintf(stderr, "%s: defined options%s\n", c->name, k ? " (next component)" : "");
-        const struct option_row *row;
-        for (size_t i = 0; (row = option_at(i)); i++)
-            if (o->source[i] != FROM_DEFAULT)
-                fprintf(stderr, "%s: %-20s: %s\n", c->name, row->name, *o->given[i] ? o->given[i] : "set");
-        if (o->no_effect)
-            fprintf(stderr, "%s: without effect: %s\n", c->name, o->no_effect);
-    }
+    for (size_t k = 0; k < c->ncomp; k++)
+        component_print(c, &c->comp[k]);
 }
 
 /* ---- what the job takes along ---- */
@@ -262,6 +320,23 @@ bool submit_cluster_check(struct submit_command *c, struct err *e)
 }
 
 /* ---- answers ---- */
+
+int submit_refused(const struct submit_command *c, const struct msg_done *m)
+{
+    const struct submit_options *o = &c->comp[0];
+    bool busy = m->refusal == REFUSE_UNAVAILABLE;
+    const char *partition = o->spec.req.partition, *words = refusal_text((enum refusal)m->refusal);
+    if (m->refusal == REFUSE_INVALID_PARTITION && partition && !strchr(partition, ','))
+        program_error(c->name, "invalid partition specified: %s", partition);
+    if (o->test_only)
+        fprintf(stderr, "allocation failure: %s\n", words);
+    else
+        program_error(c->name, "%s: %s",
+                      refused_words(busy && c->command == CMD_SALLOC ? CMD_SRUN : c->command), words);
+    if (!text_empty(m->detail))
+        program_error(c->name, "%s", m->detail);
+    return submit_exit_error();
+}
 
 void submit_test_print(const struct submit_command *c, const struct msg_submitted *m)
 {

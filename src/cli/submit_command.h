@@ -42,12 +42,13 @@ void submit_command_done(struct submit_command *c);
 int submit_exit_error(void);
 /* What --immediate exits with when there is nothing at once: SLURM_EXIT_IMMEDIATE, else as for any error. */
 int submit_exit_immediate(void);
-/* Prints the error as the command's; returns submit_exit_error(). */
+/* Prints the error as the command's, behind Slurm's own words for it; returns what to exit with: 255 for a command line that
+ * cannot be read, else submit_exit_error(). */
 int submit_fail(const struct submit_command *c, const struct err *e);
 
 /* Finds the components of the command line; the first one's options are read into `first` (zeroed), for --help and the like. */
 bool submit_split(struct submit_command *c, struct submit_options *first, struct err *ret_err);
-/* --help, --usage or --version: prints it; true if it was one. */
+/* --help, --usage, --version or --OPTION=help: prints it; true if it was one. */
 bool submit_information(const struct submit_command *c, const struct submit_options *first);
 /* Options of component i: variables, command line, what carries over from the one before, -F; then the cross-checks. Directives of a script are in c->comp[i] already. */
 bool submit_component(struct submit_command *c, size_t i, struct str *warnings, struct err *ret_err);
@@ -65,6 +66,8 @@ void submit_spec_complete(struct submit_command *c, struct submit_options *o);
 /* -M: this cluster by its name, or all; there are no others. */
 bool submit_cluster_check(struct submit_command *c, struct err *ret_err);
 
+/* Prints what the controller refused, in Slurm's words and ours; returns submit_exit_error(). */
+int submit_refused(const struct submit_command *c, const struct msg_done *m);
 /* "Job 42 to start at …" for --test-only. */
 void submit_test_print(const struct submit_command *c, const struct msg_submitted *m);
 /* Should the submission be tried again soon? Says so on stderr at the first try (1). */

@@ -69,6 +69,10 @@ static const char *const of_the_job[] = {
     "SLURM_OOM_KILL_STEP",
     "SLURM_WORKING_CLUSTER",
     "SLURM_RESERVATION",
+    "SLURM_OPEN_MODE",
+    "SLURM_ACCTG_FREQ",
+    "SLURM_CPU_FREQ_REQ",
+    "SLURM_NETWORK",
     "SLURM_RLIMIT_*",
     "SLURMD_*",
 };
@@ -290,4 +294,33 @@ bool submit_env_capture(const struct env_ask *ask, struct str *out, struct err *
             "the environment has %zu bytes; a job's has at most %u: name what it needs with --export=NAME,…",
             out->len - from, LIMIT_ENV_BYTES);
     return ok;
+}
+
+/* ---- options that the job's programs read ---- */
+
+static const char *given_text(const struct submit_options *o, const char *name, unsigned command)
+{
+    return option_source_of(o, name, command) == FROM_DEFAULT
+               ? NULL
+               : o->given[option_index(option_named(name, command))];
+}
+
+size_t submit_env_options(const struct submit_options *o, unsigned command, struct arena *a, const char **ret)
+{
+    const char *const mode[] = {[OPEN_UNSET] = NULL, [OPEN_APPEND] = "a", [OPEN_TRUNCATE] = "t"};
+    bool job = command != CMD_SRUN;
+    const struct {
+        const char *name, *value;
+    } all[SUBMIT_ENV_OPTIONS] = {
+        {"SLURM_OPEN_MODE", job ? mode[o->spec.open_mode] : NULL},
+        {"SLURM_ACCTG_FREQ", job ? o->acctg_freq : NULL},
+        {"SLURM_NETWORK", job ? given_text(o, "network", command) : NULL},
+        {"SLURM_CPU_FREQ_REQ", o->cpu_freq},
+    };
+    size_t n = 0;
+    for (size_t i = 0; i < SUBMIT_ENV_OPTIONS; i++)
+        if (all[i].value)
+            ret[n++] = arena_printf(a, "%s=%s", all[i].name, all[i].value);
+    ret[n] = NULL;
+    return n;
 }

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "script/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +24,11 @@ struct env_ask {
 bool submit_env_capture(const struct env_ask *ask, struct str *out, struct err *ret_err);
 /* Does the node have to make a login environment underneath (--export=NONE and lists of names)? */
 bool submit_env_wants_login(const char *export_env);
+
+#define SUBMIT_ENV_OPTIONS 4
+/* NAME=VALUE of the options that programs in the job read (SLURM_OPEN_MODE, SLURM_CPU_FREQ_REQ …), as many as were given, then NULL: ret has room for SUBMIT_ENV_OPTIONS and
+ * that. How many. */
+size_t submit_env_options(const struct submit_options *o, unsigned command, struct arena *a,
+                          const char **ret);
 
 #endif

@@ -98,8 +98,10 @@ static bool find_user(const char *user, uid_t *ret_uid, gid_t *ret_gid, struct e
     const struct passwd *pw = getpwnam(user);
     if (!pw && text_to_u64(user, UINT32_MAX - 1, &number))
         pw = getpwuid((uid_t)number);
-    if (!pw)
-        return err_set(e, ERR_NOT_FOUND, "Invalid --uid specification \"%s\": no such user", user);
+    if (!pw) {
+        err_set(e, ERR_VALUE, "--uid=%s: no such user", user);
+        return err_lead(e, "error: Invalid --uid specification");
+    }
     *ret_uid = pw->pw_uid;
     *ret_gid = pw->pw_gid;
     return true;
@@ -113,8 +115,10 @@ static bool find_group(const char *group, gid_t *ret_gid, struct err *e)
         *ret_gid = gr->gr_gid;
     else if (text_to_u64(group, UINT32_MAX - 1, &number))
         *ret_gid = (gid_t)number;
-    else
-        return err_set(e, ERR_NOT_FOUND, "Invalid --gid specification \"%s\": no such group", group);
+    else {
+        err_set(e, ERR_VALUE, "--gid=%s: no such group", group);
+        return err_lead(e, "error: Invalid --gid specification");
+    }
     return true;
 }
 

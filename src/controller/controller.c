@@ -132,6 +132,7 @@ static bool everything_load(struct controller *c, struct store *s, struct err *r
     for (size_t i = 0; ok && i < l.n; i++)
         ok = store_query_steps(s, l.started[i].id, l.started[i].attempt, row_load, &l, ret_err);
     free(l.started);
+    ok = ok && table_load(&l, s, TABLE_QUEUED_STEP, ret_err);
     if (!ok)
         return false;
     core_loaded(c->core, clock_now_us(), turns_effects(c->turns));

@@ -83,8 +83,12 @@ static bool steps_read(struct store *s, const struct msg_query *q, struct answer
 {
     struct job_keys keys = {0};
     bool ok = store_query_jobs(s, q, job_key_add, &keys, ret_err);
-    for (size_t i = 0; ok && i < keys.n; i++)
+    for (size_t i = 0; ok && i < keys.n; i++) {
+        const struct job_key *next = i + 1 < keys.n ? &keys.v[i + 1] : NULL;
+        if (next && next->id == keys.v[i].id && next->attempt == keys.v[i].attempt)
+            continue; /* a part of the same run */
         ok = store_query_steps(s, keys.v[i].id, keys.v[i].attempt, answer_row_callback, a, ret_err);
+    }
     free(keys.v);
     return ok;
 }

@@ -4,15 +4,24 @@
 #include "node/node.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 static const char usage[] = "Usage: remudad controller --state DIR [--foreground] [--verbose]\n"
                             "       remudad node --state DIR --name NAME [--foreground] [--verbose]\n"
                             "       remudad relay --state DIR [--foreground]\n"
                             "`remuda up` starts both; see remuda help.\n";
 
+/* As descriptor 3, by srun or by the node daemon, whose others close by themselves. */
+static bool handed_a_socket(int argc, char **argv)
+{
+    return argc > 1 && (text_is(argv[1], "seal") || (argc > 2 && text_is(argv[2], "--watch-gpus")));
+}
+
 int main(int argc, char **argv)
 {
     const char *role = argc > 1 ? argv[1] : NULL;
+    if (!handed_a_socket(argc, argv))
+        descriptors_close(STDERR_FILENO + 1);
     if (text_is(role, "controller"))
         return controller_main(argc - 1, argv + 1);
     if (text_is(role, "node"))

@@ -99,6 +99,7 @@ static void steps_check(const struct core *c, const struct jobrec *r)
         texts_check(c, &step_fields, s);
     }
     CHECK(!r->wish.n || r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
+    step_queue_check(r);
     step_book_check(c, r);
 }
 

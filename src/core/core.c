@@ -341,6 +341,7 @@ void core_load(struct core *c, enum store_table table, const void *record)
     switch (table) {
     case TABLE_JOB: job_load(c, record); break;
     case TABLE_STEP: step_load(c, record); break;
+    case TABLE_QUEUED_STEP: step_queue_load(c, record); break;
     case TABLE_NODE: node_load(c, record); break;
     case TABLE_PARTITION: part_load(c, record); break;
     case TABLE_RESERVATION: resv_load(c, record); break;
@@ -349,6 +350,7 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_TOKEN: token_load(c, record); break;
     case TABLE_HOST: host_load(c, record); break;
     case TABLE_JOB_RUN:
+    case TABLE_JOB_PART:
     case TABLE_PAYLOAD:
     case STORE_TABLE_COUNT: break;
     }

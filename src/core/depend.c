@@ -190,6 +190,39 @@ static bool entry_check(const struct core *c, const struct jobrec *r, const stru
                    (unsigned long long)d->job_id);
 }
 
+static bool waits_for(const struct dependency *d, const struct jobrec *r)
+{
+    if (!d->job_id)
+        return false;
+    return d->job_id == r->j.id ||
+           (d->job_id == r->j.array_job_id && (d->task_id == NO_TASK || d->task_id == r->j.array_task_id));
+}
+
+/* Does a job of the list wait, by whatever way, for r? Each waiting job is looked at once, and none where nobody waits for r. */
+static bool closes_circle(const struct core *c, const struct jobrec *r, const struct dependency_list *list)
+{
+    VEC(struct dependency) to_do = {0};
+    struct map_u64 *seen = map_u64_new();
+    bool circle = false;
+    bool wanted = map_u64_get(c->dependents, r->j.id) ||
+                  (r->j.array_job_id && map_u64_get(c->dependents, r->j.array_job_id));
+    for (size_t i = 0; wanted && i < list->n; i++)
+        vec_push(&to_do, list->v[i]);
+    while (to_do.n && !circle) {
+        struct dependency d = to_do.v[--to_do.n];
+        struct jobrec *other = d.job_id ? job_find(c, d.job_id) : NULL;
+        circle = waits_for(&d, r);
+        if (circle || !other || other->j.state != JOB_PENDING || map_u64_get(seen, d.job_id))
+            continue;
+        map_u64_put(seen, d.job_id, other);
+        for (size_t i = 0; i < other->deps.n; i++)
+            vec_push(&to_do, other->deps.v[i]);
+    }
+    vec_done(&to_do);
+    map_u64_free(seen);
+    return circle;
+}
+
 bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct err *ret_err)
 {
     struct arena *a = arena_new();
@@ -199,6 +232,9 @@ bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct
         list.v[i].status = DEP_OPEN;
         ok = entry_check(c, r, &list.v[i], ret_err);
     }
+    if (ok && closes_circle(c, r, &list))
+        ok = err_set(ret_err, ERR_EXISTS, /* a circle */
+                     "one of the jobs it would wait for waits for it: none of them could ever start");
     if (ok) {
         dependencies_drop(c, r);
         deps_own(r, &list);

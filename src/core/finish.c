@@ -182,7 +182,7 @@ void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *rep
         return;
     }
     r->script_ended = true;
-    r->j.exit_status = report->exit_status;
+    r->j.exit_status = report->oom ? STATUS_OOM : report->exit_status;
     r->j.oom |= report->oom;
     if (report->detail)
         text_set(c, &r->j.reason_detail, report->detail);
@@ -206,15 +206,21 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
 {
     bool batch_host = job_has_script(r) && text_is(c->node.v[node]->n.name, r->j.batch_host);
     bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
-    if (runs && r->j.spec.no_kill && !batch_host && r->j.alloc_nodes > 1) {
+    if (runs && hold_leaving(r, node)) {
         steps_node_gone(c, r, node, true);
         node_released(c, r, node);
-        alloc_shrink(c, r, c->node.v[node]->n.name);
+        return;
+    }
+    if (runs && r->j.spec.no_kill && !batch_host && r->j.alloc_nodes > 1) {
+        job_part_keep(c, r);
+        hold_find(r, node)->leaving = true;
+        steps_node_gone(c, r, node, true);
+        node_released(c, r, node);
+        alloc_shrink(c, r);
         job_save(c, r);
         return;
     }
-    bool again = runs && r->j.spec.batch &&
-                 (r->j.spec.requeue == YES || (r->j.spec.requeue == UNSET && c->settings.job_requeue));
+    bool again = runs && job_may_requeue(c, r);
     if (runs) {
         struct str why = STR_INIT;
         str_addf(&why, "node %s failed", c->node.v[node]->n.name);

@@ -23,6 +23,7 @@ struct hold {
     uint32_t node; /* index in core.node */
     bool released; /* its resources are free again */
     bool told;     /* something of the job was launched there: it is free when the node says so */
+    bool leaving;  /* the job gave it back (resize.c), and goes on without it */
 };
 
 /* What a step has on one node. */
@@ -62,34 +63,36 @@ struct stepwish {
     uint64_t conn, seq;
 };
 
-/* A job in memory. All texts of `j` are interned in core.pool. */
+/* A job in memory. All texts of `j` are interned in core.pool. There may be a million that wait: small members together, and nothing
+ * in it that only few jobs need. */
 struct jobrec {
     struct job j;
-    struct idset pending;        /* array record: indexes not split off; j.array_pending is its text */
-    struct dependency_list deps; /* v is owned */
-    VEC(struct steprec *) step;  /* of the run at hand; each owned */
-    VEC(struct stepwish *) wish; /* in the order they came; each owned */
-    int64_t next_step;           /* number of the next step */
+    struct idset pending;              /* array record: indexes not split off; j.array_pending is its text */
+    struct dependency_list deps;       /* v is owned */
+    VEC_SMALL(struct steprec *) step;  /* of the run at hand; each owned */
+    VEC_SMALL(struct stepwish *) wish; /* in the order they came; each owned */
+    VEC_SMALL(struct hold) hold;
+    struct step_queue *queue;             /* step_queue.c; NULL = none waits, none left memory */
+    int64_t next_step;                    /* number of the next step */
     int64_t gone_user_us, gone_system_us; /* CPU time of steps that left memory */
-    VEC(struct hold) hold;
-    bool waiting; /* the planner has it */
-    enum job_reason
-        cause; /* why the planner does not have it, as time is counted (waited.c); NONE: it has it */
-    bool cause_known;
-    int64_t back_us;   /* came back by a requeue; 0 = not in this life of the controller */
-    bool started;      /* its batch script was seen running in this attempt */
-    bool script_ended; /* its batch script is over */
-    bool warned;       /* --signal was sent in this run */
-    uint32_t mailed;   /* enum mail_type bits of limit mails sent in this run */
-    uint32_t order;    /* scontrol top */
-    uint32_t
-        former_runs; /* that nodes still have, told to end (former_runs.c): it does not start meanwhile */
+    int64_t back_us;                      /* came back by a requeue; 0 = not in this life of the controller */
     uint64_t
         holder_conn; /* connection an attached allocation belongs to; 0 = none. Of the leader of a heterogeneous job */
     int64_t lonely_us;  /* since when it has none; 0 = it has one or needs none */
     int64_t charged_us; /* run time that fair share knows of */
     int64_t timer_us;   /* due time in the heap; 0 = none */
-    bool unsaved;       /* changed in this step; its row is made when the step ends */
+    uint32_t mailed;    /* enum mail_type bits of limit mails sent in this run */
+    uint32_t order;     /* scontrol top */
+    uint32_t
+        former_runs; /* that nodes still have, told to end (former_runs.c): it does not start meanwhile */
+    enum job_reason
+        cause; /* why the planner does not have it, as time is counted (waited.c); NONE: it has it */
+    bool cause_known;
+    bool waiting;      /* the planner has it */
+    bool started;      /* its batch script was seen running in this attempt */
+    bool script_ended; /* its batch script is over */
+    bool warned;       /* --signal was sent in this run */
+    bool unsaved;      /* changed in this step; its row is made when the step ends */
 };
 
 /* An array: its elements that have records of their own, and counts of them, so that no event walks an array. Elements that left memory stay counted in
@@ -269,7 +272,8 @@ typedef VEC(struct jobrec *) jobrec_vec;
 /* Records that a reference means; with `split`, pending array indexes become records. False: there is none. */
 bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_vec *out);
 /* For each reference of a list (or "name=NAME"): resolves and calls act; collects results of those that did not go. Replies DONE. */
-typedef enum refusal (*job_act)(struct core *c, struct jobrec *r, void *ctx, const char **detail);
+typedef enum refusal (*job_act)(struct core *c, struct jobrec *r, const struct job_ref *ref, void *ctx,
+                                const char **detail);
 void refs_each(struct core *c, const char *refs, bool split, job_act act, void *ctx);
 /* Records that a list of references means; nothing is split. Refused (with a detail) at the first that means none. */
 enum refusal refs_collect(struct core *c, const char *refs, jobrec_vec *out, const char **detail);
@@ -316,18 +320,31 @@ void aftercorr_begin(
 
 /* ---- timers.c ---- */
 void timer_arm(struct core *c, struct jobrec *r);
+void deadline_shortest(
+    struct job_spec *spec); /* the shortest limit of a job with a deadline and none of its own */
 void node_timer_arm(struct core *c, struct noderec *n, int64_t at_us); /* unless it is armed already */
 int64_t timers_due(const struct core *c);
 void timers_fire(struct core *c);
+int64_t job_over_time(const struct core *c, const struct jobrec *r); /* past its limit; TIME_UNLIMITED */
 int64_t job_limit_end(const struct core *c,
                       const struct jobrec *r); /* INT64_MAX = none; the over-time allowance not counted */
 
 /* ---- start.c ---- */
 void starts_apply(struct core *c); /* plans and starts */
 void launch_send(struct core *c, struct jobrec *r);
-void alloc_shrink(struct core *c, struct jobrec *r,
-                  const char *node); /* --no-kill: it goes on without that node */
+void alloc_shrink(struct core *c, struct jobrec *r); /* it goes on without the nodes that are leaving */
 void alloc_gres_text(const struct alloc *al, struct str *out);
+
+/* ---- resize.c ---- */
+/* A running job goes on with these of its nodes, or with its first `count`. */
+enum refusal job_resize(struct core *c, struct jobrec *r, const char *keep, int32_t count,
+                        const char **detail);
+void job_part_keep(struct core *c, struct jobrec *r); /* what it had so far gets a row of its own */
+struct hold *hold_find(struct jobrec *r, uint32_t node);
+bool hold_leaving(struct jobrec *r, uint32_t node); /* given back, and not yet free */
+void hold_leave_again(struct core *c, struct jobrec *r,
+                      uint32_t node); /* after loading: it was given back, a step was still there */
+void hold_terminate(struct core *c, struct jobrec *r, const struct hold *h);
 
 /* ---- suspend.c ---- */
 void job_suspend(struct core *c, struct jobrec *r, enum suspender by); /* of a running job */
@@ -371,6 +388,8 @@ void job_over(struct core *c, struct jobrec *r, enum job_state how,
 void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *report);
 void node_released(struct core *c, struct jobrec *r, uint32_t node);
 void job_node_lost(struct core *c, struct jobrec *r, uint32_t node);
+/* By hand, after a loss or to give way: --requeue, --no-requeue, JobRequeue. */
+bool job_may_requeue(const struct core *c, const struct jobrec *r);
 enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special, const char **detail);
 void requeue_finish(struct core *c, struct jobrec *r);
 void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report);
@@ -383,6 +402,7 @@ void node_plan_update(struct core *c, struct noderec *n); /* tells the planner *
 void node_save(struct core *c, struct noderec *n);
 void node_job_add(struct core *c, uint32_t node, uint64_t job_id);
 void node_job_remove(struct core *c, uint32_t node, uint64_t job_id);
+void node_prolog_failed(struct core *c, struct noderec *n, const char *detail);
 void node_closed(struct core *c, uint64_t conn);
 void node_watch(struct core *c,
                 struct noderec *n); /* it is silent if nothing is heard of it for SlurmdTimeout */
@@ -424,6 +444,8 @@ void set_fields_add(struct core *c, const char **to, const char *fields); /* eac
 
 /* ---- requests ---- */
 void req_submit(struct core *c, const struct msg_submit *m);
+/* --exclude= names nodes that are there; fills why not. */
+enum refusal exclude_check(const struct core *c, const struct job_request *r, struct str *detail);
 void req_cancel(struct core *c, const struct msg_cancel *m);
 void req_job_control(struct core *c, const struct msg_job_control *m);
 void req_update_job(struct core *c, const struct msg_update_job *m);
@@ -460,6 +482,7 @@ struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id); /* 
 struct steprec *batch_step(struct core *c,
                            struct jobrec *r); /* the batch script's; made when there is none */
 void steprec_free(struct core *c, struct steprec *st);
+void step_limit_set(struct core *c, struct jobrec *r, struct steprec *st, int64_t limit_us);
 void steps_drop(struct core *c, struct jobrec *r); /* all, with those that wait */
 void steps_trim(struct core *c, struct jobrec *r); /* the oldest ended ones leave memory */
 bool step_live(const struct steprec *st);
@@ -491,6 +514,28 @@ void req_attach_step(struct core *c, const struct msg_attach_step *m);
 void step_wishes_retry(struct core *c, struct jobrec *r); /* resources of the job may have become free */
 void step_wishes_refuse(struct core *c, struct jobrec *r, enum refusal refusal, const char *detail);
 void step_wish_closed(struct core *c, uint64_t job_id, uint64_t conn);
+/* Makes and launches a step of that number with no command behind it, if its job has room; REFUSE_BUSY: not now (with look_only: it could be). */
+enum refusal step_try_detached(struct core *c, struct jobrec *r, const struct msg_create_step *m,
+                               int64_t step_id, uint64_t key_hash, bool look_only, struct str *detail);
+
+/* ---- step_queue.c: steps of srun --async, and what steps wait for ---- */
+void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t key_hash);
+/* May a step begin that waits for these (NULL: for none)? REFUSE_NONE, REFUSE_BUSY, or never, with a sentence. */
+enum refusal step_dependencies_look(const struct jobrec *r, const char *text, struct str *detail);
+void step_queue_retry(struct core *c, struct jobrec *r);
+void step_queue_drop(struct core *c, struct jobrec *r);         /* its job ends: they never run */
+void step_queue_over(struct core *c, const struct steprec *st); /* it ran */
+/* Ends a waiting step; false if none of that number waits. */
+bool step_queue_cancel(struct core *c, struct jobrec *r, int64_t step_id);
+/* Those that wait, as they are shown. */
+size_t step_queue_count(const struct jobrec *r);
+const struct step *step_queue_at(const struct jobrec *r, size_t i);
+const struct step *step_queue_find(const struct jobrec *r, int64_t step_id); /* NULL = it does not wait */
+/* An ended step leaves memory: how it ended stays known. */
+void step_queue_gone(struct jobrec *r, const struct step *s);
+void step_queue_free(struct jobrec *r);
+void step_queue_load(struct core *c, const struct queued_step *row);
+void step_queue_check(const struct jobrec *r);
 /* A node said something of one of several parts; save: that must be stored. */
 void step_gather(struct core *c, const struct jobrec *r, struct steprec *st, bool save);
 void steps_gathered(struct core *c);
@@ -574,6 +619,17 @@ void resv_mark_node(const struct core *c, struct node *n,
 /* ---- submit_host.c ---- */
 enum refusal submit_host_check(const struct core *c, const char *partitions,
                                struct str *why); /* AllocNodes= */
+
+/* ---- query_pending.c: waiting jobs as they are shown ---- */
+struct part_cpu {
+    const struct partrec *part;
+    int32_t cpus;
+};
+struct part_cpus {
+    VEC(struct part_cpu) seen; /* partitions looked up in this query */
+};
+void pending_complete(const struct core *c, struct part_cpus *known, struct job *j); /* j: the copy shown */
+void part_cpus_done(struct part_cpus *known);
 
 /* ---- query_sched.c ---- */
 enum refusal query_priorities(const struct core *c, const struct msg_query *q, int64_t now_us,

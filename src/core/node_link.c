@@ -122,6 +122,15 @@ static void believed_check(struct core *c, struct noderec *n, struct jobrec *r,
                            const struct msg_node_hello *m)
 {
     bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
+    if (!ending && hold_leaving(r, n->index)) {
+        if (held_find(m, r, false)) {
+            hold_terminate(c, r, hold_find(r, n->index));
+        } else {
+            steps_node_gone(c, r, n->index, false);
+            node_released(c, r, n->index);
+        }
+        return;
+    }
     if (ending && held_find(m, r, false)) {
         steps_reconcile(c, n, r, m);
         terminate_send(c, r, c->settings.kill_wait_us, NULL);
@@ -141,6 +150,13 @@ static void believed_check(struct core *c, struct noderec *n, struct jobrec *r,
         step_wishes_retry(c, r);
 }
 
+/* The job goes on without this node, which it gave back or lost, maybe in an earlier life of the controller. */
+static bool node_left(struct jobrec *r, uint32_t node)
+{
+    const struct hold *h = hold_find(r, node);
+    return !h || (h->leaving && h->released);
+}
+
 static void reconcile(struct core *c, struct noderec *n, const struct msg_node_hello *m)
 {
     const struct held *held = m->held.v;
@@ -155,7 +171,7 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
     for (size_t i = 0; i < m->held.n; i++) {
         struct jobrec *r = job_find(c, held[i].job_id);
         bool current = r && r->j.attempt == held[i].attempt && !job_state_over((enum job_state)r->j.state) &&
-                       r->j.state != JOB_PENDING;
+                       r->j.state != JOB_PENDING && !node_left(r, n->index);
         struct msg_terminate end = {.job_id = held[i].job_id, .attempt = held[i].attempt};
         if (current || held[i].ended)
             continue;
@@ -245,18 +261,16 @@ static void script_end(struct core *c, struct jobrec *r, const struct msg_report
     if (s->end_us)
         return;
     s->end_us = c->now_us;
-    s->exit_status = m->exit_status;
+    s->exit_status = m->oom ? STATUS_OOM : m->exit_status;
     s->oom = m->oom;
     s->suspended_us = r->j.suspended_us;
     if (m->oom)
         s->state = JOB_OUT_OF_MEMORY;
     else if (m->kind == REPORT_LOST)
         s->state = JOB_NODE_FAIL;
-    else if (killed && r->j.end_state != JOB_COMPLETED && r->j.end_state != JOB_TIMEOUT)
+    else if (killed && r->j.end_state != JOB_COMPLETED && status_signal(m->exit_status))
         s->state = JOB_CANCELLED;
-    else if (killed && r->j.end_state == JOB_TIMEOUT)
-        s->state = m->exit_status ? JOB_CANCELLED : JOB_COMPLETED;
-    else
+    else /* told to end or not, it left by itself */
         s->state = m->exit_status ? JOB_FAILED : JOB_COMPLETED;
     fx_store(c, TABLE_STEP, s);
 }
@@ -307,7 +321,9 @@ static void report_act(struct core *c, struct noderec *n, struct jobrec *r, cons
     bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
     if (m->kind == REPORT_STARTED)
         suspend_repeat(c, r, n); /* a signal that came before its shepherd did is lost */
-    if (m->kind == REPORT_RELEASED && ending)
+    if (m->kind == REPORT_RELEASED && !ending && hold_leaving(r, n->index))
+        steps_node_gone(c, r, n->index, false);
+    if (m->kind == REPORT_RELEASED && (ending || hold_leaving(r, n->index)))
         node_released(c, r, n->index);
     else if (m->kind == REPORT_RELEASED)
         hold_untell(r, n->index);
@@ -327,6 +343,8 @@ void req_report(struct core *c, const struct msg_report *m)
     node_devices_take(c, n, m->devices_seq, m->devices_out); /* before what it gives back is free */
     bool current = r && r->j.attempt == m->attempt && r->j.state != JOB_PENDING &&
                    r->j.state != JOB_SPECIAL_EXIT && !job_state_over((enum job_state)r->j.state);
+    if (m->kind == REPORT_FAILED && m->prolog)
+        node_prolog_failed(c, n, m->detail);
     if (current)
         report_act(c, n, r, m);
     if (m->kind == REPORT_RELEASED || (m->kind == REPORT_EXITED && m->clean))

@@ -94,16 +94,33 @@ static void connection_drop(struct core *c, struct noderec *n)
     former_runs_forget(c, n);
 }
 
+static void reason_own(struct core *c, struct noderec *n, const char *reason)
+{
+    text_set(c, &n->n.reason, reason);
+    text_set(c, &n->n.reason_user, "remuda");
+    n->n.reason_uid = 0;
+    n->n.reason_us = c->now_us;
+}
+
+/* The next job would fail alike: none comes here until somebody has looked. */
+void node_prolog_failed(struct core *c, struct noderec *n, const char *detail)
+{
+    fx_log(c, LEVEL_ERROR, "node %s is drained: its prolog failed: %s", n->n.name, detail ? detail : "");
+    if (n->n.drain)
+        return;
+    n->n.drain = true;
+    reason_own(c, n, "Prolog error");
+    node_save(c, n);
+    node_plan_update(c, n);
+}
+
 static void silent(struct core *c, struct noderec *n)
 {
     connection_drop(c, n);
     n->lost_us = 0;
     if (n->n.state == NODE_UP || n->n.state == NODE_UNKNOWN) {
         n->n.state = NODE_DOWN;
-        text_set(c, &n->n.reason, "Not responding");
-        text_set(c, &n->n.reason_user, "remuda");
-        n->n.reason_uid = 0;
-        n->n.reason_us = c->now_us;
+        reason_own(c, n, "Not responding");
         node_save(c, n);
         fx_log(c, LEVEL_WARNING, "node %s has not been heard of for %lld s and is DOWN", n->n.name,
                (long long)(c->settings.node_timeout_us / USEC_PER_SEC));

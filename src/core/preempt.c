@@ -11,9 +11,7 @@ static int64_t grace_of(const struct core *c, const struct jobrec *r)
 
 static bool requeues(const struct core *c, const struct jobrec *r)
 {
-    if (r->j.preempt_how != PREEMPT_REQUEUE || !r->j.spec.batch)
-        return false;
-    return r->j.spec.requeue == YES || (r->j.spec.requeue == UNSET && c->settings.job_requeue);
+    return r->j.preempt_how == PREEMPT_REQUEUE && job_may_requeue(c, r);
 }
 
 void preempt_end(struct core *c, struct jobrec *r)

@@ -56,6 +56,7 @@ static enum refusal refs_read(struct filter *f, struct str *detail)
                 str_add(detail, err.text);
                 return REFUSE_INVALID_JOB_ID;
             }
+            ref.exact = f->q->exact;
             vec_push(&f->ref, ref);
         }
         if (!*at)
@@ -148,7 +149,8 @@ static int64_t expected_end(const struct job *j, int64_t now_us)
            (j->state == JOB_SUSPENDED ? now_us - j->suspend_us : 0);
 }
 
-static void job_show(const struct core *c, const struct jobrec *r, int64_t now_us, const struct view *v)
+static void job_show(const struct core *c, const struct jobrec *r, int64_t now_us, struct part_cpus *known,
+                     const struct view *v)
 {
     struct job j = r->j;
     struct plan_wait wait;
@@ -164,6 +166,7 @@ static void job_show(const struct core *c, const struct jobrec *r, int64_t now_u
         j.priority = r->j.spec.hold ? 0 : wait.priority ? wait.priority : 1;
         if (r->waiting)
             j.evaluated_us = now_us;
+        pending_complete(c, known, &j);
     } else if (j.state == JOB_RUNNING || j.state == JOB_SUSPENDED) {
         j.end_us = expected_end(&j, now_us);
         if (j.preempt_end_us && (!j.end_us || j.preempt_end_us < j.end_us))
@@ -177,6 +180,9 @@ static void step_show(const struct jobrec *r, const struct step *s, const struct
     struct step copy = *s;
     copy.key_hash = 0;
     copy.user_name = r->j.user_name;
+    copy.user_id = r->j.user_id;
+    copy.array_job_id = r->j.array_task_id != NO_TASK ? r->j.array_job_id : 0;
+    copy.array_task_id = r->j.array_task_id;
     copy.partition = r->j.run_partition;
     v->row(v->ctx, &copy);
 }
@@ -187,19 +193,30 @@ struct show {
     const struct view *v;
     int64_t now_us;
     bool steps;
+    struct part_cpus *known;
 };
+
+/* An element that was cancelled before it ran is no job that anybody saw: as in Slurm it is listed no more, and accounting alone remembers it. */
+static bool never_was(const struct jobrec *r)
+{
+    return r->j.array_job_id && r->j.id != r->j.array_job_id && r->j.state == JOB_CANCELLED &&
+           !r->j.start_us && !r->j.attempt;
+}
 
 static void record_show(const struct show *x, const struct jobrec *r, const struct job_ref *ref)
 {
-    if (!job_fits(x->f, r))
+    if (!job_fits(x->f, r) || never_was(r))
         return;
     if (!x->steps) {
-        job_show(x->c, r, x->now_us, x->v);
+        job_show(x->c, r, x->now_us, x->known, x->v);
         return;
     }
     for (size_t i = 0; i < r->step.n; i++)
         if ((!ref || !ref->has_step || ref->step_id == r->step.v[i]->s.step_id) && step_live(r->step.v[i]))
             step_show(r, &r->step.v[i]->s, x->v);
+    for (size_t i = 0; i < step_queue_count(r); i++)
+        if (!ref || !ref->has_step || ref->step_id == step_queue_at(r, i)->step_id)
+            step_show(r, step_queue_at(r, i), x->v);
 }
 
 static void ref_show(const struct show *x, const struct job_ref *ref, const jobrec_vec *jobs,
@@ -240,12 +257,14 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q, i
     /* A job asked for by its id is shown as long as it is in memory. */
     if (q->ids && !q->states)
         f.states = UINT32_MAX;
-    struct show x = {.c = c, .f = &f, .v = v, .now_us = now_us, .steps = steps};
+    struct part_cpus known = {0};
+    struct show x = {.c = c, .f = &f, .v = v, .now_us = now_us, .steps = steps, .known = &known};
     if (!refusal && q->ids)
         refusal = refs_show(&x);
     else
         while (!refusal && map_u64_next(c->job, &w))
             record_show(&x, w.value, NULL);
+    part_cpus_done(&known);
     filter_done(&f);
     return refusal;
 }

@@ -76,9 +76,9 @@ bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_v
             any |= task_resolve(c, r, array, task, split, out);
         return any;
     }
-    if (array)
+    if (array && !ref->exact)
         return array_resolve(r, array, out);
-    if (r && r->j.het_job_id == r->j.id) {
+    if (r && r->j.het_job_id == r->j.id && !ref->exact) {
         struct jobrec *component;
         for (uint64_t id = r->j.id; (component = job_find(c, id)) && component->j.het_job_id == r->j.id; id++)
             vec_push(out, component);
@@ -118,12 +118,13 @@ static void ref_act(struct core *c, struct outcome *o, const char *text, bool sp
         outcome_add(c, o, text, REFUSE_INVALID_JOB_ID, err.text);
         return;
     }
-    if (!ref_resolve(c, &ref, split, &jobs))
+    ref.exact = ref.has_step; /* a step is one record's */
+    if (!ref_resolve(c, &ref, split && !ref.has_step, &jobs))
         outcome_add(c, o, text, REFUSE_INVALID_JOB_ID, NULL);
     for (size_t i = 0; i < jobs.n; i++) {
         const char *detail = NULL;
         enum refusal refusal =
-            may_control(c, jobs.v[i]) ? act(c, jobs.v[i], ctx, &detail) : REFUSE_ACCESS_DENIED;
+            may_control(c, jobs.v[i]) ? act(c, jobs.v[i], &ref, ctx, &detail) : REFUSE_ACCESS_DENIED;
         /* Elements of an array that are over already are no failure of an action on the whole array. */
         if (refusal == REFUSE_ALREADY_DONE && jobs.n > 1)
             refusal = REFUSE_NONE;
@@ -145,7 +146,7 @@ static void name_act(struct core *c, struct outcome *o, const char *name, job_ac
     for (size_t i = 0; i < jobs.n; i++) {
         const char *detail = NULL;
         if (may_control(c, jobs.v[i]))
-            outcome_add(c, o, name, act(c, jobs.v[i], ctx, &detail), detail);
+            outcome_add(c, o, name, act(c, jobs.v[i], NULL, ctx, &detail), detail);
     }
     if (!jobs.n)
         outcome_add(c, o, name, REFUSE_INVALID_JOB_ID, NULL);

@@ -1,12 +1,13 @@
 /* cancel: ends or signals jobs, by references, by filters, or both. */
 #include "core/inside.h"
 
+#include "model/signals.h"
+
 #include <string.h>
 
 struct cancel {
     const struct msg_cancel *m;
     struct hostlist nodes;
-    const struct job_ref *ref; /* the reference at hand: a step of it */
 };
 
 static bool number_in(const char *list, uint64_t n)
@@ -51,57 +52,77 @@ static bool fits(const struct cancel *x, const struct jobrec *r)
     return !m->nodes || on_nodes(x, r);
 }
 
-static void signal_send(struct core *c, struct jobrec *r, const struct cancel *x)
+static void nodes_signal(struct core *c, struct jobrec *r, const struct msg_signal *m)
 {
-    struct msg_signal m = {.job_id = r->j.id,
-                           .attempt = r->j.attempt,
-                           .signal = x->m->signal,
-                           .batch = x->m->batch,
-                           .full = x->m->full};
-    if (x->ref && x->ref->has_step) {
-        m.only_step = true;
-        m.step_id = x->ref->step_id;
-        if (!m.signal)
-            m.signal = 15;
-    }
     for (size_t i = 0; i < r->hold.n; i++) {
         struct noderec *n = c->node.v[r->hold.v[i].node];
         if (n->conn && !r->hold.v[i].released)
-            fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
+            fx_send(c, n->conn, MSG_SIGNAL, m, 0);
     }
+}
+
+/* Without a signal: SIGKILL at once, as Slurm has it for a step. */
+static enum refusal cancel_step(struct core *c, struct jobrec *r, int64_t step_id, const struct msg_cancel *x)
+{
+    struct steprec *st = step_find(r, step_id);
+    bool script = step_id == STEP_BATCH && job_has_script(r);
+    struct msg_signal m = {.job_id = r->j.id,
+                           .attempt = r->j.attempt,
+                           .signal = x->signal ? x->signal : SIGNAL_KILL,
+                           .only_step = true,
+                           .step_id = step_id};
+    if (step_queue_find(r, step_id))
+        return m.signal == SIGNAL_KILL && step_queue_cancel(c, r, step_id) ? REFUSE_NONE : REFUSE_NOT_RUNNING;
+    if (!st && !script)
+        return step_id >= 0 && step_id < r->next_step ? REFUSE_ALREADY_DONE : REFUSE_INVALID_JOB_ID;
+    if (st && !step_live(st))
+        return REFUSE_ALREADY_DONE;
+    if (m.signal != SIGNAL_KILL || script) {
+        nodes_signal(c, r, &m);
+        return REFUSE_NONE;
+    }
+    st->s.killed_by_uid_plus1 = c->peer->uid + 1;
+    step_terminate(c, r, st, JOB_CANCELLED, x->gently ? c->settings.kill_wait_us : 0, "", "it was cancelled");
+    return REFUSE_NONE;
 }
 
 static enum refusal cancel_running(struct core *c, struct jobrec *r, const struct cancel *x)
 {
-    bool to_step = x->ref && x->ref->has_step && x->ref->step_id != STEP_BATCH;
-    struct steprec *st = to_step ? step_find(r, x->ref->step_id) : NULL;
-    if (to_step && !st)
-        return x->ref->step_id >= 0 && x->ref->step_id < r->next_step ? REFUSE_ALREADY_DONE
-                                                                      : REFUSE_INVALID_JOB_ID;
-    if (to_step && !step_live(st))
-        return REFUSE_ALREADY_DONE;
-    if (to_step && (!x->m->signal || x->m->signal == 9)) {
-        step_terminate(c, r, st, JOB_CANCELLED, x->m->signal ? 0 : c->settings.kill_wait_us, "",
-                       "it was cancelled");
+    const struct msg_cancel *m = x->m;
+    bool batch = m->batch && !m->full, kill = !m->signal || m->signal == SIGNAL_KILL;
+    struct msg_signal signal = {.job_id = r->j.id,
+                                .attempt = r->j.attempt,
+                                .signal = m->signal ? m->signal : SIGNAL_KILL,
+                                .batch = batch,
+                                .full = m->full};
+    if (batch || !kill) {
+        nodes_signal(c, r, &signal);
         return REFUSE_NONE;
     }
     /* SIGKILL to the whole job is its end, as scancel(1) says. */
-    bool ends = !x->m->signal || (x->m->signal == 9 && !x->m->batch && !x->m->full);
-    if (!ends || (x->ref && x->ref->has_step)) {
-        signal_send(c, r, x);
-        return REFUSE_NONE;
-    }
     r->j.killed_by_uid_plus1 = c->peer->uid + 1;
-    job_end(c, r, JOB_CANCELLED, REASON_NONE, x->m->signal == 9 ? 0 : c->settings.kill_wait_us, "");
+    job_end(c, r, JOB_CANCELLED, REASON_NONE, c->settings.kill_wait_us, "");
     return REFUSE_NONE;
 }
 
-static enum refusal cancel_one(struct core *c, struct jobrec *r, void *ctx, const char **detail)
+static bool runs(const struct jobrec *r)
+{
+    return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
+}
+
+static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct job_ref *ref, void *ctx,
+                               const char **detail)
 {
     const struct cancel *x = ctx;
-    (void)detail;
     if (!fits(x, r))
         return REFUSE_NONE;
+    /* Whatever becomes of the job: the end of a step is not its end. */
+    if (ref && ref->has_step && runs(r))
+        return cancel_step(c, r, ref->step_id, x->m);
+    if (ref && ref->has_step) {
+        *detail = "the job does not run, so that no step of it does";
+        return REFUSE_ALREADY_DONE;
+    }
     switch ((enum job_state)r->j.state) {
     case JOB_PENDING:
     case JOB_SPECIAL_EXIT:
@@ -131,6 +152,7 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, void *ctx, cons
     case JOB_BOOT_FAIL:
     case JOB_DEADLINE:
     case JOB_OUT_OF_MEMORY:
+    case JOB_RESIZING:
     case JOB_STATE_COUNT: break;
     }
     return REFUSE_ALREADY_DONE;
@@ -149,32 +171,20 @@ static void cancel_filtered(struct core *c, struct cancel *x)
     }
     for (size_t i = 0; i < jobs.n; i++) {
         const char *detail = NULL;
-        done.count += cancel_one(c, jobs.v[i], x, &detail) == REFUSE_NONE;
+        done.count += cancel_one(c, jobs.v[i], NULL, x, &detail) == REFUSE_NONE;
     }
     vec_done(&jobs);
     fx_reply(c, c->conn, c->seq, MSG_DONE, &done);
 }
 
-/* A reference to a step is a list of its own, because the action needs to know which. */
-static bool single_step(const char *ids, struct job_ref *ret)
-{
-    return ids && !strchr(ids, ',') && job_ref_parse(ids, ret, NULL);
-}
-
 void req_cancel(struct core *c, const struct msg_cancel *m)
 {
     struct cancel x = {.m = m};
-    struct job_ref ref;
     struct err err = {0};
     if (m->nodes && !hostlist_parse(&x.nodes, m->nodes, &err)) {
         reply_done(c, REFUSE_INVALID_NODE, err.text);
     } else if (m->ids) {
-        bool one = single_step(m->ids, &ref);
-        if (one && ref.has_step)
-            x.ref = &ref;
         refs_each(c, m->ids, true, cancel_one, &x);
-        if (one)
-            job_ref_done(&ref);
     } else {
         cancel_filtered(c, &x);
     }

@@ -1,17 +1,29 @@
 /* job_control: hold, release, requeue, suspend, resume, top. */
 #include "core/inside.h"
 
+#include <string.h>
+
+#define NOTIFY_BYTES 512
+
 struct control {
     const struct msg_job_control *m;
 };
 
+/* A running job goes on; it is held, or not, when it comes back to the queue. */
+static enum refusal running_hold_set(struct core *c, struct jobrec *r, bool hold)
+{
+    if (!job_live(r))
+        return REFUSE_JOB_FINISHED;
+    r->j.hold_after_requeue = hold;
+    job_save(c, r);
+    return REFUSE_NONE;
+}
+
 static enum refusal hold_set(struct core *c, struct jobrec *r, bool by_user, const char **detail)
 {
     bool operates = peer_operates(c, c->peer);
-    if (r->j.state != JOB_PENDING && r->j.state != JOB_SPECIAL_EXIT) {
-        *detail = "only jobs that wait can be held; `scontrol requeuehold` sends a running one back";
-        return job_live(r) ? REFUSE_NOT_PENDING : REFUSE_ALREADY_DONE;
-    }
+    if (r->j.state != JOB_PENDING && r->j.state != JOB_SPECIAL_EXIT)
+        return running_hold_set(c, r, true);
     r->j.spec.hold = true;
     /* An operator's hold can only be released by an operator, unless it is given as uhold. */
     r->j.reason = operates && !by_user && c->peer->uid != r->j.user_id ? REASON_HELD_ADMIN : REASON_HELD_USER;
@@ -25,7 +37,7 @@ static enum refusal release(struct core *c, struct jobrec *r, const char **detai
     if (r->j.state == JOB_SPECIAL_EXIT)
         job_move(c, r, JOB_PENDING);
     if (r->j.state != JOB_PENDING)
-        return job_live(r) ? REFUSE_NOT_PENDING : REFUSE_ALREADY_DONE;
+        return running_hold_set(c, r, false);
     if (r->j.spec.hold && r->j.reason == REASON_HELD_ADMIN && !peer_operates(c, c->peer)) {
         *detail = "an administrator holds this job; only an operator can release it";
         return REFUSE_ACCESS_DENIED;
@@ -52,6 +64,8 @@ static enum refusal suspend(struct core *c, struct jobrec *r)
         plan_soon(c);
         return REFUSE_NONE;
     }
+    if (r->j.state == JOB_PENDING)
+        return REFUSE_JOB_PENDING;
     if (r->j.state != JOB_RUNNING)
         return job_live(r) ? REFUSE_NOT_RUNNING : REFUSE_ALREADY_DONE;
     job_suspend(c, r, SUSPENDER_PERSON);
@@ -62,6 +76,8 @@ static enum refusal resume(struct core *c, struct jobrec *r, const char **detail
 {
     if (!peer_operates(c, c->peer))
         return REFUSE_ACCESS_DENIED;
+    if (r->j.state == JOB_PENDING)
+        return REFUSE_JOB_PENDING;
     if (r->j.state != JOB_SUSPENDED)
         return job_live(r) ? REFUSE_NOT_SUSPENDED : REFUSE_ALREADY_DONE;
     if (r->j.suspended_by != SUSPENDER_PERSON) {
@@ -76,18 +92,53 @@ static enum refusal resume(struct core *c, struct jobrec *r, const char **detail
 }
 
 /* Ahead of the user's other jobs of equal priority. */
-static enum refusal top(struct core *c, struct jobrec *r)
+static enum refusal top(struct core *c, struct jobrec *r, const char **detail)
 {
     if (r->j.state != JOB_PENDING)
         return job_live(r) ? REFUSE_NOT_PENDING : REFUSE_ALREADY_DONE;
+    if (r->j.spec.hold) {
+        *detail = "it is held: `scontrol release` lets it start";
+        return REFUSE_HELD;
+    }
     r->order = c->top_order--;
     eligible_update(c, r);
     plan_soon(c);
     return REFUSE_NONE;
 }
 
-static enum refusal act(struct core *c, struct jobrec *r, void *ctx, const char **detail)
+/* Somebody's line in the error output of a job: printable, and short enough for a terminal. */
+static const char *line_of(struct core *c, const char *text)
 {
+    char *line = arena_strndup(c->fx->arena, text, strnlen(text, NOTIFY_BYTES));
+    for (char *at = line; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f)
+            *at = '?';
+    return line;
+}
+
+/* It stands where the batch script writes, or in the streams of the steps on the first node. */
+static enum refusal notify(struct core *c, struct jobrec *r, const char *text, const char **detail)
+{
+    const struct noderec *n = r->j.batch_host ? node_find(c, r->j.batch_host) : NULL;
+    struct msg_signal m = {.job_id = r->j.id, .attempt = r->j.attempt};
+    if (!job_live(r))
+        return REFUSE_ALREADY_DONE;
+    if (r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED)
+        return REFUSE_JOB_PENDING;
+    if (text_empty(text)) {
+        *detail = "there is no message";
+        return REFUSE_UPDATE;
+    }
+    m.say = line_of(c, text);
+    if (n && n->conn)
+        fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
+    return REFUSE_NONE;
+}
+
+static enum refusal act(struct core *c, struct jobrec *r, const struct job_ref *ref, void *ctx,
+                        const char **detail)
+{
+    (void)ref;
     const struct control *x = ctx;
     switch ((enum job_action)x->m->action) {
     case ACTION_HOLD: return hold_set(c, r, false, detail);
@@ -97,7 +148,8 @@ static enum refusal act(struct core *c, struct jobrec *r, void *ctx, const char 
     case ACTION_REQUEUE_HOLD: return job_requeue(c, r, true, x->m->special_exit, detail);
     case ACTION_SUSPEND: return suspend(c, r);
     case ACTION_RESUME: return resume(c, r, detail);
-    case ACTION_TOP: return top(c, r);
+    case ACTION_TOP: return top(c, r, detail);
+    case ACTION_NOTIFY: return notify(c, r, x->m->text, detail);
     }
     return REFUSE_BAD_MESSAGE;
 }

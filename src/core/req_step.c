@@ -12,8 +12,13 @@
 void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t node)
 {
     struct noderec *n = c->node.v[node];
-    struct msg_launch m = {
-        .job = {&r->j, 1}, .step_id = st->s.step_id, .step = {&st->s, 1}, .create = {st->asked, 1}};
+    struct msg_create_step asked = st->asked ? *st->asked : (struct msg_create_step){0};
+    struct msg_launch m = {.job = {&r->j, 1},
+                           .step_id = st->s.step_id,
+                           .step = {&st->s, 1},
+                           .create = {&asked, 1},
+                           .script = asked.tasks};
+    asked.tasks = (struct blob){0};
     if (n->conn && st->asked)
         fx_send(c, n->conn, MSG_LAUNCH, &m, 0);
 }
@@ -89,11 +94,12 @@ static int64_t new_step_id(struct jobrec *r, const struct msg_create_step *m)
     return m->interactive && !shell ? STEP_INTERACTIVE : r->next_step++;
 }
 
-static struct steprec *step_make(struct core *c, struct jobrec *r, const struct msg_create_step *m,
-                                 const struct step_want *want, const struct alloc *layout)
+static struct steprec *step_make(struct core *c, struct jobrec *r, int64_t step_id,
+                                 const struct msg_create_step *m, const struct step_want *want,
+                                 const struct alloc *layout)
 {
     const struct job_spec *spec = m->spec.v;
-    struct steprec *st = step_new(c, r, new_step_id(r, m));
+    struct steprec *st = step_new(c, r, step_id);
     text_set(c, &st->s.step_name, spec->name ? spec->name : m->interactive ? "interactive" : "srun");
     text_set(c, &st->s.submit_line, spec->submit_line);
     totals_take(c, st, layout);
@@ -124,8 +130,7 @@ static void step_launch_all(struct core *c, struct jobrec *r, struct steprec *st
     }
 }
 
-static void step_begin(struct core *c, struct jobrec *r, struct steprec *st, uint64_t conn, uint64_t seq,
-                       const char *warning)
+static void step_start(struct core *c, struct jobrec *r, struct steprec *st)
 {
     step_save(c, st);
     for (size_t i = 0; i < st->part.n; i++) {
@@ -133,12 +138,18 @@ static void step_begin(struct core *c, struct jobrec *r, struct steprec *st, uin
             r->hold.v[k].told |= r->hold.v[k].node == st->part.v[i].node;
     }
     step_launch_all(c, r, st);
+    timer_arm(c, r);
+}
+
+static void step_begin(struct core *c, struct jobrec *r, struct steprec *st, uint64_t conn, uint64_t seq,
+                       const char *warning)
+{
+    step_start(c, r, st);
     created_say(c, st, conn, seq, warning);
     st->holder_conn = conn;
     vec_push(&c->waiter,
              ((struct waiter){
                  .kind = WAIT_STEP, .conn = conn, .seq = seq, .job_id = r->j.id, .step_id = st->s.step_id}));
-    timer_arm(c, r);
 }
 
 static enum refusal layout_try(struct core *c, struct jobrec *r, const struct step_want *want,
@@ -185,9 +196,32 @@ static enum refusal step_try(struct core *c, struct jobrec *r, const struct msg_
     struct arena *a = arena_new();
     struct alloc layout = {0};
     struct step_want want;
-    enum refusal refusal = place_find(c, r, m, a, &want, &layout, detail);
+    enum refusal refusal =
+        step_dependencies_look(r, ((const struct job_spec *)m->spec.v)->dependency, detail);
     if (!refusal)
-        step_begin(c, r, step_make(c, r, m, &want, &layout), conn, seq, want.warning);
+        refusal = place_find(c, r, m, a, &want, &layout, detail);
+    if (!refusal)
+        step_begin(c, r, step_make(c, r, new_step_id(r, m), m, &want, &layout), conn, seq, want.warning);
+    arena_free(a);
+    return refusal;
+}
+
+enum refusal step_try_detached(struct core *c, struct jobrec *r, const struct msg_create_step *m,
+                               int64_t step_id, uint64_t hash, bool look_only, struct str *detail)
+{
+    struct arena *a = arena_new();
+    struct alloc layout = {0};
+    struct step_want want;
+    enum refusal refusal = place_find(c, r, m, a, &want, &layout, detail);
+    if (!refusal && look_only)
+        refusal = REFUSE_BUSY;
+    if (!refusal) {
+        r->next_step = step_id < r->next_step ? r->next_step : step_id + 1;
+        struct steprec *st = step_make(c, r, step_id, m, &want, &layout);
+        st->s.detached = true;
+        st->s.key_hash = hash;
+        step_start(c, r, st);
+    }
     arena_free(a);
     return refusal;
 }
@@ -252,6 +286,7 @@ void step_wishes_retry(struct core *c, struct jobrec *r)
             wish_drop(c, r, i);
         str_done(&detail);
     }
+    step_queue_retry(c, r);
 }
 
 void step_wishes_refuse(struct core *c, struct jobrec *r, enum refusal refusal, const char *detail)
@@ -260,6 +295,7 @@ void step_wishes_refuse(struct core *c, struct jobrec *r, enum refusal refusal, 
         refused_say(c, r->wish.v[0]->conn, r->wish.v[0]->seq, refusal, detail);
         wish_drop(c, r, 0);
     }
+    step_queue_drop(c, r);
 }
 
 void step_wish_closed(struct core *c, uint64_t job_id, uint64_t conn)
@@ -286,6 +322,8 @@ static struct steprec *step_of_key(const struct jobrec *r, const char *key)
 
 static void hold_step(struct core *c, struct jobrec *r, struct steprec *st)
 {
+    if (st->s.detached)
+        return;
     st->holder_conn = c->conn;
     st->lonely_us = 0;
     timer_arm(c, r);
@@ -295,13 +333,16 @@ static void hold_step(struct core *c, struct jobrec *r, struct steprec *st)
 static void repeated(struct core *c, struct jobrec *r, struct steprec *st, const struct msg_create_step *m)
 {
     created_say(c, st, c->conn, c->seq, NULL);
+    if (m->async)
+        return;
     if (!step_live(st)) {
         ended_say(c, st, c->conn, c->seq);
         return;
     }
     waiter_add(c, WAIT_STEP, r->j.id, st->s.step_id);
     hold_step(c, r, st);
-    st->asked = asked_copy(m, st->arena);
+    if (!st->s.detached)
+        st->asked = asked_copy(m, st->arena);
     for (size_t i = 0; i < st->part.n; i++)
         if (!st->part.v[i].seen && !st->part.v[i].over && !st->ending)
             step_launch(c, r, st, st->part.v[i].node);
@@ -316,6 +357,10 @@ static enum refusal job_takes_steps(const struct core *c, const struct jobrec *r
         return REFUSE_ACCESS_DENIED;
     if (m->spec.n != 1)
         return REFUSE_BAD_MESSAGE;
+    if (m->attempt && m->attempt != r->j.attempt) {
+        *detail = "the job was requeued, and this command belongs to a former run of it";
+        return REFUSE_ALREADY_DONE;
+    }
     if (r->j.state == JOB_PENDING || r->j.state == JOB_SPECIAL_EXIT)
         return REFUSE_JOB_PENDING;
     if (r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED)
@@ -353,6 +398,10 @@ void req_create_step(struct core *c, const struct msg_create_step *m)
     enum refusal refusal = job_takes_steps(c, r, m, &detail);
     if (refusal) {
         reply_done(c, refusal, detail);
+        return;
+    }
+    if (m->async) {
+        req_queue_step(c, r, m, key_hash(m->key));
         return;
     }
     if (wish_of_key(c, r, m->key))

@@ -4,8 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define NICE_MAX     2147483645
-#define PRIORITY_TOP UINT64_C(4294967295) /* --priority=TOP */
+#define NICE_MAX 2147483645
 
 struct draft {
     struct job_spec spec; /* texts of the request, or of the arena */
@@ -81,16 +80,19 @@ static enum refusal privileges_check(struct core *c, struct submission *s, struc
     return REFUSE_NONE;
 }
 
-static enum refusal times_check(struct core *c, struct submission *s, const struct job_spec *spec)
+static enum refusal times_check(struct core *c, struct submission *s, struct job_spec *spec)
 {
-    const struct job_request *r = &spec->req;
+    struct job_request *r = &spec->req;
+    deadline_shortest(spec);
     if (spec->deadline_us && spec->deadline_us <= c->now_us)
-        return refuse(s, REFUSE_BEGIN_TIME, "the deadline has passed already");
+        return refuse(s, REFUSE_TIME_LIMIT, "the deadline has passed already");
+    if (spec->deadline_us && r->time_min_us > spec->deadline_us - c->now_us)
+        return refuse(s, REFUSE_TIME_MIN, "--time-min is longer than there is until the deadline");
     if (spec->deadline_us && spec->begin_us >= spec->deadline_us)
         return refuse(s, REFUSE_BEGIN_TIME, "the job may begin only after its deadline");
     if (r->time_min_us && r->time_limit_us && r->time_limit_us != TIME_UNLIMITED &&
         r->time_min_us > r->time_limit_us)
-        return refuse(s, REFUSE_TIME_LIMIT, "--time-min is longer than --time");
+        return refuse(s, REFUSE_TIME_MIN, "--time-min is longer than --time");
     return REFUSE_NONE;
 }
 
@@ -110,17 +112,20 @@ static enum refusal array_check(struct core *c, struct submission *s, struct dra
 }
 
 /* A misspelt name would exclude nothing. A job that waits keeps the names of nodes that leave. */
-static enum refusal exclude_check(const struct core *c, struct submission *s, const struct job_request *r)
+enum refusal exclude_check(const struct core *c, const struct job_request *r, struct str *detail)
 {
     struct hostlist h = HOSTLIST_INIT;
     struct err err = {0};
     enum refusal refusal = REFUSE_NONE;
-    if (!text_empty(r->exclude) && !hostlist_parse(&h, r->exclude, &err))
-        refusal = refuse(s, REFUSE_INVALID_NODE, "%s", err.text);
+    if (!text_empty(r->exclude) && !hostlist_parse(&h, r->exclude, &err)) {
+        str_add(detail, err.text);
+        refusal = REFUSE_INVALID_NODE;
+    }
     for (size_t i = 0; i < h.n && !refusal; i++)
-        if (!node_find(c, h.name[i]))
-            refusal =
-                refuse(s, REFUSE_INVALID_NODE, "--exclude: there is no node %s in this cluster", h.name[i]);
+        if (!node_find(c, h.name[i])) {
+            str_addf(detail, "--exclude: there is no node %s in this cluster", h.name[i]);
+            refusal = REFUSE_INVALID_NODE;
+        }
     hostlist_done(&h);
     return refusal;
 }
@@ -150,7 +155,7 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
     if (!refusal)
         refusal = names_check(s, &d->spec);
     if (!refusal)
-        refusal = exclude_check(c, s, &d->spec.req);
+        refusal = exclude_check(c, &d->spec.req, &s->detail);
     if (!refusal)
         refusal = privileges_check(c, s, &d->spec);
     if (!refusal)

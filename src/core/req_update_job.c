@@ -41,9 +41,23 @@ static enum refusal refuse(enum refusal refusal, const char *sentence, const cha
 /* Facts about the submission. */
 static const char *const fixed[] = {"array",     "batch",       "submit_line", "alloc_host",
                                     "no_effect", "umask_plus1", "rlimits",     "get_user_env"};
+/* Fields that of a running job mean its nodes: NodeList= and NumNodes=. */
+static const char *const size_fields[] = {"nodelist", "min_nodes", "max_nodes"};
 /* Fields that may change while the job runs. */
-static const char *const any_time[] = {"time_limit_us", "comment", "wckey", "mail_types",
-                                       "mail_user",     "requeue", "extra", "name"};
+static const char *const any_time[] = {"time_limit_us", "comment",          "wckey",       "mail_types",
+                                       "mail_user",     "requeue",          "extra",       "name",
+                                       "nice",          "site_factor",      "deadline_us", "qos",
+                                       "switches",      "switches_wait_us", "time_min_us", "priority_asked",
+                                       "hold",          "delay_boot_us"};
+
+/* What of a running job is not what was asked for: the nodes it has, and that it will be held when it comes back. */
+static bool is_of_run(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(size_fields); i++)
+        if (text_is(name, size_fields[i]))
+            return true;
+    return text_is(name, "hold");
+}
 
 static bool among(const char *const *names, size_t n, struct span name)
 {
@@ -57,7 +71,8 @@ static bool only_any_time(const struct update *u)
 {
     struct span rest = span_of(u->m->fields), piece;
     while (u->m->fields && span_next(&rest, ',', &piece))
-        if (!among(any_time, ARRAY_LEN(any_time), piece))
+        if (!among(any_time, ARRAY_LEN(any_time), piece) &&
+            !among(size_fields, ARRAY_LEN(size_fields), piece))
             return false;
     return true;
 }
@@ -134,9 +149,12 @@ static enum refusal values_check(const struct core *c, const struct jobrec *r, c
                           "names of jobs, accounts, QOS and workload keys are at most 1024 bytes long",
                           detail);
     if (given(u, "deadline_us") && t->deadline_us && t->deadline_us <= c->now_us)
-        return refuse(REFUSE_BEGIN_TIME, "the deadline has passed already", detail);
+        return refuse(REFUSE_TIME_LIMIT, "the deadline has passed already", detail);
     if (t->deadline_us && t->begin_us >= t->deadline_us)
         return refuse(REFUSE_BEGIN_TIME, "the job may begin only after its deadline", detail);
+    if (given(u, "priority_asked") && t->priority_asked && r->j.state == JOB_PENDING && r->j.spec.hold &&
+        !(given(u, "hold") && !u->values->hold && r->j.reason == REASON_NONE))
+        return refuse(REFUSE_HELD, "it is held: `scontrol release` lets it start", detail);
     if (u->m->array_limit_plus1 && !r->j.array_job_id)
         return refuse(REFUSE_INVALID_ARRAY, "ArrayTaskThrottle is of arrays; this job is none", detail);
     return REFUSE_NONE;
@@ -151,8 +169,9 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
     struct str why = STR_INIT;
     if (r->j.state != JOB_PENDING || !touches_request(u))
         return REFUSE_NONE;
-    enum refusal refusal =
-        given(u, "reservation") ? resv_check(c, &u->trial.req, r->j.user_name, groups, &why) : REFUSE_NONE;
+    enum refusal refusal = given(u, "exclude") ? exclude_check(c, &u->trial.req, &why) : REFUSE_NONE;
+    if (!refusal && given(u, "reservation"))
+        refusal = resv_check(c, &u->trial.req, r->j.user_name, groups, &why);
     if (!refusal)
         refusal = sched_check(c->cluster, &u->trial.req, r->j.user_id, groups, &pend, &why);
     const char *text = arena_strdup(c->fx->arena, str_text(&why));
@@ -175,15 +194,25 @@ static void memory_choose(struct update *u)
     t->mem_per_gpu_mib = gpu ? t->mem_per_gpu_mib : 0;
 }
 
+/* NumNodes= above the number of tasks: each node runs one. */
+static void tasks_raise(struct update *u)
+{
+    struct job_request *t = &u->trial.req;
+    if (given(u, "min_nodes") && t->ntasks > 0 && t->ntasks < t->min_nodes)
+        t->ntasks = t->min_nodes;
+}
+
 static void trial_make(const struct jobrec *r, struct update *u)
 {
     u->trial = r->j.spec;
     for (size_t i = 0; i < job_spec_fields.n; i++) {
         const struct field *f = &job_spec_fields.field[i];
-        if (given(u, f->name))
+        if (given(u, f->name) && !(r->j.state != JOB_PENDING && is_of_run(f->name)))
             field_take(f, &u->trial, u->values);
     }
     memory_choose(u);
+    tasks_raise(u);
+    deadline_shortest(&u->trial);
 }
 
 /* Dependencies are set by dependencies_set, which alone can still refuse: it comes before this. */
@@ -245,6 +274,15 @@ static void waiting_take(struct core *c, struct jobrec *r, const struct update *
         r->j.eligible_us = 0;
 }
 
+/* It counts when the job comes back to the queue. */
+static void running_priority_take(struct jobrec *r, const struct update *u)
+{
+    if (given(u, "priority_asked"))
+        r->j.priority = u->values->priority_asked;
+    if (given(u, "hold"))
+        r->j.hold_after_requeue = u->values->hold;
+}
+
 static void record_take_update(struct core *c, struct jobrec *r, const struct update *u)
 {
     if (given(u, "name"))
@@ -257,20 +295,33 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
         r->j.array_limit = u->m->array_limit_plus1 - 1;
     if (u->limit && runs(r))
         limit_take(c, r);
+    if (r->j.state != JOB_PENDING)
+        running_priority_take(r, u);
     if (r->j.state == JOB_PENDING)
         waiting_take(c, r, u);
 }
 
-static enum refusal update_one(struct core *c, struct jobrec *r, void *ctx, const char **detail)
+static enum refusal resize(struct core *c, struct jobrec *r, const struct update *u, const char **detail)
 {
+    const struct job_request *to = &u->values->req;
+    if (given(u, "nodelist"))
+        return job_resize(c, r, to->nodelist ? to->nodelist : "", 0, detail);
+    /* 0 is all it has. */
+    return to->min_nodes ? job_resize(c, r, NULL, to->min_nodes, detail) : REFUSE_NONE;
+}
+
+static enum refusal update_one(struct core *c, struct jobrec *r, const struct job_ref *ref, void *ctx,
+                               const char **detail)
+{
+    (void)ref;
     struct update *u = ctx;
     struct err err = {0};
     if (!job_live(r))
         return REFUSE_ALREADY_DONE;
-    if (r->j.state != JOB_PENDING && !only_any_time(u))
+    if (r->j.state != JOB_PENDING && (u->m->reset_accrue || !only_any_time(u)))
         return refuse(REFUSE_NOT_PENDING,
-                      "the job has started: only its time limit, name, comments, mail and requeue flag may "
-                      "still change",
+                      "the job has started: only its time limit, priority, name, comments, mail and requeue "
+                      "flag may still change, and it may give nodes back",
                       detail);
     if (r->waiting)
         waited_count(c, r); /* with another request it is of another class */
@@ -282,10 +333,13 @@ static enum refusal update_one(struct core *c, struct jobrec *r, void *ctx, cons
         refusal = values_check(c, r, u, detail);
     if (!refusal)
         refusal = request_check(c, r, u, detail);
+    if (!refusal && runs(r) && (given(u, "nodelist") || given(u, "min_nodes")))
+        refusal = resize(c, r, u, detail);
     if (refusal)
         return refusal;
     if (given(u, "dependency") && !dependencies_set(c, r, u->values->dependency, &err))
-        return refuse(REFUSE_DEPENDENCY, arena_strdup(c->fx->arena, err.text), detail);
+        return refuse(err.code == ERR_EXISTS ? REFUSE_CIRCULAR : REFUSE_DEPENDENCY,
+                      arena_strdup(c->fx->arena, err.text), detail);
     record_take_update(c, r, u);
     job_save(c, r);
     eligible_update(c, r);
@@ -294,8 +348,42 @@ static enum refusal update_one(struct core *c, struct jobrec *r, void *ctx, cons
     return REFUSE_NONE;
 }
 
+/* StepId=: a step's limit, or that of all that run. Who may end a step may let it end sooner; only operators give it more time. */
+static enum refusal step_limits(struct core *c, const struct msg_update_job *m, const char **detail)
+{
+    struct job_ref ref = {0};
+    bool known = job_ref_parse(m->ids ? m->ids : "", &ref, NULL), any = false;
+    struct jobrec *r = known ? job_find(c, ref.job_id) : NULL;
+    if (!r || !job_live(r)) {
+        job_ref_done(&ref);
+        return REFUSE_INVALID_JOB_ID;
+    }
+    enum refusal refusal = may_control(c, r) ? REFUSE_NONE : REFUSE_ACCESS_DENIED;
+    for (size_t i = 0; i < r->step.n && !refusal; i++) {
+        struct steprec *st = r->step.v[i];
+        bool meant = step_live(st) && (ref.has_step ? st->s.step_id == ref.step_id : st->s.step_id >= 0);
+        if (!meant)
+            continue;
+        any = true;
+        if (!peer_operates(c, c->peer) &&
+            m->step_limit_us > (st->s.limit_us ? st->s.limit_us : r->j.limit_us))
+            refusal =
+                refuse(REFUSE_ACCESS_DENIED, "only operators may raise the limit of a running step", detail);
+        else
+            step_limit_set(c, r, st, m->step_limit_us);
+    }
+    job_ref_done(&ref);
+    return refusal ? refusal : any ? REFUSE_NONE : REFUSE_INVALID_JOB_ID;
+}
+
 void req_update_job(struct core *c, const struct msg_update_job *m)
 {
+    const char *detail = NULL;
+    if (m->step_limit_us) {
+        enum refusal refusal = step_limits(c, m, &detail);
+        reply_done(c, refusal, detail);
+        return;
+    }
     struct update u = {.m = m, .values = m->values.n ? m->values.v : NULL};
     const char *wrong = field_wrong(m, c->fx->arena);
     if (wrong)

@@ -156,7 +156,7 @@ static enum refusal partition_create(struct core *c, const struct msg_update_par
     struct partrec *p = xcalloc(1, sizeof *p);
     text_set(c, &p->p.name, m->name);
     text_set(c, &p->p.set_fields, "all");
-    p->p.priority_tier = p->p.priority_job_factor = 1;
+    p->p.priority_tier = p->p.priority_job_factor = p->p.min_nodes = 1;
     enum refusal refusal = partition_change(c, p, m, detail);
     if (refusal) {
         record_drop(c, &partition_fields, &p->p);
@@ -174,7 +174,7 @@ void req_update_partition(struct core *c, const struct msg_update_partition *m)
     enum refusal refusal;
     if (m->create && p) {
         detail = "there is a partition of this name already";
-        refusal = REFUSE_UPDATE;
+        refusal = REFUSE_INVALID_PARTITION;
     } else if (m->create) {
         refusal = partition_create(c, m, &detail);
     } else if (!p) {

@@ -58,7 +58,7 @@ static enum refusal times_settle(struct core *c, const struct msg_update_reserva
     if (m->create && r->start_us < c->now_us && !(r->flags & RESV_RECURRING)) {
         if (r->start_us < c->now_us - USEC_PER_MIN) {
             *detail = "it would begin in the past";
-            return REFUSE_BEGIN_TIME;
+            return REFUSE_RESERVATION_TIME;
         }
         r->start_us = c->now_us;
     }
@@ -73,7 +73,7 @@ static enum refusal times_settle(struct core *c, const struct msg_update_reserva
     if (r->duration_us <= 0 || next < r->end_us) {
         *detail = r->duration_us <= 0 ? "it would end before it begins"
                                       : "it is longer than the time until it comes again";
-        return REFUSE_BEGIN_TIME;
+        return REFUSE_RESERVATION_TIME;
     }
     while (r->end_us <= c->now_us && (r->flags & RESV_RECURRING)) {
         r->start_us = resv_next_start(r, r->start_us, cluster_zone(c->cluster));
@@ -214,7 +214,7 @@ static enum refusal resv_skip(struct core *c, struct resvrec *v, const char **de
     int64_t length = v->r.end_us - v->r.start_us;
     if (!(v->r.flags & RESV_RECURRING)) {
         *detail = "it does not come again: there is nothing to skip to";
-        return REFUSE_RESERVATION;
+        return REFUSE_RESERVATION_SKIP;
     }
     if (resv_jobs(c, v->r.name, true) > 0) {
         *detail = "jobs run in it: end them first";

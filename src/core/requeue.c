@@ -20,6 +20,7 @@ static void run_clear(struct core *c, struct jobrec *r)
     text_set(c, &r->j.run_partition, NULL);
     r->j.alloc_nodes = r->j.alloc_cpus = r->j.alloc_tasks = 0;
     r->j.alloc_mem_mib = 0;
+    r->j.resize_us = 0;
     r->j.start_us = r->j.end_us = r->j.suspend_us = r->j.suspended_us = 0;
     preempt_clear(r);
     r->j.limit_us = 0;
@@ -56,7 +57,11 @@ static void back_to_pending(struct core *c, struct jobrec *r, enum job_state how
     r->j.reason = REASON_NONE;
     if (r->j.hold_after_requeue) {
         r->j.spec.hold = true;
-        r->j.reason = special ? REASON_SPECIAL_EXIT : never_launched ? REASON_MAX_REQUEUE : REASON_HELD_USER;
+        bool often = r->j.restarts > (uint32_t)c->settings.max_batch_requeue;
+        r->j.reason = special                   ? REASON_SPECIAL_EXIT
+                      : never_launched && often ? REASON_MAX_REQUEUE
+                      : never_launched          ? REASON_LAUNCH_FAILED_HELD
+                                                : REASON_HELD_USER;
         r->j.hold_after_requeue = false;
     }
     if (special && r->j.state != JOB_SPECIAL_EXIT)
@@ -88,30 +93,50 @@ void requeue_finish(struct core *c, struct jobrec *r)
     components_back(c, r);
 }
 
-enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special, const char **detail)
+bool job_may_requeue(const struct core *c, const struct jobrec *r)
+{
+    if (!r->j.spec.batch)
+        return false;
+    return r->j.spec.requeue == YES || (r->j.spec.requeue == UNSET && c->settings.job_requeue);
+}
+
+/* A component goes back with its leader, and may be there first; any other job that waits is where it was to go. */
+static enum refusal requeue_waiting(struct core *c, struct jobrec *r, bool hold, bool special,
+                                    const char **detail)
 {
     const struct jobrec *leader = job_find(c, leader_of(r));
-    if (!r->j.spec.batch) {
-        *detail = "only batch jobs can be requeued: an interactive allocation ends with its command";
-        return REFUSE_NOT_REQUEUABLE;
+    if (!leader || leader == r || leader->j.state == JOB_PENDING) {
+        *detail =
+            hold ? "the job is pending already; `scontrol hold` holds it" : "the job is pending already";
+        return REFUSE_JOB_PENDING;
     }
-    switch ((enum job_state)r->j.state) {
-    case JOB_PENDING:
-        if (!hold && leader && leader != r && leader->j.state != JOB_PENDING)
-            return REFUSE_NONE; /* a component goes back with its leader, and may be there first */
-        if (!hold) {
-            *detail = "the job is pending already";
-            return REFUSE_NOT_RUNNING;
-        }
+    if (hold) {
         r->j.spec.hold = true;
         r->j.reason = special ? REASON_SPECIAL_EXIT : REASON_HELD_USER;
         eligible_update(c, r);
         job_save(c, r);
-        return REFUSE_NONE;
+    }
+    return REFUSE_NONE;
+}
+
+enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special, const char **detail)
+{
+    if (!r->j.spec.batch) {
+        *detail = "only batch jobs can be requeued: an interactive allocation ends with its command";
+        return REFUSE_NOT_REQUEUABLE;
+    }
+    if (!job_may_requeue(c, r)) {
+        *detail = r->j.spec.requeue == NO
+                      ? "it was submitted with --no-requeue; `scontrol update JobId=… Requeue=1` allows it"
+                      : "JobRequeue=0 forbids it; `scontrol update JobId=… Requeue=1` allows it for a job";
+        return REFUSE_DISABLED;
+    }
+    switch ((enum job_state)r->j.state) {
+    case JOB_PENDING: return requeue_waiting(c, r, hold, special, detail);
     case JOB_RUNNING:
     case JOB_SUSPENDED:
         r->j.requeue_pending = true;
-        r->j.hold_after_requeue = hold;
+        r->j.hold_after_requeue |= hold; /* Priority=0 of a running job holds it, too */
         job_end(c, r, special ? JOB_SPECIAL_EXIT : JOB_REQUEUED, REASON_NONE, c->settings.kill_wait_us,
                 "DUE TO JOB REQUEUE");
         return REFUSE_NONE;
@@ -123,6 +148,9 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
         job_save(c, r);
         return REFUSE_NONE;
     case JOB_REQUEUED:
+        r->j.hold_after_requeue |= hold;
+        job_save(c, r);
+        return REFUSE_NONE;
     case JOB_SPECIAL_EXIT: return REFUSE_NONE;
     case JOB_COMPLETED:
     case JOB_CANCELLED:
@@ -133,6 +161,7 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
     case JOB_BOOT_FAIL:
     case JOB_DEADLINE:
     case JOB_OUT_OF_MEMORY:
+    case JOB_RESIZING:
         r->j.hold_after_requeue = hold;
         back_to_pending(c, r, (enum job_state)r->j.state, special);
         return REFUSE_NONE;
@@ -150,7 +179,8 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
     if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) {
         text_set(c, &r->j.reason_detail, report->detail);
         r->j.requeue_pending = again;
-        r->j.hold_after_requeue = again && r->j.restarts >= (uint32_t)c->settings.max_batch_requeue;
-        job_end(c, r, JOB_FAILED, REASON_LAUNCH_FAILED, 0, NULL);
+        bool hold = report->prolog && !list_has(c->settings.sched_parameters, "nohold_on_prolog_fail");
+        r->j.hold_after_requeue = again && (hold || r->j.restarts >= (uint32_t)c->settings.max_batch_requeue);
+        job_end(c, r, report->prolog && !again ? JOB_CANCELLED : JOB_FAILED, REASON_LAUNCH_FAILED, 0, NULL);
     }
 }

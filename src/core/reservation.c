@@ -359,7 +359,7 @@ void resv_mark_node(const struct core *c, struct node *n, int64_t now_us)
             hostlist_has(&names, n->name)) {
             n->maint |= (r->flags & RESV_MAINT) != 0;
             n->reservation = n->reservation ? n->reservation : r->name;
-            n->reserved |= !(r->flags & RESV_MAINT);
+            n->reserved = true;
         }
         hostlist_done(&names);
     }

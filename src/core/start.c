@@ -62,16 +62,19 @@ static void holds_take(struct core *c, struct jobrec *r, const struct alloc *al)
     }
 }
 
-void alloc_shrink(struct core *c, struct jobrec *r, const char *node)
+void alloc_shrink(struct core *c, struct jobrec *r)
 {
     struct arena *a = arena_new();
     struct alloc al = {0};
     size_t kept = 0;
     if (alloc_parse(r->j.alloc, a, &al, NULL)) {
         struct str text = STR_INIT;
-        for (size_t i = 0; i < al.n; i++)
-            if (!text_is(al.node[i].node, node))
+        for (size_t i = 0; i < al.n; i++) {
+            const struct noderec *n = node_find(c, al.node[i].node);
+            const struct hold *h = n ? hold_find(r, n->index) : NULL;
+            if (!h || !h->leaving)
                 al.node[kept++] = al.node[i];
+        }
         al.n = kept;
         alloc_format(&al, &text);
         text_set(c, &r->j.alloc, str_text(&text));

@@ -9,7 +9,8 @@
 
 static enum job_state state_of(const struct steprec *st)
 {
-    if (st->ending && !(st->with_job && st->s.exit_status == 0))
+    /* Told to end with its job, it may still have left by itself. */
+    if (st->ending && !(st->with_job && !status_signal(st->s.exit_status)))
         return st->end_as;
     if (st->s.oom)
         return JOB_OUT_OF_MEMORY;
@@ -42,6 +43,7 @@ static void step_over(struct core *c, struct jobrec *r, struct steprec *st)
     step_usage_sum(c, r, st);
     step_save(c, st);
     r->j.derived_exit_status = status_higher(r->j.derived_exit_status, st->s.exit_status);
+    step_queue_over(c, st);
     callers_answer(c, st);
     steps_trim(c, r);
 }
@@ -213,7 +215,7 @@ void step_report(struct core *c, struct noderec *n, struct jobrec *r, const stru
     case REPORT_EXITED:
         if (m->oom && m->detail && !r->j.reason_detail)
             oom_note(c, r, m);
-        part_over(c, r, st, part, m->exit_status, m->oom);
+        part_over(c, r, st, part, m->oom ? STATUS_OOM : m->exit_status, m->oom);
         if (!(st = step_find(r, m->step_id)) || !step_live(st))
             job_save(c, r);
         return;
@@ -307,11 +309,12 @@ void step_closed(struct core *c, uint64_t job_id, int64_t step_id, uint64_t conn
     timer_arm(c, r);
 }
 
-static int64_t limit_end(const struct jobrec *r, const struct steprec *st)
+static int64_t limit_end(const struct core *c, const struct jobrec *r, const struct steprec *st)
 {
-    if (!st->s.limit_us || st->s.step_id == STEP_BATCH)
+    int64_t extra = job_over_time(c, r);
+    if (!st->s.limit_us || st->s.step_id == STEP_BATCH || extra == TIME_UNLIMITED)
         return INT64_MAX;
-    return st->s.start_us + st->s.limit_us + r->j.suspended_us - st->suspended_before_us;
+    return st->s.start_us + st->s.limit_us + extra + r->j.suspended_us - st->suspended_before_us;
 }
 
 static int64_t grace_end(const struct core *c, const struct steprec *st)
@@ -326,7 +329,7 @@ int64_t steps_due(const struct core *c, const struct jobrec *r)
         const struct steprec *st = r->step.v[i];
         if (!step_live(st) || st->ending)
             continue;
-        int64_t limit = limit_end(r, st), grace = grace_end(c, st);
+        int64_t limit = limit_end(c, r, st), grace = grace_end(c, st);
         due = limit < due ? limit : due;
         due = grace < due ? grace : due;
     }
@@ -345,7 +348,7 @@ static void unseen_end(struct core *c, struct jobrec *r, int64_t step_id)
 static void step_fire(struct core *c, struct jobrec *r, struct steprec *st)
 {
     int64_t id = st->s.step_id;
-    if (limit_end(r, st) <= c->now_us)
+    if (limit_end(c, r, st) <= c->now_us)
         step_terminate(c, r, st, JOB_TIMEOUT, c->settings.kill_wait_us, "DUE TO TIME LIMIT",
                        "DUE TO TIME LIMIT");
     else if (grace_end(c, st) <= c->now_us) {

@@ -175,7 +175,19 @@ static int64_t nodes_most(const struct step_want *w, size_t held)
     return w->max_nodes > w->min_nodes ? w->max_nodes : w->min_nodes;
 }
 
-/* -n, or what follows from GPUs, nodes, or the job. */
+/* Where nothing says how many tasks there are but -c, they are as many as that fills of the nodes. */
+static int32_t tasks_by_cpus(const struct alloc *held, size_t nodes, int32_t cpus_per_task)
+{
+    int64_t tasks = 0;
+    for (size_t i = 0; i < held->n && i < nodes; i++)
+        tasks += held->node[i].cpu_count / cpus_per_task;
+    return tasks < (int64_t)nodes         ? (int32_t)nodes
+           : tasks < (int64_t)LIMIT_TASKS ? (int32_t)tasks
+                                          : (int32_t)LIMIT_TASKS;
+}
+
+/* -n, or what follows from GPUs or nodes. A job's own number comes with SLURM_NTASKS, and only within it; the environment knows
+ * that of one component alone. */
 static int32_t tasks_follow(const struct reading *x)
 {
     const struct step_want *w = x->w;
@@ -189,10 +201,10 @@ static int32_t tasks_follow(const struct reading *x)
         return (int32_t)(gpus / per_task > 0 ? gpus / per_task : 1);
     if (w->per_node)
         return (int32_t)(nodes * w->per_node);
-    if (j->ntasks)
+    if (x->job->het_job_id && j->ntasks)
         return j->ntasks;
-    if (j->ntasks_per_node)
-        return (int32_t)(nodes * j->ntasks_per_node);
+    if (x->req->cpus_per_task && !j->ntasks_per_node && !j->ntasks)
+        return tasks_by_cpus(x->held, (size_t)nodes, x->req->cpus_per_task);
     return (int32_t)nodes;
 }
 
@@ -290,12 +302,23 @@ static bool spread_read(struct reading *x)
     return true;
 }
 
-/* --gpus beside --gpus-per-task is how many tasks there are, told twice: each task's share says it all. */
+static bool task_has_share(const struct step_want *w, const char *kind)
+{
+    size_t i = 0;
+    while (i < w->nneed && !(text_is(w->need[i].kind, kind) && w->need[i].per_task))
+        i++;
+    return i < w->nneed;
+}
+
+/* --gpus and --gpus-per-node beside --gpus-per-task are how many tasks there are, told twice: each task's share says
+ * it all. */
 static bool totals_check(struct reading *x)
 {
     for (size_t i = 0; i < x->w->nneed; i++) {
         struct gres_need *need = &x->w->need[i];
         int64_t by_task = need->per_task * x->w->ntasks;
+        if (task_has_share(x->w, need->kind))
+            need->per_node = 0;
         if (!need->total || !need->per_task)
             continue;
         if (need->total != by_task)

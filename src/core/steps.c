@@ -90,6 +90,7 @@ void steps_drop(struct core *c, struct jobrec *r)
         arena_free(r->wish.v[i]->arena);
         free(r->wish.v[i]);
     }
+    step_queue_free(r);
     vec_clear(&r->step);
     vec_clear(&r->wish);
     r->next_step = r->gone_user_us = r->gone_system_us = 0;
@@ -112,6 +113,8 @@ void steps_trim(struct core *c, struct jobrec *r)
             continue;
         }
         ended--;
+        if (st->s.step_id >= 0)
+            step_queue_gone(r, &st->s);
         r->gone_user_us += st->s.cpu_user_us;
         r->gone_system_us += st->s.cpu_system_us;
         steprec_free(c, st);
@@ -148,13 +151,19 @@ void step_usage_copy(struct step *to, const struct step *from)
     to->max_rss_task = from->max_rss_task;
     to->ave_rss_bytes = from->ave_rss_bytes;
     to->max_vm_bytes = from->max_vm_bytes;
+    to->max_vm_task = from->max_vm_task;
     to->ave_vm_bytes = from->ave_vm_bytes;
     to->max_pages = from->max_pages;
+    to->max_pages_task = from->max_pages_task;
+    to->ave_pages = from->ave_pages;
     to->read_bytes = from->read_bytes;
     to->write_bytes = from->write_bytes;
     to->read_max_bytes = from->read_max_bytes;
+    to->read_max_task = from->read_max_task;
     to->write_max_bytes = from->write_max_bytes;
+    to->write_max_task = from->write_max_task;
     to->min_cpu_us = from->min_cpu_us;
+    to->min_cpu_task = from->min_cpu_task;
     to->ave_cpu_us = from->ave_cpu_us;
     to->gpu_samples = from->gpu_samples;
     to->gpu_util_samples = from->gpu_util_samples;
@@ -169,6 +178,15 @@ void step_usage_copy(struct step *to, const struct step *from)
 static int64_t larger(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+/* The larger of both, and whose it is; with none before, b's. */
+static void larger_take(int64_t *a, int32_t *task, int64_t b, int32_t b_task, bool first)
+{
+    if (!first && b <= *a)
+        return;
+    *a = b;
+    *task = b_task;
 }
 
 static int64_t mean(int64_t a, int32_t an, int64_t b, int32_t bn)
@@ -209,14 +227,18 @@ static void usage_add(struct step *a, int32_t an, const struct step *b, int32_t 
         a->max_rss_node = node;
     }
     a->ave_rss_bytes = mean(a->ave_rss_bytes, an, b->ave_rss_bytes, bn);
-    a->max_vm_bytes = larger(a->max_vm_bytes, b->max_vm_bytes);
+    larger_take(&a->max_vm_bytes, &a->max_vm_task, b->max_vm_bytes, b->max_vm_task, an == 0);
     a->ave_vm_bytes = mean(a->ave_vm_bytes, an, b->ave_vm_bytes, bn);
-    a->max_pages = larger(a->max_pages, b->max_pages);
+    larger_take(&a->max_pages, &a->max_pages_task, b->max_pages, b->max_pages_task, an == 0);
+    a->ave_pages = mean(a->ave_pages, an, b->ave_pages, bn);
     a->read_bytes += b->read_bytes;
     a->write_bytes += b->write_bytes;
-    a->read_max_bytes = larger(a->read_max_bytes, b->read_max_bytes);
-    a->write_max_bytes = larger(a->write_max_bytes, b->write_max_bytes);
-    a->min_cpu_us = an == 0 || b->min_cpu_us < a->min_cpu_us ? b->min_cpu_us : a->min_cpu_us;
+    larger_take(&a->read_max_bytes, &a->read_max_task, b->read_max_bytes, b->read_max_task, an == 0);
+    larger_take(&a->write_max_bytes, &a->write_max_task, b->write_max_bytes, b->write_max_task, an == 0);
+    if (an == 0 || b->min_cpu_us < a->min_cpu_us) {
+        a->min_cpu_us = b->min_cpu_us;
+        a->min_cpu_task = b->min_cpu_task;
+    }
     a->ave_cpu_us = mean(a->ave_cpu_us, an, b->ave_cpu_us, bn);
     gpu_usage_add(a, b);
 }
@@ -312,17 +334,26 @@ void step_load(struct core *c, const struct step *row)
     struct jobrec *r = job_find(c, row->job_id);
     if (!r || r->j.attempt != row->attempt || r->j.state == JOB_PENDING || r->j.state == JOB_SPECIAL_EXIT)
         return;
+    if (row->step_id >= r->next_step)
+        r->next_step = row->step_id + 1;
+    if (row->state == JOB_PENDING) /* it waits: step_queue_load */
+        return;
     struct steprec *st = xcalloc(1, sizeof *st);
     record_take(c, &step_fields, &st->s, row);
     st->suspended_before_us = r->j.suspended_us - row->suspended_us;
     vec_push(&r->step, st);
-    if (row->step_id >= r->next_step)
-        r->next_step = row->step_id + 1;
     if (row->step_id == STEP_BATCH) {
         st->suspended_before_us = 0;
         r->started = true;
         r->script_ended = row->end_us != 0;
     }
+}
+
+void step_limit_set(struct core *c, struct jobrec *r, struct steprec *st, int64_t limit_us)
+{
+    st->s.limit_us = limit_us == TIME_UNLIMITED ? 0 : limit_us;
+    step_save(c, st);
+    timer_arm(c, r);
 }
 
 void steps_restore(struct core *c, struct jobrec *r)
@@ -334,7 +365,10 @@ void steps_restore(struct core *c, struct jobrec *r)
         ended_mark(c, st);
         for (size_t k = 0; k < r->hold.n; k++)
             r->hold.v[k].told |= step_part(st, r->hold.v[k].node) != NULL;
-        st->lonely_us = step_live(st) && st->s.step_id != STEP_BATCH ? c->now_us : 0;
+        for (size_t k = 0; k < st->part.n && step_live(st); k++)
+            if (!st->part.v[k].over && !hold_find(r, st->part.v[k].node))
+                hold_leave_again(c, r, st->part.v[k].node);
+        st->lonely_us = step_live(st) && st->s.step_id != STEP_BATCH && !st->s.detached ? c->now_us : 0;
         if (ending && step_live(st)) {
             st->ending = st->with_job = true;
             st->end_as = JOB_CANCELLED;

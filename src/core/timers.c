@@ -67,7 +67,7 @@ int64_t job_limit_end(const struct core *c, const struct jobrec *r)
     return r->j.state == JOB_SUSPENDED ? INT64_MAX : end;
 }
 
-static int64_t over_time(const struct core *c, const struct jobrec *r)
+int64_t job_over_time(const struct core *c, const struct jobrec *r)
 {
     const struct partrec *p = r->j.run_partition ? part_find(c, r->j.run_partition) : NULL;
     return p && p->p.over_time_limit_us ? p->p.over_time_limit_us : c->settings.over_time_limit_us;
@@ -75,7 +75,7 @@ static int64_t over_time(const struct core *c, const struct jobrec *r)
 
 static int64_t kill_time(const struct core *c, const struct jobrec *r)
 {
-    int64_t end = job_limit_end(c, r), extra = over_time(c, r), with = resv_job_end(c, r);
+    int64_t end = job_limit_end(c, r), extra = job_over_time(c, r), with = resv_job_end(c, r);
     if (end == INT64_MAX || extra == TIME_UNLIMITED)
         return with;
     return end + extra < with ? end + extra : with;
@@ -107,6 +107,13 @@ static int64_t signal_time(const struct core *c, const struct jobrec *r)
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+/* Of a job that only says when it must be over, whatever time is left until then is its limit; a minute is the least. */
+void deadline_shortest(struct job_spec *spec)
+{
+    if (spec->deadline_us && !spec->req.time_limit_us && !spec->req.time_min_us)
+        spec->req.time_min_us = USEC_PER_MIN;
 }
 
 /* A job that starts later cannot end by its deadline. */

@@ -24,12 +24,66 @@ bool array_parse(const char *text, uint32_t max_index, struct idset *ret_ids, ui
     return ok;
 }
 
+#define TASKS_LISTED 4096 /* sets with more members are not taken apart */
+#define SPAN_OF_STEP 10   /* shorter spans are lists, whatever their step */
+
+/* The distance between all members, if it is the same and not 1; else 0. */
+static uint32_t regular_step(const struct idset *ids)
+{
+    uint32_t first = 0, at = 0, next = 0, step = 0;
+    if (!idset_first(ids, &first) || idset_last(ids) - first <= SPAN_OF_STEP)
+        return 0;
+    for (at = first; idset_next(ids, at, &next); at = next) {
+        if (step && next - at != step)
+            return 0;
+        step = next - at;
+    }
+    return step > 1 ? step : 0;
+}
+
+static void run_add(uint32_t first, uint32_t last, struct str *out)
+{
+    if (out->len)
+        str_addc(out, ',');
+    str_add_u64(out, first);
+    if (last > first)
+        str_addf(out, "-%u", last);
+}
+
+static void runs_add(const struct idset *ids, struct str *out)
+{
+    uint32_t first = 0, last = 0, next = 0;
+    if (!idset_first(ids, &first))
+        return;
+    for (last = first; idset_next(ids, last, &next); last = next) {
+        if (next == last + 1)
+            continue;
+        run_add(first, last, out);
+        first = next;
+    }
+    run_add(first, last, out);
+}
+
+void array_format_tasks(const struct idset *ids, struct str *out)
+{
+    struct str text = STR_INIT;
+    uint32_t first = 0, step = ids->count <= TASKS_LISTED ? regular_step(ids) : 0;
+    if (ids->count > TASKS_LISTED)
+        idset_format(ids, &text);
+    else if (step && idset_first(ids, &first))
+        str_addf(&text, "%u-%u:%u", first, idset_last(ids), step);
+    else
+        runs_add(ids, &text);
+    str_addn(out, str_text(&text), text.len);
+    str_done(&text);
+}
+
 void array_format_pending(const struct idset *ids, uint32_t limit, struct str *out)
 {
     bool brackets = ids->count != 1 || limit;
     if (brackets)
         str_addc(out, '[');
-    idset_format(ids, out);
+    array_format_tasks(ids, out);
     if (limit) {
         str_addc(out, '%');
         str_add_u64(out, limit);

@@ -73,6 +73,43 @@ struct fields {
 #define FIELD_C_LIST                       struct record_list
 #define FIELD_MEMBER(type, name, aux, doc) FIELD_C_##type name;
 
+/* The members of a record of which there are many in memory: `FIELD_MEMBERS(TABLE)` declares the wide ones first, so that none
+ * leaves a gap before the next. */
+#define FIELD_MEMBERS(table)                 table(FIELD_MEMBER_8) table(FIELD_MEMBER_4) table(FIELD_MEMBER_1)
+#define FIELD_MEMBER_8(type, name, aux, doc) FIELD_8_##type(FIELD_C_##type name;)
+#define FIELD_MEMBER_4(type, name, aux, doc) FIELD_4_##type(FIELD_C_##type name;)
+#define FIELD_MEMBER_1(type, name, aux, doc) FIELD_1_##type(FIELD_C_##type name;)
+#define FIELD_8_BOOL(member)
+#define FIELD_8_I32(member)
+#define FIELD_8_U32(member)
+#define FIELD_8_I64(member)  member
+#define FIELD_8_U64(member)  member
+#define FIELD_8_TEXT(member) member
+#define FIELD_8_ENUM(member)
+#define FIELD_8_TIME(member) member
+#define FIELD_8_SPAN(member) member
+#define FIELD_8_MIB(member)  member
+#define FIELD_4_BOOL(member)
+#define FIELD_4_I32(member) member
+#define FIELD_4_U32(member) member
+#define FIELD_4_I64(member)
+#define FIELD_4_U64(member)
+#define FIELD_4_TEXT(member)
+#define FIELD_4_ENUM(member) member
+#define FIELD_4_TIME(member)
+#define FIELD_4_SPAN(member)
+#define FIELD_4_MIB(member)
+#define FIELD_1_BOOL(member) member
+#define FIELD_1_I32(member)
+#define FIELD_1_U32(member)
+#define FIELD_1_I64(member)
+#define FIELD_1_U64(member)
+#define FIELD_1_TEXT(member)
+#define FIELD_1_ENUM(member)
+#define FIELD_1_TIME(member)
+#define FIELD_1_SPAN(member)
+#define FIELD_1_MIB(member)
+
 /* `#define FIELD_STRUCT struct job` / `#define FIELD_PREFIX spec.` before a table that uses FIELD_ROW. */
 #define FIELD_ROW_AT(structure, prefix, type, name, aux, doc)                                                \
     {#name, FIELD_##type, offsetof(structure, prefix name), aux, doc},

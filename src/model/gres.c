@@ -12,12 +12,20 @@
 
 typedef VEC(struct gres_item) item_vec;
 
-static bool item_add(item_vec *items, const struct gres_item *item, struct err *ret_err)
+/* What a kind and type named again does to the count before. */
+enum repeated { REPEATED_ADDS, REPEATED_REPLACES };
+
+static bool item_add(item_vec *items, const struct gres_item *item, enum repeated repeated,
+                     struct err *ret_err)
 {
     for (size_t i = 0; i < items->n; i++) {
         struct gres_item *other = &items->v[i];
         if (!text_is(other->kind, item->kind) || !text_is_nocase(other->type, item->type))
             continue;
+        if (repeated == REPEATED_REPLACES) {
+            other->count = item->count;
+            return true;
+        }
         if (!__builtin_add_overflow(other->count, item->count, &other->count))
             return true;
         return err_set(ret_err, ERR_LIMIT, "the counts of %.60s add up to more than a 63-bit number",
@@ -112,8 +120,8 @@ static struct span prefix_drop(struct span piece)
     return has ? (struct span){piece.data + 5, piece.len - 5} : piece;
 }
 
-static bool list_parse(const char *text, const char *kind, struct arena *a, struct gres_list *ret,
-                       struct err *ret_err)
+static bool list_parse(const char *text, const char *kind, enum repeated repeated, struct arena *a,
+                       struct gres_list *ret, struct err *ret_err)
 {
     struct span rest = span_of(text), piece;
     item_vec items = {0};
@@ -125,7 +133,7 @@ static bool list_parse(const char *text, const char *kind, struct arena *a, stru
         if (!piece.len || span_is_nocase(piece, "none"))
             continue;
         ok = item_parse(arena_strndup(a, piece.data, piece.len), kind, &item, ret_err) &&
-             (!item.count || item_add(&items, &item, ret_err));
+             (!item.count || item_add(&items, &item, repeated, ret_err));
     }
     if (ok) {
         ret->n = items.n;
@@ -137,12 +145,37 @@ static bool list_parse(const char *text, const char *kind, struct arena *a, stru
 
 bool gres_parse(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err)
 {
-    return list_parse(text, NULL, a, ret, ret_err);
+    return list_parse(text, NULL, REPEATED_ADDS, a, ret, ret_err);
 }
 
 bool gres_parse_gpus(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err)
 {
-    return list_parse(text, "gpu", a, ret, ret_err);
+    return list_parse(text, "gpu", REPEATED_ADDS, a, ret, ret_err);
+}
+
+static void gpus_format(const struct gres_list *list, struct str *out)
+{
+    for (size_t i = 0; i < list->n; i++)
+        str_addf(out, "%s%s%s%lld", i ? "," : "", list->item[i].type ? list->item[i].type : "",
+                 list->item[i].type ? ":" : "", (long long)list->item[i].count);
+}
+
+bool gres_last_counts(const char **text, const char *kind, struct arena *a, struct err *ret_err)
+{
+    struct gres_list sum, last;
+    struct str out = STR_INIT;
+    bool differ = false;
+    if (!list_parse(*text, kind, REPEATED_ADDS, a, &sum, ret_err) ||
+        !list_parse(*text, kind, REPEATED_REPLACES, a, &last, ret_err))
+        return false;
+    for (size_t i = 0; i < sum.n; i++)
+        differ |= sum.item[i].count != last.item[i].count;
+    if (differ) {
+        (kind ? gpus_format : gres_format)(&last, &out);
+        *text = arena_strdup(a, str_text(&out));
+    }
+    str_done(&out);
+    return true;
 }
 
 void gres_format(const struct gres_list *list, struct str *out)

@@ -27,6 +27,9 @@ struct gres_list {
 bool gres_parse(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err);
 /* --gpus and its relatives: [type:]count,… all of kind "gpu". */
 bool gres_parse_gpus(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err);
+/* A list that a job asks with: of equal kind and type the last counts, as in Slurm, and *text becomes a list without the others.
+ * Kind NULL or, for --gpus and its relatives, "gpu". */
+bool gres_last_counts(const char **text, const char *kind, struct arena *a, struct err *ret_err);
 void gres_format(const struct gres_list *list, struct str *out);    /* "gpu:v100:2,nic:1" */
 int64_t gres_count(const struct gres_list *list, const char *kind); /* of all types */
 bool gres_type_matches(const char *asked, const char *has); /* asked NULL = any; "a|b"; letter case ignored */

@@ -46,6 +46,17 @@ const struct fields job_spec_fields = {"job_spec", sizeof(struct job_spec), spec
 const struct fields job_fields = {"job", sizeof(struct job), job_rows, ARRAY_LEN(job_rows)};
 const struct fields step_fields = {"step", sizeof(struct step), step_rows, ARRAY_LEN(step_rows)};
 
+void job_array_tasks(const struct job *j, struct str *out)
+{
+    struct idset ids = IDSET_INIT;
+    if (!text_empty(j->array_pending) && idset_parse(&ids, j->array_pending, LIMIT_ARRAY_INDEX, NULL)) {
+        array_format_tasks(&ids, out);
+        if (j->array_limit)
+            str_addf(out, "%%%u", j->array_limit);
+    }
+    idset_done(&ids);
+}
+
 static void pending_label(const struct job *j, struct str *out)
 {
     struct idset ids = IDSET_INIT;

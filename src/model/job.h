@@ -155,6 +155,7 @@ enum mail_type {
     X(TEXT, away_nodes, 0, "ReqNodeNotAvail: nodes of its partition that are down or drained, folded (computed)")        \
     X(TIME, submit_us, 0, "submitted")                                                                                   \
     X(TIME, eligible_us, 0, "may run from (begin time, dependencies, release)")                                          \
+    X(TIME, resize_us, 0, "this run gave nodes back last; 0 = it did not")                                               \
     X(TIME, start_us, 0, "started (the last time)")                                                                      \
     X(TIME, end_us, 0, "ended; while running, when its limit ends; else 0")                                              \
     X(TIME, suspend_us, 0, "suspended or resumed last")                                                                  \
@@ -197,17 +198,17 @@ enum mail_type {
 // clang-format on
 
 struct job_request {
-    JOB_REQUEST_FIELDS(FIELD_MEMBER)
+    FIELD_MEMBERS(JOB_REQUEST_FIELDS)
 };
 
 struct job_spec {
     struct job_request req;
-    JOB_SPEC_FIELDS(FIELD_MEMBER)
+    FIELD_MEMBERS(JOB_SPEC_FIELDS)
 };
 
 struct job {
     struct job_spec spec;
-    JOB_STATE_FIELDS(FIELD_MEMBER)
+    FIELD_MEMBERS(JOB_STATE_FIELDS)
 };
 
 extern const struct fields job_request_fields; /* offsets in struct job_request */
@@ -242,6 +243,7 @@ enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
     X(I32, master_port, 0, "port reserved for it on that node; 0 = none")               \
     X(U32, shares, 0, "bits of enum step_shares: what of its layout others may use too") \
     X(BOOL, no_kill, 0, "goes on without a node that fails")                            \
+    X(BOOL, detached, 0, "srun --async: no command stands behind it")                   \
     X(U64, key_hash, 0, "of create_step's key: a repeated call finds its step")         \
     X(TEXT, ended_nodes, 0, "nodes where all its tasks are gone, folded, while it runs elsewhere") \
     X(TIME, start_us, 0, "started")                                                     \
@@ -249,6 +251,7 @@ enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
     X(SPAN, suspended_us, 0, "time spent suspended")                                    \
     X(I32, exit_status, 0, "wait status, the highest of its tasks")                     \
     X(BOOL, oom, 0, "a process was killed for memory")                                  \
+    X(U32, killed_by_uid_plus1, 0, "uid that cancelled it, plus 1")                     \
     X(SPAN, cpu_user_us, 0, "user CPU time")                                            \
     X(SPAN, cpu_system_us, 0, "system CPU time")                                        \
     X(I64, max_rss_bytes, 0, "largest resident set, page cache not counted")            \
@@ -256,13 +259,19 @@ enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
     X(I32, max_rss_task, 0, "task of it")                                               \
     X(I64, ave_rss_bytes, 0, "mean of the tasks' largest resident sets")                \
     X(I64, max_vm_bytes, 0, "largest virtual size")                                     \
+    X(I32, max_vm_task, 0, "task of it")                                                \
     X(I64, ave_vm_bytes, 0, "mean of the tasks' largest virtual sizes")                 \
     X(I64, max_pages, 0, "most major page faults of a task")                            \
+    X(I32, max_pages_task, 0, "that task")                                              \
+    X(I64, ave_pages, 0, "mean of the tasks' major page faults")                        \
     X(I64, read_bytes, 0, "bytes read from disk")                                       \
     X(I64, write_bytes, 0, "bytes written to disk")                                     \
     X(I64, read_max_bytes, 0, "bytes read, most of a task")                             \
+    X(I32, read_max_task, 0, "that task")                                               \
     X(I64, write_max_bytes, 0, "bytes written, most of a task")                         \
+    X(I32, write_max_task, 0, "that task")                                              \
     X(SPAN, min_cpu_us, 0, "least CPU time of a task")                                  \
+    X(I32, min_cpu_task, 0, "that task")                                                \
     X(SPAN, ave_cpu_us, 0, "mean CPU time of the tasks")                                \
     X(I64, gpu_samples, 0, "times its GPUs were looked at; 0 = nothing below is known") \
     X(I64, gpu_util_samples, 0, "of these, with utilisation")                           \
@@ -273,6 +282,9 @@ enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
     X(I64, gpu_mem_ave_bytes, 0, "the same, mean over time and nodes")                  \
     X(I64, gpu_mem_tot_bytes, 0, "sum over nodes of the most")                          \
     X(TEXT, user_name, 0, "owner of the job (computed)")                                \
+    X(U32, user_id, 0, "uid of the owner (computed)")                                   \
+    X(U64, array_job_id, 0, "array its job is an element of; 0 = none (computed)")      \
+    X(U32, array_task_id, 0, "index of the element (computed)")                         \
     X(TEXT, partition, 0, "partition of the job (computed)")
 // clang-format on
 
@@ -284,6 +296,8 @@ extern const struct fields step_fields;
 /* "42", "42_7" for an array element, "42_[0-9%4]" for the pending rest of an array; appended to out. */
 struct str;
 void job_label(const struct job *j, struct str *out);
+/* The waiting indexes of an array record as Slurm writes them, "0-9%4"; nothing if there are none. */
+void job_array_tasks(const struct job *j, struct str *out);
 /* "batch", "extern", "interactive" or the number. */
 void step_label(int64_t step_id, struct str *out);
 
@@ -296,6 +310,8 @@ static inline int status_signal(int32_t status)
 {
     return status & 0x7f;
 }
+/* Memory ran out: Slurm shows a signal that there is not, 0:125, and commands exit with 128 more. */
+#define STATUS_OOM 125
 static inline int32_t status_of_code(int code)
 {
     return (code & 0xff) << 8;

@@ -9,6 +9,7 @@
 #define LIMIT_LIST_RECORDS         65536u      /* records in one list of a message */
 #define LIMIT_TEXT_BYTES           (64u << 10) /* any single text field of a request */
 #define LIMIT_NAME_BYTES           256u        /* job, partition, node, account, user names */
+#define PRIORITY_TOP               4294967293u /* --priority=TOP, and the highest that may be asked for */
 #define LIMIT_ARRAY_INDEX          2147483647u /* largest array index (2^31-1) */
 #define LIMIT_NODES                65536u
 #define LIMIT_TASKS                (1u << 24)
@@ -16,6 +17,8 @@
 #define LIMIT_DEVICES_PER_NODE     1024u    /* devices of one gres kind on one node */
 #define LIMIT_DEPENDENCIES         4096u    /* per job */
 #define LIMIT_STEPS_PER_JOB        40000u
+#define LIMIT_QUEUED_STEPS         1000u       /* of one job: srun --async steps that wait */
+#define LIMIT_QUEUED_BYTES         (16u << 20) /* of one job: what they and those that run came with */
 #define LIMIT_CONNECTIONS          4096u
 #define LIMIT_CONNECTIONS_PER_USER 1024u
 #define LIMIT_PENDING_REQUESTS     100000u /* changing requests that wait while the store is away */

@@ -7,17 +7,17 @@ static const struct mail_word {
     const char *word;
     uint32_t bits;
 } words[] = {
+    {"ARRAY_TASKS", MAIL_ARRAY_TASKS},
+    {"INVALID_DEPEND", MAIL_INVALID_DEPEND},
     {"BEGIN", MAIL_BEGIN},
     {"END", MAIL_END},
     {"FAIL", MAIL_FAIL},
     {"REQUEUE", MAIL_REQUEUE},
-    {"INVALID_DEPEND", MAIL_INVALID_DEPEND},
     {"STAGE_OUT", MAIL_STAGE_OUT},
-    {"TIME_LIMIT", MAIL_TIME_LIMIT},
-    {"TIME_LIMIT_90", MAIL_TIME_LIMIT_90},
-    {"TIME_LIMIT_80", MAIL_TIME_LIMIT_80},
     {"TIME_LIMIT_50", MAIL_TIME_LIMIT_50},
-    {"ARRAY_TASKS", MAIL_ARRAY_TASKS},
+    {"TIME_LIMIT_80", MAIL_TIME_LIMIT_80},
+    {"TIME_LIMIT_90", MAIL_TIME_LIMIT_90},
+    {"TIME_LIMIT", MAIL_TIME_LIMIT},
     /* The rest is only read. */
     {"NONE", 0},
     {"ALL", MAIL_BEGIN | MAIL_END | MAIL_FAIL | MAIL_INVALID_DEPEND | MAIL_REQUEUE | MAIL_STAGE_OUT},
@@ -27,6 +27,7 @@ static const struct mail_word {
 bool mail_types_parse(const char *text, uint32_t *ret)
 {
     struct span rest = span_of(text), word;
+    bool none = false;
     *ret = 0;
     while (span_next(&rest, ',', &word)) {
         size_t i = 0;
@@ -34,8 +35,11 @@ bool mail_types_parse(const char *text, uint32_t *ret)
             i++;
         if (i == ARRAY_LEN(words))
             return false;
-        *ret = words[i].bits ? *ret | words[i].bits : 0;
+        none = none || !words[i].bits;
+        *ret |= words[i].bits;
     }
+    if (none)
+        *ret = 0;
     return true;
 }
 

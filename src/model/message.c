@@ -13,7 +13,7 @@ NAMES(query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes", [QUERY_P
       [QUERY_SHARES] = "shares", [QUERY_DIAG] = "diag", [QUERY_TOKENS] = "tokens", [QUERY_HOSTS] = "hosts")
 NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold", [ACTION_RELEASE] = "release",
       [ACTION_REQUEUE] = "requeue", [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",
-      [ACTION_RESUME] = "resume", [ACTION_TOP] = "top")
+      [ACTION_RESUME] = "resume", [ACTION_TOP] = "top", [ACTION_NOTIFY] = "notify")
 NAMES(daemon_action_names, [DAEMON_PING] = "ping", [DAEMON_RECONFIGURE] = "reconfigure",
       [DAEMON_SHUTDOWN] = "shutdown", [DAEMON_RESET_DIAG] = "reset_diag")
 NAMES(report_kind_names, [REPORT_STARTED] = "started", [REPORT_USAGE] = "usage", [REPORT_EXITED] = "exited",
@@ -48,6 +48,14 @@ TABLE(host, struct host, HOST_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct meta
 TABLE(meta, struct meta, META_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE                             struct queued_step
+#define QUEUED_REQ_ROW(type, name, aux, doc)  FIELD_ROW_AT(STRUCTURE, spec.req., type, name, aux, doc)
+#define QUEUED_SPEC_ROW(type, name, aux, doc) FIELD_ROW_AT(STRUCTURE, spec., type, name, aux, doc)
+static const struct field queued_step_rows[] = {JOB_REQUEST_FIELDS(QUEUED_REQ_ROW)
+                                                    JOB_SPEC_FIELDS(QUEUED_SPEC_ROW) QUEUED_STEP_FIELDS(ROW)};
+const struct fields queued_step_fields = {"queued_step", sizeof(struct queued_step), queued_step_rows,
+                                          ARRAY_LEN(queued_step_rows)};
 #undef STRUCTURE
 #undef TABLE
 #undef ROW

@@ -66,7 +66,8 @@ extern const struct enum_names query_what_names;
     X(TIME, from_us, 0, "HISTORY: jobs alive in or after")                                                 \
     X(TIME, to_us, 0, "HISTORY: jobs alive in or before")                                                  \
     X(BOOL, duplicates, 0, "HISTORY: former runs of requeued jobs too")                                    \
-    X(BOOL, history, 0, "STEPS: from the history: steps of the jobs HISTORY would give for the same filters")
+    X(BOOL, history, 0, "STEPS: from the history: steps of the jobs HISTORY would give for the same filters") \
+    X(BOOL, exact, 0, "JOBS, STEPS: a number in ids names the very record that carries it, not the array of that number")
 // clang-format on
 
 /* Answered with EXPLAINED. With `ids`: everything about each of these (at most WHY_JOBS_FULL); else in short about the waiting jobs of `uids`, in their order. */
@@ -89,12 +90,14 @@ enum job_action {
     ACTION_SUSPEND,
     ACTION_RESUME,
     ACTION_TOP,
+    ACTION_NOTIFY,
 };
 extern const struct enum_names job_action_names;
 #define MSG_JOB_CONTROL_FIELDS(X)                                                                            \
     X(ENUM, action, &job_action_names, "what to do")                                                         \
     X(TEXT, ids, 0, "job references, comma-separated; or name=NAME for all jobs of that name")               \
-    X(BOOL, special_exit, 0, "REQUEUE_HOLD: with state SPECIAL_EXIT")
+    X(BOOL, special_exit, 0, "REQUEUE_HOLD: with state SPECIAL_EXIT")                                        \
+    X(TEXT, text, 0, "NOTIFY: a line for the job's error output")
 
 // clang-format off
 #define MSG_CANCEL_FIELDS(X)                                                                               \
@@ -103,6 +106,7 @@ extern const struct enum_names job_action_names;
     X(BOOL, batch, 0, "to the batch shell only")                                                           \
     X(BOOL, full, 0, "to the steps and the batch shell")                                                   \
     X(BOOL, hurry, 0, "no staging out")                                                                    \
+    X(BOOL, gently, 0, "steps: SIGTERM, and SIGKILL KillWait later, instead of SIGKILL at once")           \
     X(TEXT, uids, 0, "filters: owners")                                                                    \
     X(TEXT, states, 0, "filters: states")                                                                  \
     X(TEXT, partitions, 0, "filters: partitions")                                                          \
@@ -121,7 +125,8 @@ extern const struct enum_names job_action_names;
     X(TEXT, admin_comment, 0, "AdminComment; \"\" not given")                                              \
     X(U32, array_limit_plus1, 0, "ArrayTaskThrottle, plus 1")                                              \
     X(TIME, end_us, 0, "EndTime=")                                                                         \
-    X(I32, reset_accrue, 0, "ResetAccrueTime")
+    X(I32, reset_accrue, 0, "ResetAccrueTime")                                                             \
+    X(SPAN, step_limit_us, 0, "of the step that ids names (of all steps of the job): its time limit")
 
 #define MSG_UPDATE_NODE_FIELDS(X)                                                                          \
     X(TEXT, names, 0, "nodes, ranges allowed")                                                             \
@@ -160,6 +165,7 @@ extern const struct enum_names job_action_names;
       "an allocation that is no longer needed (of a heterogeneous job: its leader; all components end)")     \
     X(I32, exit_status, 0, "wait status the job ends with: COMPLETED or FAILED")
 
+/* create_step with `async`: the program comes with the request, is stored with it, and goes to the nodes with the launch; output goes to files that the nodes write. */
 /* A step: one launch of tasks in an allocation. The answer on the same call: STEP_PENDING if it has to wait for resources of the job, STEP_CREATED when it has them (the
  * nodes are told in the same turn), STEP_ENDED when all its tasks are gone. The tasks' program, environment and streams go directly between the command and the shepherds
  * (stream messages below), which connect to `address`. When the connection of this call is gone for longer than attach_grace_us, the step is ended. */
@@ -176,8 +182,11 @@ extern const struct enum_names job_action_names;
     X(BOOL, no_rendezvous, 0, "no MASTER_ADDR, MASTER_PORT, RANK … in the tasks' environment")             \
     X(I32, relative_plus1, 0, "--relative, plus 1: from the n-th node of the job")                         \
     X(TEXT, task_nodes, 0, "--distribution=arbitrary: node of each task, comma-separated")                 \
+    X(BOOL, async, 0, "srun --async: the step belongs to no connection; it is answered with STEP_CREATED at once, and waits by itself") \
+    X(BLOB, tasks, 0, "async: the frame of the STREAM_TASKS that its shepherds would get from a command")  \
     X(TEXT, address, 0, "where shepherds reach the command: \"@abstract-name\" (Unix, same host), \"host:port\"; several, blank-separated, tried in turn") \
-    X(TEXT, key, 0, "secret they show there; also the step's name should the call be repeated: a step with the same key is not made twice")
+    X(TEXT, key, 0, "secret they show there; also the step's name should the call be repeated: a step with the same key is not made twice") \
+    X(U32, attempt, 0, "start of the job in which the command runs; 0 = it does not run in this job")
 // clang-format on
 #define MSG_STEP_PENDING_FIELDS(X) X(TEXT, reason, 0, "Slurm's words: Requested nodes are busy, …")
 #define MSG_STEP_CREATED_FIELDS(X)                                                                           \
@@ -363,7 +372,7 @@ extern const struct fields msg_create_step_fields;
 #define MSG_LAUNCH_FIELDS(X)                                                                               \
     X(LIST, job, &job_fields, "the job, as it starts; of a heterogeneous job's script all components, the leader first")                                                     \
     X(I64, step_id, 0, "STEP_BATCH or a step's number")                                                    \
-    X(BLOB, script, 0, "batch script")                                                                     \
+    X(BLOB, script, 0, "batch script; of an async step what runs: create_step.tasks")                      \
     X(BLOB, env, 0, "exported environment")                                                                \
     X(LIST, step, &step_fields, "one step with its layout; none for the batch script")                     \
     X(LIST, create, &msg_create_step_fields, "what was asked of it (one); its program and environment come through the stream")
@@ -391,8 +400,9 @@ extern const struct fields msg_create_step_fields;
     X(I64, step_id, 0, "step, when only_step")                                                             \
     X(BOOL, only_step, 0, "to that step only")                                                             \
     X(BOOL, batch, 0, "to the batch shell only")                                                           \
-    X(BOOL, full, 0, "to steps and batch shell; neither = to steps (a batch job without steps: to its children)") \
-    X(I32, signal, 0, "signal number; SIGSTOP and SIGCONT suspend and resume all processes")
+    X(BOOL, full, 0, "to steps, batch shell and what it started; neither = to steps")                        \
+    X(I32, signal, 0, "signal number; SIGSTOP and SIGCONT suspend and resume all processes")                 \
+    X(TEXT, say, 0, "no signal: a line for the error output of the batch script, or of the steps where there is none")
 // clang-format on
 #define MSG_REPORT_ACK_FIELDS(X) X(U64, seq, 0, "the node's number of the report that is now durable")
 
@@ -418,6 +428,7 @@ extern const struct enum_names report_kind_names;
     X(BOOL, clean, 0, "EXITED of a batch script: nothing of the job is left here (RELEASED is implied)")                     \
     X(BOOL, oom, 0, "a process was killed for memory")                                                     \
     X(BOOL, retry, 0, "FAILED: trying again elsewhere may work")                                           \
+    X(BOOL, prolog, 0, "FAILED: the site's prolog did; the node takes no more jobs")                       \
     X(TEXT, detail, 0, "sentence for people")                                                              \
     X(U64, devices_seq, 0, "age of devices_out; 0 = nothing is said of it")                                \
     X(TEXT, devices_out, 0, "as node.devices_out: what the job gave back may be there")                    \
@@ -447,11 +458,14 @@ extern const struct enum_names report_kind_names;
     X(TEXT, std_out, 0, "file for output, pattern; NULL = the stream")                                     \
     X(TEXT, std_err, 0, "file for errors, pattern; NULL = the stream, or with the output if that is a file") \
     X(BOOL, append, 0, "files: append instead of truncating")                                              \
+    X(BOOL, errors_apart, 0, "errors: the stream, though output is a file")                                \
+    X(BOOL, label, 0, "files: the task's number before each line")                                         \
     X(I32, stdin_task_plus1, 0, "stream: the one task that reads it, plus 1; 0 = all; -1 = none (/dev/null)") \
     X(TEXT, task_prolog, 0, "program before each task")                                                    \
     X(TEXT, task_epilog, 0, "program after each task")                                                     \
     X(U32, umask_plus1, 0, "umask, plus 1")                                                                \
     X(TEXT, rlimits, 0, "soft limits to propagate")                                                        \
+    X(BOOL, wait_children, 0, "--wait-for-children: tasks end with the last process they leave behind")    \
     X(BOOL, preserve_env, 0, "SLURM_NNODES, SLURM_NTASKS … stay as the command has them")                  \
     X(I32, first_task, 0, "of several components: what is added to the step's task numbers")               \
     X(I32, first_node, 0, "and to its node numbers")                                                       \
@@ -490,7 +504,9 @@ extern const struct enum_names stream_names;
 #define MSG_STREAM_SIGNAL_FIELDS(X)                                                                          \
     X(I32, signal, 0, "for all tasks of the node; SIGKILL ends the step there")
 /* Lines from the shepherd itself for the command's standard error. */
-#define MSG_STREAM_NOTICE_FIELDS(X) X(TEXT, text, 0, "\"slurmstepd: error: …\"")
+#define MSG_STREAM_NOTICE_FIELDS(X)                                                                          \
+    X(TEXT, text, 0, "\"slurmstepd: error: …\"")                                                             \
+    X(BOOL, ends, 0, "it says that the step was told to end")
 /* All tasks of the node are gone and all their output was sent; the shepherd closes. */
 #define MSG_STREAM_DONE_FIELDS(X) X(I32, exit_status, 0, "the highest wait status of its tasks")
 
@@ -757,6 +773,27 @@ struct payload {
 };
 extern const struct fields payload_fields;
 
+/* A step of srun --async, from the request until it is over: what it asked for (its job_spec) and what it runs. */
+// clang-format off
+#define QUEUED_STEP_FIELDS(X)                                                                              \
+    X(U64, job_id, 0, "job")                                                                               \
+    X(U32, attempt, 0, "start of the job it belongs to")                                                   \
+    X(I64, step_id, 0, "number it has")                                                                    \
+    X(BOOL, exact, 0, "as in create_step")                                                                 \
+    X(BOOL, overlap, 0, "as in create_step")                                                               \
+    X(BOOL, goes_on, 0, "no_kill of create_step")                                                          \
+    X(BOOL, no_rendezvous, 0, "as in create_step")                                                         \
+    X(I32, relative_plus1, 0, "as in create_step")                                                         \
+    X(TEXT, task_nodes, 0, "as in create_step")                                                            \
+    X(U64, key_hash, 0, "of create_step's key")                                                            \
+    X(BLOB, tasks, 0, "as in create_step")
+// clang-format on
+struct queued_step {
+    struct job_spec spec;
+    QUEUED_STEP_FIELDS(FIELD_MEMBER)
+};
+extern const struct fields queued_step_fields; /* all rows of job_spec_fields, then these */
+
 /* Small facts: next_job_id, epoch, cluster name, schema version. */
 #define META_FIELDS(X)                                                                                       \
     X(TEXT, key, 0, "name")                                                                                  \
@@ -771,8 +808,10 @@ extern const struct fields meta_fields;
 #define STORE_TABLES(X)                                                                                     \
     X(JOB, "job", job_fields, "id", "every job, live and ended; the latest run of each")                    \
     X(JOB_RUN, "job_run", job_fields, "id,attempt", "former runs of requeued jobs")                         \
+    X(JOB_PART, "job_part", job_fields, "id,start_us", "parts of runs before they gave nodes back")         \
     X(STEP, "step", step_fields, "job_id,attempt,step_id", "steps and what they used")                      \
     X(PAYLOAD, "payload", payload_fields, "job_id", "scripts and environments")                             \
+    X(QUEUED_STEP, "queued_step", queued_step_fields, "job_id,step_id", "steps of srun --async that are not over") \
     X(NODE, "node", node_fields, "name", "nodes as last known")                                             \
     X(PARTITION, "partition", partition_fields, "name", "partitions changed by scontrol")                   \
     X(RESERVATION, "reservation", reservation_fields, "name", "reservations")                               \

@@ -38,7 +38,7 @@ static void control_word(const struct node *n, enum base_word base, struct str *
         str_add(out, "+FAIL");
     if (n->maint)
         str_add(out, "+MAINTENANCE");
-    else if (n->reserved)
+    if (n->reserved)
         str_add(out, "+RESERVED");
     if (n->planned && base == BASE_IDLE)
         str_add(out, "+PLANNED");

@@ -49,13 +49,20 @@
     X(UPDATE, "Invalid value in update request")                                                                    \
     X(NOT_REQUEUABLE, "Only batch jobs are accepted or processed")                                                  \
     X(WORK_DIR, "Invalid working directory")                                                                        \
-    X(HELD, "Job is held")                                                                                          \
+    X(HELD, "Job is in held state, pending scheduler release")                                             \
     X(JOB_PENDING, "Job is pending execution")                                                                      \
     X(TOO_MANY_CPUS, "More processors requested than permitted")                                                    \
     X(STEP_LIMIT, "Step limit reached for this job")                                                                \
     X(RESERVATION_ACCESS, "Access denied to requested reservation")                                                 \
     X(RESERVATION_BUSY, "Requested reservation is in use")                                                          \
-    X(RESERVATION_NAME, "Duplicate reservation name")
+    X(RESERVATION_NAME, "Duplicate reservation name")                                                               \
+    X(TIME_MIN, "Invalid time-min specification (exceeds job's time or other limits)")                              \
+    X(PREFER, "Invalid preferred feature specification")                                                             \
+    X(UNSUPPORTED, "Requested operation not supported on this system")                                              \
+    X(JOB_FINISHED, "Job has already finished")                                                                     \
+    X(CIRCULAR, "Circular job dependency") \
+    X(RESERVATION_TIME, "Invalid time specified") \
+    X(RESERVATION_SKIP, "Reservation given is not skipable, try deleting instead")
 // clang-format on
 
 enum refusal {

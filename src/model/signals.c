@@ -37,3 +37,21 @@ const char *signal_name(int signo)
 {
     return signo > 0 && (size_t)signo < ARRAY_LEN(names) ? names[signo] : NULL;
 }
+
+/* 16 bits that no other value has, 4 of the word, 44 of the job's number. */
+#define WORD_MAGIC UINT64_C(0xa11d)
+#define WORD_SHIFT 44
+#define JOB_MASK   ((UINT64_C(1) << WORD_SHIFT) - 1)
+
+uint64_t signal_word_pack(enum signal_word word, uint64_t job_id)
+{
+    return WORD_MAGIC << 48 | (uint64_t)word << WORD_SHIFT | (job_id & JOB_MASK);
+}
+
+enum signal_word signal_word_read(uint64_t value, uint64_t *ret_job_id)
+{
+    uint64_t word = value >> WORD_SHIFT & 0xf;
+    bool ours = value >> 48 == WORD_MAGIC && word <= SIGNAL_ENDS;
+    *ret_job_id = ours ? value & JOB_MASK : 0;
+    return ours ? (enum signal_word)word : SIGNAL_PLAIN;
+}

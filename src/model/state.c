@@ -42,6 +42,7 @@ static const unsigned moves[JOB_STATE_COUNT] = {
     [JOB_BOOT_FAIL] = TO(PENDING) | TO(SPECIAL_EXIT),
     [JOB_DEADLINE] = TO(PENDING) | TO(SPECIAL_EXIT),
     [JOB_OUT_OF_MEMORY] = TO(PENDING) | TO(SPECIAL_EXIT),
+    [JOB_RESIZING] = 0,
 };
 
 const char *job_state_short(enum job_state s)
@@ -63,9 +64,9 @@ bool job_state_parse(const char *text, int32_t *ret)
 {
     /* Slurm's states that none of our jobs is ever in. */
     static const char *const foreign[] = {
-        "CONFIGURING",   "CF", "RESIZING",      "RS", "REVOKED",       "RV", "SIGNALING",     "SI",
-        "STAGE_OUT",     "SO", "STOPPED",       "ST", "REQUEUE_FED",   "RF", "REQUEUE_HOLD",  "RH",
-        "RESV_DEL_HOLD", "RD", "POWER_UP_NODE", "PU", "LAUNCH_FAILED", "LF", "RECONFIG_FAIL", "UPDATE_DB"};
+        "CONFIGURING",   "CF", "REVOKED",       "RV", "SIGNALING",     "SI",       "STAGE_OUT",     "SO",
+        "STOPPED",       "ST", "REQUEUE_FED",   "RF", "REQUEUE_HOLD",  "RH",       "RESV_DEL_HOLD", "RD",
+        "POWER_UP_NODE", "PU", "LAUNCH_FAILED", "LF", "RECONFIG_FAIL", "UPDATE_DB"};
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         if (text_is_nocase(text, state_names[i]) || text_is_nocase(text, state_short_names[i])) {
             *ret = i;

@@ -148,14 +148,14 @@ static enum command_why why_code(const char *text)
 static void terminate(struct node_daemon *d, const struct agent_effect *e)
 {
     int64_t wait_ms = e->kill_wait_us / 1000;
-    struct command c = {.op = COMMAND_TERMINATE, .why = why_code(e->why)};
+    struct command c = {.op = COMMAND_TERMINATE, .why = why_code(e->why), .of_job = e->of_job};
     c.kill_wait_ms = wait_ms < 0 ? 0 : wait_ms > UINT32_MAX ? UINT32_MAX : wait_ms;
     herd_command(d->herd, &e->note, &c, e->why);
 }
 
 static void signal_step(struct node_daemon *d, const struct agent_effect *e)
 {
-    struct command c = {.op = COMMAND_KILL, .signal = e->signal, .batch = e->batch, .full = e->full};
+    struct command c = {.op = COMMAND_KILL, .signal = e->signal, .batch = e->batch, .of_job = e->of_job};
     herd_command(d->herd, &e->note, &c, NULL);
 }
 

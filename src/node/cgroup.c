@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -201,6 +202,106 @@ void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name
             one_make(c, &m, limits);
 }
 
+/* ---- used again ----
+ *
+ * Making and removing groups costs a short step more than anything but its own program. */
+
+void step_cgroup_name(int64_t group, int64_t part, char name[CGROUP_NAME_BYTES])
+{
+    snprintf(name, CGROUP_NAME_BYTES, "g%lld.%lld", (long long)group, (long long)part);
+}
+
+bool step_cgroup_name_parse(const char *name, int64_t *ret_group, int64_t *ret_part)
+{
+    char *end;
+    if (name[0] != 'g')
+        return false;
+    *ret_group = strtoll(name + 1, &end, 10);
+    if (*end != '.')
+        return false;
+    *ret_part = strtoll(end + 1, &end, 10);
+    return !*end;
+}
+
+static void step_cgroup_done(struct step_cgroup *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        free(c->dir[i]);
+    memset(c, 0, sizeof *c);
+}
+
+bool step_cgroup_take(struct step_cgroup *c, const char *bases, const char *name,
+                      const struct cgroup_limits *limits)
+{
+    struct span rest = span_of(bases);
+    char controller[300], base[PATH_MAX];
+    struct making m;
+    bool ok = true;
+    memset(c, 0, sizeof *c);
+    while (ok && c->n < STEP_CGROUP_MAX &&
+           cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base)) {
+        if (!group_wanted(controller, limits))
+            continue;
+        ok = paths_find(&m, controller, base, name) && access(m.step, F_OK) == 0;
+        if (ok)
+            group_keep(c, &m);
+    }
+    c->hides = limits->deny != NULL;
+    c->limits_memory = c->memory != NULL;
+    if (!ok)
+        step_cgroup_done(c);
+    return ok;
+}
+
+/* Pages that the kernel keeps charged for a processor's next need, or that hold what the job wrote: so few are nobody's limit. */
+#define LEFT_BYTES    INT64_C(1048576)
+#define LEFT_OF_LIMIT 16 /* of a small limit, at most this part of it */
+
+static int64_t number_in(const char *dir, const char *file)
+{
+    char text[64];
+    return cgroup_get(dir, file, text, sizeof text) ? strtoll(text, NULL, 10) : -1;
+}
+
+static bool memory_is_clean(const struct step_cgroup *c, const struct cgroup_limits *l)
+{
+    char job[PATH_MAX], text[1024];
+    bool v2 = c->memory == c->v2;
+    int64_t limit = l->step_mem_bytes > 0 ? l->step_mem_bytes : l->job_mem_bytes, most = LEFT_BYTES;
+    if (limit > 0 && limit / LEFT_OF_LIMIT < most)
+        most = limit / LEFT_OF_LIMIT;
+    snprintf(job, sizeof job, "%s", c->memory);
+    *strrchr(job, '/') = '\0';
+    int64_t left = number_in(job, v2 ? "memory.current" : "memory.usage_in_bytes");
+    if (left < 0 || left > most)
+        return false;
+    if (!v2)
+        return cgroup_put(c->memory, "memory.max_usage_in_bytes", "0") &&
+               cgroup_put(job, "memory.max_usage_in_bytes", "0");
+    return cgroup_get(job, "memory.events", text, sizeof text) && cgroup_number(text, "oom") <= 0 &&
+           cgroup_number(text, "oom_kill") <= 0;
+}
+
+static bool group_is_empty(const char *dir)
+{
+    struct stat st;
+    char text[16];
+    return stat(dir, &st) == 0 && st.st_nlink == 2 && cgroup_get(dir, "cgroup.procs", text, sizeof text) &&
+           !*text;
+}
+
+bool step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup_limits *limits)
+{
+    bool ok = c->n > 0 && (!limits->deny || c->hides) &&
+              (c->memory ? c->limits_memory && memory_is_clean(c, limits)
+                         : limits->job_mem_bytes <= 0 && limits->step_mem_bytes <= 0);
+    for (size_t i = 0; ok && i < c->n; i++)
+        ok = group_is_empty(c->dir[i]);
+    if (ok)
+        step_cgroup_done(c);
+    return ok;
+}
+
 void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name)
 {
     struct span rest = span_of(bases);
@@ -264,11 +365,9 @@ static void group_remove_soon(const char *dir)
 
 void step_cgroup_remove(struct step_cgroup *c)
 {
-    for (size_t i = 0; i < c->n; i++) {
+    for (size_t i = 0; i < c->n; i++)
         group_remove_soon(c->dir[i]);
-        free(c->dir[i]);
-    }
-    memset(c, 0, sizeof *c);
+    step_cgroup_done(c);
 }
 
 /* ---- what is in them ---- */

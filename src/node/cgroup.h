@@ -1,6 +1,8 @@
 /* Control groups of steps: in each of the node's groups (cgroup_base.h) one for the job, in that one for each of its steps, and where tasks have GPUs of their own one for each
  * task. What holds for the job (memory, swap, number of processes) is set on the job's group, so that its steps together never exceed it. What is not there is done without:
- * usage is then sampled from /proc, limits are enforced at the samples, processes are found as descendants. */
+ * usage is then sampled from /proc, limits are enforced at the samples, processes are found as descendants.
+ *
+ * A step that ends clean may hand its groups back instead of removing them; who may have them then, group_pool.h says. */
 #ifndef REMUDA_NODE_CGROUP_H
 #define REMUDA_NODE_CGROUP_H
 
@@ -35,9 +37,20 @@ struct cgroup_limits {
     const char *deny;         /* device files to hide, "195:1 195:2"; NULL = none; see `hides` */
 };
 
-/* Makes the groups of the step `name` ("JOB.ATTEMPT.STEP") below the bases (text of cgroup_base.h; NULL = none), with its limits. What cannot be made is left out. */
+/* "g17.3": the groups number 3 of those of a job that have the number 17. */
+#define CGROUP_NAME_BYTES 48
+void step_cgroup_name(int64_t group, int64_t part, char name[CGROUP_NAME_BYTES]);
+bool step_cgroup_name_parse(const char *name, int64_t *ret_group, int64_t *ret_part);
+
+/* Makes the groups of the step `name` ("JOB.ATTEMPT.STEP", or of step_cgroup_name) below the bases (text of cgroup_base.h; NULL = none), with its limits. What cannot be made is left out. */
 void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name,
                       const struct cgroup_limits *limits);
+/* Those that another step with the same limits handed back, limits set. False if one of them is gone; then c is empty. */
+bool step_cgroup_take(struct step_cgroup *c, const char *bases, const char *name,
+                      const struct cgroup_limits *limits);
+/* Of a step none of whose processes was killed for memory. True if nobody could tell them from new ones with the same limits, and nothing was left out when they were made: no process and no
+ * group in them, next to no memory charged, no other step's processes killed for memory; the most that was used is counted anew. Then c is empty, and they stay. */
+bool step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup_limits *limits);
 /* Opens those that another process made. */
 void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name);
 /* fork(), with the child in the groups from the start. To the child, which has to have one thread only, *ret_why

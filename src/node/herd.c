@@ -11,6 +11,8 @@
 #include "io/spawn.h"
 #include "node/cgroup.h"
 #include "node/clear.h"
+#include "node/group_pool.h"
+#include "node/spare_dirs.h"
 #include "node/step_dir.h"
 
 #include <errno.h>
@@ -50,6 +52,8 @@ struct herd_link {
     struct timer *restart, *tidy;
     bool tidy_due;
     struct waiting_plan *waiting;
+    struct spare_dirs spares;
+    struct group_pool *groups;
     struct str in; /* read from the pipe, not yet a whole line */
 };
 
@@ -58,6 +62,7 @@ struct herd_link {
 static void note_deliver(void *ctx, const struct note *n)
 {
     struct herd_link *h = ctx;
+    group_pool_note(h->groups, n);
     h->ops.note(h->ctx, n);
 }
 
@@ -105,7 +110,7 @@ static void line_take(struct herd_link *h, struct span line)
     if (n.kind == NOTE_GONE)
         herd_look_after(h, &n, true);
     else
-        h->ops.note(h->ctx, &n);
+        note_deliver(h, &n);
 }
 
 static void pipe_readable(void *ctx)
@@ -230,18 +235,32 @@ static void parent_again(void *ctx)
 static bool step_is_known(void *ctx, const char *name)
 {
     const struct herd_link *h = ctx;
+    int64_t group, part;
+    if (step_cgroup_name_parse(name, &group, &part))
+        return group_pool_has(h->groups, group, part);
     return faccessat(h->steps_fd, name, F_OK, 0) == 0;
 }
 
 void herd_groups_tidy(struct herd_link *h)
 {
-    h->tidy_due = false;
     step_cgroups_tidy(h->cgroups, step_is_known, h);
+}
+
+static void tidy_soon(struct herd_link *h)
+{
+    if (!h->tidy_due)
+        timer_set(h->tidy, TIDY_US);
+    h->tidy_due = true;
 }
 
 static void tidy_again(void *ctx)
 {
-    herd_groups_tidy(ctx);
+    struct herd_link *h = ctx;
+    h->tidy_due = false;
+    bool some_wait = group_pool_age(h->groups, false);
+    herd_groups_tidy(h);
+    if (some_wait)
+        tidy_soon(h);
 }
 
 /* ---- beginning and end ---- */
@@ -275,6 +294,7 @@ struct herd_link *herd_new(struct loop *l, struct log *log, const char *node_dir
     h->dir = xstrdup(node_dir);
     h->program = xstrdup(shepherd_program);
     h->cgroups = xstrdup(cgroups);
+    h->groups = group_pool_new(time(NULL));
     h->ops = *ops;
     h->ctx = ctx;
     h->steps_fd = h->fifo_fd = -1;
@@ -294,8 +314,10 @@ void herd_free(struct herd_link *h)
         return;
     timer_free(h->restart);
     timer_free(h->tidy);
+    group_pool_age(h->groups, true);
     if (h->tidy_due)
         herd_groups_tidy(h);
+    group_pool_free(h->groups);
     fd_watch_free(h->watch);
     waiting_take(h, false);
     if (h->plans) {
@@ -304,6 +326,7 @@ void herd_free(struct herd_link *h)
     }
     if (h->parent)
         spawn_free(h->parent);
+    spare_dirs_done(&h->spares, h->steps_fd);
     if (h->steps_fd >= 0)
         close(h->steps_fd);
     if (h->fifo_fd >= 0)
@@ -350,9 +373,14 @@ void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *
     arena_free(a);
 }
 
-void herd_start(struct herd_link *h, const struct step_plan *p)
+void herd_start(struct herd_link *h, const struct step_plan *asked)
 {
     struct str plan = STR_INIT;
+    struct step_plan with = *asked, *p = &with;
+    char spare[SPARE_DIRS_NAME_BYTES];
+    if (spare_dirs_take(&h->spares, spare_kind_of(p->step_id), spare))
+        p->spare_dir = spare;
+    group_pool_give(h->groups, p);
     step_plan_encode(p, &plan);
     if (h->plans) {
         conn_send(h->plans, plan.data, plan.len);
@@ -398,7 +426,11 @@ void herd_clear(struct herd_link *h, const struct note *step)
     struct str name = STR_INIT, tag = STR_INIT;
     name_of(step, &name);
     str_addf(&tag, "REMUDA_STEP_DIR=%s/steps/%s", h->dir, str_text(&name));
-    size_t left = clear_step(h->cgroups, str_text(&name), str_text(&tag));
+    char groups[CGROUP_NAME_BYTES] = "";
+    int64_t group, part;
+    if (group_pool_find(h->groups, step, &group, &part))
+        step_cgroup_name(group, part, groups);
+    size_t left = clear_step(h->cgroups, *groups ? groups : str_text(&name), str_text(&tag));
     log_warning(h->log, "the shepherd of step %s was lost; what was left of the step was killed",
                 str_text(&name));
     if (left > 0)
@@ -411,11 +443,10 @@ void herd_forget(struct herd_link *h, const struct note *step)
 {
     struct str name = STR_INIT;
     name_of(step, &name);
-    step_dir_remove(h->steps_fd, str_text(&name));
+    spare_dirs_put(&h->spares, h->steps_fd, str_text(&name), spare_kind_of(step->step_id));
     str_done(&name);
-    if (!h->tidy_due)
-        timer_set(h->tidy, TIDY_US);
-    h->tidy_due = true;
+    group_pool_forget(h->groups, step);
+    tidy_soon(h);
 }
 
 bool herd_kept(struct herd_link *h, const struct note *step, struct str *out)

@@ -322,6 +322,7 @@ static bool tasks_plan(const struct launch_site *site, const struct msg_launch *
         return false;
     tasks_bind(site, asked->spec.v, here, a, ret, &bound);
     ret->address = asked->address ? asked->address : "";
+    ret->script = (struct plan_bytes){l->script.data, l->script.len};
     ret->key = asked->key;
     ret->world = step->ntasks;
     ret->pty = asked->pty;
@@ -329,6 +330,10 @@ static bool tasks_plan(const struct launch_site *site, const struct msg_launch *
     ret->master_addr = step->master_addr;
     ret->master_port = arena_printf(a, "%d", step->master_port);
     ret->job_name = j->spec.name;
+    if (j->array_job_id && j->array_task_id != NO_TASK) {
+        ret->array_job_id = (int64_t)j->array_job_id;
+        ret->array_task_plus1 = (int64_t)j->array_task_id + 1;
+    }
     ret->task_prolog = site->welcome->task_prolog;
     ret->task_epilog = site->welcome->task_epilog;
     ret->env = step_env_plan(site, l, al, &layout, owner, &bound, ret->dir_name, a);

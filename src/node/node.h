@@ -3,6 +3,8 @@
 #ifndef REMUDA_NODE_NODE_H
 #define REMUDA_NODE_NODE_H
 
+#include "node/descriptors.h"
+
 /* Options: --state DIR, --name NAME, --virtual (one of several nodes on this machine: takes what the configuration says, does not pin jobs to
  * CPUs), --foreground, --verbose; or --print-config: prints this machine as a NodeName= line and ends. Returns the exit status. */
 int node_main(int argc, char **argv);

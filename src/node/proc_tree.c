@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 struct list {
-    pid_t *pids;
+    pid_t *pids, *tops; /* tops may be NULL */
+    pid_t top;          /* of those that are added now; 0 = each is its own */
     size_t n, max;
 };
 
@@ -17,6 +18,8 @@ static void list_add(struct list *l, pid_t pid)
 {
     if (l->n < l->max)
         l->pids[l->n] = pid;
+    if (l->n < l->max && l->tops)
+        l->tops[l->n] = l->top ? l->top : pid;
     l->n++;
 }
 
@@ -119,14 +122,21 @@ static void scan_add(struct list *l, pid_t parent)
     closedir(proc);
 }
 
-size_t proc_tree(pid_t root, pid_t *pids, size_t max)
+size_t proc_tree_tops(pid_t root, pid_t *pids, pid_t *tops, size_t max)
 {
-    struct list l = {pids, 0, max};
+    struct list l = {.pids = pids, .tops = tops, .max = max};
     void (*add)(struct list *, pid_t) = has_children_files(root) ? children_add : scan_add;
     add(&l, root);
-    for (size_t i = 0; i < l.n && i < max; i++)
+    for (size_t i = 0; i < l.n && i < max; i++) {
+        l.top = tops ? tops[i] : 0;
         add(&l, pids[i]);
+    }
     return l.n < max ? l.n : max;
+}
+
+size_t proc_tree(pid_t root, pid_t *pids, size_t max)
+{
+    return proc_tree_tops(root, pids, NULL, max);
 }
 
 static int64_t number_after(const char *text, const char *key)

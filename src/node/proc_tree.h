@@ -10,6 +10,8 @@
 /* All descendants of root (not root itself), parents before children. Returns how many there are; fills at
  * most `max`. */
 size_t proc_tree(pid_t root, pid_t *pids, size_t max);
+/* Likewise, with the child of root that each descends from (itself, if it is one). */
+size_t proc_tree_tops(pid_t root, pid_t *pids, pid_t *tops, size_t max);
 
 struct proc_usage {
     int64_t cpu_user_us, cpu_system_us; /* of itself and of its children that were waited for */

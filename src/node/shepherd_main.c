@@ -7,6 +7,7 @@
  * It ends when the daemon's end of the socket is closed, after the plans that were sent before are started;
  * its shepherds go on. */
 #include "base/alloc.h"
+#include "node/descriptors.h"
 #include "node/shepherd.h"
 #include "node/step_dir.h"
 
@@ -208,5 +209,6 @@ int main(int argc, char **argv)
         return 2;
     }
     umask(022);
+    descriptors_close(SHEPHERD_PLAN_FD + 1);
     return herd_serve(argv[1]);
 }

@@ -4,6 +4,7 @@
 #include "node/shepherd_say.h"
 #include "node/shepherd_usage.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,34 +25,47 @@ static void hold_all(struct shepherd *s)
 
 void shepherd_kill_all(struct shepherd *s)
 {
+    s->groups_used_up = true;
     if (!step_cgroup_kill(&s->groups))
         hold_all(s);
     for (size_t i = 0, n = shepherd_tree(s); i < n; i++)
         kill(s->pids[i], SIGKILL);
 }
 
-void shepherd_signal_all(struct shepherd *s, int signo, bool but_main)
+/* With a value only where it says something: signals with one are counted against a limit of the user's, those without always arrive. */
+static void signal_one(const struct shepherd *s, pid_t pid, int signo, enum signal_word word)
 {
-    if (signo == SIGKILL && !but_main) {
+    uint64_t packed = signal_word_pack(word, (uint64_t)s->plan->job_id);
+    union sigval value;
+    memcpy(&value, &packed, sizeof value);
+    if (word == SIGNAL_PLAIN || (sigqueue(pid, signo, value) != 0 && errno == EAGAIN))
+        kill(pid, signo);
+}
+
+void shepherd_signal_all(struct shepherd *s, int signo, enum signal_word word)
+{
+    if (signo == SIGKILL) {
         shepherd_kill_all(s);
         return;
     }
     for (size_t i = 0, n = shepherd_tree(s); i < n; i++)
-        if (!but_main || s->pids[i] != s->main_pid)
-            kill(s->pids[i], signo);
+        signal_one(s, s->pids[i], signo, word);
 }
 
 static void terminate(struct shepherd *s, const struct command *c)
 {
     int64_t kill_at = shepherd_now_us() + c->kill_wait_ms * 1000;
+    if (s->tasks)
+        s->tasks->ends = true;
     if (!s->terminating && !s->main_ended)
         shepherd_cancel_say(s, c->why);
     if (!s->terminating || kill_at < s->kill_at_us)
         s->kill_at_us = kill_at;
     if (!s->terminating && c->kill_wait_ms > 0) {
-        /* The stopped get SIGTERM when they go on. */
-        shepherd_signal_all(s, SIGTERM, false);
-        shepherd_signal_all(s, SIGCONT, false);
+        /* In Slurm's order: of two at once bash may forget the first while it waits. */
+        enum signal_word word = c->of_job ? SIGNAL_ENDS : SIGNAL_PLAIN;
+        shepherd_signal_all(s, SIGCONT, word);
+        shepherd_signal_all(s, SIGTERM, word);
     }
     shepherd_suspension_count(s);
     s->stopped_us = 0;
@@ -67,10 +81,10 @@ static void signal_step(struct shepherd *s, const struct command *c)
             kill(s->main_pid, c->signal);
         return;
     }
-    bool all = s->tasks || c->full || c->signal == SIGSTOP || c->signal == SIGCONT;
-    shepherd_signal_all(s, c->signal, !all);
+    enum signal_word word = c->of_job ? SIGNAL_TOLD : SIGNAL_PLAIN;
+    shepherd_signal_all(s, c->signal, word);
     if (c->signal == SIGSTOP && !s->stopped_us) {
-        shepherd_signal_all(s, SIGSTOP, false); /* whoever was born meanwhile */
+        shepherd_signal_all(s, SIGSTOP, word); /* whoever was born meanwhile */
         s->stopped_us = shepherd_now_us();
     } else if (c->signal == SIGCONT) {
         shepherd_suspension_count(s);
@@ -110,7 +124,7 @@ void shepherd_command(struct shepherd *s, const struct signalfd_siginfo *info)
 
 void shepherd_owner_signals(void *ctx, int signo)
 {
-    shepherd_signal_all(ctx, signo, false);
+    shepherd_signal_all(ctx, signo, SIGNAL_PLAIN);
 }
 
 void shepherd_owner_gone(void *ctx)

@@ -2,12 +2,13 @@
 #ifndef REMUDA_NODE_SHEPHERD_SIGNALS_H
 #define REMUDA_NODE_SHEPHERD_SIGNALS_H
 
+#include "model/signals.h"
 #include "node/shepherd_step.h"
 
 #include <sys/signalfd.h>
 
-/* To every process of the step; SIGKILL reaches those too that fork meanwhile. but_main: not to the step's own process. */
-void shepherd_signal_all(struct shepherd *s, int signo, bool but_main);
+/* To every process of the step; SIGKILL reaches those too that fork meanwhile. */
+void shepherd_signal_all(struct shepherd *s, int signo, enum signal_word word);
 void shepherd_kill_all(struct shepherd *s);
 /* Carries out a command of the daemon (step_command.h). */
 void shepherd_command(struct shepherd *s, const struct signalfd_siginfo *info);

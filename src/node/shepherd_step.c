@@ -60,7 +60,7 @@ static bool reap(struct shepherd *s)
     int status;
     pid_t pid;
     bool any = false;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    while ((pid = shepherd_wait(s, &status)) > 0) {
         any = true;
         if (s->tasks)
             task_set_reaped(s->tasks, pid, status);
@@ -69,10 +69,11 @@ static bool reap(struct shepherd *s)
     }
     bool none_left = pid < 0 && errno == ECHILD;
     if (s->tasks) {
-        if (any || s->tasks->tell_at_us)
+        bool children = s->tasks->what.wait_children && !none_left && !s->terminating;
+        if (!children && (any || s->tasks->tell_at_us))
             task_set_tell_ends(s->tasks, s->over_memory || step_cgroup_oom_kills(&s->groups) > 0,
                                shepherd_now_us());
-        if (!s->main_ended && task_set_over(s->tasks))
+        if (!children && !s->main_ended && task_set_over(s->tasks))
             main_end(s, task_set_status(s->tasks));
     }
     return none_left && s->main_ended;
@@ -94,6 +95,38 @@ static bool setup_failed(struct shepherd *s, struct note *ret)
     return ret->kind == NOTE_FAILED;
 }
 
+static struct cgroup_limits limits_of(const struct step_plan *p)
+{
+    return (struct cgroup_limits){
+        .job_mem_bytes = p->job_mem_bytes,
+        .step_mem_bytes = p->mem_limit_bytes,
+        .job_swap_bytes_plus1 = p->job_swap_bytes_plus1,
+        .step_swap_bytes_plus1 = p->swap_bytes_plus1,
+        .swappiness_plus1 = p->swappiness_plus1,
+        .pids = p->pids_max,
+        .cpus = p->cpus,
+        .deny = p->deny,
+    };
+}
+
+static void groups_make(struct shepherd *s)
+{
+    const struct step_plan *p = s->plan;
+    const struct cgroup_limits limits = limits_of(p);
+    char name[CGROUP_NAME_BYTES];
+    step_cgroup_name(p->group, p->group_part, name);
+    if (!p->group_ready || !step_cgroup_take(&s->groups, p->cgroups, name, &limits))
+        step_cgroup_make(&s->groups, p->cgroups, p->group ? name : p->dir_name, &limits);
+}
+
+/* Told with the end, for the next step may have them from then on. */
+static void groups_hand_back(struct shepherd *s)
+{
+    const struct cgroup_limits limits = limits_of(s->plan);
+    if (s->plan->group && !s->groups_used_up && !s->terminating && !s->over_memory)
+        s->note.group_back = step_cgroup_hand_back(&s->groups, &limits);
+}
+
 static bool exit_tell(struct shepherd *s, bool clean)
 {
     shepherd_usage_of_ended(s);
@@ -106,6 +139,8 @@ static bool exit_tell(struct shepherd *s, bool clean)
     s->note.at_us = shepherd_clock_us(CLOCK_REALTIME);
     if (kills > 0 && !s->over_memory)
         shepherd_oom_say(s, kills);
+    if (clean && kills == 0)
+        groups_hand_back(s);
     shepherd_state_write(s, &s->note);
     s->exit_told = true;
     return herd_tell(s->herd, &s->note, TELL_WAIT_MS);
@@ -150,7 +185,7 @@ static void due_carry_out(struct shepherd *s)
 {
     int64_t now = shepherd_now_us();
     if ((s->terminating || s->main_ended) && now >= s->kill_at_us) {
-        shepherd_signal_all(s, SIGKILL, false);
+        shepherd_signal_all(s, SIGKILL, SIGNAL_PLAIN);
         s->kill_at_us = now + KILL_AGAIN_US;
         if (!s->stuck_at_us && s->plan->unkillable_us > 0)
             s->stuck_at_us = now + s->plan->unkillable_us;
@@ -249,22 +284,7 @@ static void tasks_begin(struct shepherd *s)
         _exit(told ? 0 : 1);
     }
     shepherd_tell(s, NOTE_STARTED, 1000);
-}
-
-static void groups_make(struct shepherd *s)
-{
-    const struct step_plan *p = s->plan;
-    const struct cgroup_limits limits = {
-        .job_mem_bytes = p->job_mem_bytes,
-        .step_mem_bytes = p->mem_limit_bytes,
-        .job_swap_bytes_plus1 = p->job_swap_bytes_plus1,
-        .step_swap_bytes_plus1 = p->swap_bytes_plus1,
-        .swappiness_plus1 = p->swappiness_plus1,
-        .pids = p->pids_max,
-        .cpus = p->cpus,
-        .deny = p->deny,
-    };
-    step_cgroup_make(&s->groups, p->cgroups, p->dir_name, &limits);
+    task_set_launch(t);
 }
 
 static void begin(struct shepherd *s)
@@ -306,8 +326,11 @@ _Noreturn void shepherd_run(const struct herd *h, const struct step_plan *p)
     s.note.attempt = p->attempt;
     s.note.gpus = p->gpus;
     s.note.step_id = p->step_id;
+    s.note.group = p->group;
+    s.note.group_part = p->group_part;
     s.kill_at_us = SHEPHERD_NEVER;
     begin(&s);
+    account_open(&s.account, s.tasks && s.tasks->n ? s.tasks->n : 1);
     s.sample_at_us = shepherd_sample_gap(&s) > 0 ? shepherd_now_us() + s.sample_gap_us : SHEPHERD_NEVER;
     watch(&s);
     _exit(finish(&s) ? 0 : 1);

@@ -3,6 +3,7 @@
 #ifndef REMUDA_NODE_SHEPHERD_STEP_H
 #define REMUDA_NODE_SHEPHERD_STEP_H
 
+#include "node/account.h"
 #include "node/oom.h"
 #include "node/shepherd_tasks.h"
 #include "node/step_command.h"
@@ -18,16 +19,11 @@
 #define SHEPHERD_NEVER    INT64_MAX /* a time that does not come */
 #define SHEPHERD_TREE_MAX 65536u    /* processes of one step that are seen */
 
-/* Bytes that a process read and wrote when it was seen last: processes take their counters with them. */
-struct io_seen {
-    pid_t pid;
-    int64_t read_bytes, write_bytes;
-};
-
 struct shepherd {
     const struct herd *herd;
     const struct step_plan *plan;
     struct step_cgroup groups;
+    bool groups_used_up; /* their processes were killed or stopped as a whole: they are not handed back */
     int state_fd;
     struct task_set *tasks; /* NULL = a batch script */
     struct pollfd *fds;     /* what is waited for: the signals, then the tasks' */
@@ -47,10 +43,10 @@ struct shepherd {
         stuck_at_us; /* monotonic: what is left then outlives SIGKILL and is reported; 0 = nothing is being killed */
     pid_t stuck_pid;  /* of them, as last written to the state file */
     struct note note; /* ids and usage so far */
-    struct io_seen *io;
-    size_t nio;
-    int64_t io_gone_read, io_gone_write;
-    pid_t *pids; /* room for a walk */
+    struct account account;
+    int64_t group_rss;                             /* most that the step's control group had */
+    int64_t rss_now, live_user_us, live_system_us; /* of the last sample */
+    pid_t *pids, *tops;                            /* room for a walk */
 };
 
 static inline int64_t shepherd_clock_us(clockid_t clock)

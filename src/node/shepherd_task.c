@@ -8,12 +8,14 @@
 #include "base/alloc.h"
 #include "base/idset.h"
 #include "model/job.h"
-#include "model/pattern.h"
 #include "node/multi_prog.h"
 #include "node/shepherd_setup.h"
+#include "node/shepherd_step.h"
+#include "node/task_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +31,7 @@
 #define STANDARD_PATH     "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 #define OWN_VARIABLES     40
 #define PROLOG_TEXT_BYTES (1u << 20)
+#define EPILOG_US         INT64_C(5000000) /* as long as Slurm gives it */
 
 struct making {
     struct setup setup;
@@ -46,31 +49,9 @@ static int32_t number_of(const struct making *m)
 
 /* ---- streams ---- */
 
-static const char *path_of(const struct making *m, const char *pattern)
-{
-    const struct step_plan *p = m->t->plan;
-    const char *node_id = NULL;
-    struct str path = STR_INIT;
-    for (size_t i = 0; i < m->env.n && !node_id; i++)
-        if (text_starts(m->env.v[i], "SLURM_NODEID="))
-            node_id = m->env.v[i] + strlen("SLURM_NODEID=");
-    struct pattern_env env = {
-        .job_id = (uint64_t)p->job_id,
-        .array_task_id = NO_TASK,
-        .step_id = p->step_id,
-        .node_index = (node_id ? (int32_t)strtol(node_id, NULL, 10) : 0) + m->t->what.first_node,
-        .task = number_of(m),
-        .node = p->node,
-        .user = p->user,
-        .job_name = p->job_name,
-    };
-    pattern_expand(pattern, &env, &path);
-    return str_take(&path);
-}
-
 static void output_use(struct making *m, const char *pattern, int its_pipe, int to)
 {
-    const char *path = pattern ? path_of(m, pattern) : NULL;
+    const char *path = pattern && its_pipe < 0 ? task_path(m->t, m->task, pattern) : NULL;
     int fd = path ? output_open(path, m->t->what.append ? 0 : O_TRUNC) : its_pipe;
     if (path && fd < 0)
         setup_fail(&m->setup, "cannot open the output file %s: %s", path, strerror(errno));
@@ -83,7 +64,7 @@ static void output_use(struct making *m, const char *pattern, int its_pipe, int 
 static void streams_use(struct making *m, const struct task_ends *ends)
 {
     const struct msg_stream_tasks *w = &m->t->what;
-    bool together = !w->std_err && w->std_out;
+    bool together = !w->std_err && w->std_out && !w->errors_apart;
     if (!together) {
         output_use(m, w->std_err, ends->err, STDERR_FILENO);
         m->setup.has_output = true;
@@ -92,7 +73,7 @@ static void streams_use(struct making *m, const struct task_ends *ends)
     if (together)
         dup2(STDOUT_FILENO, STDERR_FILENO);
     m->setup.has_output = true;
-    const char *path = w->std_in ? path_of(m, w->std_in) : NULL;
+    const char *path = w->std_in ? task_path(m->t, m->task, w->std_in) : NULL;
     int in = path ? open(path, O_RDONLY | O_NOCTTY) : ends->in >= 0 ? ends->in : open("/dev/null", O_RDONLY);
     if (in < 0)
         setup_fail(&m->setup, "cannot open the input file %s: %s", path, strerror(errno));
@@ -295,24 +276,42 @@ static void env_finish(struct making *m)
 
 /* ---- the site's and user's programs around the task ---- */
 
-/* Its wait status; -1 = it could not be started, errno says why. */
-static int program_output(const char *program, char **env, struct str *out)
+/* Reads until it closes its output, or until the time has come. False: the time. */
+static bool program_read(int fd, int64_t until_us, struct str *out)
 {
-    int ends[2], status = -1;
     char piece[4096];
     ssize_t n;
+    for (;;) {
+        int64_t left_us = until_us == SHEPHERD_NEVER ? 0 : until_us - shepherd_now_us();
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        if (until_us != SHEPHERD_NEVER && (left_us <= 0 || poll(&p, 1, (int)(left_us / 1000) + 1) == 0))
+            return false;
+        n = read(fd, piece, sizeof piece);
+        if (n > 0 && out->len < PROLOG_TEXT_BYTES)
+            str_addn(out, piece, (size_t)n);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return true;
+    }
+}
+
+/* Its wait status; -1 = it could not be started, errno says why. limit_us: it and what it started are killed then; 0 = never. */
+static int program_output(const char *program, char **env, int64_t limit_us, struct str *out)
+{
+    int ends[2], status = -1;
     if (access(program, X_OK) != 0 || pipe2(ends, O_CLOEXEC) != 0)
         return -1;
     pid_t pid = fork();
     if (pid == 0) {
+        if (limit_us)
+            setsid();
         dup2(ends[1], STDOUT_FILENO);
         char *const argv[] = {(char *)program, NULL};
         execve(program, argv, env);
         _exit(127);
     }
     close(ends[1]);
-    while (pid > 0 && out->len < PROLOG_TEXT_BYTES && (n = read(ends[0], piece, sizeof piece)) > 0)
-        str_addn(out, piece, (size_t)n);
+    if (pid > 0 && !program_read(ends[0], limit_us ? shepherd_now_us() + limit_us : SHEPHERD_NEVER, out))
+        kill(-pid, SIGKILL);
     close(ends[0]);
     return pid > 0 && waitpid(pid, &status, 0) == pid ? status : -1;
 }
@@ -355,7 +354,7 @@ static void prolog_run(struct making *m, const char *name, const char *program)
     if (text_empty(program))
         return;
     m->env.v[m->env.n] = NULL;
-    int status = program_output(program, m->env.v, &text);
+    int status = program_output(program, m->env.v, 0, &text);
     if (status != 0)
         prolog_failed(m, name, program, status);
     char **room = xcalloc(m->env.n + text.len / 8 + OWN_VARIABLES, sizeof *room);
@@ -382,7 +381,7 @@ static void epilog_follow(struct making *m, const char *name, const char *progra
     signal(SIGINT, SIG_IGN);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    int epilog = program_output(program, m->env.v, &text);
+    int epilog = program_output(program, m->env.v, EPILOG_US, &text);
     if (epilog < 0)
         remark(&m->setup, "%s can not be executed (%s) %s", name, program, strerror(errno));
     else if (epilog > 0)

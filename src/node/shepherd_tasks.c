@@ -5,6 +5,9 @@
 #include "base/alloc.h"
 #include "base/idset.h"
 #include "base/vec.h"
+#include "node/output_keep.h"
+#include "node/task_files.h"
+#include "wire/frame.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +36,7 @@ static const char *word_or_null(struct arena *a, struct span word)
 static void task_parse(struct task_set *t, struct span line)
 {
     struct span word;
-    struct task task = {.out_fd = -1, .err_fd = -1, .in_fd = -1};
+    struct task task = {.out_fd = -1, .err_fd = -1, .in_fd = -1, .file = {{.fd = -1}, {.fd = -1}}};
     span_next(&line, ' ', &word);
     task.id = (int32_t)strtol(word.data, NULL, 10);
     if (span_next(&line, ' ', &word))
@@ -54,7 +57,9 @@ bool task_set_open(struct task_set *t, char *why, size_t why_size)
         if (line.len)
             task_parse(t, line);
     t->nstreams = 1;
-    if (stream_connect(&t->stream[0], t->plan, t->plan->address, t->plan->key, getpid()))
+    t->detached = t->plan->script.len > 0;
+    t->stream[0].fd = -1;
+    if (t->detached || stream_connect(&t->stream[0], t->plan, t->plan->address, t->plan->key, getpid()))
         return true;
     snprintf(why, why_size, "cannot reach the command at %s: %s", t->plan->address, strerror(errno));
     return false;
@@ -116,6 +121,22 @@ static bool reads_input(const struct task_set *t, const struct task *task)
     return !t->what.std_in && only >= 0 && (only == 0 || only - 1 == task->id);
 }
 
+/* A file of its own, or the stream; errors that go with the output need none. */
+static bool output_end_open(struct task_set *t, struct task *task, enum stream_name stream,
+                            struct task_ends *ends)
+{
+    bool err = stream == STREAM_ERR;
+    int *its = err ? &ends->err : &ends->out, *ours = err ? &task->err_fd : &task->out_fd;
+    bool to_file =
+        err ? t->what.std_err || (t->what.std_out && !t->what.errors_apart) : t->what.std_out != NULL;
+    if (to_file && !task_file_is_labelled(t, task, stream)) {
+        *its = task->file[err].fd;
+        task->file[err].fd = -1;
+        return true;
+    }
+    return pipe_open(0, ours, its);
+}
+
 static bool ends_open(struct task_set *t, struct task *task, struct task_ends *ends)
 {
     *ends = (struct task_ends){-1, -1, -1, NULL};
@@ -124,8 +145,7 @@ static bool ends_open(struct task_set *t, struct task *task, struct task_ends *e
     if (t->plan->pty)
         return true;
     return (!reads_input(t, task) || pipe_open(1, &task->in_fd, &ends->in)) &&
-           (t->what.std_out || pipe_open(0, &task->out_fd, &ends->out)) &&
-           ((t->what.std_err || t->what.std_out) || pipe_open(0, &task->err_fd, &ends->err));
+           output_end_open(t, task, STREAM_OUT, ends) && output_end_open(t, task, STREAM_ERR, ends);
 }
 
 static void fd_close(int *fd)
@@ -184,10 +204,26 @@ static void launch(struct task_set *t, const struct msg_stream_tasks *m)
         return;
     t->launched = true;
     record_copy(message_table[MSG_STREAM_TASKS].fields, &t->what, m, t->arena);
+    task_files_open(t);
     for (size_t i = 0; i < t->n; i++)
         task_start(t, i);
     started_tell(t);
     ends_tell(t, false);
+}
+
+void task_set_launch(struct task_set *t)
+{
+    struct frame f;
+    struct message m;
+    struct arena *a = arena_new();
+    if (!t->detached)
+        return;
+    if (frame_take(t->plan->script.data, t->plan->script.len, &f, NULL) > 0 && wire_decode(&f, a, &m, NULL) &&
+        m.kind == MSG_STREAM_TASKS)
+        launch(t, m.body);
+    else
+        t->owner_gone = true;
+    arena_free(a);
 }
 
 /* ---- input ---- */
@@ -292,6 +328,9 @@ static bool full(const struct task_set *t)
 
 static void data_send(struct task_set *t, const struct msg_stream_data *m)
 {
+    if (!t->kept)
+        t->kept = output_keep_new();
+    output_keep_add(t->kept, m);
     for (size_t i = 0; i < t->nstreams; i++) {
         if (i > 0 && stream_unsent(&t->stream[i]) > FOLLOWER_BYTES)
             stream_close(&t->stream[i]);
@@ -314,7 +353,10 @@ static bool output_read(struct task_set *t, struct task *task, enum stream_name 
                                 .task_plus1 = task->id + 1,
                                 .data = {bytes, n > 0 ? (size_t)n : 0},
                                 .end = n <= 0};
-    data_send(t, &m);
+    if (task_file_is_labelled(t, task, stream))
+        task_file_write(t, task, stream, bytes, m.data.len, m.end);
+    else
+        data_send(t, &m);
     if (n <= 0)
         fd_close(fd);
     return n > 0;
@@ -355,7 +397,8 @@ static void end_tell(struct task_set *t, size_t from, bool oom)
         idset_add(&ids, (uint32_t)task->id);
     }
     idset_format(&ids, &text);
-    struct msg_stream_exit m = {.tasks = str_text(&text), .exit_status = status & 0xffff, .oom = oom};
+    struct msg_stream_exit m = {
+        .tasks = str_text(&text), .exit_status = oom && status ? STATUS_OOM : status & 0xffff, .oom = oom};
     for (size_t i = 0; i < t->nstreams; i++)
         if (i == 0 || t->stream[i].proved)
             stream_send(&t->stream[i], MSG_STREAM_EXIT, &m);
@@ -416,7 +459,7 @@ int task_set_status(const struct task_set *t)
 
 bool task_set_notice(struct task_set *t, const char *line)
 {
-    struct msg_stream_notice m = {.text = line};
+    struct msg_stream_notice m = {.text = line, .ends = t->ends};
     if (t->stream[0].fd < 0)
         return false;
     stream_send(&t->stream[0], MSG_STREAM_NOTICE, &m);
@@ -454,6 +497,15 @@ struct from {
     size_t stream;
 };
 
+/* What came before, then all that follows; it may send input. */
+static void follower_begin(struct task_set *t, struct stream *s)
+{
+    if (t->kept)
+        output_keep_send(t->kept, s);
+    if (t->launched)
+        stream_send(s, MSG_STREAM_CREDIT, &(struct msg_stream_credit){.bytes = INPUT_BYTES});
+}
+
 static void message_take(void *ctx, const struct message *m)
 {
     const struct from *f = ctx;
@@ -462,9 +514,8 @@ static void message_take(void *ctx, const struct message *m)
     case MSG_STREAM_TASKS:
         if (f->stream == 0)
             launch(t, m->body);
-        else if (t->launched)
-            stream_send(&t->stream[f->stream], MSG_STREAM_CREDIT,
-                        &(struct msg_stream_credit){.bytes = INPUT_BYTES});
+        else
+            follower_begin(t, &t->stream[f->stream]);
         break;
     case MSG_STREAM_DATA: input_take(t, m->body); break;
     case MSG_STREAM_WINDOW:
@@ -515,7 +566,7 @@ static void streams_serve(struct task_set *t, const struct pollfd *v)
         if (v[i].revents & (POLLIN | POLLHUP | POLLERR))
             stream_read(s, message_take, &from);
     }
-    if (t->stream[0].fd < 0 && !t->owner_gone) {
+    if (t->stream[0].fd < 0 && !t->owner_gone && !t->detached) {
         t->owner_gone = true;
         t->ops->gone(t->ctx);
     }

@@ -13,6 +13,13 @@
 
 #define FOLLOWERS_MAX 8 /* sattach commands at one time */
 
+/* A file on the node; see task_files.h. */
+struct task_file {
+    int fd; /* -1 = none */
+    const char *path;
+    struct str begun; /* of a line, without its end yet */
+};
+
 struct task {
     int32_t id;            /* number in the step */
     const char *cpus;      /* NULL = those of the step */
@@ -24,6 +31,7 @@ struct task {
     int out_fd, err_fd, in_fd; /* ours; -1 = none (any more) */
     uint64_t in_done;          /* of the input, bytes written to it, or meant for another */
     bool in_end;               /* no more comes for it alone */
+    struct task_file file[2];  /* of its output and errors */
 };
 
 /* Input for one task alone (sattach --input-filter). */
@@ -51,10 +59,13 @@ struct task_set {
     size_t nstreams;
     struct arena *arena;          /* of `what` */
     struct msg_stream_tasks what; /* what runs */
+    bool ends;                    /* it was told to: its notices say so */
     bool launched, owner_gone, singletons_checked;
-    int64_t tell_at_us; /* ends that are not told yet; 0 = there are none */
-    bool is_pty;        /* task[0].out_fd and in_fd are the terminal's master */
-    struct str input;   /* from byte input_from on */
+    bool detached;            /* no command: the plan says what runs, files take what it writes */
+    int64_t tell_at_us;       /* ends that are not told yet; 0 = there are none */
+    struct output_kept *kept; /* of what the tasks wrote last, for who attaches (output_keep.c) */
+    bool is_pty;              /* task[0].out_fd and in_fd are the terminal's master */
+    struct str input;         /* from byte input_from on */
     uint64_t input_from;
     bool input_end;
     struct input_part *part; /* in order */
@@ -63,6 +74,8 @@ struct task_set {
 
 /* Reads the tasks from the plan and connects to the command. False: why. */
 bool task_set_open(struct task_set *t, char *why, size_t why_size);
+/* A step without a command begins; after task_set_open. */
+void task_set_launch(struct task_set *t);
 /* Another command that wants to see (sattach); silently not, if it cannot be reached. */
 void task_set_follow(struct task_set *t, const char *address, const char *key);
 

@@ -11,15 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define WATCH_GAP_US INT64_C(1000000)
 
 size_t shepherd_tree(struct shepherd *s)
 {
-    if (!s->pids)
+    if (!s->pids) {
         s->pids = xmalloc(SHEPHERD_TREE_MAX * sizeof *s->pids);
-    return proc_tree(getpid(), s->pids, SHEPHERD_TREE_MAX);
+        s->tops = xmalloc(SHEPHERD_TREE_MAX * sizeof *s->tops);
+    }
+    return proc_tree_tops(getpid(), s->pids, s->tops, SHEPHERD_TREE_MAX);
 }
 
 static int64_t max_of(int64_t a, int64_t b)
@@ -32,40 +35,60 @@ static int64_t timeval_us(struct timeval t)
     return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
 }
 
-/* Those that ended and were waited for, by us or by their parents: the kernel has summed them up. */
+static int32_t task_id(const void *ctx, size_t i)
+{
+    const struct shepherd *s = ctx;
+    return s->tasks ? s->tasks->task[i].id : 0;
+}
+
+/* The step's sums: those that ended and were waited for, by us or by their parents, as the kernel has summed them up. */
 void shepherd_usage_of_ended(struct shepherd *s)
 {
     struct rusage r;
     getrusage(RUSAGE_CHILDREN, &r);
     s->note.cpu_user_us = timeval_us(r.ru_utime);
     s->note.cpu_system_us = timeval_us(r.ru_stime);
-    s->note.max_rss_bytes = max_of(s->note.max_rss_bytes, (int64_t)r.ru_maxrss * 1024);
-    s->note.max_pages = max_of(s->note.max_pages, r.ru_majflt);
-    s->note.read_bytes = max_of(s->note.read_bytes, (int64_t)r.ru_inblock * 512);
-    s->note.write_bytes = max_of(s->note.write_bytes, (int64_t)r.ru_oublock * 512);
+    account_note(&s->account, task_id, s, &s->note);
+    /* Of one task its control group knows more than its processes, which share memory. */
+    if (s->account.n == 1 && s->group_rss > 0)
+        s->note.max_rss_bytes = s->note.ave_rss_bytes = max_of(s->group_rss, (int64_t)r.ru_maxrss * 1024);
 }
 
-static void io_note(struct shepherd *s, struct io_seen *now, size_t n)
+/* ---- whose processes they are ---- */
+
+static bool task_find(const struct shepherd *s, pid_t top, size_t *ret)
 {
-    int64_t read_bytes = 0, write_bytes = 0;
-    for (size_t i = 0; i < s->nio; i++) {
-        bool there = false;
-        for (size_t k = 0; k < n && !there; k++)
-            there = now[k].pid == s->io[i].pid;
-        if (!there) {
-            s->io_gone_read += s->io[i].read_bytes;
-            s->io_gone_write += s->io[i].write_bytes;
+    *ret = 0;
+    if (!s->tasks)
+        return true;
+    for (size_t i = 0; i < s->tasks->n; i++)
+        if (s->tasks->task[i].pid == top) {
+            *ret = i;
+            return true;
         }
-    }
-    for (size_t i = 0; i < n; i++) {
-        read_bytes += now[i].read_bytes;
-        write_bytes += now[i].write_bytes;
-    }
-    s->note.read_bytes = max_of(s->note.read_bytes, s->io_gone_read + read_bytes);
-    s->note.write_bytes = max_of(s->note.write_bytes, s->io_gone_write + write_bytes);
-    free(s->io);
-    s->io = now;
-    s->nio = n;
+    return false;
+}
+
+static size_t task_of(const struct shepherd *s, pid_t top)
+{
+    size_t task;
+    return task_find(s, top, &task) ? task : account_task_of(&s->account, top);
+}
+
+pid_t shepherd_wait(struct shepherd *s, int *ret_status)
+{
+    siginfo_t info = {0};
+    struct proc_usage u;
+    struct rusage r;
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return -1;
+    if (info.si_pid == 0)
+        return 0;
+    bool seen = proc_usage(info.si_pid, &u); /* a zombie still has its counters */
+    pid_t pid = wait4(info.si_pid, ret_status, 0, &r);
+    if (pid > 0)
+        account_ended(&s->account, task_of(s, pid), &r, seen ? &u : NULL);
+    return pid;
 }
 
 /* Nothing but the samples finds out that the step is over its memory. */
@@ -100,39 +123,54 @@ static void largest_keep(struct shepherd *s, pid_t pid, int64_t rss_bytes)
     str_done(&name);
 }
 
-static void sample(struct shepherd *s)
+/* Children of ours that are no task: each with the task it is counted to, and so are those that its parents leave to us. A process is a child of its task until those between
+ * are gone, so all that is seen is remembered. */
+static void owners_remember(struct shepherd *s, size_t n)
+{
+    struct account_child *child = xcalloc(n + 1, sizeof *child);
+    for (size_t i = 0; i < n; i++)
+        child[i] = (struct account_child){s->pids[i], task_of(s, s->tops[i])};
+    account_remember(&s->account, child, n);
+    free(child);
+}
+
+static void processes_add(struct shepherd *s, size_t n)
 {
     struct proc_usage u;
-    int64_t rss = 0, vm = 0, faults = 0, user = 0, system = 0, largest_rss = 0;
+    int64_t largest_rss = 0, user = 0, system = 0;
     pid_t largest = 0;
-    size_t n = shepherd_tree(s), seen = 0;
-    struct io_seen *io = xcalloc(n, sizeof *io);
+    s->rss_now = 0;
+    account_begin(&s->account);
     for (size_t i = 0; i < n; i++) {
         if (!proc_usage(s->pids[i], &u))
             continue;
-        rss += u.rss_bytes;
+        account_add(&s->account, task_of(s, s->tops[i]), &u);
+        s->rss_now += u.rss_bytes;
+        user += u.cpu_user_us;
+        system += u.cpu_system_us;
         if (u.rss_bytes > largest_rss) {
             largest = s->pids[i];
             largest_rss = u.rss_bytes;
         }
-        vm += u.vm_bytes;
-        faults += u.major_faults;
-        user += u.cpu_user_us;
-        system += u.cpu_system_us;
-        io[seen++] = (struct io_seen){s->pids[i], u.read_bytes, u.write_bytes};
     }
-    int64_t group_rss = step_cgroup_rss(&s->groups);
+    account_end(&s->account);
     if (largest)
         largest_keep(s, largest, largest_rss);
+    s->live_user_us = user;
+    s->live_system_us = system;
+}
+
+static void sample(struct shepherd *s)
+{
+    size_t n = shepherd_tree(s);
+    processes_add(s, n);
+    s->group_rss = max_of(s->group_rss, step_cgroup_rss(&s->groups));
     if (memory_is_watched(s))
-        memory_enforce(s, n, rss);
+        memory_enforce(s, n, s->rss_now);
+    owners_remember(s, n);
     shepherd_usage_of_ended(s);
-    s->note.cpu_user_us += user;
-    s->note.cpu_system_us += system;
-    s->note.max_rss_bytes = max_of(s->note.max_rss_bytes, group_rss >= 0 ? group_rss : rss);
-    s->note.max_vm_bytes = max_of(s->note.max_vm_bytes, vm);
-    s->note.max_pages = max_of(s->note.max_pages, faults);
-    io_note(s, io, seen);
+    s->note.cpu_user_us += s->live_user_us;
+    s->note.cpu_system_us += s->live_system_us;
 }
 
 void shepherd_suspension_count(struct shepherd *s)

@@ -7,6 +7,8 @@
 
 /* The processes of the step: their number, and s->pids. */
 size_t shepherd_tree(struct shepherd *s);
+/* waitpid(-1, …, WNOHANG), with what the process used counted to its task. */
+pid_t shepherd_wait(struct shepherd *s, int *ret_status);
 /* Takes a sample, tells it, and says in s->sample_at_us when the next is due. */
 void shepherd_sample_due(struct shepherd *s);
 /* The time between two samples at most; 0 = none are taken. */

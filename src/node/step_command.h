@@ -40,13 +40,14 @@ struct command {
     enum command_why why; /* TERMINATE */
     int64_t kill_wait_ms; /* TERMINATE: between SIGTERM and SIGKILL */
     int signal;           /* KILL: what to send */
-    bool batch, full;     /* KILL: batch shell only; batch shell and its children; neither: its children */
+    bool batch;           /* KILL: to the batch shell alone, not to what it started */
+    bool of_job;          /* everybody in the job is told */
 };
 
 static inline uint64_t command_pack(const struct command *c)
 {
     return (uint64_t)c->op | (uint64_t)c->why << 8 | (uint64_t)(uint8_t)c->signal << 16 |
-           (uint64_t)c->batch << 24 | (uint64_t)c->full << 25 | (uint64_t)c->kill_wait_ms << 32;
+           (uint64_t)c->batch << 24 | (uint64_t)c->of_job << 25 | (uint64_t)c->kill_wait_ms << 32;
 }
 
 static inline struct command command_unpack(uint64_t packed)
@@ -56,7 +57,7 @@ static inline struct command command_unpack(uint64_t packed)
         .why = (enum command_why)((packed >> 8) & 0xff),
         .signal = (int)((packed >> 16) & 0xff),
         .batch = (packed >> 24) & 1,
-        .full = (packed >> 25) & 1,
+        .of_job = (packed >> 25) & 1,
         .kill_wait_ms = (int64_t)(packed >> 32),
     };
 }

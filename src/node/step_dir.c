@@ -12,7 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define STATE_MAX_BYTES (1u << 20)
+#define STATE_MAX_BYTES  (1u << 20)
+#define STATE_OVER_BYTES 2048 /* a state file up to this long is written over */
 
 /* Written out here, not with step_label, so that the shepherd needs nothing of model's code. */
 void step_dir_name(uint64_t job_id, uint32_t attempt, int64_t step_id, struct str *out)
@@ -86,42 +87,74 @@ bool small_file_read(int dir_fd, const char *path, size_t max, struct str *out)
     return n >= 0;
 }
 
+/* ---- making ---- */
+
+/* To cut a file is as dear as to make one: what is there is written over. */
+
+/* A script of the same owner's earlier step is written over; whatever else lies there is replaced. Only its owner could have it open
+ * or have linked it. It is `len` bytes long at most afterwards. */
+static int script_open(int dir, uid_t uid, gid_t gid, size_t len)
+{
+    struct stat st;
+    int fd = openat(dir, "slurm_script", O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_mode == (S_IFREG | 0700) && st.st_nlink == 1 &&
+        st.st_uid == uid && st.st_gid == gid && (st.st_size <= (off_t)len || ftruncate(fd, 0) == 0))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 || errno != ENOENT)
+        unlinkat(dir, "slurm_script", 0);
+    fd = openat(dir, "slurm_script", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    if (fd >= 0 && (uid != geteuid() || gid != getegid()) && fchown(fd, uid, gid) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
 static bool script_write(int dir, const struct step_plan *p)
 {
-    int fd = openat(dir, "slurm_script", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    bool other = p->switch_user && p->uid != 0;
+    int fd =
+        script_open(dir, other ? (uid_t)p->uid : geteuid(), other ? (gid_t)p->gid : getegid(), p->script.len);
     if (fd < 0)
         return false;
-    bool ok = write_all(fd, p->script.data, p->script.len) &&
-              (!p->switch_user || p->uid == 0 || fchown(fd, (uid_t)p->uid, (gid_t)p->gid) == 0);
+    bool ok = write_all(fd, p->script.data, p->script.len);
     int saved = errno;
     close(fd);
     errno = saved;
     return ok;
 }
 
-static bool files_write(int dir, const struct step_plan *p, const struct note *first, int *ret_state)
+/* The first note, and instead of the notes of an earlier step empty lines, which are none. */
+static bool state_begin(int fd, const struct note *first)
 {
-    struct str line = STR_INIT;
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET}; /* not inherited by the step's process */
-    note_format(first, &line);
-    *ret_state = openat(dir, "state", O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600);
-    bool ok = *ret_state >= 0 && fcntl(*ret_state, F_SETLK, &lock) == 0 &&
-              write_all(*ret_state, line.data, line.len) && (p->address || script_write(dir, p)) &&
-              (p->keep.len == 0 || small_file_write(dir, "job", p->keep.data, p->keep.len, 0600));
+    struct stat st;
+    struct str text = STR_INIT;
+    note_format(first, &text);
+    bool ok = fstat(fd, &st) == 0 && (st.st_size <= STATE_OVER_BYTES || ftruncate(fd, 0) == 0);
+    while (ok && st.st_size <= STATE_OVER_BYTES && text.len < (size_t)st.st_size)
+        str_addc(&text, '\n');
+    ok = ok && write_all(fd, text.data, text.len) && fcntl(fd, F_SETFL, O_APPEND) == 0;
     int saved = errno;
-    str_done(&line);
+    str_done(&text);
     errno = saved;
     return ok;
 }
 
-enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p, const struct note *first,
-                                   int *ret_state)
+static bool files_write(int dir, const struct step_plan *p, const struct note *first, int *ret_state)
 {
-    char making[32];
-    snprintf(making, sizeof making, ".%ld", (long)getpid());
-    *ret_state = -1;
-    if (mkdirat(steps_fd, making, 0755) != 0 && errno != EEXIST)
-        return STEP_DIR_FAILED;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET}; /* not inherited by the step's process */
+    *ret_state = openat(dir, "state", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return *ret_state >= 0 && fcntl(*ret_state, F_SETLK, &lock) == 0 && state_begin(*ret_state, first) &&
+           (p->address || script_write(dir, p)) &&
+           (p->keep.len == 0 || small_file_write(dir, "job", p->keep.data, p->keep.len, 0600));
+}
+
+/* In the directory `making`, which nobody else uses; it is gone if this fails. */
+static enum step_dir_result make_in(int steps_fd, const char *making, const struct step_plan *p,
+                                    const struct note *first, int *ret_state)
+{
     int dir = openat(steps_fd, making, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool ok = dir >= 0 && files_write(dir, p, first, ret_state) &&
               renameat2(steps_fd, making, steps_fd, p->dir_name, RENAME_NOREPLACE) == 0;
@@ -132,9 +165,26 @@ enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p, cons
         return STEP_DIR_MADE;
     if (*ret_state >= 0)
         close(*ret_state);
+    *ret_state = -1;
     step_dir_remove(steps_fd, making);
     errno = saved;
     return saved == EEXIST || saved == ENOTEMPTY ? STEP_DIR_TAKEN : STEP_DIR_FAILED;
+}
+
+enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p, const struct note *first,
+                                   int *ret_state)
+{
+    char making[32];
+    enum step_dir_result made = STEP_DIR_FAILED;
+    *ret_state = -1;
+    if (p->spare_dir)
+        made = make_in(steps_fd, p->spare_dir, p, first, ret_state);
+    if (made != STEP_DIR_FAILED)
+        return made;
+    snprintf(making, sizeof making, ".%ld", (long)getpid());
+    if (mkdirat(steps_fd, making, 0755) != 0 && errno != EEXIST)
+        return STEP_DIR_FAILED;
+    return make_in(steps_fd, making, p, first, ret_state);
 }
 
 bool step_dir_alive(int steps_fd, const char *name)
@@ -187,9 +237,13 @@ bool step_dir_own_notes(int state_fd, void (*fn)(void *ctx, const struct note *n
     return any;
 }
 
+/* ---- the end ---- */
+
+static const char *const files[] = {"state", "slurm_script", "job", "why", "tell", "follow", "memory"};
+#define FILES_KEPT 2 /* of them, in a spare directory */
+
 void step_dir_remove(int steps_fd, const char *name)
 {
-    static const char *const files[] = {"state", "slurm_script", "job", "why"};
     int dir = openat(steps_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (dir < 0)
         return;
@@ -200,4 +254,14 @@ void step_dir_remove(int steps_fd, const char *name)
         unlinkat(steps_fd, name, AT_REMOVEDIR);
     }
     close(dir);
+}
+
+bool step_dir_retire(int steps_fd, const char *name, const char *spare)
+{
+    char path[320];
+    for (size_t i = FILES_KEPT; i < ARRAY_LEN(files); i++) {
+        snprintf(path, sizeof path, "%.255s/%s", name, files[i]);
+        unlinkat(steps_fd, path, 0);
+    }
+    return renameat2(steps_fd, name, steps_fd, spare, RENAME_NOREPLACE) == 0;
 }

@@ -1,11 +1,15 @@
 /* The directory of a step on its node: NODE_DIR/steps/JOB.ATTEMPT.STEP, with
  *
- *   state         the shepherd's notes (agent/note.h), one a line; the shepherd holds a lock (flock) on it as
- * long as it lives slurm_script  the batch script job           what the epilog needs, if there is one why
- * reason of a termination, when it is none of the usual ones (step_command.h)   follow   another command that wants its streams
+ *   state         the shepherd's notes (agent/note.h), one a line; the shepherd holds a lock (fcntl) on it as long as it lives
+ *   slurm_script  the batch script
+ *   job           what the epilog needs, if there is one
+ *   why           reason of a termination, when it is none of the usual ones (step_command.h)
+ *   follow, tell  another command that wants its streams; a message for the job's user
+ *   memory        what it uses, for the job's other steps (memory_watch.c)
  *
  * It comes into being whole, by a rename that fails if the name is taken: that is what keeps a step from
- * being started twice. */
+ * being started twice. What is renamed is a new directory or one of an earlier step (spare_dirs.h): making and removing three
+ * files is a good part of what a short step costs. */
 #ifndef REMUDA_NODE_STEP_DIR_H
 #define REMUDA_NODE_STEP_DIR_H
 
@@ -34,6 +38,8 @@ bool step_dir_notes(int steps_fd, const char *name, void (*fn)(void *ctx, const 
 bool step_dir_own_notes(int state_fd, void (*fn)(void *ctx, const struct note *n), void *ctx);
 /* Removes it with everything in it. */
 void step_dir_remove(int steps_fd, const char *name);
+/* Instead: makes of it the directory `spare`, which a plan may name. False if that does not go; then it is as it was. */
+bool step_dir_retire(int steps_fd, const char *name, const char *spare);
 /* Whole of a small file; false if it cannot be read. */
 bool small_file_read(int dir_fd, const char *path, size_t max, struct str *out);
 bool small_file_write(int dir_fd, const char *path, const void *data, size_t len, int mode);

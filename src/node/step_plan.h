@@ -22,6 +22,7 @@ struct plan_bytes {
     X(I64, attempt, "which start of it")                                                                     \
     X(I64, step_id, "step")                                                                                  \
     X(TEXT, dir_name, "name of the step's directory: JOB.ATTEMPT.STEP")                                      \
+    X(TEXT, spare_dir, "directory of an earlier step to make it of (spare_dirs.h); NULL = a new one")        \
     X(TEXT, node, "node name, for messages")                                                                 \
     X(I64, switch_user, "become uid, gid and groups below")                                                  \
     X(I64, uid, "owner")                                                                                     \
@@ -52,6 +53,9 @@ struct plan_bytes {
     X(I64, sample_us, "how often to sample usage")                                                           \
     X(TEXT, cgroups,                                                                                         \
       "directories to make the step's cgroups in: \"memory=/sys/…\\ncpuset=/sys/…\\n\"; see cgroup.h")       \
+    X(I64, group, "number of the job's groups (group_pool.h); 0 = named after the step's directory")        \
+    X(I64, group_part, "of the step's own in them")                                                          \
+    X(I64, group_ready, "they were handed back by a step with the very same limits")                         \
     X(TEXT, deny, "device files to hide from it: \"195:1 195:2\"; NULL = none")                              \
     X(I64, gpus, "GPUs it has: bit n for number n, up to 62; noted for the next daemon")                     \
     X(TEXT, address, "steps with tasks: where the command is, numeric addresses, blank-separated; NULL = a batch script") \
@@ -63,12 +67,14 @@ struct plan_bytes {
     X(TEXT, master_addr, "MASTER_ADDR for them")                                                             \
     X(TEXT, master_port, "MASTER_PORT")                                                                      \
     X(TEXT, job_name, "name of the job, for file names")                                                     \
+    X(I64, array_job_id, "of an array's element: the array, for file names; 0 = none")                       \
+    X(I64, array_task_plus1, "and its index, plus 1")                                                     \
     X(TEXT, task_prolog, "the site's program before each task")                                              \
     X(TEXT, task_epilog, "and after it")                                                                     \
     X(I64, kill_wait_us, "between SIGTERM and SIGKILL when the command is gone")                             \
     X(I64, unkillable_us, "processes that outlive SIGKILL so long are reported; 0 = never")                  \
     X(TEXT, bind_report, "--cpu-bind=verbose: say to what each task is bound")                               \
-    X(BYTES, script, "batch script")                                                                         \
+    X(BYTES, script, "batch script; steps with tasks and no command: the frame that says what they run")     \
     X(BYTES, args, "its arguments, each ended by NUL")                                                       \
     X(BYTES, env, "environment: NAME=VALUE, each ended by NUL")                                              \
     X(BYTES, keep, "kept in the step's directory as \"job\" until it is forgotten; empty = nothing")

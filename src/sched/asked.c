@@ -75,6 +75,15 @@ static bool asked_list(struct demand_work *w, const char *text, bool gpus, enum 
     return true;
 }
 
+static void task_gpus_drop(struct demand_work *w)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < w->nasked; i++)
+        if (w->asked[i].per != PER_TASK || !text_is(w->asked[i].item.kind, "gpu"))
+            w->asked[kept++] = w->asked[i];
+    w->nasked = kept;
+}
+
 bool demand_asked(struct demand_work *w)
 {
     const struct job_request *r = w->req;
@@ -99,6 +108,15 @@ bool demand_asked(struct demand_work *w)
                        : w->asked[i].per == PER_TASK ? &w->task_gpus
                                                      : &w->node_gpus;
         *sum += w->asked[i].item.count;
+    }
+    /* GPUs for each task beside those of each node say how many tasks that has, not how many more GPUs. */
+    if (w->node_gpus > 0 && w->task_gpus > 0) {
+        if (r->ntasks > 0 && w->node_gpus / w->task_gpus > r->ntasks)
+            return demand_complain(w, REFUSE_NODE_CONFIG, REASON_BAD_CONSTRAINTS,
+                                   "the GPUs of one node are for more tasks than there are; ask for fewer a "
+                                   "node, or for more tasks");
+        task_gpus_drop(w);
+        w->task_gpus = 0;
     }
     if (w->job_gpus > INT32_MAX / 2)
         return demand_complain(w, REFUSE_GRES, REASON_BAD_CONSTRAINTS, "more GPUs than any cluster has");

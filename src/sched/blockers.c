@@ -458,6 +458,17 @@ static const char *ending_for(const struct cluster *cl, uint64_t job_id, struct 
     return text;
 }
 
+/* Has a device of its nodes yet to be found clean? */
+static bool waits_for_proof(const struct cluster *cl, const struct plan *p, const struct planned *f)
+{
+    if (p->priv->version != cl->version)
+        return false;
+    for (uint32_t i = 0; i < f->nnodes; i++)
+        if (cl->node.v[f->node[i]]->unproven.n > 0)
+            return true;
+    return false;
+}
+
 enum sureness sched_sureness(const struct cluster *constant, const struct plan *p, uint64_t job_id,
                              struct arena *a, const char **ret_text)
 {
@@ -474,6 +485,8 @@ enum sureness sched_sureness(const struct cluster *constant, const struct plan *
     }
     if (f->promise && ending)
         *ret_text = arena_printf(a, "promised: %s", ending);
+    else if (f->promise && waits_for_proof(cl, p, f))
+        *ret_text = "promised: its nodes are kept for it; a device there has yet to be found clean";
     else if (f->promise)
         *ret_text = "promised: its nodes are kept for it, at that time or before";
     else if (f->nnodes > 0)

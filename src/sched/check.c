@@ -101,10 +101,10 @@ static void feature_list(struct checking *k, const char ***ret, size_t *ret_n)
     vec_done(&names);
 }
 
-static enum refusal check_features(struct checking *k)
+static enum refusal check_features(struct checking *k, const char *text, enum refusal refusal)
 {
     const char *asked[FEATURE_NAMES_MAX], **have;
-    size_t n = feature_names(k->req->constraint, k->a, asked, FEATURE_NAMES_MAX), nhave;
+    size_t n = feature_names(text, k->a, asked, FEATURE_NAMES_MAX), nhave;
     if (n == 0)
         return REFUSE_NONE;
     feature_list(k, &have, &nhave);
@@ -113,7 +113,7 @@ static enum refusal check_features(struct checking *k)
         for (size_t h = 0; h < nhave; h++)
             there |= text_is(asked[i], have[h]);
         if (!there)
-            return unknown(k, REFUSE_FEATURE, "feature", asked[i], have, nhave);
+            return unknown(k, refusal, "feature", asked[i], have, nhave);
     }
     return REFUSE_NONE;
 }
@@ -351,7 +351,9 @@ enum refusal sched_check(const struct cluster *constant, struct job_request *req
     enum job_reason pend = REASON_NONE;
     enum refusal r = check_partitions(&k);
     if (r == REFUSE_NONE)
-        r = check_features(&k);
+        r = check_features(&k, k.req->constraint, REFUSE_FEATURE);
+    if (r == REFUSE_NONE)
+        r = check_features(&k, k.req->prefer, REFUSE_PREFER);
     if (r == REFUSE_NONE)
         r = check_gres(&k);
     if (r == REFUSE_NONE) {

@@ -44,6 +44,7 @@ static void node_free_all(struct snode *n)
     free(n->base_key);
     free(n->load);
     free(n->dev_job);
+    vec_done(&n->unproven);
     vec_done(&n->hold);
     arena_free(n->arena);
     free(n);

@@ -322,7 +322,7 @@ static bool work_all(struct demand_work *w)
     if (!feature_parse(w->req->constraint, w->scratch, &w->arms, &e))
         return demand_complain(w, REFUSE_FEATURE, REASON_BAD_CONSTRAINTS, e.text);
     if (!text_empty(w->req->prefer) && !feature_parse(w->req->prefer, w->scratch, &w->liked, &e))
-        return demand_complain(w, REFUSE_FEATURE, REASON_BAD_CONSTRAINTS, e.text);
+        return demand_complain(w, REFUSE_PREFER, REASON_BAD_CONSTRAINTS, e.text);
     if (!node_lists(w) || !licences_find(w))
         return false;
     layouts_hold_list(w);

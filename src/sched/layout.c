@@ -82,7 +82,7 @@ static size_t by_tasks(struct counts *k, struct layout *ret, struct verdict *v)
     if (k->max_nodes == 0)
         k->max_nodes = counted ? k->nodes : k->tasks;
     if (k->nodes > k->max_nodes)
-        return refuse(v, REFUSE_INVALID_TASK_COUNT,
+        return refuse(v, REFUSE_NODE_CONFIG,
                       "more tasks than fit on the nodes asked for with so many tasks on each");
     k->max_nodes = least(k->max_nodes, k->tasks);
     size_t n = 0;

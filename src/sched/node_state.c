@@ -8,6 +8,7 @@
 #include "model/gres.h"
 #include "model/limits.h"
 #include "sched/run_pack.h"
+#include "sched/unproven.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +241,7 @@ static void out_mark(struct snode *n)
     for (size_t d = 0; d < n->group->ndev && out.n > 0; d++)
         if (!n->dev_job[d] && device_outs_find(&out, n->group->dev[d].kind, n->group->dev[d].index))
             n->dev_job[d] = DEVICE_OUT;
+    unproven_fill(n, &out);
     for (size_t i = 0; i < n->hold.n; i++)
         for (size_t k = 0; k < n->hold.v[i]->ngres; k++) {
             struct held_gres *g = &n->hold.v[i]->gres[k];

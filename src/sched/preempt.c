@@ -2,11 +2,12 @@
  * (preempt_choose.c).
  *
  * No victim goes in vain. A job whose turn comes anyway before its victims could be gone waits. Devices and sockets are checked, not only counts. Work that was told to end remembers for
- * whom; until all of it is gone, the job has a promise of what comes free, whatever its place in the queue, and takes no more victims. Suspending frees CPUs at once and is done only when
+ * whom; until all of it is gone, and the devices it had are found clean, the job has a promise of what comes free, whatever its place in the queue, and takes no more victims. Suspending frees CPUs at once and is done only when
  * nothing else has to end first. A heterogeneous job takes victims for all of its components together. */
 #include "sched/preempt.h"
 #include "base/alloc.h"
 #include "sched/preempt_inside.h"
+#include "sched/unproven.h"
 
 static bool suspends_only(const victims *v)
 {
@@ -45,16 +46,28 @@ static void victims_emit(struct pass *p, uint64_t for_job, const victims *chosen
     }
 }
 
-/* Is work ending already so that the job can start? */
-static bool is_awaited(struct pass *p, uint64_t job_id)
+static void awaited_fill(struct pass *p)
 {
     struct map_walk walk = {0};
-    while (!p->awaited_known && map_u64_next(p->cl->run_of, &walk)) {
+    while (map_u64_next(p->cl->run_of, &walk)) {
         const struct run *r = walk.value;
         if (r->for_job)
             vec_push(&p->awaited, r->for_job);
     }
+    for (size_t i = 0; i < p->cl->node.n; i++) {
+        const struct snode *n = p->cl->node.v[i];
+        for (size_t k = 0; k < n->unproven.n; k++)
+            if (n->unproven.v[k].for_job && unproven_until(&n->unproven.v[k], p->w->now_us) != INT64_MAX)
+                vec_push(&p->awaited, n->unproven.v[k].for_job);
+    }
     p->awaited_known = true;
+}
+
+/* Is work ending already so that the job can start, or has ended and left devices that are not clean yet? */
+static bool is_awaited(struct pass *p, uint64_t job_id)
+{
+    if (!p->awaited_known)
+        awaited_fill(p);
     for (size_t i = 0; i < p->awaited.n; i++)
         if (p->awaited.v[i] == job_id)
             return true;

@@ -88,6 +88,15 @@ struct group {
 
 struct hold;
 
+/* A device that is out and held by nobody, and not broken: it comes back as soon as it is found
+ * clean (unproven.h). */
+struct unproven {
+    uint32_t dim;
+    int32_t index;
+    int64_t since_us;
+    uint64_t for_job; /* its last job gave way to this one; 0 = to nobody */
+};
+
 struct snode {
     char *name;
     uint32_t idx;
@@ -100,6 +109,7 @@ struct snode {
     bool has_out;      /* devices are out, when it was counted last */
     uint16_t *load;    /* by slot: 0 idle, LOAD_ALONE, else jobs that share it */
     uint64_t *dev_job; /* by device: job that holds it, 0 = none, DEVICE_OUT */
+    VEC(struct unproven) unproven;
     VEC(struct hold *) hold;
 };
 #define LOAD_ALONE UINT16_MAX

@@ -95,10 +95,17 @@ static bool emit_somewhere(struct pass *p, const struct entry *e, int64_t limit_
     return emitted;
 }
 
+/* A job with a deadline ends by it: what its limit has beyond that is cut off, as long as the shortest limit it takes is left. */
+static int64_t limit_by_deadline(const struct entry *e, int64_t limit_us, int64_t start_us)
+{
+    int64_t room = e->job->w.deadline_us - start_us;
+    return e->job->w.deadline_us > 0 && room >= e->o->limit_min_us && room < limit_us ? room : limit_us;
+}
+
 static bool try_start(struct pass *p, const struct entry *e)
 {
     struct world *w = p->w;
-    int64_t limit = view_limit(w, e->o, e->o->limit_us, w->now_us);
+    int64_t limit = limit_by_deadline(e, view_limit(w, e->o, e->o->limit_us, w->now_us), w->now_us);
     w->uid_plus1 = p->future ? 0 : e->job->w.uid + 1;
     w->insists_until_us = topo_insists_until(p->cl, &e->job->w);
     if (!p->future && w->insists_until_us > w->now_us &&
@@ -140,7 +147,7 @@ static bool lane_may_go_on(const struct pass *p, const struct entry *e)
 
 static void promise_make(struct pass *p, const struct entry *e, bool awaited)
 {
-    int64_t at, limit = e->o->limit_us;
+    int64_t at, limit = limit_by_deadline(e, e->o->limit_us, p->w->now_us);
     if (p->served[e->o->serve] && !awaited && !promise_due(p, e))
         return;
     for (size_t i = 0; i < p->promise.n; i++)
@@ -154,7 +161,7 @@ static void promise_make(struct pass *p, const struct entry *e, bool awaited)
     int64_t next = world_next_end(p->w);
     if (in_vain && (next == INT64_MAX || !world_earliest(p->w, e->c, e->o, limit, next, &p->at, &at)))
         return;
-    limit = view_limit(p->w, e->o, limit, at);
+    limit = limit_by_deadline(e, view_limit(p->w, e->o, limit, at), at);
     struct promised pr = {.world_job =
                               world_promise(p->w, e->c, &p->at, e->job->w.job_id, at, time_add(at, limit)),
                           .lane = e->lane,

@@ -6,6 +6,7 @@
 #include "sched/demand.h"
 #include "sched/ranges.h"
 #include "sched/run_pack.h"
+#include "sched/unproven.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +169,7 @@ static void hold_release(struct cluster *cl, struct hold *h)
             break;
         }
     node_recount(cl, n);
+    unproven_freed(n, h);
     run_pack_drop(h->run);
     h->released = true;
     h->run->nheld--;

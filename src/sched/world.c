@@ -4,6 +4,7 @@
 #include "sched/world.h"
 #include "sched/resv_view.h"
 #include "sched/run_pack.h"
+#include "sched/unproven.h"
 
 #include "base/alloc.h"
 
@@ -143,6 +144,23 @@ static void run_copy(struct world *w, struct run *r)
     vec_push(&w->ends, e);
 }
 
+/* What is expected to be found clean is as work that ends then. */
+static void unproven_copy(struct world *w, const struct snode *n)
+{
+    for (size_t i = 0; i < n->unproven.n; i++) {
+        int64_t until = unproven_until(&n->unproven.v[i], w->now_us);
+        if (until == INT64_MAX)
+            continue;
+        struct wjobs j = {.start_us = w->now_us, .end_us = until, .first = (uint32_t)w->take.n, .n = 1};
+        struct wtake t = {.node = n->idx, .job = (uint32_t)w->job.n, .first = (uint32_t)w->use.n, .n = 1};
+        struct end e = {until, t.job};
+        use_push(w, n->unproven.v[i].dim, 1);
+        vec_push(&w->take, t);
+        vec_push(&w->job, j);
+        vec_push(&w->ends, e);
+    }
+}
+
 /* Chains are kept by end; runs come ascending by end, so each goes to the tail. */
 static void chains_build(struct world *w)
 {
@@ -177,6 +195,9 @@ static void runs_copy(struct world *w)
     for (size_t i = 0; i < n; i++)
         if (run[i]->end_us <= w->now_us)
             run_copy(w, run[i]);
+    for (size_t i = 0; i < w->nnodes; i++)
+        if (w->cl->node.v[i]->has_out)
+            unproven_copy(w, w->cl->node.v[i]);
     for (size_t i = in_order; i < w->take.n; i++)
         chain_work(w, (uint32_t)i);
     if (w->ends.n > 1)

@@ -20,14 +20,37 @@ bool value_refuse(const struct option_row *row, const char *value, struct err *e
 {
     va_list args;
     va_start(args, format);
-    err_setv(e, ERR_INVALID, format, args);
+    err_setv(e, ERR_VALUE, format, args);
     va_end(args);
     return value_blame(row, value, e);
 }
 
 bool value_blame(const struct option_row *row, const char *value, struct err *e)
 {
-    return err_prefix(e, "Invalid --%s specification \"%s\"", row->name, value);
+    if (e && !e->lead[0])
+        err_lead(e, "error: Invalid --%s specification", row->name);
+    if (e && e->code == ERR_INVALID)
+        e->code = ERR_VALUE;
+    return err_prefix(e, "--%s=%s", row->name, value);
+}
+
+bool value_lead(const struct option_row *row, const char *value, struct err *e, const char *sentence,
+                const char *lead, ...)
+{
+    char text[ERR_LEAD_MAX];
+    va_list args;
+    va_start(args, lead);
+    vsnprintf(text, sizeof text, lead, args);
+    va_end(args);
+    err_set(e, ERR_VALUE, "%s", sentence);
+    err_lead(e, "error: %s", text);
+    return value_blame(row, value, e);
+}
+
+bool value_refused(const struct option_row *row, const char *value, struct err *e, const char *slurm)
+{
+    err_lead(e, "refused: %s", slurm);
+    return err_prefix(e, "--%s=%s", row->name, value);
 }
 
 bool value_number(const struct option_row *row, const char *value, int64_t min, int64_t max, int64_t *ret,
@@ -36,9 +59,9 @@ bool value_number(const struct option_row *row, const char *value, int64_t min, 
     const char *digits = value[0] == '+' ? value + 1 : value;
     if (text_to_i64(digits, min, max, ret))
         return true;
-    return err_set(e, ERR_INVALID,
-                   "Invalid numeric value \"%s\" for --%s: a whole number from %lld to %lld is allowed",
-                   value, row->name, (long long)min, (long long)max);
+    err_set(e, ERR_INVALID, "--%s: a whole number from %lld to %lld is allowed", row->name, (long long)min,
+            (long long)max);
+    return err_lead(e, "error: Invalid numeric value \"%s\" for --%s.", value, row->name);
 }
 
 bool value_count(const struct option_row *row, struct span text, const char *value, int64_t max, int64_t *ret,
@@ -75,6 +98,12 @@ void note_no_effect(struct submit_options *o, struct arena *a, const char *what,
 SETTER(set_text)
 {
     *(const char **)target(o, row) = text_empty(value) ? NULL : arena_strdup(a, value);
+    return true;
+}
+
+SETTER(set_any_text)
+{
+    *(const char **)target(o, row) = arena_strdup(a, value);
     return true;
 }
 
@@ -143,14 +172,16 @@ SETTER(set_hosts)
     struct hostlist hosts = HOSTLIST_INIT;
     bool ok = hostlist_parse(&hosts, value, ret_err);
     hostlist_done(&hosts);
-    return ok ? set_text(o, row, value, env, a, ret_err) : value_blame(row, value, ret_err);
+    return ok ? set_text(o, row, value, env, a, ret_err)
+              : value_refused(row, value, ret_err, "Invalid node name specified");
 }
 
 SETTER(set_gpus)
 {
-    struct gres_list list;
-    if (!gres_parse_gpus(value, a, &list, ret_err))
-        return value_blame(row, value, ret_err);
+    if (!gres_last_counts(&value, "gpu", a, ret_err)) {
+        err_lead(ret_err, "error: Invalid generic resource (gres) specification");
+        return err_prefix(ret_err, "--%s=%s", row->name, value);
+    }
     return set_text(o, row, value, env, a, ret_err);
 }
 

@@ -11,24 +11,30 @@
     bool name(struct submit_options *o, const struct option_row *row, const char *value,                     \
               const struct option_env *env, struct arena *a, struct err *ret_err)
 
-SETTER(set_text);    /* any text; "" takes the value back */
-SETTER(set_path);    /* the same; "none" is /dev/null */
-SETTER(set_flag);    /* bool = true */
-SETTER(set_i32);     /* row->min … row->max */
-SETTER(set_mib);     /* a memory size */
-SETTER(set_span);    /* a time limit; 0 is without end when row->min is 0 */
-SETTER(set_minutes); /* minutes, as --delay-boot */
-SETTER(set_time);    /* a point in time, not in the past by the clock alone */
-SETTER(set_hosts);   /* a host list */
-SETTER(set_gpus);    /* [type:]count,… */
-SETTER(set_nothing); /* nothing: the option has no effect here */
-SETTER(set_yes_no);  /* enum tristate from yes and no */
+SETTER(set_text);     /* any text; "" takes the value back */
+SETTER(set_any_text); /* the same, and "" is a text */
+SETTER(set_path);     /* the same; "none" is /dev/null */
+SETTER(set_flag);     /* bool = true */
+SETTER(set_i32);      /* row->min … row->max */
+SETTER(set_mib);      /* a memory size */
+SETTER(set_span);     /* a time limit; 0 is without end when row->min is 0 */
+SETTER(set_minutes);  /* minutes, as --delay-boot */
+SETTER(set_time);     /* a point in time, not in the past by the clock alone */
+SETTER(set_hosts);    /* a host list */
+SETTER(set_gpus);     /* [type:]count,… */
+SETTER(set_nothing);  /* nothing: the option has no effect here */
+SETTER(set_yes_no);   /* enum tristate from yes and no */
 
-/* "Invalid --NAME specification "VALUE": SENTENCE"; returns false. */
+/* "--NAME=VALUE: SENTENCE", led by Slurm's "Invalid --NAME specification"; returns false. */
 bool value_refuse(const struct option_row *row, const char *value, struct err *e, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* The same before a sentence that is already there. */
 bool value_blame(const struct option_row *row, const char *value, struct err *e);
+/* The same with another lead ("error: " stands before it): Slurm has words of its own for some options. */
+bool value_lead(const struct option_row *row, const char *value, struct err *e, const char *sentence,
+                const char *lead, ...) __attribute__((format(printf, 5, 6)));
+/* The same for a value that Slurm's controller would refuse, in its words; the sentence is there already. */
+bool value_refused(const struct option_row *row, const char *value, struct err *e, const char *slurm);
 /* A number of row->min … row->max; refuses in Slurm's words. */
 bool value_number(const struct option_row *row, const char *value, int64_t min, int64_t max, int64_t *ret,
                   struct err *e);
@@ -44,22 +50,24 @@ void note_no_effect(struct submit_options *o, struct arena *a, const char *what,
         "SBATCH_" suffix, "SALLOC_" suffix, "SLURM_" suffix                                                  \
     }
 
-/* The themes. */
+/* The themes: the heading in docs/options.md, and that of --help. */
 // clang-format off
 #define OPTION_THEMES(X)                                                                                     \
-    X(job, "The job")                                                                                        \
-    X(time, "Time and order")                                                                                \
-    X(resources, "Nodes, tasks, CPUs and memory")                                                            \
-    X(gpus, "GPUs and other generic resources")                                                              \
-    X(placement, "Where it runs")                                                                            \
-    X(files, "Files and environment")                                                                        \
-    X(command, "The command itself")                                                                         \
-    X(steps, "Job steps and allocations (salloc, srun)")                                                     \
-    X(binding, "Binding, frequencies and networks")                                                          \
-    X(absent, "Services outside a cluster of Remuda")
+    X(job, "The job", "Parallel run options")                                                                \
+    X(time, "Time and order", "Parallel run options")                                                        \
+    X(resources, "Nodes, tasks, CPUs and memory", "Consumable resources related options")                    \
+    X(gpus, "GPUs and other generic resources", "GPU scheduling options")                                    \
+    X(placement, "Where it runs", "Constraint options")                                                      \
+    X(files, "Files and environment", "Parallel run options")                                                \
+    X(command, "The command itself", "Parallel run options")                                                 \
+    X(steps, "Job steps and allocations (salloc, srun)", "Parallel run options")                             \
+    X(binding, "Binding, frequencies and networks", "Affinity/Multi-core options")                           \
+    X(absent, "Services outside a cluster of Remuda", "Parallel run options")                                \
+    X(help, "Help", "Help options")                                                                          \
+    X(version, "Version", "Other options")
 // clang-format on
 
-#define X(theme, title)                                                                                      \
+#define X(theme, title, heading)                                                                             \
     extern const struct option_row options_##theme[];                                                        \
     extern const size_t options_##theme##_n;
 OPTION_THEMES(X)

@@ -12,13 +12,13 @@
 #include <string.h>
 
 struct theme {
-    const char *title;
+    const char *title, *heading;
     const struct option_row *rows;
     const size_t *n;
 };
 
 static const struct theme themes[] = {
-#define X(theme, title) {title, options_##theme, &options_##theme##_n},
+#define X(theme, title, heading) {title, heading, options_##theme, &options_##theme##_n},
     OPTION_THEMES(X)
 #undef X
 };
@@ -30,6 +30,11 @@ const char *option_theme(size_t theme, const struct option_row **ret_rows, size_
     *ret_rows = themes[theme].rows;
     *ret_n = *themes[theme].n;
     return themes[theme].title;
+}
+
+const char *option_heading(size_t theme)
+{
+    return theme < ARRAY_LEN(themes) ? themes[theme].heading : NULL;
 }
 
 size_t option_count(void)
@@ -104,7 +109,8 @@ const struct option_row *option_letter(char letter, unsigned command)
     return NULL;
 }
 
-static void unknown_refuse(const char *name, unsigned command, struct err *e)
+/* `word`: as typed, with its =value, which getopt shows too. */
+static void unknown_refuse(const char *name, const char *word, unsigned command, struct err *e)
 {
     const char *names[OPTION_MAX];
     size_t n = 0;
@@ -114,23 +120,24 @@ static void unknown_refuse(const char *name, unsigned command, struct err *e)
             names[n++] = row->name;
     const char *near = text_nearest(name, names, n);
     if (near)
-        err_set(e, ERR_INVALID, "unrecognized option '--%s'; did you mean '--%s'?", name, near);
+        err_set(e, ERR_USAGE, "unrecognized option '--%s' (did you mean '--%s'?)", word, near);
     else
-        err_set(e, ERR_INVALID, "unrecognized option '--%s'", name);
+        err_set(e, ERR_USAGE, "unrecognized option '--%s'", word);
 }
 
-static void ambiguous_refuse(const char *name, unsigned command, struct err *e)
+static void ambiguous_refuse(const char *name, const char *word, unsigned command, struct err *e)
 {
     struct str list = STR_INIT;
     const struct option_row *row;
     for (size_t i = 0; (row = option_at(i)); i++)
         if ((row->commands & command) && row_match(row, name) != MATCH_NONE)
             str_addf(&list, " '--%s'", row->name);
-    err_set(e, ERR_INVALID, "option '--%s' is ambiguous; possibilities:%s", name, str_text(&list));
+    err_set(e, ERR_USAGE, "option '--%s' is ambiguous; possibilities:%s", word, str_text(&list));
     str_done(&list);
 }
 
-const struct option_row *option_find(const char *name, unsigned command, struct err *ret_err)
+const struct option_row *option_find(const char *name, const char *word, unsigned command,
+                                     struct err *ret_err)
 {
     const struct option_row *row, *found = NULL;
     size_t prefixes = 0;
@@ -146,9 +153,9 @@ const struct option_row *option_find(const char *name, unsigned command, struct 
     if (prefixes == 1)
         return found;
     if (prefixes == 0)
-        unknown_refuse(name, command, ret_err);
+        unknown_refuse(name, word, command, ret_err);
     else
-        ambiguous_refuse(name, command, ret_err);
+        ambiguous_refuse(name, word, command, ret_err);
     return NULL;
 }
 
@@ -176,6 +183,10 @@ bool option_set(struct submit_options *o, const struct option_row *row, const ch
     size_t i = option_index(row);
     if (source < o->source[i] || rival_is_stronger(o, row, source))
         return true;
+    if (row->values && text_is_nocase(value, "help")) {
+        o->values_asked = row;
+        return true;
+    }
     if (!row->set(o, row, value, env, a, ret_err))
         return false;
     o->source[i] = source;
@@ -204,14 +215,17 @@ static bool long_option(struct argv_reader *r, const char *word, struct err *e)
     const char *equals = strchr(word, '=');
     const char *value = equals ? equals + 1 : NULL;
     char *name = arena_strndup(r->a, word, equals ? (size_t)(equals - word) : strlen(word));
-    const struct option_row *row = option_find(name, r->command, e);
+    const struct option_row *row = option_find(name, word, r->command, e);
     if (!row)
         return false;
     if (row->arg == ARG_NONE && value)
-        return err_set(e, ERR_INVALID, "option '--%s' doesn't allow an argument", row->name);
+        return err_set(e, ERR_USAGE, "option '--%s' doesn't allow an argument%s", row->name,
+                       text_is_nocase(value, row->newer)
+                           ? arena_printf(r->a, " (=%s is newer than Slurm 25.05)", row->newer)
+                           : "");
     if (row->arg == ARG_REQUIRED && !value) {
         if (r->at >= r->argc)
-            return err_set(e, ERR_INVALID, "option '--%s' requires an argument", row->name);
+            return err_set(e, ERR_USAGE, "option '--%s' requires an argument", row->name);
         value = r->argv[r->at++];
     }
     return option_set(r->o, row, value, r->source, r->env, r->a, e);
@@ -223,7 +237,7 @@ static bool short_options(struct argv_reader *r, const char *letters, struct err
     while (*letters) {
         const struct option_row *row = option_letter(*letters, r->command);
         if (!row)
-            return err_set(e, ERR_INVALID, "invalid option -- '%c'", *letters);
+            return err_set(e, ERR_USAGE, "invalid option -- '%c'", *letters);
         letters++;
         const char *value = NULL;
         if (row->arg != ARG_NONE && *letters) {
@@ -231,7 +245,7 @@ static bool short_options(struct argv_reader *r, const char *letters, struct err
             letters += strlen(letters);
         } else if (row->arg == ARG_REQUIRED) {
             if (r->at >= r->argc)
-                return err_set(e, ERR_INVALID, "option requires an argument -- '%c' (--%s)", row->letter,
+                return err_set(e, ERR_USAGE, "option requires an argument -- '%c' (it is --%s)", row->letter,
                                row->name);
             value = r->argv[r->at++];
         }

@@ -40,8 +40,8 @@ enum option_source { FROM_DEFAULT, FROM_COMPONENT, FROM_DIRECTIVE, FROM_ENVIRONM
 
 /* What srun and salloc need beside the job: how a step is launched. */
 struct launch_options {
-    bool label, unbuffered, pty, exact, overlap, multi_prog, preserve_env, disable_status, quit_on_interrupt,
-        interactive, no_rendezvous;
+    bool async, label, unbuffered, pty, exact, overlap, multi_prog, preserve_env, disable_status,
+        quit_on_interrupt, interactive, no_rendezvous, wait_children;
     enum tristate kill_on_bad_exit;
     bool wait_given;
     int64_t wait_us;        /* --wait; 0 = for ever */
@@ -61,16 +61,18 @@ struct submit_options {
     const char *wrap;     /* --wrap */
     bool parsable, wait, test_only, quiet, help, usage, version, ignore_pbs;
     int verbose;
-    bool immediate;           /* -I */
-    int64_t immediate_us;     /* -I seconds */
-    const char *clusters;     /* -M */
-    const char *export_file;  /* --export-file */
-    const char *nodefile;     /* -F, or a -w that names a file: the command reads it */
-    const char *uid, *gid;    /* --uid, --gid (root only) */
-    const char *get_user_env; /* "" = given without value */
-    const char *propagate;    /* --propagate as given; "" = ALL */
+    bool immediate;                    /* -I */
+    int64_t immediate_us;              /* -I seconds */
+    const char *clusters;              /* -M */
+    const char *export_file;           /* --export-file */
+    const char *nodefile;              /* -F, or a -w that names a file: the command reads it */
+    const char *uid, *gid;             /* --uid, --gid (root only) */
+    const char *get_user_env;          /* "" = given without value */
+    const char *propagate;             /* --propagate as given; "" = ALL */
+    const char *acctg_freq, *cpu_freq; /* as given: variables of the job */
     struct launch_options launch;
-    const char *no_effect; /* "--reboot (no power control)"; comma-separated */
+    const struct option_row *values_asked; /* --NAME=help */
+    const char *no_effect;                 /* "--reboot (no power control)"; comma-separated */
     /* By index of the row: who set it, and the text that did ("" for a flag). */
     enum option_source source[OPTION_MAX];
     const char *given[OPTION_MAX];
@@ -97,12 +99,15 @@ struct option_row {
                             NULL = none */
     const char *metavar; /* "minutes" */
     const char *doc;     /* one line of --help */
+    const char *values;  /* what --NAME=help prints: a heading, then "word<tab>doc" a line; NULL = "help" is a
+                            value like any other */
     const char *why;     /* NO_EFFECT, REFUSED: the reason and the nearest thing that works */
     option_setter set;   /* NULL for REFUSED */
     size_t at;           /* for the generic setters: offset in struct submit_options */
     int64_t min, max;    /* and the range of numbers */
     const char *rival;   /* option that sets the same thing ("no-requeue"): the one from the stronger source
                             counts, else the later one */
+    const char *newer;   /* a value that releases of Slurm after 25.05 take; NULL = none */
     bool component; /* each component of a heterogeneous job has its own; other options carry over to the next
                      */
 };
@@ -112,10 +117,13 @@ const struct option_row *option_at(size_t index);
 size_t option_index(const struct option_row *row);
 /* The themes of the table, for help and documentation: NULL past the last. */
 const char *option_theme(size_t theme, const struct option_row **ret_rows, size_t *ret_n);
+/* The heading of --help under which a theme's options stand, as Slurm's users know it; several themes share one. */
+const char *option_heading(size_t theme);
 
-/* Finds a long option: exact, else an unambiguous prefix. Error text lists the candidates or the nearest
+/* Finds a long option: exact, else an unambiguous prefix. Error text quotes `word` (what was typed, without --), and lists the candidates or the nearest
  * name. */
-const struct option_row *option_find(const char *name, unsigned command, struct err *ret_err);
+const struct option_row *option_find(const char *name, const char *word, unsigned command,
+                                     struct err *ret_err);
 /* The row of that exact name; NULL if there is none. */
 const struct option_row *option_named(const char *name, unsigned command);
 const struct option_row *option_letter(char letter, unsigned command);
@@ -148,6 +156,8 @@ bool options_finish(struct submit_options *o, unsigned command, struct arena *a,
 /* `sbatch --help` and `--usage`. */
 void options_write_help(unsigned command, struct str *out);
 void options_write_usage(unsigned command, struct str *out);
+/* What --NAME=help prints. */
+void options_write_values(const struct option_row *row, struct str *out);
 /* docs/options.md: every option of the three commands and what Remuda does with it. */
 void options_write_markdown(struct str *out);
 

@@ -11,6 +11,7 @@
 #define PYXIS                                                                                                \
     "it belongs to the SPANK plug-in pyxis, and there are no SPANK plug-ins; start the container in the "    \
     "script: apptainer exec --nv image.sif program"
+#define NEWER      "it is newer than Slurm 25.05, whose options are taken here"
 #define FEDERATION "there is one cluster and no federation"
 #define X11        "X11 is not forwarded; ssh -X to the node works where the site allows it"
 
@@ -80,6 +81,10 @@ const struct option_row options_absent[] = {
     ABSENT("no-container-remap-root", ARG_NONE, CMD_ALL, NULL, "same user inside", PYXIS),
     ABSENT("mcs-label", ARG_REQUIRED, CMD_ALL, "label", "security label",
            "there are no MCS labels; --exclusive=user keeps other users away"),
+    ABSENT("mem-update", ARG_REQUIRED, CMD_ALL, "size", "memory the job goes on with", NEWER),
+    ABSENT("resources", ARG_REQUIRED, CMD_ALL, "list", "sets of resources to choose from", NEWER),
+    ABSENT("running-over", ARG_REQUIRED, CMD_ALL, "list", "steps told by what runs longer", NEWER),
+    ABSENT("runtime", ARG_REQUIRED, CMD_ALL, "limit", "expected run time", NEWER),
     {.name = "power",
      .arg = ARG_REQUIRED,
      .commands = CMD_ALL,

@@ -63,10 +63,134 @@ static SETTER(set_profile)
         while (i < ARRAY_LEN(types) && !span_is_nocase(word, types[i]))
             i++;
         if (i == ARRAY_LEN(types))
-            return value_refuse(row, value, ret_err,
-                                "all, none, energy, task, lustre and network are allowed");
+            return value_lead(row, value, ret_err, "all, none, energy, task, lustre and network are allowed",
+                              "invalid --profile=%s option", value);
     }
     return set_text(o, row, value, env, a, ret_err);
+}
+
+/* Seconds, or type=seconds,… */
+static SETTER(set_acctg_freq)
+{
+    static const char *const types[] = {"task", "energy", "network", "filesystem"};
+    struct span rest = span_of(text_empty(value) ? NULL : value), word;
+    while (span_next(&rest, ',', &word)) {
+        struct span number = word, type;
+        int64_t seconds;
+        size_t i = 0;
+        if (memchr(word.data, '=', word.len)) {
+            span_next(&number, '=', &type);
+            while (i < ARRAY_LEN(types) && !span_is_nocase(type, types[i]))
+                i++;
+        }
+        if (i == ARRAY_LEN(types) ||
+            !text_to_i64(arena_strndup(a, number.data, number.len), 0, INT32_MAX, &seconds))
+            return value_lead(
+                row, value, ret_err,
+                "seconds, or task=, energy=, network= and filesystem= with seconds, are allowed",
+                "Invalid --acctg-freq specification: %.*s", (int)word.len, word.data);
+    }
+    o->acctg_freq = arena_strdup(a, value);
+    return true;
+}
+
+/* ---- clock frequencies ---- */
+
+/* Where the frequency stands among others: kHz, or a word. 0 = none. */
+static int64_t frequency_rank(const char *text)
+{
+    static const char *const words[] = {"low", "medium", "highm1", "high"};
+    int64_t khz;
+    if (text_to_i64(text, 1, INT32_MAX, &khz))
+        return khz;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (text_is_nocase(text, words[i]))
+            return INT64_MAX - (int64_t)(ARRAY_LEN(words) - i);
+    return 0;
+}
+
+static bool is_governor(const char *text)
+{
+    static const char *const names[] = {"conservative", "ondemand",  "performance",
+                                        "powersave",    "schedutil", "userspace"};
+    size_t i = 0;
+    while (i < ARRAY_LEN(names) && !text_is_nocase(text, names[i]))
+        i++;
+    return i < ARRAY_LEN(names);
+}
+
+static bool cpu_freq_refuse(const struct option_row *row, const char *value, struct err *e, const char *lead)
+{
+    value_lead(row, value, e,
+               "a frequency in kHz, low, medium, high or highm1, then -MAX and :GOVERNOR, or a governor "
+               "alone are allowed",
+               "%s", lead);
+    return err_lead(e, "error: Invalid --cpu-freq argument");
+}
+
+/* Each part for itself, then both ends together. NULL: well. */
+static const char *cpu_freq_wrong(const char *low, const char *high, const char *governor, struct arena *a)
+{
+    const char *const part[] = {low, high ? high : low};
+    if (governor && !high)
+        return arena_printf(a, "gov on cpu-frec (%s) illegal without max", governor);
+    for (size_t i = 0; i < ARRAY_LEN(part); i++)
+        if (!frequency_rank(part[i]))
+            return arena_printf(a, "unrecognized --cpu-freq argument \"%s\"", part[i]);
+    if (high && frequency_rank(low) > frequency_rank(high))
+        return arena_printf(a, "min cpu-frec (%s) must be < max cpu-freq (%s)", low, high);
+    return governor && !is_governor(governor)
+               ? arena_printf(a, "unrecognized --cpu-freq argument \"%s\"", governor)
+               : NULL;
+}
+
+/* As Slurm writes it: Low-High:OnDemand. */
+static const char *cpu_freq_spelled(const char *value, struct arena *a)
+{
+    static const char *const words[] = {"Low",      "Medium",      "Highm1",    "High",      "Conservative",
+                                        "OnDemand", "Performance", "PowerSave", "SchedUtil", "UserSpace"};
+    char *text = arena_strdup(a, value);
+    for (char *at = text; *at; at += *at != '\0') {
+        size_t len = strcspn(at, "-:");
+        for (size_t i = 0; i < ARRAY_LEN(words); i++)
+            if (strlen(words[i]) == len && strncasecmp(at, words[i], len) == 0)
+                memcpy(at, words[i], len);
+        at += len;
+    }
+    return text;
+}
+
+/* p1[-p2[:p3]], or a governor alone */
+static SETTER(set_cpu_freq)
+{
+    size_t low = strcspn(value, "-:");
+    const char *rest = value + low, *colon = strchr(value, ':');
+    const char *high = *rest == '-' ? arena_strndup(a, rest + 1, strcspn(rest + 1, ":")) : NULL;
+    const char *wrong = is_governor(value)
+                            ? NULL
+                            : cpu_freq_wrong(arena_strndup(a, value, low), high, colon ? colon + 1 : NULL, a);
+    if (wrong)
+        return cpu_freq_refuse(row, value, ret_err, wrong);
+    o->cpu_freq = cpu_freq_spelled(value, a);
+    return true;
+}
+
+/* [memory=]value,…[,verbose] */
+static SETTER(set_gpu_freq)
+{
+    struct span rest = span_of(value), word;
+    bool ok = *value;
+    while (ok && span_next(&rest, ',', &word)) {
+        const char *text = arena_strndup(a, word.data, word.len);
+        if (text_starts_nocase(text, "memory="))
+            text += strlen("memory=");
+        ok = frequency_rank(text) || text_is_nocase(text, "verbose");
+    }
+    return ok ||
+           value_lead(
+               row, value, ret_err,
+               "a frequency in MHz, low, medium, high or highm1, memory= with one, and verbose are allowed",
+               "Invalid --gpu-freq argument: gpu:%s", value);
 }
 
 const struct option_row options_binding[] = {
@@ -78,7 +202,7 @@ const struct option_row options_binding[] = {
      .metavar = "type=s",
      .doc = "how often usage is sampled",
      .why = "the cluster's JobAcctGatherFrequency holds for all jobs",
-     .set = set_nothing},
+     .set = set_acctg_freq},
     {.name = "cpu-bind",
      .alias = "cpu_bind",
      .arg = ARG_REQUIRED,
@@ -86,6 +210,21 @@ const struct option_row options_binding[] = {
      .env = {NULL, NULL, "SLURM_CPU_BIND"},
      .metavar = "type",
      .doc = "which CPUs each task runs on",
+     .values = "CPU bind options:\n"
+               "q[uiet]\tbind without a word (the default)\n"
+               "v[erbose]\tsay on stderr what each task is bound to\n"
+               "no[ne]\ttasks may use all CPUs of the step on their node\n"
+               "rank\tthe CPU of the task's rank on its node\n"
+               "map_cpu:<list>\tthe CPUs of the list, one a task\n"
+               "mask_cpu:<list>\tthe masks of the list, one a task\n"
+               "rank_ldom\tthe locality domain of the task's rank\n"
+               "map_ldom:<list>\tthe locality domains of the list, one a task\n"
+               "mask_ldom:<list>\tmasks of locality domains, one a task\n"
+               "sockets\twhole sockets\n"
+               "cores\twhole cores\n"
+               "threads\tthreads\n"
+               "ldoms\twhole locality domains\n"
+               "help\tthis list",
      .set = set_cpu_bind,
      .at = AT(spec.cpu_bind)},
     {.name = "cpu-freq",
@@ -96,7 +235,7 @@ const struct option_row options_binding[] = {
      .metavar = "range",
      .doc = "clock of the CPUs",
      .why = "clocks are left to the nodes",
-     .set = set_nothing},
+     .set = set_cpu_freq},
     {.name = "gpu-freq",
      .arg = ARG_REQUIRED,
      .commands = CMD_ALL,
@@ -105,7 +244,7 @@ const struct option_row options_binding[] = {
      .metavar = "range",
      .doc = "clock of the GPUs",
      .why = "clocks are left to the nodes",
-     .set = set_nothing},
+     .set = set_gpu_freq},
     {.name = "mem-bind",
      .alias = "mem_bind",
      .arg = ARG_REQUIRED,
@@ -113,16 +252,28 @@ const struct option_row options_binding[] = {
      .env = ENV3("MEM_BIND"),
      .metavar = "type",
      .doc = "which memory each task uses",
+     .values = "Memory bind options:\n"
+               "nosort\tleave pages as they are\n"
+               "sort\tsort pages first\n"
+               "q[uiet]\tbind without a word (the default)\n"
+               "v[erbose]\tsay on stderr what each task is bound to\n"
+               "no[ne]\tany memory (the default)\n"
+               "rank\tthe domain of the task's rank\n"
+               "local\tthe memory of the processors in use\n"
+               "map_mem:<list>\tthe domains of the list, one a task\n"
+               "mask_mem:<list>\tmasks of domains, one a task\n"
+               "help\tthis list",
      .set = set_mem_bind,
      .at = AT(spec.mem_bind)},
     {.name = "network",
      .arg = ARG_REQUIRED,
      .commands = CMD_ALL,
-     .support = SUPPORT_REFUSED,
+     .support = SUPPORT_NO_EFFECT,
      .env = ENV3("NETWORK"),
      .metavar = "type",
      .doc = "network of the job",
-     .why = "it steers the switches of Cray and IBM; programs find the networks of the nodes themselves"},
+     .why = "it steers the switches of Cray and IBM; programs find the networks of the nodes themselves",
+     .set = set_nothing},
     {.name = "oom-kill-step",
      .arg = ARG_OPTIONAL,
      .commands = CMD_ALL,

@@ -2,76 +2,123 @@
 #include "script/options.h"
 
 #include "base/alloc.h"
+#include "base/help.h"
 #include "script/option_values.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-#define HELP_COLUMN 30
 
 static const char *command_name(unsigned command)
 {
     return command == CMD_SBATCH ? "sbatch" : command == CMD_SALLOC ? "salloc" : "srun";
 }
 
-static const char *command_rest(unsigned command)
+static const char *command_words(unsigned command)
 {
-    return command == CMD_SBATCH   ? "[OPTIONS…] [ : OPTIONS… ] script [args…]"
-           : command == CMD_SALLOC ? "[OPTIONS…] [ : OPTIONS… ] [command [args…]]"
-                                   : "[OPTIONS…] [ : OPTIONS… ] program [args…]";
+    return command == CMD_SBATCH   ? "script(0) [args(0)...]"
+           : command == CMD_SALLOC ? "[command(0) [args(0)...]]"
+                                   : "executable(0) [args(0)...]";
 }
 
-void options_write_usage(unsigned command, struct str *out)
+static enum help_value value_kind(enum option_arg arg)
 {
-    str_addf(out, "Usage: %s %s\n", command_name(command), command_rest(command));
+    switch (arg) {
+    case ARG_NONE: return HELP_NONE;
+    case ARG_REQUIRED: return HELP_REQUIRED;
+    case ARG_OPTIONAL: return HELP_OPTIONAL;
+    }
+    return HELP_NONE;
+}
+
+static struct help_option help_of(const struct option_row *row)
+{
+    return (struct help_option){row->name, row->letter, value_kind(row->arg), row->metavar, row->doc};
 }
 
 static void option_spell(const struct option_row *row, struct str *out)
 {
-    str_addf(out, "--%s", row->name);
-    if (row->arg == ARG_OPTIONAL)
-        str_addf(out, "[=%s]", row->metavar ? row->metavar : "value");
-    else if (row->arg == ARG_REQUIRED)
-        str_addf(out, "=%s", row->metavar ? row->metavar : "value");
+    struct help_option o = help_of(row);
+    help_spell(&o, out);
 }
 
-static void help_line(const struct option_row *row, struct str *out)
+static int by_name(const void *a, const void *b)
 {
-    size_t start = out->len;
-    if (row->letter)
-        str_addf(out, "  -%c, ", row->letter);
-    else
-        str_add(out, "      ");
-    option_spell(row, out);
-    if (out->len - start >= HELP_COLUMN) {
-        str_addc(out, '\n');
-        start = out->len;
+    const struct option_row *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+/* The rows of that heading (NULL: all) that help shows, in the order of their names; returns how many. */
+static size_t rows_take(unsigned command, const char *heading, const struct option_row **to)
+{
+    const struct option_row *rows;
+    size_t n, count = 0;
+    for (size_t t = 0; option_theme(t, &rows, &n); t++)
+        for (size_t i = 0; i < n && (!heading || !strcmp(heading, option_heading(t))); i++)
+            if ((rows[i].commands & command) && rows[i].support != SUPPORT_REFUSED)
+                to[count++] = &rows[i];
+    qsort(to, count, sizeof *to, by_name);
+    return count;
+}
+
+void options_write_usage(unsigned command, struct str *out)
+{
+    const struct option_row *row[OPTION_MAX];
+    struct help_option o[OPTION_MAX];
+    size_t n = rows_take(command, NULL, row);
+    for (size_t i = 0; i < n; i++)
+        o[i] = help_of(row[i]);
+    help_usage(command_name(command), o, n, command_words(command), out);
+}
+
+static void row_write(const struct option_row *row, struct str *out)
+{
+    struct help_option o = help_of(row);
+    help_row(&o, out);
+    if (row->support == SUPPORT_NO_EFFECT) {
+        str_cut(out, out->len - 1);
+        str_add(out, " (no effect)\n");
     }
-    while (out->len - start < HELP_COLUMN)
-        str_addc(out, ' ');
-    str_add(out, row->doc);
-    if (row->support == SUPPORT_NO_EFFECT)
-        str_add(out, " (no effect)");
-    str_addc(out, '\n');
+}
+
+void options_write_values(const struct option_row *row, struct str *out)
+{
+    struct span rest = span_of(row->values), line;
+    bool heading = true;
+    while (span_next(&rest, '\n', &line)) {
+        const char *tab = memchr(line.data, '\t', line.len);
+        int word = (int)(tab ? (size_t)(tab - line.data) : line.len);
+        if (tab)
+            str_addf(out, "        %-18.*s%.*s\n", word, line.data, (int)line.len - word - 1, tab + 1);
+        else
+            str_addf(out, "%.*s\n", word, line.data);
+        if (heading && tab == NULL && rest.len && memchr(rest.data, '\t', rest.len))
+            str_addf(out, "    --%s=               %s\n", row->name, row->doc);
+        heading = false;
+    }
+}
+
+static bool heading_is_new(size_t theme)
+{
+    for (size_t t = 0; t < theme; t++)
+        if (!strcmp(option_heading(t), option_heading(theme)))
+            return false;
+    return true;
 }
 
 void options_write_help(unsigned command, struct str *out)
 {
-    const struct option_row *rows;
-    const char *title;
-    size_t n;
-    options_write_usage(command, out);
-    for (size_t t = 0; (title = option_theme(t, &rows, &n)); t++) {
-        size_t before = out->len;
-        str_addf(out, "\n%s:\n", title);
-        size_t begun = out->len;
+    const struct option_row *row[OPTION_MAX];
+    str_addf(out, "Usage: %s [OPTIONS(0)...] [ : [OPTIONS(N)...]] %s\n", command_name(command),
+             command_words(command));
+    for (size_t t = 0; option_heading(t); t++) {
+        size_t n = heading_is_new(t) ? rows_take(command, option_heading(t), row) : 0;
+        if (n)
+            str_addf(out, "\n%s:\n", option_heading(t));
         for (size_t i = 0; i < n; i++)
-            if ((rows[i].commands & command) && rows[i].support != SUPPORT_REFUSED)
-                help_line(&rows[i], out);
-        if (out->len == begun)
-            str_cut(out, before);
+            row_write(row[i], out);
     }
-    str_add(out, "\nOther options of Slurm's are refused with the reason; docs/options.md lists them all.\n");
+    str_add(out, "\nAny other option of Slurm's is refused with the reason; docs/options.md has them all.\n");
 }
 
 /* ---- the support matrix

@@ -30,6 +30,16 @@ static SETTER(set_get_user_env)
     return true;
 }
 
+static bool propagate_refuse(const struct option_row *row, const char *value, struct err *e, struct span word)
+{
+    value_lead(row, value, e,
+               "ALL, NONE, AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS and STACK are allowed",
+               "Bad rlimit name: %.*s", (int)word.len, word.data);
+    if (e)
+        e->code = ERR_INVALID; /* the command exits with 1 */
+    return err_lead(e, "error: --propagate=%s is not valid.", value);
+}
+
 static SETTER(set_propagate)
 {
     static const char *const limits[] = {"ALL",   "NONE",    "AS",     "CORE",  "CPU", "DATA",
@@ -43,10 +53,7 @@ static SETTER(set_propagate)
         while (i < ARRAY_LEN(limits) && !span_is_nocase(name, limits[i]))
             i++;
         if (i == ARRAY_LEN(limits))
-            return value_refuse(row, value, ret_err,
-                                "\"%.*s\" is no limit; ALL, NONE, AS, CORE, CPU, DATA, FSIZE, MEMLOCK, "
-                                "NOFILE, NPROC, RSS and STACK are allowed",
-                                (int)word.len, word.data);
+            return propagate_refuse(row, value, ret_err, word);
     }
     o->propagate = value ? arena_strdup(a, value) : "";
     return true;
@@ -66,7 +73,7 @@ const struct option_row options_files[] = {
      .letter = 'e',
      .arg = ARG_REQUIRED,
      .commands = CMD_SBATCH | CMD_SRUN,
-     .env = {"SBATCH_ERROR", NULL, "SLURM_STDERRMODE"},
+     .env = {"SBATCH_ERROR", NULL, "SRUN_ERROR SLURM_STDERRMODE"},
      .metavar = "file",
      .doc = "standard error; default: with standard output",
      .set = set_path,
@@ -84,7 +91,7 @@ const struct option_row options_files[] = {
      .commands = CMD_SBATCH,
      .metavar = "file|fd",
      .doc = "environment from a file of NAME=VALUE, each ended by NUL",
-     .set = set_text,
+     .set = set_any_text,
      .at = AT(export_file)},
     {.name = "get-user-env",
      .arg = ARG_OPTIONAL,
@@ -97,7 +104,7 @@ const struct option_row options_files[] = {
      .letter = 'i',
      .arg = ARG_REQUIRED,
      .commands = CMD_SBATCH | CMD_SRUN,
-     .env = {"SBATCH_INPUT", NULL, "SLURM_STDINMODE"},
+     .env = {"SBATCH_INPUT", NULL, "SRUN_INPUT SLURM_STDINMODE"},
      .metavar = "file",
      .doc = "standard input; default /dev/null",
      .set = set_path,
@@ -113,7 +120,7 @@ const struct option_row options_files[] = {
      .letter = 'o',
      .arg = ARG_REQUIRED,
      .commands = CMD_SBATCH | CMD_SRUN,
-     .env = {"SBATCH_OUTPUT", NULL, "SLURM_STDOUTMODE"},
+     .env = {"SBATCH_OUTPUT", NULL, "SRUN_OUTPUT SLURM_STDOUTMODE"},
      .metavar = "file",
      .doc = "standard output; default slurm-%j.out",
      .set = set_path,

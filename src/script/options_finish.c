@@ -4,23 +4,16 @@
  * Options that exclude each other are judged by who set them: the command line beats the environment beats
  * the script, so that `sbatch --mem-per-cpu=2G job.sh` works with a script that says --mem. Two of equal
  * strength are an error, as in Slurm. */
-#include "script/options.h"
+#include "script/options_finish.h"
 
 #include "base/alloc.h"
+#include "base/hostlist.h"
 #include "model/gres.h"
 #include "model/limits.h"
 #include "script/option_values.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct finishing {
-    struct submit_options *o;
-    struct job_request *q;
-    unsigned command;
-    struct arena *a;
-    struct str *warnings;
-};
 
 static enum option_source source_of(const struct finishing *f, const char *name)
 {
@@ -31,8 +24,8 @@ static enum option_source source_of(const struct finishing *f, const char *name)
  * -------------------------------------------------------------------------------------------------------------
  */
 
-static bool rivals_judge(struct finishing *f, const char *first, const char *second, bool *ret_drop_first,
-                         bool *ret_drop_second, struct err *e)
+bool rivals_judge(struct finishing *f, const char *first, const char *second, bool *ret_drop_first,
+                  bool *ret_drop_second, struct err *e)
 {
     enum option_source a = source_of(f, first), b = source_of(f, second);
     *ret_drop_first = a != FROM_DEFAULT && a < b;
@@ -54,8 +47,8 @@ static bool i64_rivals(struct finishing *f, const char *first, int64_t *x, const
     return true;
 }
 
-static bool i32_rivals(struct finishing *f, const char *first, int32_t *x, const char *second, int32_t *y,
-                       struct err *e)
+bool i32_rivals(struct finishing *f, const char *first, int32_t *x, const char *second, int32_t *y,
+                struct err *e)
 {
     bool drop_x, drop_y;
     if (!rivals_judge(f, first, second, &drop_x, &drop_y, e))
@@ -71,7 +64,7 @@ static bool memory_judge(struct finishing *f, struct err *e)
     if (!i64_rivals(f, "mem", &q->mem_per_node_mib, "mem-per-cpu", &q->mem_per_cpu_mib, e) ||
         !i64_rivals(f, "mem", &q->mem_per_node_mib, "mem-per-gpu", &q->mem_per_gpu_mib, e) ||
         !i64_rivals(f, "mem-per-cpu", &q->mem_per_cpu_mib, "mem-per-gpu", &q->mem_per_gpu_mib, e))
-        return false;
+        return err_lead(e, "fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.");
     if (q->mem_per_cpu_mib == MEM_ALL) {
         q->mem_per_cpu_mib = 0;
         q->mem_per_node_mib = MEM_ALL;
@@ -197,9 +190,9 @@ static bool gpu_total(struct finishing *f, const char *text, int64_t *ret, struc
     return true;
 }
 
-/* --gpus with --gpus-per-node says how many nodes; with --gpus-per-task or --ntasks-per-gpu how many tasks.
- */
-static bool gpus_derive(struct finishing *f, struct err *e)
+/* A step's own: --gpus with --gpus-per-node says how many nodes; with --gpus-per-task or --ntasks-per-gpu how many
+ * tasks. */
+static bool step_gpus_derive(struct finishing *f, struct err *e)
 {
     struct job_request *q = f->q;
     int64_t total, per_node, per_task;
@@ -233,7 +226,13 @@ static bool gpus_derive(struct finishing *f, struct err *e)
  * ----------------------------------------------------------------------------------------------------------
  */
 
-/* As Slurm: --ntasks counts, --ntasks-per-node was a maximum that cannot be kept. */
+/* srun that runs in a job; else it makes one. */
+static bool is_step(const struct finishing *f)
+{
+    return f->command == CMD_SRUN && f->o->launch.job_id;
+}
+
+/* srun's number of tasks counts, in its own job and in another. */
 static void per_node_ignore(struct finishing *f)
 {
     struct job_request *q = f->q;
@@ -241,8 +240,34 @@ static void per_node_ignore(struct finishing *f)
         f->warnings,
         "Warning: can't honor --ntasks-per-node set to %d which doesn't match the requested tasks %d with "
         "the number of requested nodes %d. Ignoring --ntasks-per-node.\n",
-        q->ntasks_per_node, q->ntasks, q->max_nodes);
+        q->ntasks_per_node, q->ntasks, q->min_nodes ? q->min_nodes : q->max_nodes);
     q->ntasks_per_node = 0;
+}
+
+static bool tasks_multiply(struct finishing *f, int64_t tasks, struct err *e)
+{
+    if (tasks > (int64_t)LIMIT_TASKS)
+        return err_set(e, ERR_LIMIT, "that are %lld tasks; at most %u are allowed", (long long)tasks,
+                       LIMIT_TASKS);
+    f->q->ntasks = (int32_t)tasks;
+    return true;
+}
+
+/* What is on each node, times the nodes. -B asks for a task on each of its processors. */
+static bool tasks_from_nodes(struct finishing *f, struct err *e)
+{
+    struct job_request *q = f->q;
+    int64_t nodes = q->min_nodes ? q->min_nodes : 1;
+    if (q->ntasks || (q->max_nodes && q->max_nodes != q->min_nodes))
+        return true;
+    if (q->ntasks_per_node)
+        return tasks_multiply(f, nodes * q->ntasks_per_node, e);
+    if (source_of(f, "extra-node-info") == FROM_DEFAULT || is_step(f))
+        return true;
+    const int32_t each[] = {q->sockets_per_node, q->cores_per_socket, q->threads_per_core};
+    for (size_t i = 0; i < ARRAY_LEN(each) && nodes <= (int64_t)LIMIT_TASKS; i++)
+        nodes *= each[i] ? each[i] : 1;
+    return tasks_multiply(f, nodes, e);
 }
 
 static bool tasks_derive(struct finishing *f, struct err *e)
@@ -254,26 +279,107 @@ static bool tasks_derive(struct finishing *f, struct err *e)
                  q->ntasks, q->min_nodes, q->ntasks);
         q->min_nodes = q->max_nodes = q->ntasks;
     }
-    if (!q->ntasks && q->ntasks_per_node && q->min_nodes == q->max_nodes) {
-        int64_t tasks = (int64_t)(q->min_nodes ? q->min_nodes : 1) * q->ntasks_per_node;
-        if (tasks > (int64_t)LIMIT_TASKS)
-            return err_set(e, ERR_LIMIT, "%d nodes with %d tasks each are %lld tasks; at most %u are allowed",
-                           q->min_nodes, q->ntasks_per_node, (long long)tasks, LIMIT_TASKS);
-        q->ntasks = (int32_t)tasks;
-    }
-    if (asked && q->ntasks_per_node && q->max_nodes && (int64_t)q->max_nodes * q->ntasks_per_node < q->ntasks)
+    if (!q->ntasks && !q->min_nodes && q->ntasks_per_node && !is_step(f))
+        q->min_nodes = q->max_nodes = 1;
+    if (asked && f->command == CMD_SRUN && q->ntasks_per_node && q->max_nodes &&
+        (int64_t)q->max_nodes * q->ntasks_per_node < q->ntasks)
         per_node_ignore(f);
-    if (q->gpus_per_task && !q->ntasks && !q->gpus)
-        return err_set(e, ERR_INVALID,
-                       "--gpus-per-task needs the number of tasks (--ntasks=N) or of GPUs (--gpus=N)");
+    return tasks_from_nodes(f, e);
+}
+
+/* ---- nodes by name ---- */
+
+static void nodelist_fold(struct finishing *f, const struct hostlist *hosts, size_t n)
+{
+    struct hostlist kept = HOSTLIST_INIT;
+    struct str text = STR_INIT;
+    for (size_t i = 0; i < hosts->n && i < n; i++)
+        hostlist_add(&kept, hosts->name[i]);
+    hostlist_fold(&kept, &text);
+    f->q->nodelist = arena_strdup(f->a, str_text(&text));
+    str_done(&text);
+    hostlist_done(&kept);
+}
+
+/* The job has all nodes of --nodelist, and more where its tasks need them; of more nodes than tasks the first count. */
+static bool nodelist_count(struct finishing *f, const struct hostlist *hosts, struct err *e)
+{
+    struct job_request *q = f->q;
+    int32_t n = (int32_t)hosts->n;
+    if (q->max_nodes && q->max_nodes < n) {
+        err_set(e, ERR_INVALID, "--nodelist names %d nodes, of which all are used, and --nodes allows %d", n,
+                q->max_nodes);
+        return err_lead(e, "error: invalid number of nodes (-N %d-%d)", n, q->max_nodes);
+    }
+    if (q->ntasks && q->ntasks < n && q->min_nodes <= q->ntasks && !q->overcommit) {
+        str_addf(f->warnings, "Warning: can't run %d processes on %d nodes, setting nnodes to %d\n",
+                 q->ntasks, n, q->ntasks);
+        nodelist_fold(f, hosts, (size_t)q->ntasks);
+        n = q->ntasks;
+    }
+    if (q->ntasks > n && !q->max_nodes)
+        q->max_nodes = q->ntasks < (int32_t)LIMIT_NODES ? q->ntasks : (int32_t)LIMIT_NODES;
+    q->min_nodes = q->min_nodes > n ? q->min_nodes : n;
     return true;
 }
+
+static bool nodelist_judge(struct finishing *f, struct err *e)
+{
+    struct hostlist hosts = HOSTLIST_INIT;
+    bool arbitrary = f->q->distribution && text_starts_nocase(f->q->distribution, "arbitrary");
+    if (is_step(f))
+        return true;
+    if (arbitrary && text_empty(f->q->nodelist) && f->command != CMD_SRUN) {
+        err_set(e, ERR_INVALID, "--distribution=arbitrary: --nodelist has the node of each task");
+        return err_lead(e, "error: With Arbitrary distribution you need to specify a nodelist or hostfile "
+                           "with the -w option");
+    }
+    if (text_empty(f->q->nodelist) || (arbitrary && f->command == CMD_SRUN))
+        return true;
+    bool ok = hostlist_parse(&hosts, f->q->nodelist, e);
+    if (arbitrary && !f->q->ntasks && hosts.n <= LIMIT_TASKS)
+        f->q->ntasks = (int32_t)hosts.n;
+    hostlist_uniq(&hosts);
+    ok = ok && nodelist_count(f, &hosts, e);
+    hostlist_done(&hosts);
+    return ok;
+}
+
+/* ---- the rest ---- */
 
 static bool times_check(const struct finishing *f, struct err *e)
 {
     const struct job_spec *s = &f->o->spec;
-    if (s->req.time_min_us && s->req.time_limit_us && s->req.time_min_us > s->req.time_limit_us)
-        return err_set(e, ERR_INVALID, "--time-min is longer than --time");
+    if (s->req.time_min_us && s->req.time_limit_us && s->req.time_min_us > s->req.time_limit_us) {
+        err_set(e, ERR_INVALID, "--time-min is longer than --time");
+        return err_lead(e, "refused: Invalid time-min specification (exceeds job's time or other limits)");
+    }
+    if (s->deadline_us && s->begin_us > s->deadline_us) {
+        err_set(e, ERR_INVALID, "the job may begin only after its deadline");
+        return err_lead(e, "error: Incompatible begin and deadline time specification");
+    }
+    return true;
+}
+
+static bool cpus_judge(struct finishing *f, struct err *e)
+{
+    if (i32_rivals(f, "cpus-per-task", &f->q->cpus_per_task, "cpus-per-gpu", &f->q->cpus_per_gpu, e))
+        return true;
+    err_lead(e, "error: --cpus-per-gpu is mutually exclusive with --cpus-per-task");
+    return err_lead(e, "error: Invalid generic resource (gres) specification");
+}
+
+/* --thread-spec is ignored as Slurm ignores it where AllowSpecResourcesUsage is not set, which says so. */
+static bool specialised_judge(struct finishing *f, struct err *e)
+{
+    if (source_of(f, "thread-spec") == FROM_DEFAULT)
+        return true;
+    if (source_of(f, "core-spec") != FROM_DEFAULT) {
+        err_set(e, ERR_INVALID, "give one of --core-spec and --thread-spec");
+        return err_lead(e, "fatal: -S/--core-spec and --thred-spec options are mutually exclusive");
+    }
+    str_add(f->warnings, "error: Ignoring --thread-spec since it's not allowed by configuration "
+                         "(AllowSpecResourcesUsage = No)\n");
     return true;
 }
 
@@ -309,9 +415,8 @@ bool options_finish(struct submit_options *o, unsigned command, struct arena *a,
     hint_judge(&f);
     gpus_judge(&f);
     o->spec.no_effect = o->no_effect;
-    return memory_judge(&f, ret_err) &&
-           i32_rivals(&f, "cpus-per-task", &f.q->cpus_per_task, "cpus-per-gpu", &f.q->cpus_per_gpu,
-                      ret_err) &&
-           gpus_per_node_merge(&f, ret_err) && gpus_derive(&f, ret_err) && tasks_derive(&f, ret_err) &&
-           times_check(&f, ret_err);
+    return memory_judge(&f, ret_err) && cpus_judge(&f, ret_err) && specialised_judge(&f, ret_err) &&
+           gpus_per_node_merge(&f, ret_err) && nodelist_judge(&f, ret_err) &&
+           (is_step(&f) ? step_gpus_derive(&f, ret_err) : gpus_finish(&f, ret_err)) &&
+           tasks_derive(&f, ret_err) && times_check(&f, ret_err);
 }

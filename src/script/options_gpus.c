@@ -11,11 +11,13 @@
 
 static SETTER(set_gres)
 {
-    if (text_is_nocase(value, "help"))
-        return value_refuse(row, value, ret_err, "`sinfo -o \"%%N %%G\"` lists what the nodes have");
     struct gres_list list;
-    if (!gres_parse(value, a, &list, ret_err))
-        return value_blame(row, value, ret_err);
+    if (!gres_last_counts(&value, NULL, a, ret_err) || !gres_parse(value, a, &list, ret_err)) {
+        err_lead(ret_err, "error: Invalid generic resource (gres) specification");
+        return err_prefix(ret_err, "--%s=%s", row->name, value);
+    }
+    if (text_starts(value, "gres:") || text_starts(value, "gres/"))
+        value += strlen("gres:");
     return set_text(o, row, list.n ? value : NULL, env, a, ret_err);
 }
 
@@ -26,22 +28,54 @@ static SETTER(set_gpu_mem)
     return set_mib(o, &at_least_one, value, env, a, ret_err);
 }
 
-/* [verbose,]TYPE with a TYPE of a known name; what stands behind its colon is read when steps are bound. */
+/* A list of numbers, or of masks in hexadecimal, each with *COUNT behind it. */
+static bool places_valid(const char *list, bool masks)
+{
+    const char *digits = masks ? "0123456789abcdefABCDEF" : "0123456789";
+    struct span rest = span_of(list), one;
+    bool ok = true;
+    while (ok && span_next(&rest, ',', &one)) {
+        size_t at = one.len > 2 && one.data[0] == '0' && (one.data[1] | 0x20) == 'x' ? 2 : 0, from = at;
+        while (at < one.len && (strchr(digits, one.data[at]) || (at > from && strchr("*-", one.data[at]))))
+            at++;
+        ok = at == one.len && at > from;
+    }
+    return ok;
+}
+
+static bool gpu_bind_valid(const char *type)
+{
+    static const char *const words[] = {"closest", "none"};
+    static const char *const numbered[] = {"per_task:", "single:"};
+    static const char *const listed[] = {"map_gpu:", "map:", "mask_gpu:", "mask:"};
+    int64_t n;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (text_is_nocase(type, words[i]))
+            return true;
+    for (size_t i = 0; i < ARRAY_LEN(numbered); i++)
+        if (text_starts_nocase(type, numbered[i]))
+            return text_to_i64(type + strlen(numbered[i]), 1, LIMIT_DEVICES_PER_NODE, &n);
+    for (size_t i = 0; i < ARRAY_LEN(listed); i++)
+        if (text_starts_nocase(type, listed[i]))
+            return places_valid(type + strlen(listed[i]), listed[i][1] == 'a' && listed[i][2] == 's');
+    return false;
+}
+
+/* [verbose,]TYPE */
 static SETTER(set_gpu_bind)
 {
-    static const char *const types[] = {"closest",   "map_gpu:", "mask_gpu:", "none",
-                                        "per_task:", "single:",  "map:",      "mask:"};
     const char *type = value;
     if (text_starts_nocase(type, "verbose,"))
         type += strlen("verbose,");
     else if (text_starts_nocase(type, "v,"))
         type += strlen("v,");
-    for (size_t i = 0; i < ARRAY_LEN(types); i++)
-        if (text_starts_nocase(type, types[i]) && (strchr(types[i], ':') || text_is_nocase(type, types[i])))
-            return set_text(o, row, value, env, a, ret_err);
-    return value_refuse(row, value, ret_err,
-                        "[verbose,] and one of closest, map_gpu:LIST, mask_gpu:LIST, none, per_task:N and "
-                        "single:N are allowed");
+    if (gpu_bind_valid(type))
+        return set_text(o, row, value, env, a, ret_err);
+    return value_lead(
+        row, value, ret_err,
+        "[verbose,] and one of closest, map_gpu:LIST, mask_gpu:LIST, none, per_task:N and single:N are "
+        "allowed",
+        "Invalid --gpu-bind argument: gpu:%s", value);
 }
 
 static SETTER(set_gres_flags)
@@ -179,6 +213,9 @@ const struct option_row options_gpus[] = {
      .env = {"SBATCH_GRES", "SALLOC_GRES", "SLURM_STEP_GRES SLURM_GRES"},
      .metavar = "list",
      .doc = "generic resources on each node: gpu:v100:2,nic",
+     .values = "Valid gres options are:\n"
+               "gpu[[:type]:count]\n"
+               "name[[:type]:count], where sinfo -o \"%N %G\" shows that name",
      .set = set_gres,
      .at = AT(spec.req.gres),
      .component = true},
@@ -205,7 +242,7 @@ const struct option_row options_gpus[] = {
      .alias = "ntasks-per-tres",
      .arg = ARG_REQUIRED,
      .commands = CMD_ALL,
-     .env = {NULL, NULL, "SLURM_NTASKS_PER_GPU"},
+     .env = {NULL, NULL, "SLURM_NTASKS_PER_GPU SLURM_NTASKS_PER_TRES"},
      .metavar = "n",
      .doc = "tasks for each GPU",
      .set = set_i32,

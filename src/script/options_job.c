@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-#define PRIORITY_TOP INT64_C(4294967294)
-#define NICE_LIMIT   INT64_C(2147483645)
+#define NICE_LIMIT INT64_C(2147483645)
 
 static SETTER(set_array)
 {
@@ -17,14 +16,16 @@ static SETTER(set_array)
     uint32_t limit;
     bool ok = array_parse(value, LIMIT_ARRAY_INDEX, &ids, &limit, ret_err);
     idset_done(&ids);
-    return ok ? set_text(o, row, value, env, a, ret_err) : value_blame(row, value, ret_err);
+    return ok ? set_text(o, row, value, env, a, ret_err)
+              : value_refused(row, value, ret_err, "Invalid job array specification");
 }
 
 static SETTER(set_nice)
 {
     int64_t nice = 100;
     if (value && !value_number(row, value, -NICE_LIMIT, NICE_LIMIT, &nice, ret_err))
-        return false;
+        return value_lead(row, value, ret_err, "a whole number is allowed",
+                          "Invalid --nice value, out of range (+/- %lld)", (long long)NICE_LIMIT);
     o->spec.nice = (int32_t)nice;
     return true;
 }
@@ -33,7 +34,8 @@ static SETTER(set_priority)
 {
     int64_t priority = PRIORITY_TOP;
     if (!text_is_nocase(value, "TOP") && !value_number(row, value, 0, PRIORITY_TOP, &priority, ret_err))
-        return false;
+        return value_lead(row, value, ret_err, "a whole number below 4294967294 is allowed, or TOP",
+                          "Priority must be %s", value[0] == '-' ? ">= 0" : "< 4294967294");
     o->spec.hold = o->spec.hold || priority == 0;
     o->spec.priority_asked = (uint64_t)priority;
     return true;
@@ -191,7 +193,8 @@ const struct option_row options_job[] = {
      .env = {"SBATCH_REQUEUE"},
      .doc = "put the job back into the queue when a node fails or it is preempted",
      .set = set_requeue,
-     .rival = "no-requeue"},
+     .rival = "no-requeue",
+     .newer = "expedite"},
     {.name = "reservation",
      .arg = ARG_REQUIRED,
      .commands = CMD_ALL,

@@ -49,9 +49,7 @@ static SETTER(set_nodelist)
 
 static SETTER(set_max_switch_wait)
 {
-    if (!duration_parse(value, &o->spec.req.switches_wait_us, ret_err))
-        return value_blame(row, value, ret_err);
-    return true;
+    return duration_parse(value, &o->spec.req.switches_wait_us, ret_err) || value_blame(row, value, ret_err);
 }
 
 /* COUNT[@LIMIT] */
@@ -59,7 +57,7 @@ static SETTER(set_switches)
 {
     const char *at = strchr(value, '@');
     int64_t n;
-    if (!value_number(row, at ? arena_strndup(a, value, (size_t)(at - value)) : value, 0, LIMIT_NODES, &n,
+    if (!value_number(row, at ? arena_strndup(a, value, (size_t)(at - value)) : value, 1, LIMIT_NODES, &n,
                       ret_err))
         return false;
     o->spec.req.switches = (int32_t)n;
@@ -78,33 +76,58 @@ static bool distribution_word(struct span word, bool first)
     return false;
 }
 
+/* "plane=N" with an N of at least 1 */
+static bool plane_valid(struct span spec)
+{
+    bool some = false;
+    for (size_t i = 6; i < spec.len; i++) {
+        if (spec.data[i] < '0' || spec.data[i] > '9')
+            return false;
+        some = some || spec.data[i] != '0';
+    }
+    return some;
+}
+
 static bool distribution_valid(struct span spec)
 {
     struct span word;
-    if (spec.len > 6 && strncasecmp(spec.data, "plane=", 6) == 0) {
-        for (size_t i = 6; i < spec.len; i++)
-            if (spec.data[i] < '0' || spec.data[i] > '9')
-                return false;
-        return true;
-    }
+    if (spec.len > 6 && strncasecmp(spec.data, "plane=", 6) == 0)
+        return plane_valid(spec);
     for (int level = 0; span_next(&spec, ':', &word); level++)
         if (level > 2 || !distribution_word(word, level == 0))
             return false;
     return true;
 }
 
-/* {*|block|cyclic|plane=N}[:{*|block|cyclic|fcyclic}[:…]][,Pack|NoPack] */
+static bool packing_word(struct span word)
+{
+    return span_is_nocase(word, "pack") || span_is_nocase(word, "nopack");
+}
+
+/* {*|block|cyclic|plane=N}[:{*|block|cyclic|fcyclic}[:…]][,Pack|NoPack], or one of the last two alone */
 static SETTER(set_distribution)
 {
     struct span rest = span_of(value), word;
-    bool ok = span_next(&rest, ',', &word) && distribution_valid(word);
+    bool ok = span_next(&rest, ',', &word) && (packing_word(word) || distribution_valid(word));
     while (ok && span_next(&rest, ',', &word))
-        ok = span_is_nocase(word, "pack") || span_is_nocase(word, "nopack");
-    if (!ok)
-        return value_refuse(row, value, ret_err,
-                            "arbitrary, block, cyclic or plane=N, then :block, :cyclic or :fcyclic, then "
-                            ",Pack or ,NoPack are allowed");
-    return set_text(o, row, value, env, a, ret_err);
+        ok = packing_word(word);
+    if (ok)
+        return set_text(o, row, value, env, a, ret_err);
+    err_set(ret_err, ERR_VALUE,
+            "arbitrary, block, cyclic or plane=N, then :block, :cyclic or :fcyclic, then ,Pack or ,NoPack "
+            "are allowed");
+    if (text_starts_nocase(value, "plane"))
+        err_lead(ret_err, "error: Invalid plane size or size not specified");
+    err_lead(ret_err, "error: Invalid --distribution specification");
+    return value_blame(row, value, ret_err);
+}
+
+static SETTER(set_wait_all_nodes)
+{
+    int64_t n;
+    if (!value_number(row, value, 0, INT32_MAX, &n, ret_err))
+        return false;
+    return n <= 1 || value_refuse(row, value, ret_err, "0 and 1 are allowed");
 }
 
 const struct option_row options_placement[] = {
@@ -250,11 +273,10 @@ const struct option_row options_placement[] = {
     {.name = "wait-all-nodes",
      .arg = ARG_REQUIRED,
      .commands = CMD_ALLOC,
-     .support = SUPPORT_NO_EFFECT,
      .env = ENV3("WAIT_ALL_NODES"),
      .metavar = "0|1",
      .doc = "start when all nodes are ready",
      .why = "a job starts only when all its nodes are ready",
-     .set = set_nothing},
+     .set = set_wait_all_nodes},
 };
 const size_t options_placement_n = ARRAY_LEN(options_placement);

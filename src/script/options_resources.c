@@ -10,25 +10,34 @@
 #define PER_NODE .min = 1, .max = LIMIT_CPUS_PER_NODE, .component = true
 
 /* MIN, MIN-MAX, with k for 1024. */
+static bool nodes_read(const struct option_row *row, const char *value, int64_t *min, int64_t *max,
+                       struct err *e)
+{
+    struct span rest = span_of(value), part;
+    if (!span_next(&rest, '-', &part) || !value_count(row, span_trim(part), value, LIMIT_NODES, min, e))
+        return false;
+    *max = *min;
+    return !strchr(value, '-') || value_count(row, span_trim(rest), value, LIMIT_NODES, max, e);
+}
+
 static SETTER(set_nodes)
 {
-    if (strchr(value, ',') || strchr(value, ':'))
-        return err_set(ret_err, ERR_UNSUPPORTED,
-                       "not supported yet: --nodes=%s (a list of node counts); a range works: --nodes=2-4",
-                       value);
-    struct span rest = span_of(value), part;
     int64_t min = 0, max = 0;
-    span_next(&rest, '-', &part);
-    if (!value_count(row, span_trim(part), value, LIMIT_NODES, &min, ret_err))
-        return false;
-    max = min;
-    if (strchr(value, '-') && !value_count(row, span_trim(rest), value, LIMIT_NODES, &max, ret_err))
-        return false;
-    if (min == 0 && max == 0)
-        return value_refuse(row, value, ret_err, "a job needs a node");
+    if (strchr(value, ',') || strchr(value, ':'))
+        return value_lead(row, value, ret_err,
+                          "not supported yet: a list of node counts; a range works: --nodes=2-4",
+                          "\"%s\" is not a valid node count", value);
+    if (!nodes_read(row, value, &min, &max, ret_err))
+        return value_lead(row, value, ret_err, "MIN or MIN-MAX of at most 65536 is allowed, with k for 1024",
+                          "\"%s\" is not a valid node count", value);
     if (max < min)
-        return err_set(ret_err, ERR_INVALID, "Maximum node count %lld is less than minimum node count %lld",
-                       (long long)max, (long long)min);
+        return value_lead(row, value, ret_err, "the smaller number comes first",
+                          "Maximum node count %lld is less than minimum node count %lld", (long long)max,
+                          (long long)min);
+    if (max == 0) {
+        err_set(ret_err, ERR_INVALID, "a job needs a node");
+        return value_refused(row, value, ret_err, "Node count specification invalid");
+    }
     o->spec.req.min_nodes = min ? (int32_t)min : 1;
     o->spec.req.max_nodes = (int32_t)max;
     return true;
@@ -66,9 +75,15 @@ static SETTER(set_node_info)
     int32_t *field[] = {&q->sockets_per_node, &q->cores_per_socket, &q->threads_per_core};
     struct span rest = span_of(value), part;
     size_t i = 0;
+    static const char *const ordinal[] = {"first", "second", "third"};
     for (; i < ARRAY_LEN(field) && span_next(&rest, ':', &part); i++)
-        if (!info_part(row, part, value, field[i], ret_err))
-            return false;
+        if (!info_part(row, part, value, field[i], ret_err)) {
+            err_set(ret_err, ERR_INVALID,
+                    "--extra-node-info=%s: sockets[:cores[:threads]] is allowed, a number or * in each place",
+                    value);
+            return err_lead(ret_err, "error: Invalid numeric value \"%.*s\" for %s arg of -B.", (int)part.len,
+                            part.data, ordinal[i]);
+        }
     if (span_next(&rest, ':', &part))
         return value_refuse(row, value, ret_err, "sockets[:cores[:threads]] is allowed");
     return true;
@@ -83,6 +98,13 @@ static SETTER(set_core_spec)
     return true;
 }
 
+/* As Slurm where AllowSpecResourcesUsage is off, which is its default. */
+static SETTER(set_thread_spec)
+{
+    int64_t threads;
+    return value_number(row, value, 1, LIMIT_CPUS_PER_NODE, &threads, ret_err);
+}
+
 static SETTER(set_hint)
 {
     static const char *const names[] = {NULL, "compute_bound", "memory_bound", "multithread",
@@ -93,8 +115,9 @@ static SETTER(set_hint)
             return true;
         }
     }
-    return value_refuse(row, value, ret_err,
-                        "compute_bound, memory_bound, multithread and nomultithread are allowed");
+    err_set(ret_err, ERR_INVALID,
+            "--hint=%s: compute_bound, memory_bound, multithread and nomultithread are allowed", value);
+    return err_lead(ret_err, "error: unrecognized --hint argument \"%s\", see --hint=help", value);
 }
 
 const struct option_row options_resources[] = {
@@ -139,6 +162,11 @@ const struct option_row options_resources[] = {
      .env = {"SBATCH_HINT SLURM_HINT", "SALLOC_HINT SLURM_HINT", "SLURM_HINT"},
      .metavar = "type",
      .doc = "compute_bound, memory_bound, multithread, nomultithread",
+     .values = "Application hint options:\n"
+               "compute_bound\tall cores of each socket, a thread of each\n"
+               "memory_bound\tone core of each socket\n"
+               "[no]multithread\tall threads of a core, or one\n"
+               "help\tthis list",
      .set = set_hint,
      .component = true},
     {.name = "mem",
@@ -235,11 +263,13 @@ const struct option_row options_resources[] = {
     {.name = "thread-spec",
      .arg = ARG_REQUIRED,
      .commands = CMD_ALL,
-     .support = SUPPORT_REFUSED,
+     .support = SUPPORT_NO_EFFECT,
      .env = ENV3("THREAD_SPEC"),
      .metavar = "n",
      .doc = "threads of each node set aside for the system",
-     .why = "what is set aside is counted in cores: --core-spec=CORES"},
+     .why = "what is set aside is counted in cores: --core-spec=CORES",
+     .set = set_thread_spec,
+     .component = true},
     {.name = "threads-per-core",
      .arg = ARG_REQUIRED,
      .commands = CMD_ALL,

@@ -141,6 +141,7 @@ const struct option_row options_steps[] = {
      .doc = "allocate and return at once",
      .set = set_flag,
      .at = AT(launch.no_shell)},
+    STEP_FLAG("async", 0, NULL, "queue the step in this allocation, print its number and return", async),
     STEP_VALUE("bcast", 0, ARG_OPTIONAL, "SLURM_BCAST", "path", "copy the program to the nodes first", set_bcast, bcast),
     STEP_NOTHING("bcast-exclude", 0, ARG_REQUIRED, "SLURM_BCAST_EXCLUDE", "paths", "shared libraries not to copy",
                  "shared libraries are not copied; the nodes' own are used"),
@@ -184,6 +185,7 @@ const struct option_row options_steps[] = {
     STEP_NOTHING("threads", 'T', ARG_REQUIRED, "SLURM_THREADS", "n", "threads of srun for the launch", NODE_SIDE),
     STEP_NOTHING("treewidth", 0, ARG_REQUIRED, "SLURM_TREE_WIDTH", "n", "fan-out of the launch", NODE_SIDE),
     STEP_FLAG("unbuffered", 'u', "SLURM_UNBUFFEREDIO", "pass on output as it comes", unbuffered),
+    STEP_FLAG("wait-for-children", 0, "SLURM_WAIT_FOR_CHILDREN", "tasks end with the last process they started", wait_children),
     STEP_VALUE("wait", 'W', ARG_REQUIRED, "SLURM_WAIT", "seconds",
                "how long to wait for the other tasks after the first ended; 0 = for ever", set_wait, wait_us),
 };

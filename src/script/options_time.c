@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "model/dependency.h"
 #include "model/signals.h"
+#include "model/step_dependency.h"
 
 #include <string.h>
 
@@ -18,8 +19,12 @@ static SETTER(set_dependency)
     if (value[0] >= '0' && value[0] <= '9')
         text = arena_printf(a, "afterany:%s", value);
     struct dependency_list list;
+    struct step_dependency_list steps;
+    if (step_dependency_is(value))
+        return step_dependency_parse(value, a, &steps, ret_err) ? set_text(o, row, value, env, a, ret_err)
+                                                                : value_blame(row, value, ret_err);
     if (!dependency_parse(text, a, &list, ret_err))
-        return value_blame(row, value, ret_err);
+        return value_refused(row, value, ret_err, "Job dependency problem");
     return set_text(o, row, text, env, a, ret_err);
 }
 
@@ -51,7 +56,8 @@ static SETTER(set_signal)
     const char *at = strchr(rest, '@');
     int64_t before = SIGNAL_BEFORE_DEFAULT;
     if (at && !value_number(row, at + 1, 0, SIGNAL_BEFORE_MAX, &before, ret_err))
-        return false;
+        return value_refuse(row, value, ret_err, "at most %d seconds before the limit are allowed",
+                            SIGNAL_BEFORE_MAX);
     int signo;
     if (!signal_parse(at ? arena_strndup(a, rest, (size_t)(at - rest)) : rest, &signo) || signo <= 0)
         return value_refuse(row, value, ret_err,
@@ -62,6 +68,12 @@ static SETTER(set_signal)
     if (reservation)
         note_no_effect(o, a, "--signal=R:", "reservations never start late here");
     return true;
+}
+
+/* Minutes, or any time limit. */
+static SETTER(set_delay)
+{
+    return duration_parse(value, &o->spec.delay_boot_us, ret_err) || value_blame(row, value, ret_err);
 }
 
 static SETTER(set_immediate)
@@ -98,7 +110,7 @@ const struct option_row options_time[] = {
      .metavar = "minutes",
      .doc = "wait so long before nodes are rebooted for their features",
      .why = "no node is rebooted for a job",
-     .set = set_minutes,
+     .set = set_delay,
      .at = AT(spec.delay_boot_us)},
     {.name = "dependency",
      .letter = 'd',

@@ -91,8 +91,9 @@ static int word_take(struct script_reader *r, struct span *rest, char **ret, str
             word[n++] = c;
     }
     if (quote) {
-        err_set(e, ERR_INVALID, "line %u: Unmatched `%c` in [%.*s]", r->line, quote,
-                (int)(rest->len > 200 ? 200 : rest->len), rest->data);
+        err_set(e, ERR_INVALID, "line %u: the quote is not closed", r->line);
+        err_lead(e, "fatal: line %u: Unmatched `%c` in [%.*s]", r->line, quote,
+                 (int)(rest->len > 200 ? 200 : rest->len), rest->data);
         return -1;
     }
     *rest = (struct span){rest->data + i, rest->len - i};
@@ -104,15 +105,36 @@ static int word_take(struct script_reader *r, struct span *rest, char **ret, str
  * ---------------------------------------------------------------------------------------------------------------
  */
 
+static bool directive_refuse(const char *word, struct err *e)
+{
+    err_set(e, ERR_VALUE, "\"%.100s\" is no option", word);
+    return err_lead(e, "error: Invalid directive found in batch script: %s", word);
+}
+
+/* What getopt would say leads; the sentence names the line. */
+static bool line_blame(const struct script_reader *r, struct err *e)
+{
+    if (e->code == ERR_USAGE) {
+        char words[ERR_TEXT_MAX];
+        snprintf(words, sizeof words, "%s", e->text);
+        char *hint = strstr(words, " (");
+        if (hint)
+            *hint = '\0';
+        e->code = ERR_VALUE;
+        err_lead(e, "%s", words);
+    }
+    return err_prefix(e, "line %u", r->line);
+}
+
 static bool words_apply(struct script_reader *r, words_t *words, struct err *e)
 {
     int rest = 0;
     bool ok = options_parse_argv(&r->comp[r->ncomp - 1], CMD_SBATCH, (int)words->n, words->v, FROM_DIRECTIVE,
                                  r->env, r->a, &rest, e);
     if (ok && rest < (int)words->n)
-        ok = err_set(e, ERR_INVALID, "Invalid directive found in batch script: %s", words->v[rest]);
+        ok = directive_refuse(words->v[rest], e);
     words->n = 1;
-    return ok || err_prefix(e, "line %u", r->line);
+    return ok || line_blame(r, e);
 }
 
 static bool component_begin(struct script_reader *r, struct err *e)
@@ -285,36 +307,38 @@ static bool shebang_refuse(const char *text, const char *name, struct err *e)
         hint = "put a line #!/bin/bash at the very top, above the directives, with nothing before it";
     else if (text_starts(text, "\177ELF"))
         hint = "it is a program; submit it with sbatch --wrap=COMMAND";
-    return err_set(e, ERR_INVALID,
-                   "This does not look like a batch script: the first line of %s must start with #! followed "
-                   "by the path to an "
-                   "interpreter; %s",
-                   name, hint);
+    err_set(e, ERR_INVALID, "%s: %s", name, hint);
+    err_lead(e, "error: This does not look like a batch script.  The first");
+    err_lead(e, "error: line must start with #! followed by the path to an interpreter.");
+    return err_lead(e, "error: For instance: #!/bin/sh");
 }
 
 bool script_check(const char *text, size_t len, const char *name, struct err *ret_err)
 {
-    if (len == 0)
-        return err_set(ret_err, ERR_INVALID, "Batch script is empty! (%s)", name);
+    if (len == 0) {
+        err_set(ret_err, ERR_INVALID, "%s has nothing in it", name);
+        return err_lead(ret_err, "error: Batch script is empty!");
+    }
     if (len > LIMIT_SCRIPT_BYTES)
         return err_set(ret_err, ERR_LIMIT,
                        "%s has %zu bytes; a batch script has at most %u (keep data in files and read them in "
                        "the script)",
                        name, len, LIMIT_SCRIPT_BYTES);
-    if (strspn(text, " \t\r\n\v\f") >= len)
-        return err_set(ret_err, ERR_INVALID, "Batch script contains only whitespace! (%s)", name);
-    if (memchr(text, 0, len))
-        return err_set(ret_err, ERR_INVALID,
-                       "%s contains a NULL character '\\0', which no script may; is it a program? (sbatch "
-                       "--wrap=COMMAND)",
-                       name);
+    if (strspn(text, " \t\r\n\v\f") >= len) {
+        err_set(ret_err, ERR_INVALID, "%s has nothing else in it", name);
+        return err_lead(ret_err, "error: Batch script contains only whitespace!");
+    }
+    if (memchr(text, 0, len)) {
+        err_set(ret_err, ERR_INVALID, "%s: is it a program? (sbatch --wrap=COMMAND)", name);
+        err_lead(ret_err, "error: The Slurm controller does not allow scripts that");
+        return err_lead(ret_err, "error: contain a NULL character '\\0'.");
+    }
     if (len < 2 || memcmp(text, "#!", 2) != 0)
         return shebang_refuse(text, name, ret_err);
-    if (memmem(text, len, "\r\n", 2))
-        return err_set(
-            ret_err, ERR_INVALID,
-            "Batch script contains DOS line breaks (\\r\\n) instead of UNIX line breaks (\\n); mend it with: "
-            "sed -i 's/\\r$//' %s",
-            name);
+    if (memmem(text, len, "\r\n", 2)) {
+        err_set(ret_err, ERR_INVALID, "mend it with: sed -i 's/\\r$//' %s", name);
+        err_lead(ret_err, "error: Batch script contains DOS line breaks (\\r\\n)");
+        return err_lead(ret_err, "error: instead of expected UNIX line breaks (\\n).");
+    }
     return true;
 }

@@ -29,6 +29,13 @@ const char *callers_hear(struct callers *c, uint64_t conn, enum message_kind kin
     return NULL;
 }
 
+void callers_forget(struct callers *c, uint64_t conn)
+{
+    struct caller *who = caller_of(c, conn);
+    if (who)
+        who->gone = true;
+}
+
 uint64_t callers_hang_up(struct callers *c, size_t n)
 {
     if (n >= c->v.n || c->v.v[n].gone)

@@ -16,6 +16,7 @@ struct callers {
 void callers_add(struct callers *c, uint64_t conn);
 /* An answer reaches its command. A sentence if it should not have come; NULL = all is well. */
 const char *callers_hear(struct callers *c, uint64_t conn, enum message_kind kind);
+void callers_forget(struct callers *c, uint64_t conn); /* it died */
 uint64_t callers_hang_up(struct callers *c, size_t n); /* the n-th; its connection, 0 = it is gone already */
 void callers_lose(struct callers *c);                  /* the controller died: all connections with it */
 const char *callers_audit(const struct callers *c);    /* when all is over: who was not told; NULL = nobody */

@@ -207,6 +207,10 @@ static bool step_line(struct story *s, char **word, size_t n)
             m.immediate = true;
         else if (text_is(word[i], "nokill"))
             m.no_kill = true;
+        else if (text_is(word[i], "async"))
+            m.async = true;
+        else if (text_starts(word[i], "after="))
+            spec.dependency = word[i] + strlen("after=");
         else if (!submit_word(s, word[i], &spec, &b))
             return fail(s, word[i], "cannot be read");
     }

@@ -64,6 +64,13 @@ int64_t world_delay(struct world *w)
     return DELAY_US + (int64_t)rng_below(&w->rng, 3000);
 }
 
+int64_t world_delay_in_order(struct world *w, int64_t *last_us)
+{
+    int64_t at_us = w->now_us + world_delay(w);
+    *last_us = at_us > *last_us ? at_us : *last_us;
+    return *last_us - w->now_us;
+}
+
 /* ---- things happen ------------------------------------------------------------------------------------------------------------------- */
 
 const struct peer world_daemon = {.user = "root", .group = "root", .host = "sim", .is_admin = true};
@@ -120,6 +127,10 @@ static void happen(struct world *w, struct happening *h)
                                            .note = &h->note,
                                            .ok = true});
         break;
+    case H_SCRIPT: simscript_goes(w, h); break;
+    case H_SCRIPT_REQUEUE: simscript_requeues(w, h); break;
+    case H_SRUN_CANCELS: simsrun_cancels(w, h); break;
+    case H_HANG_UP: simsrun_hangs_up(w, h->conn); break;
     case H_LOOKED: simnode_looked(w, h); break;
     }
     str_done(&h->bytes);
@@ -154,6 +165,8 @@ struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_er
     w->state = map_u64_new();
     w->starts = map_u64_new();
     w->step_ended = map_u64_new();
+    w->job = map_u64_new();
+    w->to_end = map_u64_new();
     w->outs = map_str_new();
     effects_init(&w->fx);
     for (size_t i = 0; i < w->config.nnodes; i++) {
@@ -197,6 +210,11 @@ void simworld_free(struct world *w)
     map_u64_free(w->state);
     map_u64_free(w->starts);
     map_u64_free(w->step_ended);
+    map_u64_free(w->to_end);
+    struct map_walk jobs = {0};
+    while (map_u64_next(w->job, &jobs))
+        free(jobs.value);
+    map_u64_free(w->job);
     struct map_walk outs = {0};
     while (map_str_next(w->outs, &outs))
         free(outs.value);

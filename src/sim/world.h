@@ -19,7 +19,12 @@ struct behaviour {
     int32_t exit_status;
     bool stubborn; /* does not end at SIGTERM */
     bool oom;
-    int64_t stuck_us; /* so long after its end a process of it still holds its GPUs */
+    int32_t steps;        /* sruns that its script runs; it then ends with the last of them */
+    int64_t step_runs_us; /* each of them */
+    bool beside;          /* in two lanes at once */
+    bool exact, overlap;  /* their options */
+    bool requeues;        /* in its first run it asks to be requeued */
+    int64_t stuck_us;     /* so long after its end a process of it still holds its GPUs */
 };
 
 /* Parses `config` (remuda.conf's grammar) and starts everything at time 0 of the world (virtual clock starts at an arbitrary fixed day). */

@@ -5,6 +5,11 @@
 
 /* ---- clients -------------------------------------------------------------------------------------------------------------------------- */
 
+uint64_t callers_next(const struct world *w)
+{
+    return CLIENT + w->answer_seq + 1;
+}
+
 static bool call(struct world *w, enum message_kind kind, const void *body, bool stays,
                  enum refusal *ret_refusal)
 {
@@ -13,6 +18,8 @@ static bool call(struct world *w, enum message_kind kind, const void *body, bool
     struct message read;
     w->answered = false;
     w->answered_id = 0;
+    if (kind == MSG_CANCEL)
+        world_cancel_note(w, body);
     if (!w->core)
         return false;
     w->client_conn = CLIENT + w->answer_seq;
@@ -36,10 +43,19 @@ bool world_request(struct world *w, enum message_kind kind, const void *body, en
     return call(w, kind, body, false, ret_refusal);
 }
 
+void world_call(struct world *w, enum message_kind kind, const void *body)
+{
+    call(w, kind, body, true, NULL);
+}
+
 static const char *comment_of(const struct behaviour *b, struct str *text)
 {
     str_addf(text, "runs=%lld exit=%d stuck=%lld%s%s", (long long)b->runs_us, b->exit_status,
              (long long)b->stuck_us, b->stubborn ? " stubborn" : "", b->oom ? " oom" : "");
+    if (b->steps)
+        str_addf(text, " steps=%d each=%lld%s%s%s%s", b->steps, (long long)b->step_runs_us,
+                 b->beside ? " beside" : "", b->exact ? " exact" : "", b->overlap ? " overlap" : "",
+                 b->requeues ? " requeues" : "");
     return str_text(text);
 }
 
@@ -97,7 +113,9 @@ bool world_step(struct world *w, const struct msg_create_step *m, const struct b
     struct str comment = STR_INIT;
     spec.comment = comment_of(b, &comment);
     copy.spec.v = &spec;
-    bool answered = call(w, MSG_CREATE_STEP, &copy, true, ret_refusal);
+    if (copy.async)
+        copy.tasks = (struct blob){"tasks", 5};
+    bool answered = call(w, MSG_CREATE_STEP, &copy, !copy.async, ret_refusal);
     str_done(&comment);
     return answered;
 }
@@ -153,8 +171,10 @@ void world_crash_agent(struct world *w, size_t node, int64_t back_after_us)
 void world_lose_machine(struct world *w, size_t node, int64_t back_after_us)
 {
     struct simnode *n = &w->node.v[node];
-    for (size_t i = 0; i < n->step.n; i++)
+    for (size_t i = 0; i < n->step.n; i++) {
         n->step.v[i]->alive = false;
+        simscript_dies(w, n->step.v[i]);
+    }
     simgpus_reboot(&n->gpus);
     world_crash_agent(w, node, back_after_us);
 }

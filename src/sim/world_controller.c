@@ -25,6 +25,7 @@ void controller_die(struct world *w)
     w->core = NULL;
     effects_reset(&w->fx);
     callers_lose(&w->callers);
+    simscripts_lose(w);
     if (w->stuck)
         batch_free(w->stuck);
     w->stuck = NULL;
@@ -76,12 +77,13 @@ static void effect_release(struct world *w, const struct effect *e)
     if (node != SIZE_MAX) {
         struct happening h = {.what = H_TO_NODE, .node = node, .conn = e->conn};
         wire_encode(&e->msg, &h.bytes);
-        world_plan(w, world_delay(w), h);
+        world_plan(w, world_delay_in_order(w, &w->node.v[node].to_node_us), h);
         return;
     }
     const char *wrong = callers_hear(&w->callers, e->conn, e->msg.kind);
     if (wrong)
         world_broke(w, "%s", wrong);
+    simscripts_hear(w, e->conn, &e->msg);
     if (e->conn == w->client_conn)
         answer_take(w, &e->msg);
 }
@@ -132,6 +134,8 @@ void controller_turn_end(struct world *w)
     w->batch_seq += b->n > 0;
     for (size_t i = 0; i < b->n; i++) {
         w->hash = record_hash(store_table_rows[b->row[i].table].fields, b->row[i].record, w->hash);
+        if (b->row[i].op == ROW_PUT)
+            world_rows_learn(w, (enum store_table)b->row[i].table, b->row[i].record);
         if (b->row[i].table == TABLE_JOB)
             world_trace_job(w, b->row[i].record);
         else if (b->row[i].table == TABLE_STEP)
@@ -141,6 +145,9 @@ void controller_turn_end(struct world *w)
         else if (b->row[i].table == TABLE_RESERVATION)
             world_trace_reservation(w, b->row[i].record, b->row[i].op == ROW_DELETE);
     }
+    for (size_t i = 0; i < b->n; i++)
+        if (b->row[i].op == ROW_PUT)
+            world_rows_check(w, (enum store_table)b->row[i].table, b->row[i].record);
     batch_free(b);
     if (crash_here(w, CRASH_AFTER_COMMIT))
         return;
@@ -175,8 +182,9 @@ static void row_load(void *ctx, const void *record)
 
 void controller_start(struct world *w)
 {
-    static const enum store_table tables[] = {TABLE_META,        TABLE_USAGE, TABLE_PARTITION, TABLE_NODE,
-                                              TABLE_RESERVATION, TABLE_JOB,   TABLE_STEP};
+    static const enum store_table tables[] = {TABLE_META, TABLE_USAGE,       TABLE_PARTITION,
+                                              TABLE_NODE, TABLE_RESERVATION, TABLE_JOB,
+                                              TABLE_STEP, TABLE_QUEUED_STEP};
     w->core = core_new(7, "controller");
     CHECK(store_take_epoch(w->store, &w->epoch, &w->batch_seq, NULL));
     controller_event(w, (struct event){.kind = EV_CONFIG, .config = &w->config});

@@ -17,12 +17,23 @@
 #define CLIENT   (UINT64_C(1) << 40)                  /* connections of clients are numbered from here */
 
 /* A step and its shepherd, as the node's disk and process table know it. */
+/* One lane of a script that runs srun after srun. */
+struct simsrun {
+    int32_t left;    /* sruns to come, the one at hand among them */
+    uint64_t conn;   /* of the one at hand; 0 = it has none */
+    int64_t step_id; /* that it was given; -1 = none yet */
+};
+
 struct simstep {
     struct note ids;
     struct behaviour b;
     VEC(struct note) said; /* the state file */
     char *cpus;            /* of a step that has them to itself; owned */
     bool alive;
+    bool dying;
+    uint64_t conn; /* its daemon's when it began */
+    struct simsrun lane[2];
+    size_t lanes;
     int64_t ends_us; /* when it ends by itself, unless it is stopped */
     int64_t left_us; /* stopped: how long it would run yet */
     bool stopped;
@@ -36,7 +47,14 @@ struct simnode {
     VEC(struct simstep *) step;
     int64_t wake_us;
     struct simgpus gpus;
-    uint64_t life; /* number of its daemon */
+    uint64_t life;                  /* number of its daemon */
+    int64_t to_node_us, to_core_us; /* when the last message on its way arrives: a link keeps the order */
+};
+
+/* A job as it was committed last. */
+struct simjob {
+    enum job_state state;
+    uint32_t attempt, live_steps;
 };
 
 enum happen {
@@ -52,6 +70,10 @@ enum happen {
     H_CORE_WAKE,
     H_STORE_RETRY,
     H_PROGRAM,
+    H_SCRIPT,
+    H_SCRIPT_REQUEUE,
+    H_SRUN_CANCELS,
+    H_HANG_UP,
     H_LOOKED
 };
 
@@ -86,6 +108,8 @@ struct world {
     struct map_u64 *starts;       /* hash of what may start once: a batch script, a step on a node */
     struct map_str *outs;         /* node → its devices_out, as it was stored */
     struct map_u64 *step_ended;   /* hash of job, attempt and step → its end was stored */
+    struct map_u64 *job;          /* id → struct simjob, owned */
+    struct map_u64 *to_end; /* ids of jobs whom someone asked to end: jobs, arrays, heterogeneous jobs */
     struct callers callers;
     enum refusal refusal; /* of the answer to the client at hand */
     uint64_t answered_id;
@@ -104,6 +128,8 @@ extern const struct peer world_daemon; /* who node daemons and clients of the wo
 void world_broke(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void world_plan(struct world *w, int64_t after_us, struct happening h);
 int64_t world_delay(struct world *w); /* of a message on its way */
+/* The same on a link, where nothing overtakes: *last_us is when the last one arrives. */
+int64_t world_delay_in_order(struct world *w, int64_t *last_us);
 /* The frame that arrives, read back into the world's arena; false: broken. */
 bool world_message_read(struct world *w, struct happening *h, struct message *ret);
 
@@ -115,6 +141,12 @@ void world_trace_node(struct world *w,
 void world_trace_reservation(struct world *w, const struct reservation *r, bool removed);
 uint64_t world_step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint64_t node);
 
+/* ---- world_steps.c: what must hold of steps after each commit ---- */
+void world_cancel_note(struct world *w, const struct msg_cancel *m); /* a client asks */
+void world_rows_learn(struct world *w, enum store_table table,
+                      const void *record); /* before world_trace_step */
+void world_rows_check(struct world *w, enum store_table table, const void *record); /* when all are learnt */
+
 /* ---- world_controller.c: the controller's shell ---- */
 void controller_start(struct world *w);
 void controller_die(struct world *w);
@@ -123,12 +155,33 @@ void controller_turn_end(struct world *w); /* plans if that is due, commits, let
 void controller_store_retry(struct world *w);
 void node_link_drop(struct world *w, size_t i);
 
+/* ---- world_clients.c ---- */
+/* The connection of the next call. */
+uint64_t callers_next(const struct world *w);
+/* A call whose command stays to hear what becomes of it. */
+void world_call(struct world *w, enum message_kind kind, const void *body);
+
+/* ---- world_scripts.c: scripts that run srun ---- */
+bool simscript_begins(struct world *w, size_t i, struct simstep *s,
+                      const struct job *j); /* false: it has no srun */
+void simscript_goes(struct world *w, const struct happening *h);
+void simscript_requeues(struct world *w, const struct happening *h);
+void simscripts_hear(struct world *w, uint64_t conn, const struct message *m);
+void simscripts_lose(struct world *w); /* the controller died */
+void simscript_terminated(struct world *w, size_t i, struct simstep *s);
+void simsrun_cancels(struct world *w, const struct happening *h);
+void simscript_dies(struct world *w, struct simstep *s);
+void simsrun_hangs_up(struct world *w, uint64_t conn);
+
 /* ---- world_nodes.c: the nodes' shells ---- */
 void simnode_start(struct world *w, size_t i);
 void simnode_connect(struct world *w, size_t i);
 void simnode_event(struct world *w, size_t i, struct agent_event ev);
 void simnode_looked(struct world *w, const struct happening *h);
 void simstep_ends(struct world *w, const struct happening *h);
+struct simstep *simstep_of(struct simnode *n, const struct note *ids);
+void simstep_end_at(struct world *w, size_t i, struct simstep *s, int64_t after_us, int32_t status);
+void simstep_dies(struct world *w, struct simnode *n, struct simstep *s);
 void simstep_forget(struct simnode *n, const struct note *ids);
 
 #endif

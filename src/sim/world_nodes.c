@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct simstep *step_of(struct simnode *n, const struct note *ids)
+struct simstep *simstep_of(struct simnode *n, const struct note *ids)
 {
     for (size_t i = 0; i < n->step.n; i++)
         if (n->step.v[i]->ids.job_id == ids->job_id && n->step.v[i]->ids.attempt == ids->attempt &&
@@ -30,6 +30,14 @@ static struct behaviour behaviour_of(const char *comment)
             b.stuck_us = n;
         else if (text_starts(text, "exit=") && text_to_i64(text + 5, 0, INT32_MAX, &n))
             b.exit_status = (int32_t)n;
+        else if (text_starts(text, "steps=") && text_to_i64(text + 6, 0, INT32_MAX, &n))
+            b.steps = (int32_t)n;
+        else if (text_starts(text, "each=") && text_to_i64(text + 5, 0, INT64_MAX, &n))
+            b.step_runs_us = n;
+        b.beside |= text_is(text, "beside");
+        b.exact |= text_is(text, "exact");
+        b.overlap |= text_is(text, "overlap");
+        b.requeues |= text_is(text, "requeues");
         b.stubborn |= text_is(text, "stubborn");
         b.oom |= text_is(text, "oom");
     }
@@ -47,7 +55,7 @@ static void note_say(struct world *w, size_t i, struct simstep *s, struct note n
     world_plan(w, 50, (struct happening){.what = H_NOTE, .node = i, .note = n});
 }
 
-static void step_end_at(struct world *w, size_t i, struct simstep *s, int64_t after_us, int32_t status)
+void simstep_end_at(struct world *w, size_t i, struct simstep *s, int64_t after_us, int32_t status)
 {
     s->b.exit_status = status;
     s->stopped = false;
@@ -60,13 +68,13 @@ static void step_end_at(struct world *w, size_t i, struct simstep *s, int64_t af
 static void step_signal(struct world *w, size_t i, struct simstep *s, int32_t signal)
 {
     if (signal == 9) {
-        step_end_at(w, i, s, 500, 9);
+        simstep_end_at(w, i, s, 500, 9);
     } else if (signal == 19 && !s->stopped) {
         s->stopped = true;
         s->left_us = s->ends_us > w->now_us ? s->ends_us - w->now_us : 0;
         s->turn++;
     } else if (signal == 18 && s->stopped) {
-        step_end_at(w, i, s, s->left_us, s->b.exit_status);
+        simstep_end_at(w, i, s, s->left_us, s->b.exit_status);
     }
 }
 
@@ -109,7 +117,7 @@ static void start_check(struct world *w, size_t i, const struct job *j, const st
     struct simnode *n = &w->node.v[i];
     bool batch = ids->step_id == STEP_BATCH;
     uint64_t key = world_step_key(j->id, j->attempt, ids->step_id, batch ? 0 : i + 1);
-    if (step_of(n, ids))
+    if (simstep_of(n, ids))
         world_broke(w, "job %llu attempt %u step %lld was started twice on %s", (unsigned long long)j->id,
                     j->attempt, (long long)ids->step_id, n->n.name);
     else if (map_u64_get(w->starts, key))
@@ -143,6 +151,7 @@ static void step_start(struct world *w, size_t i, const struct msg_launch *l)
     s->cpus = l->step.n ? step_cpus(w, n, l->step.v) : NULL;
     s->b = behaviour_of(asked->comment);
     s->alive = true;
+    s->conn = n->conn;
     vec_push(&n->step, s);
     char *wrong = simgpus_begin(&n->gpus, n->n.name, l, &ids, w->now_us);
     if (wrong)
@@ -154,22 +163,24 @@ static void step_start(struct world *w, size_t i, const struct msg_launch *l)
                            .pid = s->ids.pid,
                            .start_us = world_wall(w),
                            .gpus = simgpus_of(&n->gpus, &ids)});
-    step_end_at(w, i, s, s->b.runs_us, s->b.oom ? 9 : s->b.exit_status << 8);
+    if (!simscript_begins(w, i, s, j))
+        simstep_end_at(w, i, s, s->b.runs_us, s->b.oom ? 9 : s->b.exit_status << 8);
 }
 
 /* What of it holds its GPUs may stay on for a while. */
-static void step_dies(const struct world *w, struct simnode *n, struct simstep *s)
+void simstep_dies(struct world *w, struct simnode *n, struct simstep *s)
 {
     s->alive = false;
+    simscript_dies(w, s);
     simgpus_end(&n->gpus, &s->ids, w->now_us + s->b.stuck_us);
 }
 
 void simstep_ends(struct world *w, const struct happening *h)
 {
-    struct simstep *s = step_of(&w->node.v[h->node], &h->note);
+    struct simstep *s = simstep_of(&w->node.v[h->node], &h->note);
     if (!s || !s->alive || s->turn != h->turn)
         return;
-    step_dies(w, &w->node.v[h->node], s);
+    simstep_dies(w, &w->node.v[h->node], s);
     note_say(w, h->node, s,
              (struct note){.kind = NOTE_EXITED,
                            .pid = s->ids.pid,
@@ -181,7 +192,7 @@ void simstep_ends(struct world *w, const struct happening *h)
 
 void simstep_forget(struct simnode *n, const struct note *ids)
 {
-    struct simstep *s = step_of(n, ids);
+    struct simstep *s = simstep_of(n, ids);
     for (size_t i = 0; s && i < n->step.n; i++)
         if (n->step.v[i] == s) {
             vec_done(&s->said);
@@ -195,7 +206,7 @@ void simstep_forget(struct simnode *n, const struct note *ids)
 static void agent_effect_do(struct world *w, size_t i, const struct agent_effect *e)
 {
     struct simnode *n = &w->node.v[i];
-    struct simstep *s = step_of(n, &e->note);
+    struct simstep *s = simstep_of(n, &e->note);
     struct happening h = {.node = i, .conn = n->conn, .note = e->note};
     switch (e->kind) {
     case AGENT_SEND:
@@ -203,12 +214,14 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
             return;
         h.what = H_TO_CORE;
         wire_encode(&e->msg, &h.bytes);
-        world_plan(w, world_delay(w), h);
+        world_plan(w, world_delay_in_order(w, &n->to_core_us), h);
         return;
     case AGENT_START: step_start(w, i, e->launch); return;
     case AGENT_TERMINATE:
         if (s && s->alive)
-            step_end_at(w, i, s, s->b.stubborn ? e->kill_wait_us + 1000 : 1000, s->b.stubborn ? 9 : 15);
+            simscript_terminated(w, i, s);
+        if (s && s->alive)
+            simstep_end_at(w, i, s, s->b.stubborn ? e->kill_wait_us + 1000 : 1000, s->b.stubborn ? 9 : 15);
         return;
     case AGENT_SIGNAL:
         if (s && s->alive)
@@ -217,7 +230,7 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
     case AGENT_FOLLOW: /* nobody reads streams here */ return;
     case AGENT_CLEAR:
         if (s && s->alive)
-            step_dies(w, n, s);
+            simstep_dies(w, n, s);
         return;
     case AGENT_FORGET:
         if (s && s->alive)

@@ -74,7 +74,8 @@ void world_trace_step(struct world *w, const struct step *s)
     if (was_over)
         world_broke(w, "step %llu.%lld is over and was written again", (unsigned long long)s->job_id,
                     (long long)s->step_id);
-    map_u64_put(w->step_ended, key, (void *)(uintptr_t)(s->end_us ? 2 : 1));
+    if (s->state != JOB_PENDING)
+        map_u64_put(w->step_ended, key, (void *)(uintptr_t)(s->end_us ? 2 : 1));
     if (known && !s->end_us)
         return;
     struct str at = STR_INIT;
@@ -82,7 +83,7 @@ void world_trace_step(struct world *w, const struct step *s)
     str_addf(&w->trace, "[%s] %llu.%lld %s", str_text(&at), (unsigned long long)s->job_id,
              (long long)s->step_id, enum_name(&job_state_names, s->state));
     str_done(&at);
-    if (!s->end_us)
+    if (!s->end_us && s->state != JOB_PENDING)
         str_addf(&w->trace, " on %s: %s", s->nodes, s->layout);
     else if (s->exit_status)
         str_addf(&w->trace, " %d:%d", status_code(s->exit_status), status_signal(s->exit_status));

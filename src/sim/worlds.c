@@ -19,6 +19,7 @@ struct play {
     struct rng rng;
     bool commands;    /* salloc and srun too */
     VEC(uint64_t) id; /* acknowledged submissions */
+    size_t keys;      /* given to steps */
 };
 
 static int64_t some_time(struct play *p, int64_t most_us)
@@ -37,6 +38,19 @@ static const char *any_reservation(struct play *p)
 {
     static const char *const names[] = {"r1", "r2", "r1,r2"};
     return names[rng_below(&p->rng, ARRAY_LEN(names))];
+}
+
+/* Half of all scripts run their work through srun. */
+static void srun_in_script(struct play *p, struct behaviour *b)
+{
+    if (rng_chance(&p->rng, 500))
+        return;
+    b->steps = (int32_t)rng_range(&p->rng, 1, 6);
+    b->step_runs_us = some_time(p, 15 * USEC_PER_SEC);
+    b->beside = rng_chance(&p->rng, 400);
+    b->exact = rng_chance(&p->rng, 500);
+    b->overlap = rng_chance(&p->rng, 300);
+    b->requeues = rng_chance(&p->rng, 100);
 }
 
 static void submit(struct play *p)
@@ -75,6 +89,7 @@ static void submit(struct play *p)
     b.stubborn = rng_chance(&p->rng, 150);
     b.oom = rng_chance(&p->rng, 50);
     b.stuck_us = spec.req.gres && rng_chance(&p->rng, 300) ? some_time(p, 60 * USEC_PER_SEC) : 0;
+    srun_in_script(p, &b);
     struct job_spec component[2] = {spec, spec};
     bool het = !spec.array && rng_chance(&p->rng, 80);
     if (het) /* the smallest cluster holds both */
@@ -114,12 +129,17 @@ static void step(struct play *p)
     m.overlap = rng_chance(&p->rng, 100);
     m.immediate = rng_chance(&p->rng, 100);
     m.no_kill = rng_chance(&p->rng, 300);
-    snprintf(key, sizeof key, "%llu", (unsigned long long)rng_below(&p->rng, 1000));
+    snprintf(key, sizeof key, "%zu", p->keys++); /* a secret: nobody else has it */
     m.key = rng_chance(&p->rng, 500) ? key : NULL;
     spec.req.ntasks = (int32_t)rng_range(&p->rng, 0, 3);
     spec.req.mem_per_node_mib = rng_chance(&p->rng, 300) ? rng_range(&p->rng, 1, 100) : 0;
     spec.req.gres = rng_chance(&p->rng, 200) ? "gpu:1" : NULL;
     spec.req.time_limit_us = rng_chance(&p->rng, 200) ? some_time(p, 20 * USEC_PER_SEC) : 0;
+    char after[64];
+    m.async = rng_chance(&p->rng, 250);
+    snprintf(after, sizeof after, "%s:%llu.%llu", rng_chance(&p->rng, 500) ? "afterok" : "afterany",
+             (unsigned long long)m.job_id, (unsigned long long)rng_below(&p->rng, 4));
+    spec.dependency = rng_chance(&p->rng, 150) ? after : NULL;
     world_step(p->w, &m, &b, NULL);
 }
 
@@ -166,6 +186,11 @@ static void cancel(struct play *p)
     } else if (rng_chance(&p->rng, 300)) {
         snprintf(element, sizeof element, "%s.%d", text, (int)rng_below(&p->rng, 4));
         m.ids = element;
+    }
+    if (rng_chance(&p->rng, 300)) { /* a signal, which ends nothing here */
+        m.signal = 10;
+        m.batch = rng_chance(&p->rng, 300);
+        m.full = rng_chance(&p->rng, 300);
     }
     world_request(p->w, MSG_CANCEL, &m, NULL);
 }

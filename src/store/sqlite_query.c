@@ -135,13 +135,13 @@ static void where_jobs(struct str *sql, const struct scan *scan)
         str_addc(sql, '1');
 }
 
-/* Former runs are few. */
-static void where_runs(struct str *sql, const struct scan *scan)
+/* Former runs and parts are few. */
+static void where_runs(struct str *sql, const char *table, const struct scan *scan)
 {
     const struct job_filter *f = scan->filter;
     str_add(sql, " WHERE ");
     if (by_ref(f))
-        add_ids_by_ref(sql, "job_run", f);
+        add_ids_by_ref(sql, table, f);
     else
         str_addc(sql, '1');
     if (!f)
@@ -160,7 +160,8 @@ static void add_where(struct str *sql, const struct scan *scan)
 {
     switch (scan->table) {
     case TABLE_JOB: where_jobs(sql, scan); break;
-    case TABLE_JOB_RUN: where_runs(sql, scan); break;
+    case TABLE_JOB_RUN: where_runs(sql, "job_run", scan); break;
+    case TABLE_JOB_PART: where_runs(sql, "job_part", scan); break;
     case TABLE_STEP:
         where_of_job(sql, scan);
         if (!scan->live_only)
@@ -175,6 +176,7 @@ static void add_where(struct str *sql, const struct scan *scan)
     case TABLE_RESERVATION:
     case TABLE_META:
     case TABLE_USAGE:
+    case TABLE_QUEUED_STEP:
     case TABLE_TOKEN:
     case TABLE_HOST:
     case STORE_TABLE_COUNT: break;

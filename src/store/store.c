@@ -35,6 +35,7 @@ bool scan_wants(const struct scan *scan, const void *record)
         if (scan->live_only && !job_is_recent(record, scan->ended_after_us))
             return false;
         return !scan->filter || job_filter_matches(scan->filter, record, false);
+    case TABLE_JOB_PART:
     case TABLE_JOB_RUN: return !scan->filter || job_filter_matches(scan->filter, record, true);
     case TABLE_STEP: return !scan->of_job || ((const struct step *)record)->job_id == scan->job_id;
     case TABLE_PAYLOAD: return !scan->of_job || ((const struct payload *)record)->job_id == scan->job_id;
@@ -43,6 +44,7 @@ bool scan_wants(const struct scan *scan, const void *record)
     case TABLE_RESERVATION:
     case TABLE_META:
     case TABLE_USAGE:
+    case TABLE_QUEUED_STEP:
     case TABLE_TOKEN:
     case TABLE_HOST:
     case STORE_TABLE_COUNT: break;
@@ -78,38 +80,64 @@ static bool run_scan(struct store *s, const struct scan *scan, store_row_fn fn, 
     return !failed;
 }
 
-/* Former runs come before the job itself: by id, then in the order of the starts. */
-static bool merge_runs(struct cursor *jobs, struct cursor *runs, store_row_fn fn, void *ctx,
-                       struct err *ret_err)
+/* By id and start; of one start the parts before it gave nodes back, the whole as it was requeued, the job itself. */
+enum history { HISTORY_PARTS, HISTORY_RUNS, HISTORY_JOBS, HISTORY_COUNT };
+
+struct merge {
+    struct cursor *from[HISTORY_COUNT]; /* NULL: not wanted */
+    const struct job *head[HISTORY_COUNT];
+    bool failed;
+};
+
+static int merge_first(const struct merge *m)
 {
-    bool failed = false;
-    const struct job *job = next_wanted(jobs, &failed, ret_err);
-    const struct job *run = failed ? NULL : next_wanted(runs, &failed, ret_err);
-    while (!failed && (job || run)) {
-        if (run && (!job || run->id <= job->id)) {
-            fn(ctx, run);
-            run = next_wanted(runs, &failed, ret_err);
-        } else {
-            fn(ctx, job);
-            job = next_wanted(jobs, &failed, ret_err);
-        }
-    }
-    return !failed;
+    int first = -1;
+    for (int i = 0; i < HISTORY_COUNT; i++)
+        if (m->head[i] && (first < 0 || m->head[i]->id < m->head[first]->id ||
+                           (m->head[i]->id == m->head[first]->id && i == HISTORY_RUNS &&
+                            m->head[i]->attempt < m->head[first]->attempt)))
+            first = i;
+    return first;
 }
 
-static bool scan_jobs_and_runs(struct store *s, const struct job_filter *f, store_row_fn fn, void *ctx,
-                               struct err *ret_err)
+/* A part of a former start is shown where former starts are. */
+static bool is_hidden(const struct merge *m, int which)
 {
-    struct scan of_jobs = {.table = TABLE_JOB, .filter = f}, of_runs = {.table = TABLE_JOB_RUN, .filter = f};
-    struct cursor *jobs = s->ops->open(s, &of_jobs, ret_err);
-    if (!jobs)
-        return false;
-    struct cursor *runs = s->ops->open(s, &of_runs, ret_err);
-    bool done = runs && merge_runs(jobs, runs, fn, ctx, ret_err);
-    if (runs)
-        s->ops->done(runs);
-    s->ops->done(jobs);
-    return done;
+    const struct job *j = m->head[HISTORY_JOBS];
+    return which == HISTORY_PARTS && !m->from[HISTORY_RUNS] && j && j->id == m->head[which]->id &&
+           j->attempt != m->head[which]->attempt;
+}
+
+static void merge_all(struct merge *m, store_row_fn fn, void *ctx, struct err *ret_err)
+{
+    for (int i = 0; i < HISTORY_COUNT && !m->failed; i++)
+        if (m->from[i])
+            m->head[i] = next_wanted(m->from[i], &m->failed, ret_err);
+    for (int first; !m->failed && (first = merge_first(m)) >= 0;) {
+        if (!is_hidden(m, first))
+            fn(ctx, m->head[first]);
+        m->head[first] = next_wanted(m->from[first], &m->failed, ret_err);
+    }
+}
+
+static bool scan_history(struct store *s, const struct job_filter *f, bool former, store_row_fn fn, void *ctx,
+                         struct err *ret_err)
+{
+    static const enum store_table tables[HISTORY_COUNT] = {
+        [HISTORY_PARTS] = TABLE_JOB_PART, [HISTORY_RUNS] = TABLE_JOB_RUN, [HISTORY_JOBS] = TABLE_JOB};
+    struct scan scan[HISTORY_COUNT];
+    struct merge m = {0};
+    for (int i = 0; i < HISTORY_COUNT && !m.failed; i++) {
+        scan[i] = (struct scan){.table = tables[i], .filter = f};
+        if (i != HISTORY_RUNS || former)
+            m.failed = !(m.from[i] = s->ops->open(s, &scan[i], ret_err));
+    }
+    if (!m.failed)
+        merge_all(&m, fn, ctx, ret_err);
+    for (int i = 0; i < HISTORY_COUNT; i++)
+        if (m.from[i])
+            s->ops->done(m.from[i]);
+    return !m.failed;
 }
 
 /* ---- store.h
@@ -143,10 +171,7 @@ bool store_query_jobs(struct store *s, const struct msg_query *q, store_row_fn f
                       struct err *ret_err)
 {
     struct job_filter f;
-    struct scan scan = {.table = TABLE_JOB, .filter = &f};
-    bool done =
-        job_filter_init(&f, q, ret_err) &&
-        (q->duplicates ? scan_jobs_and_runs(s, &f, fn, ctx, ret_err) : run_scan(s, &scan, fn, ctx, ret_err));
+    bool done = job_filter_init(&f, q, ret_err) && scan_history(s, &f, q->duplicates, fn, ctx, ret_err);
     job_filter_done(&f);
     return done;
 }

@@ -60,7 +60,7 @@ typedef void (*store_row_fn)(void *ctx, const void *record); /* record and texts
  * seq, schema_version. `fn` may read from the store, not write. */
 bool store_load(struct store *s, enum store_table table, bool live_only, int64_t ended_after_us,
                 store_row_fn fn, void *ctx, struct err *ret_err);
-/* History for sacct: jobs (TABLE_JOB, with q->duplicates also TABLE_JOB_RUN, before the job they belong to) that match q
+/* History for sacct: jobs (TABLE_JOB, after its TABLE_JOB_PART, with q->duplicates also TABLE_JOB_RUN) that match q
  * (ids, uids, states, partitions, names, accounts, qos, nodes, from_us, to_us as sacct(1) defines them, see
  * job_filter.c), in order of job id. An array's id matches all its elements. */
 bool store_query_jobs(struct store *s, const struct msg_query *q, store_row_fn fn, void *ctx,

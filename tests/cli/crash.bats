@@ -110,10 +110,10 @@ all_over() {
 }
 
 @test "a shepherd that is killed takes its job along: reported, not run again" {
-    id=$(sbatch --parsable --no-requeue -o /dev/null --wrap 'sleep 60')
+    id=$(sbatch --parsable --no-requeue -o /dev/null --wrap 'sleep 60.75')
     for _ in $(seq 50); do [ "$(squeue -h -j "$id" -o %T)" = RUNNING ] && break; sleep 0.1; done
     sleep 0.3
-    child=$(pgrep -f "^sleep 60$" | tail -1)
+    child=$(pgrep -f "^sleep 60.75$" | tail -1)
     shepherd=$(ps -o ppid= -p "$(ps -o ppid= -p "$child" | tr -d ' ')" | tr -d ' ')
     kill -9 "$shepherd"
     all_over

@@ -135,5 +135,5 @@ teardown_file() {
     [ "$status" -eq 0 ]
     [[ "${lines[0]}" =~ Timelimit ]] && [[ "${lines[0]}" =~ MaxRSS ]]
     run squeue -u '1234USER'
-    [ "$status" -eq 1 ] && [[ "$output" =~ "Invalid user: 1234USER" ]]
+    [ "$status" -eq 0 ] && [[ "$output" =~ "Invalid user: 1234USER" ]]
 }

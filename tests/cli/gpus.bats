@@ -63,7 +63,9 @@ S
 }
 
 # bound OPTION…: the GPUs that each of two tasks of a step with two GPUs is told of
+# (once those of the step before are looked at, so that it is the same two)
 bound() {
+    until_true shows_not DeviceOut
     srun -n2 --mem=100 "$@" sh -c 'echo "$SLURM_PROCID:$CUDA_VISIBLE_DEVICES:$ROCR_VISIBLE_DEVICES:$GPU_DEVICE_ORDINAL:$SLURM_STEP_GPUS"' | sort | tr '\n' ' '
 }
 
@@ -99,7 +101,7 @@ happens() {
     [ "$(squeue -h -j "$id" -o %t)" = PD ]
     run -0 remuda why "$id"
     [[ "$output" == *"out of use since "*": gpu 0 of "*" is not clean (9000 MiB of its memory are in use, though no process is known to hold them); it is used again by itself as soon as it is"* ]]
-    [[ "$output" == *"no planned start: devices that it could use are out of use"* ]]
+    [[ "$output" == *"promised: its nodes are kept for it; a device there has yet to be found clean"* ]]
     happens
     over "$id"
     [ "$(cat all.out)" = "0 1 2 3 | 0,1,2,3 | 0,1,2,3" ]

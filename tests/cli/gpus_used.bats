@@ -59,6 +59,6 @@ assert used["gpu_mem_max_bytes"] == 3 << 30 and used["gpu_util_max_percent"] == 
     fresh
     id=$(sbatch --parsable -c1 --mem=100 -o none.out --wrap 'sleep 1.5')
     over "$id"
-    [[ "$(of "$id.batch" tresusageinmax)" == *cpu=* ]]
+    [[ "$(of "$id.batch" tresusageinmax)" == *mem=* ]]
     [[ "$(of "$id.batch" tresusageinmax)" != *gres* ]]
 }

@@ -153,6 +153,68 @@ key() { sed -n 's|.*/remuda\.node1\.||p' "$REMUDA_STATE/nodes/node1/cgroups" | h
     for pid in $(cat pids); do gone "$pid"; done
 }
 
+# in_group NAME COMMAND [OPTION…]: a job that writes its groups, then does that; $group is what it wrote.
+in_group() {
+    sbatch -W --no-requeue -o "$1" "${@:3}" --wrap "grep -o 'remuda\\.node1\\..*' /proc/self/cgroup | sort -u; $2" >/dev/null || true
+    group=$(grep ^remuda "$1")
+}
+
+@test "groups that a step handed back serve one with the same limits, as if they were new; others do not" {
+    needs memory
+    in_group first true --mem=60
+    first=$group
+    [ -n "$first" ]
+    in_group again 'm=/sys/fs/cgroup/memory$(sed -n s/.*:memory://p /proc/self/cgroup); u=/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)
+        cat $m/memory.limit_in_bytes 2>/dev/null || cat $u/memory.max; cat $m/memory.max_usage_in_bytes 2>/dev/null || echo 0' --mem=60
+    [ "$group" = "$first" ]
+    [ "$(sed -n '/^remuda/d; p' again | head -1)" = $((60 << 20)) ]
+    [ "$(tail -1 again)" -lt $((20 << 20)) ]
+    in_group more true --mem=61
+    [ "$group" != "$first" ]
+    # what the former job used at most is not this one's
+    in_group much 'python3 -c "x = bytearray(40 << 20)"' --mem=60
+    [ "$group" = "$first" ]
+    in_group little 'm=/sys/fs/cgroup/memory$(sed -n s/.*:memory://p /proc/self/cgroup); cat $m/memory.max_usage_in_bytes 2>/dev/null || echo 0' --mem=60
+    [ "$(tail -1 little)" -lt $((20 << 20)) ]
+    first=$group # another, if python's files were read for the first time
+    # memory that outlives the job is charged to its group
+    in_group left "head -c 20M /dev/zero >/dev/shm/left.$$" --mem=60
+    [ "$group" = "$first" ]
+    in_group after "rm /dev/shm/left.$$" --mem=60
+    second=$group
+    [ "$second" != "$first" ]
+    # a process was killed for memory, or had to be killed at the end
+    in_group killed 'python3 -c "x = bytearray(300 << 20)"; exit 3' --mem=60
+    [ "$group" = "$second" ]
+    in_group next true --mem=60
+    third=$group
+    [ "$third" != "$second" ]
+    is "$(sacct -n -X -P -o JobID | tail -1)" COMPLETED
+    in_group stays '(setsid sleep 300 &)' --mem=60
+    [ "$group" = "$third" ]
+    in_group free true --mem=60
+    [ "$group" != "$third" ]
+}
+
+@test "steps one after another have the same groups; beside each other, and after kill -9 of the daemon, each its own" {
+    needs memory
+    cat >where <<'S'
+grep -o 'remuda\.node1\..*' /proc/self/cgroup | sort -u | tr '\n' ' '; echo
+S
+    id=$(sbatch -W --parsable -o out --mem=60 --wrap 'for i in 1 2 3; do srun bash where; done')
+    [ "$(sort -u out | wc -l)" = 1 ] && [ "$(wc -l <out)" = 3 ]
+    id=$(sbatch --parsable --no-requeue -c2 -o out2 --mem=60 --wrap 'bash where; srun --overlap bash -c "bash where; echo a >>begun; until [ -e go ]; do sleep 0.1; done" & until [ -e begun ]; do sleep 0.1; done
+        until [ -e up ]; do sleep 0.1; done; srun --overlap bash where; touch go; wait')
+    eventually test -e begun
+    kill -9 "$(cat "$REMUDA_STATE/nodes/node1/node.pid")"
+    remuda up -q 3>&-
+    touch up
+    eventually is "$id" COMPLETED
+    cat out2
+    [ "$(sort -u out2 | wc -l)" = 3 ] # of one job, three of their own
+    [ "$(grep -o '/g[0-9]*/' out2 | sort -u | wc -l)" = 1 ]
+}
+
 @test "an ordinary user: limits and the end of all processes without any control group" {
     [ "$(id -u)" = 0 ] || skip "needs root to become another user"
     id nobody >/dev/null 2>&1 || skip "there is no user nobody here"

@@ -19,17 +19,6 @@ teardown_file() {
 
 LISTINGS="squeue sinfo sacct sprio sshare sdiag sstat"
 
-@test "--help, --usage, --version, unknown options" {
-    for c in $LISTINGS; do
-        run -0 --separate-stderr "$c" --help
-        [[ "${lines[0]}" == "Usage: $c [OPTIONS]"* ]]
-        [ "$("$c" --usage)" = "$output" ]
-        [ "$("$c" -V)" = "slurm 25.05.0" ]
-        run -1 --separate-stderr "$c" --frobnicate
-        [[ "$stderr" == "$c: error: unrecognized option '--frobnicate'"* ]]
-    done
-}
-
 @test "the controller is away: each says so and fails" {
     for c in $LISTINGS; do
         jobs=()
@@ -60,26 +49,103 @@ LISTINGS="squeue sinfo sacct sprio sshare sdiag sstat"
 }
 
 @test "-i: a date above each listing, an empty line after it" {
-    run --separate-stderr timeout 1.7 squeue -h -i 1 -o %j
+    run --separate-stderr timeout 1.7 squeue -i 1 -o %j
     [[ "${lines[0]}" =~ ^[A-Z][a-z]{2}\ [A-Z][a-z]{2}\ .*\ 20[0-9]{2}$ ]]
-    [ "${lines[1]}" = sleeper ]
-    [[ "${lines[2]}" =~ \ 20[0-9]{2}$ ]]
-    [ "${lines[3]}" = sleeper ]
+    [ "${lines[2]}" = sleeper ]
+    [[ "${lines[3]}" =~ \ 20[0-9]{2}$ ]]
+    [ "${lines[5]}" = sleeper ]
     [ "$(timeout 1.7 sinfo -h -i 1 -o x%D | grep -c '^x1$')" = 2 ]
     [ "$(timeout 1.7 sinfo -T -i 1 | grep -c "No reservations")" = 2 ]
     run -1 squeue -i 0
-    [[ "$output" == *"--iterate=0; it needs a number of seconds"* ]]
+    [[ "$output" == *"error: --iterate=0"*"a number of seconds is needed"* ]]
 }
 
-@test "-o and -O: the last one counts; --only-job-state is ids and states" {
-    [ "$(squeue -h -O Name:10 -o %T)" = RUNNING ]
-    [ "$(squeue -h -o %T -O JobID:0,Name:.10)" = "$(squeue -h -O JobID:0,Name:.10)" ]
+@test "-o and -O of squeue exclude each other; --only-job-state is ids and states" {
+    run -1 squeue -h -O Name:10 -o %T
+    [ "$output" = "squeue: error: -o (--format) is incompatible with -O (--Format)" ]
+    run -1 squeue -h -o %T -O JobID
+    [ "$output" = "squeue: error: -O (--Format) is incompatible with -o (--format)" ]
     [ "$(squeue -h --only-job-state | tr -s ' ')" = " $J RUNNING" ]
 }
 
 @test "-p, -P and --delimiter: cells as they are" {
     [ "$(sacct -n -X -P -o jobid,jobname -j "$J")" = "$J|sleeper" ]
     [ "$(sacct -n -X -p --delimiter=: -o jobid,jobname -j "$J")" = "$J:sleeper:" ]
-    [ "$(sstat -n -P -o jobid -j "$J" --delimiter=:)" = "$J.batch" ]
+    [ "$(sstat -n -P -o jobid -a -j "$J" --delimiter=:)" = "$J.batch" ]
     [ "$(sshare -n -U -p -o rawshares)" = "1|" ]
+}
+
+@test "squeue: unknown nodes and ids are named, empty lists choose nothing, elements of an array are shown alone" {
+    run -1 squeue -w nosuch
+    [ "$output" = "squeue: error: Invalid node name nosuch" ]
+    run -1 squeue -j frob
+    [ "$output" = "squeue: error: Invalid job id: frob" ]
+    [ -z "$(squeue -h -u '')" ] && [ -z "$(squeue -h -t '')" ] && [ -z "$(squeue -h -j '')" ]
+    A=$(sbatch --parsable -H -a 0-9:3%2 -o /dev/null --wrap true)
+    [ "$(squeue -h -j "$A" -o %i)" = "${A}_[0,3,6,9%2]" ]
+    [ "$(squeue -h -j "${A}_3" -o %i)" = "${A}_3" ]
+    [ "$(squeue -h -j "${A}_0,${A}_6" -o %i)" = "${A}_[0,6]" ]
+    [ -z "$(squeue -h -j "${A}_4")" ]
+    [ "$(squeue -h -r -j "$A" -o %i | wc -l)" = 4 ]
+    scancel "$A"
+}
+
+@test "squeue -r of an array without end is cut short, and says so" {
+    A=$(sbatch --parsable -H -a 0-100000000 -o /dev/null --wrap true)
+    run -0 --separate-stderr bash -c "squeue -h -r -j $A -o %i | tail -n 1"
+    [ "$output" = "${A}_999999" ]
+    [[ "$stderr" == *"99000001 further elements of $A wait and are not listed"* ]]
+    scancel "$A"
+}
+
+@test "a cluster that is not this one is an error; the JSON has this one's name; what is not allocated is null there" {
+    run -1 squeue -M nosuch
+    [[ "${lines[0]}" == "squeue: error: No cluster 'nosuch' known by database." ]]
+    squeue --json | python3 -c 'import json,sys; d = json.load(sys.stdin); assert d["meta"]["slurm"]["cluster"] == "remuda", d["meta"]'
+    H=$(sbatch --parsable -H -n 2 -o /dev/null --wrap true)
+    squeue --json -j "$H" | python3 -c 'import json,sys; j = json.load(sys.stdin)["jobs"][0]; assert j["job_resources"] is None, j'
+    scancel "$H"
+}
+
+@test "-O with a field that is none: named, the others shown" {
+    run -0 --separate-stderr squeue -h -j "$J" -O JobID:10,nosuch,Nam:5
+    [ "${lines[0]}" = "$(printf '%-10s' "$J")" ]
+    [[ "$stderr" == *"Invalid job format specification: nosuch"*"Invalid job format specification: Nam"*"did you mean Name?"* ]]
+}
+
+@test "sstat: the batch step has to be named, unknown jobs and words are said" {
+    [ -z "$(sstat -n -P -o jobid -j "$J" 2>/dev/null)" ]
+    [ "$(sstat -n -P -o jobid -j "$J.batch")" = "$J.batch" ]
+    run -1 sstat -j frob
+    [ "$output" = "sstat: fatal: Bad job/step specified: frob" ]
+}
+
+@test "sacct: no window that ends before it begins; what may not run yet is shown by its id alone" {
+    run -1 sacct -S now+1hour
+    [[ "$output" == "sacct: error: Start time ("*") requested is after end time ("*")." ]]
+    run -1 sacct -S frob
+    [[ "${lines[0]}" == "Invalid time specification (pos=0): frob" ]]
+    H=$(sbatch --parsable -H -J never -o /dev/null --wrap true)
+    [ -z "$(sacct -n -X -S now-1hour -o jobname%10 | grep never)" ]
+    [ "$(sacct -n -X -P -j "$H" -o jobname)" = never ]
+    scancel "$H"
+}
+
+@test "sshare -U has the accounts that were used, not what somebody wrote once" {
+    H=$(sbatch --parsable -H -A mistyped -o /dev/null --wrap true)
+    scancel "$H"
+    [ -z "$(sshare -U -n -P -o account | grep mistyped)" ]
+    sbatch -W -A used -o /dev/null --wrap 'sleep 1.2'
+    for _ in $(seq 100); do sshare -U -n -P -o account | grep -q used && break; sleep 0.1; done
+    [ "$(sshare -U -n -P -o account | grep -c used)" = 1 ]
+}
+
+@test "sprio -j takes its id as the next word, too; sinfo shows Slurm's release" {
+    W=$(sbatch --parsable -n 2 -d "afterany:$J" -o /dev/null --wrap true)
+    X=$(sbatch --parsable -n 2 --mem=1G --exclusive -o /dev/null --wrap true)
+    for _ in $(seq 100); do [ -n "$(sprio -h -j "$X")" ] && break; sleep 0.1; done
+    [ "$(sprio -h -j "$X" -o %i)" = "$X" ]
+    [ "$(sprio -h -j 99999)" = "Unable to find jobs matching user/id(s) specified" ]
+    [ "$(sinfo -h -O version:0)" = 25.05.0 ]
+    scancel "$W" "$X"
 }

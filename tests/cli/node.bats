@@ -167,11 +167,13 @@ echo "$SLURM_SCRIPT_CONTEXT $SLURM_JOB_ID $SLURM_JOB_USER $SLURMD_NODENAME" >> '
     eventually grep -qx "epilog_slurmd $id $(id -un) node1" trace2
     touch bad
     id=$(submit --no-requeue <<< 'echo never')
-    eventually is "$id" FAILED
+    eventually is "$id" CANCELLED
+    [ "$(sinfo -h -o '%T %E')" = "drained Prolog error" ]
     grep -q "prolog $WORK/prolog exited with 3.*sorry" "$REMUDA_STATE/log/node-node1.log"
     cp conf.before "$REMUDA_STATE/remuda.conf"
     remuda down
     remuda up -q 3>&-
+    scontrol update NodeName=node1 State=RESUME
 }
 
 @test "an idle node daemon is small and sleeps between heartbeats" {

@@ -54,7 +54,8 @@ teardown_file() {
     [ "$(sprio -h -o %i "-j$second")" = "$second" ]
     [ "$(sprio -h -u "$(id -un)" -S -y -o %i)" = "$second" ]
     run ! sprio -S x
-    run ! sprio -o %Z
+    run -0 sprio -o %Z
+    [[ "$output" == *"Invalid job format specification: Z"* ]]
 }
 
 @test "sshare: the tree, and what exporters ask for" {

@@ -97,8 +97,9 @@ done" ]
 @test "a refusal: Slurm's line, then the sentence, status 1" {
     run --separate-stderr sbatch -p nowhere --wrap=true
     [ "$status" -eq 1 ] && [ -z "$output" ]
-    [[ "${stderr_lines[0]}" == "sbatch: error: Batch job submission failed: Invalid partition name specified" ]]
-    [[ "${stderr_lines[1]}" == *nowhere* ]]
+    [ "${stderr_lines[0]}" = "sbatch: error: invalid partition specified: nowhere" ]
+    [ "${stderr_lines[1]}" = "sbatch: error: Batch job submission failed: Invalid partition name specified" ]
+    [[ "${stderr_lines[2]}" == *nowhere* ]]
 }
 
 @test "the script is taken at submission" {

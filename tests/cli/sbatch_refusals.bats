@@ -8,12 +8,14 @@ setup() {
     printf '#!/bin/bash\ntrue\n' > job.sh
 }
 
-# The command must fail with status 1 and an empty stdout, and say something.
-refused() {
-    local says="$1"
-    shift
+# The command must fail with status 1 (unreadable: 255) and an empty stdout, and say something.
+unreadable() { fails 255 "$@"; }
+refused() { fails 1 "$@"; }
+fails() {
+    local code="$1" says="$2"
+    shift 2
     run --separate-stderr "$@"
-    [ "$status" -eq 1 ]
+    [ "$status" -eq "$code" ]
     [ -z "$output" ]
     [[ "$stderr" == *"$says"* ]] || { echo "$stderr"; false; }
 }
@@ -39,7 +41,7 @@ refused() {
     refused "Unable to open file nofile.sh: No such file or directory" sbatch nofile.sh
     refused "Unable to open file .: Is a directory" sbatch .
     refused "Could not open user environment file /nope" sbatch --export-file=/nope job.sh
-    refused "Unable to read the list of nodes /nope" sbatch -F /nope job.sh
+    unreadable "Unable to read the list of nodes /nope" sbatch -F /nope job.sh
 }
 
 @test "what is no script is refused with a hint" {
@@ -62,9 +64,14 @@ refused() {
 
 @test "mistakes in directives name script and line" {
     printf '#!/bin/sh\n#SBATCH --ndoes=2\n' > typo.sh
-    refused "typo.sh: line 2: unrecognized option '--ndoes'; did you mean '--nodes'?" sbatch typo.sh
+    run --separate-stderr sbatch typo.sh
+    [ "$status" -eq 255 ]
+    [ "${stderr_lines[0]}" = "sbatch: unrecognized option '--ndoes=2'" ]
+    [ "${stderr_lines[1]}" = "sbatch: error: typo.sh: line 2: unrecognized option '--ndoes=2' (did you mean '--nodes'?)" ]
     printf '#!/bin/sh\n\n#SBATCH -t soon\n' > time.sh
-    refused "time.sh: line 3: Invalid --time specification" sbatch time.sh
+    unreadable "time.sh: line 3: --time=soon" sbatch time.sh
+    [ "${stderr_lines[0]}" = "sbatch: error: Invalid --time specification" ]
+    unreadable "time.sh: line 3: --time=soon" sbatch -t 5 time.sh # a value that the command line overrides is read all the same
     printf '#!/bin/sh\n#SBATCH --comment="x\n' > quote.sh
     refused "Unmatched" sbatch quote.sh
     printf '#!/bin/sh\n#PBS -l nodes=1\n' > pbs.sh
@@ -73,19 +80,38 @@ refused() {
 }
 
 @test "mistakes on the command line and in the environment" {
-    refused 'Try "sbatch --help"' sbatch --foo job.sh
-    refused "is ambiguous; possibilities: '--ntasks'" sbatch --ntas=2 job.sh
-    refused "requires an argument" sbatch -t
+    unreadable 'Try "sbatch --help"' sbatch --foo job.sh
+    unreadable "is ambiguous; possibilities: '--ntasks'" sbatch --ntas=2 job.sh
+    unreadable "option requires an argument -- 't'" sbatch -t
     refused "Script arguments not permitted with --wrap option" sbatch --wrap=true job.sh
     refused "mutually exclusive" sbatch --mem=1G --mem-per-cpu=1G job.sh
     refused "not supported yet: --bb" sbatch --bb=x job.sh
-    refused "environment variable SBATCH_TIMELIMIT" env SBATCH_TIMELIMIT=soon sbatch job.sh
+    unreadable "environment variable SBATCH_TIMELIMIT" env SBATCH_TIMELIMIT=soon sbatch job.sh
     refused "NONE and NIL stand alone" sbatch --export=NONE,A=1 job.sh
 }
 
-@test "SLURM_EXIT_ERROR chooses the status" {
-    run env SLURM_EXIT_ERROR=9 sbatch --foo job.sh
+@test "SLURM_EXIT_ERROR chooses the status of what is no mistake in the command line" {
+    run env SLURM_EXIT_ERROR=9 sbatch nofile.sh
     [ "$status" -eq 9 ]
+    run env SLURM_EXIT_ERROR=9 sbatch --foo job.sh
+    [ "$status" -eq 255 ]
+}
+
+@test "Slurm's own words stand on a line of their own, ours behind them" {
+    run --separate-stderr sbatch --mem=1 --mem-per-cpu=1 job.sh
+    [ "$status" -eq 1 ]
+    [ "${stderr_lines[0]}" = "sbatch: fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive." ]
+    run --separate-stderr sbatch --gpus=8 --gpus-per-node=3 job.sh
+    [ "$status" -eq 1 ]
+    [ "${stderr_lines[0]}" = "sbatch: error: Failed to validate job spec, --gpus is not multiple of --gres=gpu/--gpus-per-node" ]
+    [ "${stderr_lines[1]}" = "sbatch: error: Invalid generic resource (gres) specification" ]
+    run --separate-stderr sbatch -a 3-1 job.sh
+    [ "$status" -eq 1 ]
+    [ "${stderr_lines[0]}" = "sbatch: error: Batch job submission failed: Invalid job array specification" ]
+    run --separate-stderr salloc -d foo:1 true
+    [ "${stderr_lines[0]}" = "salloc: error: Job submit/allocate failed: Job dependency problem" ]
+    run --separate-stderr srun -w 'n[1' true
+    [ "${stderr_lines[0]}" = "srun: error: Unable to allocate resources: Invalid node name specified" ]
 }
 
 @test "directives behind the first command are told, here-documents are not" {

@@ -64,7 +64,7 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     [[ "$output" == *"invalid entity:frob"* ]]
     run -1 scontrol show
     [[ "$output" == *"too few arguments for keyword:show"* ]]
-    for word in notify reboot takeover token listpids setdebugflags; do
+    for word in reboot takeover token power; do
         run -1 scontrol "$word" 1
         [[ "$output" == *"$word: not supported yet"* ]]
     done
@@ -212,7 +212,9 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     held=$(held)
     scancel "$held"
     run -1 scontrol wait_job "$held"
-    [[ "$output" == *"Problem running job $held"* ]]
+    [ "$output" = "scontrol: Job $held no longer running" ]
+    run -1 scontrol wait_job 99999
+    [ "$output" = "scontrol: Problem running job 99999" ]
 }
 
 @test "write batch_script: to stdout, to the file it names, to another" {
@@ -261,13 +263,13 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     scontrol update JobId="$id" Priority=0
     [ "$(job "$id" Priority)" = 0 ]
     run -1 scontrol update JobId="$id" Partition=nope
-    [[ "$output" == *"slurm_update error: Invalid partition name specified"* ]]
+    [[ "$output" == "Invalid partition name specified for job $id"* ]]
     run -1 scontrol update JobId="$id" StartTime=whenever
     [[ "$output" == *StartTime* ]]
     run -1 scontrol update JobId="$id" MailType=frob
     [[ "$output" == *"Invalid MailType: frob"* ]]
     run -1 scontrol update JobId=99999 TimeLimit=5
-    [ "$output" = "slurm_update error: Invalid job id specified" ]
+    [ "$output" = "Invalid job id specified for job 99999" ]
     run -1 scontrol update JobName=nobody-has-this UserID="$(id -un)" Comment=x
     [[ "$output" == *"No jobs with name 'nobody-has-this'"* ]]
     scancel "$id"
@@ -275,7 +277,7 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
 
 @test "update node: state with its reason, weight, features, comment" {
     run -1 scontrol update NodeName=n1 State=DRAIN
-    [[ "$output" == *Reason* ]]
+    [[ "$output" == "You must specify a reason when DOWNING or DRAINING a node. Request denied" ]]
     scontrol update NodeName=n1 State=DRAIN Reason="bad disk"
     [ "$(scontrol show node n1 -o | field State)" = IDLE+DRAIN ]
     scontrol show node n1 | grep -Eq '^   Reason=bad disk \['
@@ -303,7 +305,146 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     [[ "$output" == *"Invalid partition name specified"* ]]
 }
 
+@test "partitions: Slurm's line first, keys with a warning, lists emptied, no change asked" {
+    scontrol create PartitionName=other Nodes=n1
+    [ "$(scontrol show part other -o | field MinNodes)" = 1 ]
+    run -1 scontrol create partition=other nodes=n1
+    [ "${lines[0]}" = "Error creating the partition: Invalid partition name specified" ]
+    run -1 scontrol update PartitionName=other
+    [ "$output" = "scontrol: error: No changes specified" ]
+    run -0 scontrol update PartitionName=other QOS=normal
+    [[ "$output" == *"not enforced yet" ]]
+    [ "$(scontrol show part other -o | field QoS)" = normal ]
+    scontrol update PartitionName=other DenyAccounts=a,b MaxCPUsPerSocket=2 TRESBillingWeights=CPU=-1.0,Mem=0.25G
+    [ "$(scontrol show part other -o | field DenyAccounts)" = a,b ]
+    [ "$(scontrol show part other -o | field MaxCPUsPerSocket)" = 2 ]
+    [ "$(scontrol show part other -o | field TRESBillingWeights)" = CPU=-1.0,Mem=0.25G ]
+    scontrol update PartitionName=other DenyAccounts= TRESBillingWeights= MaxCPUsPerSocket=UNLIMITED
+    [ "$(scontrol show part other -o | field AllowAccounts)" = ALL ]
+    [ -z "$(scontrol show part other -o | field TRESBillingWeights)" ]
+    [ "$(scontrol show part other -o | field MaxCPUsPerSocket)" = UNLIMITED ]
+    for wrong in frob=1:'scontrol: error: Update of this parameter is not supported: frob=1' \
+        frob:'scontrol: error: Invalid input: frob  Request aborted' MaxTime=x:'scontrol: error: Invalid input MaxTime=x' \
+        Hidden=x:'scontrol: error: Invalid input: Hidden=x' GraceTime=x:'scontrol: error: Invalid GraceTime value: x' \
+        MaxNodes=x:'scontrol: error: Invalid numeric value "x" for MaxNodes.'; do
+        run -1 scontrol update PartitionName=other "${wrong%%:*}"
+        [ "${lines[0]}" = "${wrong#*:}" ]
+        [[ "$output" != *"scontrol:1"* ]]
+    done
+    scontrol delete PartitionName=other
+}
+
+@test "a waiting job is not requeued; updates judged as Slurm judges them" {
+    id=$(held -n2 --mem=10)
+    run -1 scontrol requeuehold "$id"
+    [ "${lines[0]}" = "Job is pending execution for job $id" ]
+    run -1 scontrol update JobId="$id" ExcNodeList=n9
+    [ "${lines[0]}" = "Invalid node name specified for job $id" ]
+    scontrol update JobId="$id" NumTasks=1
+    scontrol update JobId="$id" NumNodes=2
+    [ "$(job "$id" NumTasks)" = 2 ]
+    run -1 scontrol update JobId="$id" NumNodes=9
+    [ "$(job "$id" NumNodes)" = 2 ]
+    run -1 scontrol update JobId="$id" Time=7
+    [ "${lines[0]}" = "Update of this parameter is not supported: Time=7" ]
+    run -1 scontrol update JobId="$id" TimeMin=x
+    [ "${lines[0]}" = "scontrol: error: Invalid TimeMin value" ]
+    run -1 scontrol update JobId="$id" MinCPUsNode=x
+    [ "${lines[0]}" = "scontrol: error: Invalid MinCPUsNode value: x" ]
+    run -1 scontrol update JobId="$id" StartTime=x
+    [ "${lines[0]}" = "Invalid time specification (pos=0): x" ]
+    run -1 scontrol update JobId="$id" MailType=x
+    [ "${lines[0]}" = "Invalid MailType: x" ]
+    run -1 scontrol update JobName=nosuch Comment=x
+    [ "${lines[0]}" = "scontrol: error: No jobs with name 'nosuch'" ]
+    scontrol update JobId="$id" ResetAccrueTime
+    run -0 scontrol update JobId="$id" UserID=0 Comment=both
+    [ "$(job "$id" Comment)" = both ]
+    scancel "$id"
+    id=$(sbatch --parsable -o /dev/null --wrap 'sleep 30')
+    wait_state "$id" RUNNING
+    scontrol update JobId="$id" DelayBoot=1
+    run -1 scontrol update JobId="$id" ResetAccrueTime
+    [ "${lines[0]}" = "Job is no longer pending execution for job $id" ]
+    scancel "$id"
+}
+
 # ---- the prompt ----
+
+@test "update of a step's limit; a line for a running job; processes and their job" {
+    id=$(sbatch --parsable -t5 -o noted --wrap 'srun -n1 sh -c "scontrol pidinfo \$\$ > info; scontrol listpids \$SLURM_JOB_ID > pids; touch up; sleep 30"')
+    for _ in $(seq 100); do [ -e up ] && break; sleep 0.1; done
+    grep -q "^Slurm JobId=$id ends at " info
+    grep -Eq '^Job remaining time is [0-9]+ seconds$' info
+    grep -Eq "^[0-9]+ +$id +batch +0 +0 +\$" pids
+    grep -Eq "^[0-9]+ +$id +0 +0 +0 +\$" pids
+    run -1 scontrol pidinfo 1
+    [ "$output" = "Failed to locate job for requested pid" ]
+    run -1 scontrol update StepId="$id.7" TimeLimit=1
+    [ "$output" = "slurm_update error: Invalid job id specified" ]
+    scontrol update StepId="$id.0" TimeLimit=2
+    [ "$(scontrol show step "$id.0" -o | field TimeLimit)" = 00:02:00 ]
+    scontrol notify "$id" two $'wor\ads'
+    for _ in $(seq 100); do grep -q two noted && break; sleep 0.1; done
+    grep -qx 'slurmstepd: error: two wor?ds' noted
+    run -1 scontrol notify 99999 x
+    [ "$output" = "job notify failure: Invalid job id specified" ]
+    scontrol update StepId="$id.0" TimeLimit=0:01
+    wait_state "$id" FAILED
+}
+
+@test "hold and Priority of a running job count when it comes back; circles of dependencies" {
+    id=$(sbatch --parsable -o /dev/null --wrap 'sleep 60')
+    wait_state "$id" RUNNING
+    scontrol hold "$id"
+    [ "$(job "$id" JobState)" = RUNNING ]
+    scontrol requeue "$id"
+    for _ in $(seq 100); do [ "$(job "$id" Reason)" = JobHeldUser ] && break; sleep 0.1; done
+    [ "$(job "$id" JobState)$(job "$id" Reason)" = PENDINGJobHeldUser ]
+    scontrol release "$id"
+    wait_state "$id" RUNNING
+    scontrol update JobId="$id" Priority=77
+    [ "$(job "$id" Priority)" = 77 ]
+    scancel "$id"
+    a=$(held) b=$(held -d afterok:"$a") c=$(held -d afterany:"$b")
+    run -1 scontrol update JobId="$a" Dependency=afterok:"$c"
+    [[ "$output" == "Circular job dependency for job $a"* ]]
+    scontrol update JobId="$c" Dependency=afterok:"$a"
+    scancel "$a" "$b" "$c"
+    run -1 scontrol release "$a"
+    [[ "$output" == "Job has already finished for job $a"* ]]
+}
+
+@test "partitions by any of Slurm's words; write config can be read again; ping in JSON" {
+    scontrol create partition=p1 Nodes=n1
+    scontrol create partition p2 Nodes=n1
+    [ "$(scontrol show partitionname=p1 | head -1)" = PartitionName=p1 ]
+    [ "$(scontrol show partitionname p2 | head -1)" = PartitionName=p2 ]
+    scontrol update partition=p1 MaxTime=7
+    scontrol write config "$WORK/conf"
+    mkdir -p again && cp conf.2* again/remuda.conf
+    grep -q '^PartitionName=p1 .*MaxTime=00:07:00' again/remuda.conf
+    grep -q '^NodeName=n2 .*Gres=gpu:v100:2' again/remuda.conf
+    grep -q '^Licenses=matlab:4,ansys:2$' again/remuda.conf
+    run -1 scontrol delete partition=nope
+    [[ "$output" == "delete_partition partition=nope: Invalid partition name specified"* ]]
+    scontrol delete partition=p1
+    scontrol delete partition p2
+    run -1 scontrol show partition=p1
+    scontrol --json ping | python3 -c 'import json, sys; assert json.load(sys.stdin)["pings"][0]["pinged"] == "UP"'
+}
+
+@test "show config: what tools look for, as Slurm writes it" {
+    scontrol show config > config
+    grep -Eq '^SlurmUser +=  ?[a-z_][^(]*\([0-9]+\)$' config
+    grep -Eq '^SlurmdUser +=  ?[a-z_][^(]*\([0-9]+\)$' config
+    grep -q "^SLURM_CONF              = $REMUDA_STATE/remuda.conf$" config
+    grep -q '^MaxArraySize            = 4000001$' config
+    grep -q '^SelectTypeParameters    = CR_CORE_MEMORY$' config
+    grep -q '^MaxTasksPerNode         = 512$' config
+    grep -q '^JobRequeue              = 1$' config
+    [ -z "$(cut -d= -f1 config | grep -v '^$' | sort | uniq -d)" ]
+}
 
 @test "the prompt: commands, !!, quotes, switches, quit" {
     run -0 scontrol <<< $'show hostnames a[1-2]\n!!\noneliner\nshow part short\nquit\nshow hostnames never'
@@ -314,4 +455,15 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     scontrol show node n2 | grep -Eq 'Reason=two words \['
     scontrol update NodeName=n2 State=RESUME
     run -1 scontrol <<< frob
+}
+
+@test "a reservation in the past, one that ends before it begins, one with nothing to skip" {
+    run -1 scontrol create reservation=r1 starttime=now-1hour duration=60 users=root nodes=n1
+    [ "${lines[0]}" = "Error creating the reservation: Invalid time specified" ]
+    scontrol create reservation=r1 starttime=now+1hour duration=60 users=root nodes=n1
+    run -1 scontrol update reservationname=r1 endtime=now
+    [ "${lines[0]}" = "Error updating the reservation: Invalid time specified" ]
+    run -1 scontrol update reservationname=r1 skip
+    [ "${lines[0]}" = "Error updating the reservation: Reservation given is not skipable, try deleting instead" ]
+    scontrol delete reservation=r1
 }

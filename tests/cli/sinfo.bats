@@ -122,7 +122,7 @@ batch down big2"
     same "$(sinfo -h -R -o '%E|%u|%N' | sort)" "bad disk|$(id -un)|n1
 hw|$(id -un)|big2"
     same "$(sinfo -h -t drained -o %N)" n1
-    same "$(sinfo -h -t 'idle' -o %N)" "big1,n2"
+    same "$(sinfo -h -t 'idle' -o %N)" "big1,n[1-2]"
     same "$(sinfo -h -t '~down' -o %N)" "big1,n[1-2]"
     same "$(sinfo -h -t 'drain,down' -o %N | sort)" "big2,n1"
     same "$(sinfo -h -p batch -o %F)" "0/2/2/4"
@@ -150,9 +150,11 @@ n2 1000"
 @test "mistakes are named" {
     run -1 sinfo -t frob
     [[ "$output" == *'Bad state string: "frob"'* ]]
-    run -1 sinfo -o %q
-    run -1 sinfo -O nodelits
-    [[ "$output" == *'did you mean "NodeList"'* ]]
+    run -0 --separate-stderr sinfo -h -o %q
+    [ "$stderr" = "Invalid node format specification: q" ]
+    [ "${lines[0]}" = "%q" ]
+    run -0 sinfo -O nodelits
+    [[ "$output" == *"Invalid job format specification: nodelits"*"did you mean NodeList?"* ]]
     run -1 sinfo -S q
     run -1 sinfo -i x
     run -1 sinfo --frob

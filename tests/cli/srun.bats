@@ -244,9 +244,9 @@ END
 }
 
 @test "Ctrl-C: the first tells, the second ends" {
-    setsid srun -n2 sleep 1000 2> err & pid=$!
-    for _ in $(seq 50); do [ "$(pgrep -fc '^sleep 1000')" -ge 2 ] && break; sleep 0.1; done
-    srunpid=$(pgrep -nf '^srun -n2 sleep 1000')
+    setsid srun -n2 sleep 1000.75 2> err & pid=$!
+    for _ in $(seq 50); do [ "$(pgrep -fc '^sleep 1000.75')" -ge 2 ] && break; sleep 0.1; done
+    srunpid=$(pgrep -nf '^srun -n2 sleep 1000.75')
     kill -INT "$srunpid"; sleep 0.3; kill -INT "$srunpid"
     wait $pid || true
     grep -q "srun: interrupt (one more within 1 sec to abort)" err

@@ -51,6 +51,32 @@ program() {
     [[ "$stderr" =~ "can't honor --ntasks-per-node set to 1 which doesn't match the requested tasks 4 with the number of requested nodes 2" ]]
 }
 
+@test "GPUs of a node and of a task: told twice, held once" {
+    [ "$(srun --gpus-per-node=2 --gpus-per-task=1 -N1 -n2 sh -c 'echo $SLURM_PROCID:$CUDA_VISIBLE_DEVICES' | sort | xargs)" = "0:0 1:1" ]
+    [ "$(srun --gpus-per-node=p100:2 --gpus-per-task=1 -N2 -n4 sh -c 'echo $SLURM_PROCID' | sort | xargs)" = "0 1 2 3" ]
+    [ "$(srun --gres=gpu:4 --gpus-per-task=2 -N1 -n2 sh -c 'echo $CUDA_VISIBLE_DEVICES' | sort | xargs)" = "0,1 2,3" ]
+    run srun --gpus-per-node=2 --gpus-per-task=1 -N1 true
+    [ "$status" = 1 ]
+    [ "${lines[0]}" = "srun: error: Unable to allocate resources: Requested node configuration is not available" ]
+    [[ "${lines[1]}" =~ "more tasks than there are" ]]
+}
+
+@test "of two counts of one resource in a list the last counts" {
+    for asked in --gres=gpu:1,gpu:2 --gres=gpu:p100:1,gpu:p100:2 --gpus=1,2 --gpus-per-node=p100:1,p100:2; do
+        [ "$(srun -n1 $asked sh -c 'echo $CUDA_VISIBLE_DEVICES')" = "0,1" ]
+    done
+    id=$(sbatch --parsable -H --gres=gpu:1 -o /dev/null --wrap true)
+    scontrol update jobid="$id" gres=gpu:3,gpu:1
+    [ "$(squeue -h -j "$id" -o %b)" = "gres/gpu:1" ]
+    scancel "$id"
+}
+
+@test "scancel -v: filters that nothing matches are said" {
+    run scancel -v -n nothing -p main -u "$(id -un)" -t R
+    [ "$status" = 0 ]
+    [ "$output" = "scancel: error: No active jobs match ALL job filters, including: job_name=nothing partition=main state=RUNNING user_name=$(id -un) " ]
+}
+
 @test "a range of nodes: as many as there are" {
     [ "$(srun -N1-3 sh -c 'echo $SLURM_NTASKS $SLURM_NNODES' | sort | uniq -c | xargs)" = "3 3 3" ]
     [ "$(salloc -Q -N3 srun -N1-2 sh -c 'echo $SLURM_NTASKS $SLURM_NNODES' | sort | uniq -c | xargs)" = "2 2 2" ]

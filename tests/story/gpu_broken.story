@@ -32,8 +32,10 @@ run 120
 [00:00:36] 3 RUNNING > COMPLETING
 [00:00:36] 3 COMPLETING > COMPLETED
 [00:01:00] n1: gpu 0 is not used: it has fallen off the bus
+[00:01:00] n1: gpu 0 is not used: it was broken and is being looked at again
 [00:01:00] n1: gpu 0 is not used: it has fallen off the bus
 [00:01:15] n1: gpu 0 is not used: it has fallen off the bus
+[00:01:15] n1: gpu 0 is not used: it was broken and is being looked at again
 [00:01:15] n1: all devices may be given
 [00:01:15] 4 PENDING > RUNNING on n1
 [00:01:25] 4 RUNNING > COMPLETING

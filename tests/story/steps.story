@@ -36,7 +36,7 @@ refused: Requested nodes are busy
 [00:00:30] 1.4 RUNNING on n[1-2]: n1 cpus=0-3 mem=100 tasks=1 ids=0; n2 cpus=0-3 mem=100 tasks=1 ids=1
 [00:00:40] 1.4 TIMEOUT 0:15
 [00:00:50] 1.5 RUNNING on n[1-2]: n1 cpus=0-3 mem=100 tasks=1 ids=0; n2 cpus=0-3 mem=100 tasks=1 ids=1
-[00:00:58] 1.5 CANCELLED 0:9
+[00:00:55] 1.5 CANCELLED 0:9
 [00:01:10] 1.6 RUNNING on n[1-2]: n1 cpus=0-3 mem=100 tasks=4 ids=0-3; n2 cpus=0-3 mem=100 tasks=4 ids=4-7
 [00:01:10] 1 RUNNING > COMPLETING
 [00:01:10] 1.6 CANCELLED 0:15

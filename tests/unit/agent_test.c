@@ -125,7 +125,7 @@ static void effect_say(const struct agent_effect *e)
     if (e->kind == AGENT_TERMINATE)
         str_addf(&said, " wait=%lld why=%s", (long long)e->kill_wait_us, e->why ? e->why : "");
     if (e->kind == AGENT_SIGNAL)
-        str_addf(&said, " signal=%d%s%s", e->signal, e->batch ? " batch" : "", e->full ? " full" : "");
+        str_addf(&said, " signal=%d%s%s", e->signal, e->batch ? " batch" : "", e->of_job ? " of_job" : "");
     if (e->kind == AGENT_START || e->kind == AGENT_PROLOG) {
         const struct job *j = e->launch->job.v;
         assert_int_equal(j->id, e->note.job_id);
@@ -527,7 +527,7 @@ static void test_signals(void **state)
     m = (struct msg_signal){
         .job_id = 7, .attempt = 1, .signal = 12, .only_step = true, .step_id = STEP_BATCH};
     message(MSG_SIGNAL, &m);
-    EXPECT("signal 7.1 pid=1007 signal=12 full");
+    EXPECT("signal 7.1 pid=1007 signal=12");
     m.step_id = 3;
     message(MSG_SIGNAL, &m);
     m = (struct msg_signal){.job_id = 7, .attempt = 2, .signal = 12};
@@ -786,6 +786,32 @@ static void test_a_step_waits_for_what_a_former_one_left(void **state)
     EXPECT("start 5.1");
 }
 
+/* Steps, or the script, or both with all that the script started; of the job unless one is named. */
+static void test_signals_of_a_job_with_steps(void **state)
+{
+    (void)state;
+    struct msg_signal m = {.job_id = 5, .attempt = 1, .signal = 10};
+    begin();
+    launch(5, 1);
+    started(5, 1);
+    step_launch(5, 0, "n1 cpus=0 mem=1");
+    step_note(NOTE_STARTED, 0);
+    str_clear(&said);
+    message(MSG_SIGNAL, &m);
+    EXPECT("signal 5.1 pid=9 signal=10 of_job");
+    m.batch = true;
+    message(MSG_SIGNAL, &m);
+    EXPECT("signal 5.1 pid=1005 signal=10 batch");
+    m.full = true;
+    message(MSG_SIGNAL, &m);
+    assert_non_null(strstr(str_text(&said), "pid=9 signal=10 of_job"));
+    assert_non_null(strstr(str_text(&said), "pid=1005 signal=10 of_job"));
+    str_clear(&said);
+    m = (struct msg_signal){.job_id = 5, .attempt = 1, .signal = 10, .only_step = true};
+    message(MSG_SIGNAL, &m);
+    EXPECT("signal 5.1 pid=9 signal=10");
+}
+
 static void test_a_step_that_waits_for_a_device_can_be_ended(void **state)
 {
     (void)state;
@@ -802,6 +828,55 @@ static void test_a_step_that_waits_for_a_device_can_be_ended(void **state)
     EXPECT("report failed 5.1 #101 retry \"it was ended while it waited for a device\"");
     looked(1, 2, DEVICE_SHARED, NULL);
     EXPECT("");
+}
+
+/* It crossed the word that nothing of the job is left. */
+static void test_a_step_that_comes_after_the_end_is_not_started(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    str_clear(&said);
+    step_note(NOTE_EXITED, STEP_BATCH);
+    EXPECT("report exited 5.1 #100 clean");
+    step_launch(5, 0, "n1 cpus=0 mem=1");
+    EXPECT("");
+}
+
+static void test_a_step_that_comes_while_devices_are_proven_is_not_passed_over(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    step_note(NOTE_EXITED, STEP_BATCH);
+    step_launch(5, 0, "n1 cpus=1 mem=1");
+    step_note(NOTE_STARTED, 0);
+    str_clear(&said);
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    EXPECT(""); /* not released: the step is there */
+    terminate(5, 1);
+    str_clear(&said);
+    step_note(NOTE_EXITED, 0);
+    EXPECT("report exited 5.1 #101; report released 5.1 #102");
+}
+
+/* The controller gave the job up while this node was away, and its device to another. */
+static void test_a_device_of_a_job_that_is_ended_is_waited_for(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    terminate(5, 1);
+    str_clear(&said);
+    launch_with(6, "n1 cpus=0 mem=1 gpu:v100=1");
+    EXPECT("");
+    step_note(NOTE_EXITED, STEP_BATCH);
+    str_clear(&said);
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    EXPECT("report released 5.1 #101; start 6.1");
 }
 
 /* The next daemon knows from the shepherd's note which device the step that goes on has. */
@@ -923,7 +998,11 @@ int main(void)
         TEST_GPUS(a_job_is_gone_when_its_device_is_clean),
         TEST_GPUS(a_stuck_device_is_out_and_the_job_is_over),
         TEST_GPUS(a_step_waits_for_what_a_former_one_left),
+        TEST(signals_of_a_job_with_steps),
         TEST_GPUS(a_step_that_waits_for_a_device_can_be_ended),
+        TEST_GPUS(a_step_that_comes_after_the_end_is_not_started),
+        TEST_GPUS(a_step_that_comes_while_devices_are_proven_is_not_passed_over),
+        TEST_GPUS(a_device_of_a_job_that_is_ended_is_waited_for),
         TEST_GPUS(a_new_daemon_knows_who_has_what),
         TEST_GPUS(what_steps_used_of_their_gpus_is_reported),
         TEST_GPUS(what_was_seen_of_an_earlier_use_proves_nothing),

@@ -123,6 +123,9 @@ static void test_days_with_names(void **state)
     EXPECT(true, {"tomorrow noon", "2026-11-22T12:00:00"}, {"noon tomorrow", "2026-11-22T12:00:00"},
            {"teatime today", "2026-11-21T16:00:00"}, {"tomorrow 7:30", "2026-11-22T07:30:00"},
            {"tomorrow-07:30", "2026-11-22T07:30:00"}, {"today 01:00", "2026-11-21T01:00:00"});
+    EXPECT(true, {"noon-tomorrow", "2026-11-22T12:00:00"}, {"tomorrow-noon", "2026-11-22T12:00:00"},
+           {"midnight-tomorrow", "2026-11-22T00:00:00"}, {"16:00-12/25", "2026-12-25T16:00:00"},
+           {"12/25-16:00", "2026-12-25T16:00:00"}, {"uts1830000000", "2027-12-28T13:20:00"});
 }
 
 static void test_tomorrow_may_be_next_year(void **state)

@@ -62,6 +62,28 @@ static void test_pointers_hold_while_the_pool_grows(void **state)
     intern_free(pool);
 }
 
+static void test_texts_that_go_leave_the_others_where_they_are(void **state)
+{
+    struct intern *pool = intern_new();
+    const char *kept[3000];
+    char text[32];
+    for (int i = 0; i < 3000; i++) {
+        snprintf(text, sizeof text, "job-%d", i);
+        kept[i] = intern_take(pool, text);
+    }
+    for (int i = 0; i < 3000; i++)
+        if (i % 7)
+            intern_drop(pool, kept[i]);
+    assert_int_equal(intern_count(pool), 429);
+    for (int i = 0; i < 3000; i += 7) {
+        snprintf(text, sizeof text, "job-%d", i);
+        assert_ptr_equal(intern_take(pool, text), kept[i]);
+        assert_string_equal(kept[i], text);
+    }
+    assert_int_equal(intern_count(pool), 429);
+    intern_free(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -69,6 +91,7 @@ int main(void)
         cmocka_unit_test(test_a_text_stays_until_its_last_user_drops_it),
         cmocka_unit_test(test_no_text_is_no_text_and_the_empty_one_is_a_text),
         cmocka_unit_test(test_pointers_hold_while_the_pool_grows),
+        cmocka_unit_test(test_texts_that_go_leave_the_others_where_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,6 +182,81 @@ static void test_a_map_equals_an_array_whatever_happens(void **state)
     map_u64_free(m);
 }
 
+/* The keys of the map in order, as a plain list has them. */
+struct twin {
+    uint64_t key[600];
+    size_t n;
+};
+
+static void twin_change(struct twin *t, struct map_u64 *m, struct rng *rng)
+{
+    uint64_t key = rng_below(rng, 500) << (rng_below(rng, 2) * 20);
+    size_t i = 0;
+    while (i < t->n && t->key[i] != key)
+        i++;
+    assert_int_equal(map_u64_get(m, key) != NULL, i < t->n);
+    if (rng_below(rng, 1000) < 520) {
+        map_u64_put(m, key, &values[key % 4000]);
+        if (i == t->n && t->n < ARRAY_LEN(t->key))
+            t->key[t->n++] = key;
+    } else {
+        assert_int_equal(map_u64_del(m, key) != NULL, i < t->n);
+        if (i < t->n)
+            memmove(&t->key[i], &t->key[i + 1], (--t->n - i) * sizeof t->key[0]);
+    }
+}
+
+static void twin_compare(const struct twin *t, const struct map_u64 *m)
+{
+    struct map_walk w = {0};
+    size_t i = 0;
+    assert_int_equal(map_u64_count(m), t->n);
+    for (; map_u64_next(m, &w); i++) {
+        assert_true(i < t->n && w.key == t->key[i]);
+        assert_ptr_equal(w.value, &values[w.key % 4000]);
+    }
+    assert_int_equal(i, t->n);
+}
+
+static void test_many_changes_leave_what_a_plain_list_has(void **state)
+{
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct rng rng = {seed};
+        struct map_u64 *m = map_u64_new();
+        struct twin t = {.n = 0};
+        for (int i = 0; i < 6000; i++) {
+            if (t.n < ARRAY_LEN(t.key) - 1)
+                twin_change(&t, m, &rng);
+            if (i % 50 == 0)
+                twin_compare(&t, m);
+        }
+        while (t.n > 0) { /* from the front, as jobs leave */
+            assert_non_null(map_u64_del(m, t.key[0]));
+            memmove(&t.key[0], &t.key[1], --t.n * sizeof t.key[0]);
+            twin_compare(&t, m);
+        }
+        map_u64_free(m);
+    }
+}
+
+/* Deletions behind the walk close gaps: everything after its place moves. */
+static void test_a_walk_finds_its_place_again_when_entries_move(void **state)
+{
+    struct map_u64 *m = map_u64_new();
+    struct map_walk w = {0};
+    uint64_t next = 0;
+    for (uint64_t key = 0; key < 1000; key++)
+        map_u64_put(m, key, &values[key]);
+    for (; map_u64_next(m, &w); next++) {
+        assert_int_equal(w.key, next);
+        if (w.key % 10 != 9)
+            map_u64_del(m, w.key);
+    }
+    assert_int_equal(next, 1000);
+    assert_int_equal(map_u64_count(m), 100);
+    map_u64_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +269,8 @@ int main(void)
         cmocka_unit_test(test_entries_added_while_walking_are_visited),
         cmocka_unit_test(test_an_entry_deleted_and_put_back_while_walking_comes_again),
         cmocka_unit_test(test_a_map_equals_an_array_whatever_happens),
+        cmocka_unit_test(test_many_changes_leave_what_a_plain_list_has),
+        cmocka_unit_test(test_a_walk_finds_its_place_again_when_entries_move),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,8 @@ static const char *subtree_gives; /* the controllers that can be had */
 static const char *const files[] = {
     "cgroup.procs",  "cgroup.type", "cgroup.controllers", "cgroup.subtree_control",
     "cgroup.kill",   "memory.max",  "memory.swap.max",    "memory.stat",
-    "memory.events", "memory.peak", "cpuset.cpus",        "pids.max"};
+    "memory.events", "memory.peak", "memory.current",     "cpuset.cpus",
+    "pids.max"};
 
 static bool is_ours(const char *path)
 {
@@ -323,6 +324,77 @@ static void test_what_counts_as_memory(void **state)
     cgroup_bases_done(&b);
 }
 
+#define EVENTS "low 0\nhigh 0\nmax %d\noom %d\noom_kill %d\n"
+
+/* As a kernel has them after a step that used next to nothing. */
+static void step_ended(const char *job, const char *current, int kills)
+{
+    char text[128];
+    snprintf(text, sizeof text, EVENTS, kills, kills, kills);
+    file_fill(job, "memory.current", current);
+    file_fill(job, "memory.events", text);
+}
+
+static void test_clean_groups_are_handed_back_and_taken(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    const struct cgroup_limits l = {
+        .job_mem_bytes = 64 << 20, .step_mem_bytes = 32 << 20, .pids = 50, .cpus = "0-1"};
+    char name[CGROUP_NAME_BYTES], job[4200], part[4300], deeper[4400];
+    int64_t group, number;
+    struct step_cgroup c;
+    step_cgroup_name(17, 3, name);
+    assert_true(step_cgroup_name_parse(name, &group, &number) && group == 17 && number == 3);
+    assert_false(step_cgroup_name_parse("42.1.batch", &group, &number));
+    snprintf(job, sizeof job, "%s", in_tree("user/me/remuda.n1.1/g17"));
+    snprintf(part, sizeof part, "%s/g17.3", job);
+    snprintf(deeper, sizeof deeper, "%s/inner", part);
+    assert_false(step_cgroup_take(&c, str_text(&b.text), name, &l)); /* not there */
+    step_cgroup_make(&c, str_text(&b.text), name, &l);
+
+    step_ended(job, "4096\n", 0);
+    file_fill(part, "cgroup.procs", "77\n");
+    assert_false(step_cgroup_hand_back(&c, &l)); /* a process is in it */
+    file_fill(part, "cgroup.procs", "");
+    assert_int_equal(mkdir(deeper, 0755), 0);
+    assert_false(step_cgroup_hand_back(&c, &l)); /* a group is */
+    assert_int_equal(rmdir(deeper), 0);
+    step_ended(job, "1600000\n", 0);
+    assert_false(step_cgroup_hand_back(&c, &l)); /* memory is still charged */
+    step_ended(job, "4096\n", 1);
+    assert_false(step_cgroup_hand_back(&c, &l)); /* somebody was killed for the job's memory */
+    step_ended(job, "4096\n", 0);
+    assert_true(step_cgroup_hand_back(&c, &l));
+    assert_int_equal(c.n, 0);
+
+    assert_true(step_cgroup_take(&c, str_text(&b.text), name, &l));
+    assert_true(c.limits_memory && c.memory == c.v2 && c.ender);
+    assert_string_equal(c.memory, part);
+    assert_string_equal(file_text(part, "memory.max"), "33554432");
+    c.limits_memory = false; /* as if they could not be set when it was made */
+    assert_false(step_cgroup_hand_back(&c, &l));
+    step_cgroup_remove(&c);
+    step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
+    cgroup_bases_done(&b);
+}
+
+/* The devices were not hidden: nobody else must take that for done. */
+static void test_groups_that_do_not_hide_what_they_should_are_not_handed_back(void **state)
+{
+    (void)state;
+    struct cgroup_bases b = bases_of(false, NULL);
+    struct cgroup_limits l = {.step_mem_bytes = 32 << 20};
+    struct step_cgroup c;
+    step_cgroup_make(&c, str_text(&b.text), "g1.1", &l);
+    step_ended(in_tree("user/me/remuda.n1.1/g1"), "0\n", 0);
+    l.deny = "195:1";
+    assert_false(step_cgroup_hand_back(&c, &l));
+    step_cgroup_remove(&c);
+    step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
+    cgroup_bases_done(&b);
+}
+
 static void test_groups_of_forgotten_steps_are_tidied(void **state)
 {
     (void)state;
@@ -351,6 +423,8 @@ int main(void)
         TEST(leftovers_of_killed_daemons_go_others_stay),
         TEST(limits_of_job_and_step),
         TEST(what_counts_as_memory),
+        TEST(clean_groups_are_handed_back_and_taken),
+        TEST(groups_that_do_not_hide_what_they_should_are_not_handed_back),
         TEST(groups_of_forgotten_steps_are_tidied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,15 +248,21 @@ static void test_one_element_of_a_special_exit_array(void **unused)
     (void)unused;
     struct job_spec spec = a_job("array");
     spec.array = "0-2";
-    spec.hold = true;
     uint64_t id = submit(spec);
     struct msg_job_control m = {.action = ACTION_REQUEUE_HOLD, .ids = ids_of(id), .special_exit = true};
     am_root();
     say(1, MSG_JOB_CONTROL, &m);
+    for (unsigned i = 0; i < 3; i++)
+        script_ends(job_named(arena_printf(w.a, "%llu_%u", (unsigned long long)id, i))->id, 15);
     const char *element = arena_printf(w.a, "%llu_1", (unsigned long long)id);
     cancel(element);
+    assert_int_equal(refusal(), REFUSE_NONE);
     assert_int_equal(job_named(element)->state, JOB_CANCELLED);
-    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "CANCELLED"}), 1);
+    for (unsigned i = 0; i < 3; i += 2) {
+        const struct job *other = job_named(arena_printf(w.a, "%llu_%u", (unsigned long long)id, i));
+        assert_int_equal(other->state, JOB_SPECIAL_EXIT);
+        assert_int_equal(other->reason, REASON_SPECIAL_EXIT);
+    }
 }
 
 int main(void)

@@ -38,7 +38,7 @@ static const struct job_of mixed = {"a cpus=0-7 mem=800 gpu:v100=0,1 gpu:t4=2,3 
 static const struct layout_case cases[] = {
     /* how many tasks, how many nodes */
     {"one task a node", &three, {0}, .expected = "a cpus=0,1 mem=100 tasks=1 ids=0; b cpus=0,1 mem=100 tasks=1 ids=1; c cpus=0,1 mem=100 tasks=1 ids=2"},
-    {"the job's tasks", &eight, {0}, .expected = "a cpus=0-7 mem=800 tasks=4 ids=0-3; b cpus=0-7 mem=800 tasks=4 ids=4-7"},
+    {"the job's tasks are not those of every step", &eight, {0}, .expected = "a cpus=0-7 mem=800 tasks=1 ids=0; b cpus=0-7 mem=800 tasks=1 ids=1"},
     {"-n1 of three nodes: the first", &three, {.ntasks = 1}, .expected = "a cpus=0,1 mem=100 tasks=1 ids=0"},
     {"-N2", &three, {.min_nodes = 2}, .expected = "a cpus=0,1 mem=100 tasks=1 ids=0; b cpus=0,1 mem=100 tasks=1 ids=1"},
     {"-N1-2 -n3: the second is needed", &three, {.min_nodes = 1, .max_nodes = 2, .ntasks = 3}, .expected = "a cpus=0,1 mem=100 tasks=2 ids=0,1; b cpus=0,1 mem=100 tasks=1 ids=2"},
@@ -76,6 +76,8 @@ static const struct layout_case cases[] = {
     /* CPUs */
     {"exact", &two, {.ntasks = 3, .min_nodes = 1}, .exact = true, .expected = "a cpus=0-2 mem=800 tasks=3 ids=0-2"},
     {"-c is exact", &two, {.ntasks = 2, .cpus_per_task = 3}, .expected = "a cpus=0-2 mem=800 tasks=1 ids=0; b cpus=0-2 mem=800 tasks=1 ids=1"},
+    {"-c without -n: as many tasks as that fills", &two, {.cpus_per_task = 4, .min_nodes = 1, .max_nodes = 1}, .expected = "a cpus=0-7 mem=800 tasks=2 ids=0,1"},
+    {"-c without -n that leaves a rest", &two, {.cpus_per_task = 3}, .expected = "a cpus=0-5 mem=800 tasks=2 ids=0,1; b cpus=0-5 mem=800 tasks=2 ids=2,3"},
     {"-c larger than a node", &two, {.ntasks = 1, .cpus_per_task = 9}, .expected = "!More processors requested than permitted"},
     {"exact beside another", &two, {.ntasks = 3, .min_nodes = 1}, .exact = true, .taken = "0-5", .expected = "b cpus=0-2 mem=800 tasks=3 ids=0-2"},
     {"all beside another", &two, {.ntasks = 1}, .taken = "7", .expected = "b cpus=0-7 mem=800 tasks=1 ids=0"},

@@ -54,7 +54,7 @@ static void a_refused_submission_leaves_no_trace(void **unused)
     refused(s, REFUSE_INVALID_ARRAY);
     s = a_job("one");
     s.deadline_us = w.now - SEC;
-    refused(s, REFUSE_BEGIN_TIME);
+    refused(s, REFUSE_TIME_LIMIT);
     s = a_job("one");
     s.req.gres = "gpu:1";
     refused(s, REFUSE_GRES);
@@ -308,7 +308,7 @@ static void a_hold_keeps_a_job_back(void **unused)
     script_ends(1, 0);
     assert_int_equal(state(first), JOB_PENDING);
     assert_int_equal(state(second), JOB_RUNNING);
-    assert_int_equal(control(ids_of(second), ACTION_HOLD), REFUSE_NOT_PENDING);
+    assert_int_equal(control(ids_of(second), ACTION_HOLD), REFUSE_NONE);
     assert_int_equal(control(ids_of(first), ACTION_RELEASE), REFUSE_NONE);
     script_ends(2, 0);
     assert_int_equal(state(first), JOB_RUNNING);

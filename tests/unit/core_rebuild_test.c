@@ -455,6 +455,7 @@ static bool job_normal(struct job *j)
     j->planned_nodes = j->away_nodes = NULL;
     if (j->state == JOB_PENDING) {
         j->priority = 0;
+        j->end_us = 0; /* as planned */
         if (!kept) {
             j->reason = REASON_NONE;
             j->reason_detail = NULL;

@@ -362,6 +362,46 @@ static void what_can_never_be_is_refused(void **unused)
 
 /* ---- ends that come from outside ---- */
 
+static const struct msg_terminate *terminate_sent(void)
+{
+    const struct msg_terminate *t = NULL;
+    for (size_t i = 0; i < w.fx.n; i++)
+        if (w.fx.v[i].kind == FX_SEND && w.fx.v[i].msg.kind == MSG_TERMINATE)
+            t = w.fx.v[i].msg.body;
+    return t;
+}
+
+/* srun gives up its step when it has the job's SIGTERM: that must not make a cancelled job of one that is sent back. */
+static void a_cancelled_step_is_not_a_cancelled_job(void **unused)
+{
+    (void)unused;
+    struct job_spec held = a_job("held");
+    held.hold = true;
+    uint64_t waits = submit(held), id = submit(a_job("again"));
+    assert_int_equal(cancel(arena_printf(w.a, "%llu.0", (unsigned long long)waits)), REFUSE_ALREADY_DONE);
+    assert_int_equal(state(waits), JOB_PENDING);
+    srun_tasks(SRUN, id, 1);
+    control(ids_of(id), ACTION_REQUEUE);
+    assert_int_equal(state(id), JOB_REQUEUED);
+    assert_int_equal(cancel(arena_printf(w.a, "%llu.0", (unsigned long long)id)), REFUSE_ALREADY_DONE);
+    assert_int_equal(state(id), JOB_REQUEUED);
+}
+
+/* A list of steps ends those steps, each of its own job. */
+static void steps_of_a_list_are_cancelled_alone(void **unused)
+{
+    (void)unused;
+    uint64_t a = submit(a_job("a")), b = submit(a_job("b"));
+    srun_tasks(SRUN, a, 1);
+    srun_tasks(SRUN + 1, b, 1);
+    assert_int_equal(cancel(arena_printf(w.a, "%llu.0,%llu.0", (unsigned long long)a, (unsigned long long)b)),
+                     REFUSE_NONE);
+    assert_int_equal(sent(FX_SEND, MSG_TERMINATE), 2);
+    assert_true(terminate_sent()->only_step);
+    assert_int_equal(state(a), JOB_RUNNING);
+    assert_int_equal(state(b), JOB_RUNNING);
+}
+
 static void a_step_is_cancelled_alone(void **unused)
 {
     (void)unused;
@@ -698,6 +738,8 @@ int main(void)
         STORY(now_or_never),
         STORY(a_wish_goes_with_its_command),
         STORY(what_can_never_be_is_refused),
+        STORY(a_cancelled_step_is_not_a_cancelled_job),
+        STORY(steps_of_a_list_are_cancelled_alone),
         STORY(a_step_is_cancelled_alone),
         STORY(a_step_has_a_limit_of_its_own),
         STORY(suspended_time_is_not_counted),

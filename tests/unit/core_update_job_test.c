@@ -215,11 +215,23 @@ static void a_deadline_must_be_ahead(void **unused)
 {
     uint64_t id = submit_held("one");
     assert_int_equal(change(ids_of(id), "deadline_us", (struct job_spec){.deadline_us = w.now - 1}),
-                     REFUSE_BEGIN_TIME);
+                     REFUSE_TIME_LIMIT);
     assert_int_equal(change(ids_of(id), "deadline_us", (struct job_spec){.deadline_us = w.now + 40 * MIN}),
                      REFUSE_NONE);
     pass(41 * MIN);
     assert_int_equal(state(id), JOB_DEADLINE);
+}
+
+/* A job that only says when it must be over runs until then, however long its partition would let it. */
+static void a_deadline_is_the_limit_of_a_job_without_one(void **unused)
+{
+    uint64_t id = submit_held("one");
+    struct job_spec none = {.deadline_us = w.now + 40 * MIN};
+    assert_int_equal(change(ids_of(id), "deadline_us,time_limit_us,time_min_us", none), REFUSE_NONE);
+    assert_int_equal(job(id)->spec.req.time_min_us, MIN);
+    assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_in_range(job(id)->limit_us, 39 * MIN, 40 * MIN);
 }
 
 static void memory_asked_anew_replaces_what_was_asked(void **unused)
@@ -308,6 +320,7 @@ int main(void)
         STORY(a_renamed_job_frees_who_waits_for_its_name),
         STORY(a_begin_time_moves_the_start),
         STORY(a_deadline_must_be_ahead),
+        STORY(a_deadline_is_the_limit_of_a_job_without_one),
         STORY(memory_asked_anew_replaces_what_was_asked),
         STORY(a_throttle_lets_more_elements_run),
         STORY(one_element_of_a_waiting_array_is_changed),

@@ -132,7 +132,7 @@ static void a_partition_is_made_and_removed(void **unused)
     struct msg_update_partition make = {
         .name = "extra", .create = true, .fields = "nodes", .values = {&v, 1}};
     assert_int_equal(send(make), REFUSE_NONE);
-    assert_int_equal(send(make), REFUSE_UPDATE);
+    assert_int_equal(send(make), REFUSE_INVALID_PARTITION);
     make.name = "a b";
     assert_int_equal(send(make), REFUSE_INVALID_PARTITION);
     struct job_spec s = a_job("one");

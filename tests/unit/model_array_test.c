@@ -53,8 +53,15 @@ static void test_the_waiting_rest_stands_in_brackets(void **state)
         const char *ids;
         uint32_t limit;
         const char *shown;
-    } cases[] = {
-        {"0-9", 4, "[0-9%4]"}, {"0-9", 0, "[0-9]"}, {"7", 0, "7"}, {"7", 2, "[7%2]"}, {"1,5", 0, "[1,5]"}};
+    } cases[] = {{"0-9", 4, "[0-9%4]"},
+                 {"0-9", 0, "[0-9]"},
+                 {"7", 0, "7"},
+                 {"7", 2, "[7%2]"},
+                 {"1,5", 0, "[1,5]"},
+                 {"0-9:3", 2, "[0,3,6,9%2]"},
+                 {"0-20:5", 0, "[0-20:5]"},
+                 {"0-20:5,7", 0, "[0,5,7,10,15,20]"},
+                 {"1,2", 0, "[1-2]"}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct idset ids = IDSET_INIT;
         struct str out = STR_INIT;

@@ -54,7 +54,8 @@ static void test_kept_for_later(void **state)
 {
     assert_words((struct node){UP, .planned = true}, "IDLE+PLANNED", "planned", "plnd");
     assert_words((struct node){UP, .reserved = true}, "IDLE+RESERVED", "reserved", "resv");
-    assert_words((struct node){UP, .reserved = true, .maint = true}, "IDLE+MAINTENANCE", "maint", "maint");
+    assert_words((struct node){UP, .reserved = true, .maint = true}, "IDLE+MAINTENANCE+RESERVED", "maint",
+                 "maint");
     assert_words((struct node){UP, .planned = true, .alloc_cpus = 1}, "MIXED", "mixed", "mix");
 }
 

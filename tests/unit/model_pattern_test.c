@@ -111,6 +111,18 @@ static void test_signals_have_names_and_numbers(void **state)
     assert_null(signal_name(-1));
 }
 
+static void test_what_goes_with_a_signal(void **state)
+{
+    uint64_t id = 1;
+    assert_int_equal(signal_word_read(signal_word_pack(SIGNAL_ENDS, 123456789), &id), SIGNAL_ENDS);
+    assert_int_equal(id, 123456789);
+    assert_int_equal(signal_word_read(signal_word_pack(SIGNAL_TOLD, 1), &id), SIGNAL_TOLD);
+    /* kill -q 5, and what else programs send. */
+    assert_int_equal(signal_word_read(5, &id), SIGNAL_PLAIN);
+    assert_int_equal(id, 0);
+    assert_int_equal(signal_word_read(UINT64_MAX, &id), SIGNAL_PLAIN);
+}
+
 static void test_no_signal(void **state)
 {
     static const char *const wrong[] = {"", "SIG", "0", "65", "-9", "USR3", "SIGSIGUSR1", "9x"};
@@ -132,6 +144,7 @@ int main(void)
         cmocka_unit_test(test_a_backslash_turns_everything_off),
         cmocka_unit_test(test_a_missing_name_is_empty),
         cmocka_unit_test(test_signals_have_names_and_numbers),
+        cmocka_unit_test(test_what_goes_with_a_signal),
         cmocka_unit_test(test_no_signal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,9 +91,9 @@ static void test_states_are_read_long_and_short_in_any_case(void **state)
 
 static void test_states_of_slurm_that_no_job_of_ours_is_in(void **state)
 {
-    static const char *const words[] = {"CONFIGURING", "cf", "RESIZING",     "RS", "REVOKED",       "RV",
-                                        "SIGNALING",   "SI", "STAGE_OUT",    "SO", "STOPPED",       "ST",
-                                        "REQUEUE_FED", "RF", "REQUEUE_HOLD", "RH", "RESV_DEL_HOLD", "RD"};
+    static const char *const words[] = {"CONFIGURING",  "cf", "REVOKED",       "RV", "SIGNALING",   "SI",
+                                        "STAGE_OUT",    "SO", "STOPPED",       "ST", "REQUEUE_FED", "RF",
+                                        "REQUEUE_HOLD", "RH", "RESV_DEL_HOLD", "RD"};
     int32_t value;
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         value = 5;

@@ -43,9 +43,13 @@ static void unit_check(const struct fields *t, const struct field *f)
         fail_msg("%s.%s: sizes in MiB end in _mib, nothing else does", t->name, f->name);
 }
 
+static bool overlaps(const struct field *a, const struct field *b)
+{
+    return a->offset < b->offset + field_size(b->type) && b->offset < a->offset + field_size(a->type);
+}
+
 static void fields_check(const struct fields *t)
 {
-    size_t end = 0;
     assert_true(t->n > 0 && t->size > 0);
     for (size_t i = 0; i < t->n; i++) {
         const struct field *f = &t->field[i];
@@ -53,9 +57,11 @@ static void fields_check(const struct fields *t)
             fail_msg("%s.%s is not snake_case", t->name, f->name);
         if (fields_find(t, f->name) != (ptrdiff_t)i)
             fail_msg("%s.%s is there twice", t->name, f->name);
-        if (f->offset < end || f->offset + field_size(f->type) > t->size)
-            fail_msg("%s.%s overlaps another field", t->name, f->name);
-        end = f->offset + field_size(f->type);
+        if (f->offset + field_size(f->type) > t->size)
+            fail_msg("%s.%s is outside of its record", t->name, f->name);
+        for (size_t k = 0; k < i; k++)
+            if (overlaps(f, &t->field[k]))
+                fail_msg("%s.%s overlaps %s", t->name, f->name, t->field[k].name);
         if (text_empty(f->doc) || strchr(f->doc, '\n'))
             fail_msg("%s.%s is not explained in a line", t->name, f->name);
         if ((f->aux != NULL) != (f->type == FIELD_ENUM || f->type == FIELD_LIST))
@@ -135,7 +141,7 @@ static void test_every_value_of_every_enum_has_a_name(void **state)
         {&part_state_names, PART_INACTIVE + 1},  {&part_share_names, SHARE_FORCE + 1},
         {&preempt_mode_names, PREEMPT_GANG + 1}, {&suspender_names, SUSPENDER_GANG + 1},
         {&limit_policy_names, LIMITS_ALL + 1},   {&query_what_names, QUERY_HOSTS + 1},
-        {&job_action_names, ACTION_TOP + 1},     {&daemon_action_names, DAEMON_RESET_DIAG + 1},
+        {&job_action_names, ACTION_NOTIFY + 1},  {&daemon_action_names, DAEMON_RESET_DIAG + 1},
         {&report_kind_names, REPORT_LOST + 1},   {&host_role_names, ROLE_LOGIN + 1},
     };
     for (size_t i = 0; i < ARRAY_LEN(enums); i++) {
@@ -205,10 +211,20 @@ static void test_wait_statuses(void **state)
     assert_int_equal(status_of_code(256), 0);
 }
 
+/* There may be a million of them in memory. */
+static void test_a_job_has_no_gaps(void **state)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < job_fields.n; i++)
+        used += field_size(job_fields.field[i].type);
+    assert_true(sizeof(struct job) - used < 3 * sizeof(void *)); /* at the ends of the three it is made of */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_record),
+        cmocka_unit_test(test_a_job_has_no_gaps),
         cmocka_unit_test(test_every_message),
         cmocka_unit_test(test_a_message_that_does_not_exist),
         cmocka_unit_test(test_every_table_of_the_store_has_a_key_of_its_first_fields),

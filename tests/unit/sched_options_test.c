@@ -64,6 +64,25 @@ static void amounts_for_each_gpu(void **state)
     world_end(&w);
 }
 
+/* GPUs for each task beside those of the node are the same GPUs. */
+static void gpus_of_tasks_are_those_of_the_node(void **state)
+{
+    struct node n = a_node(NULL);
+    n.gres = "gpu:v100:4";
+    struct world w = world_make(n, "n1", a_part("main", "ALL"));
+    assert_string_equal(runs(&w, 1,
+                             (struct job_request){.gpus = "4",
+                                                  .gpus_per_node = "4",
+                                                  .gpus_per_task = "2",
+                                                  .ntasks = 2,
+                                                  .ntasks_per_node = 2,
+                                                  .min_nodes = 1,
+                                                  .max_nodes = 1,
+                                                  .mem_per_node_mib = 1}),
+                        "n1 cpus=0-1 mem=1 tasks=2 gpu:v100=0-3");
+    world_end(&w);
+}
+
 static void several_kinds_of_resources(void **state)
 {
     struct node n = a_node(NULL);
@@ -98,9 +117,9 @@ static void who_may_share_a_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_nodes_must_have), cmocka_unit_test(threads_and_hints),
-        cmocka_unit_test(amounts_for_each_gpu), cmocka_unit_test(several_kinds_of_resources),
-        cmocka_unit_test(who_may_share_a_node),
+        cmocka_unit_test(what_nodes_must_have),       cmocka_unit_test(threads_and_hints),
+        cmocka_unit_test(amounts_for_each_gpu),       cmocka_unit_test(gpus_of_tasks_are_those_of_the_node),
+        cmocka_unit_test(several_kinds_of_resources), cmocka_unit_test(who_may_share_a_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -240,6 +240,56 @@ static void equals_of_the_lowest_tier_do_not_stop_each_other(void **state)
     cluster_free(cl);
 }
 
+/* Of two GPUs one is out; a job of high wants both, one of low a single one. How many start? */
+static size_t starts_beside(const char *out, int64_t *ret_next_us)
+{
+    struct cluster *cl = a_cluster(PREEMPT_UNSET, NULL);
+    struct node n = a_node("n1");
+    n.gres = "gpu:v100:2";
+    n.devices = "gpu:v100:0:::;gpu:v100:1:::";
+    n.devices_out = out;
+    put_node(cl, &n);
+    struct job_request both = {.partition = "high", .gres = "gpu:2", .time_limit_us = HOUR};
+    struct job_request one = {.partition = "low", .gres = "gpu:1", .time_limit_us = HOUR};
+    queue_job(cl, 1, &both);
+    queue_job(cl, 2, &one);
+    struct plan *plan = plan_new();
+    sched_plan(cl, NOW, NULL, plan);
+    size_t starts = plan->nstarts;
+    *ret_next_us = plan->next_us;
+    plan_free(plan);
+    cluster_free(cl);
+    return starts;
+}
+
+/* A device that is not proven clean is counted on for five minutes, after which nobody waits for
+ * it; a broken one is not, nor what is out since a time that cannot be. */
+static void test_a_device_is_counted_on_for_a_moment(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        int64_t age_us;
+        size_t starts;
+        int64_t next_us; /* from now; when it is expected, or given up */
+    } cases[] = {
+        {"unproven", 0, 0, USEC_PER_SEC},       {"unproven", 40 * USEC_PER_SEC, 0, 40 * USEC_PER_SEC},
+        {"unproven", 4 * MIN, 0, MIN},          {"unproven", 5 * MIN, 1, HOUR},
+        {"unproven", -MIN, 0, USEC_PER_SEC},    {"unproven", -HOUR, 1, HOUR},
+        {"unproven", INT64_MIN / 2, 1, HOUR},   {"unproven", NOW - INT64_MAX, 1, HOUR},
+        {"failed", 40 * USEC_PER_SEC, 1, HOUR},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char out[160];
+        int64_t next;
+        snprintf(out, sizeof out, "gpu:0:%s:%lld:a process still holds it", cases[i].what,
+                 (long long)(NOW - cases[i].age_us));
+        size_t starts = starts_beside(out, &next);
+        if (starts != cases[i].starts || next != NOW + cases[i].next_us)
+            fail_msg("case %zu: %zu start, the next pass in %lld us", i, starts, (long long)(next - NOW));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -247,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_the_cheapest_victims_and_none_in_vain),
         cmocka_unit_test(test_who_is_safe),
         cmocka_unit_test(test_no_need),
+        cmocka_unit_test(test_a_device_is_counted_on_for_a_moment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

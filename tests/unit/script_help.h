@@ -87,7 +87,7 @@ static inline void refused(struct world *w, const char *words, const char *part)
 {
     if (options_of(w, CMD_SBATCH, words))
         fail_msg("\"%s\" was taken", words);
-    if (!strstr(w->err.text, part))
+    if (!strstr(w->err.text, part) && !strstr(w->err.lead, part))
         fail_msg("\"%s\": \"%s\" does not say \"%s\"", words, w->err.text, part);
 }
 

@@ -38,7 +38,7 @@ static void memory_sizes(void **state)
         assert_int_equal(taken(w, arena_printf(w->a, "--mem=%s", cases[i].text))->req.mem_per_node_mib,
                          cases[i].mib);
     assert_int_equal(taken(w, "--mem-per-cpu=2G")->req.mem_per_cpu_mib, 2048);
-    assert_int_equal(taken(w, "--mem-per-gpu=16G")->req.mem_per_gpu_mib, 16384);
+    assert_int_equal(taken(w, "--mem-per-gpu=16G --gpus=1")->req.mem_per_gpu_mib, 16384);
     assert_int_equal(taken(w, "--mem-per-cpu=0")->req.mem_per_node_mib, MEM_ALL);
     assert_int_equal(w->comp[0].spec.req.mem_per_cpu_mib, 0);
     refused(w, "--mem=lots", "Invalid --mem specification");
@@ -72,9 +72,9 @@ static void node_counts(void **state)
     assert_int_equal(taken(w, "-N 1k")->req.min_nodes, 1024);
     refused(w, "-N 4-2", "Maximum node count 2 is less than minimum node count 4");
     refused(w, "-N 0", "a job needs a node");
-    refused(w, "-N two", "Invalid --nodes specification");
-    refused(w, "-N 2,4", "not supported yet: --nodes=2,4");
-    refused(w, "-N 99999999", "Invalid --nodes specification");
+    refused(w, "-N two", "error: \"two\" is not a valid node count");
+    refused(w, "-N 2,4", "not supported yet: a list of node counts");
+    refused(w, "-N 99999999", "is not a valid node count");
 }
 
 static void numbers(void **state)
@@ -107,7 +107,7 @@ static void node_info(void **state)
     assert_int_equal(q->sockets_per_node, 0);
     assert_int_equal(q->cores_per_socket, 4);
     refused(w, "-B 1:2:3:4", "sockets[:cores[:threads]]");
-    refused(w, "-B x", "Invalid --extra-node-info specification");
+    refused(w, "-B x", "for first arg of -B.");
 }
 
 static void tasks_follow_from_nodes(void **state)
@@ -151,14 +151,185 @@ static void gpus_say_how_many_nodes_and_tasks(void **state)
     assert_string_equal(taken(w, "-n2 --gpus-per-task=v100:1")->req.gpus_per_task, "v100:1");
     assert_string_equal(taken(w, "-G A100|A40:2")->req.gpus, "A100|A40:2");
     assert_int_equal(taken(w, "-G1 --gpu-mem=40G")->req.gpu_mem_mib, 40960);
-    refused(w, "--gpus=8 --gpus-per-node=4 -N4", "do not fit together");
-    refused(w, "--gpus=7 --gpus-per-node=4", "do not fit together");
+    refused(w, "--gpus=8 --gpus-per-node=4 -N4", "doesn't fall between min_nodes (4) and max_nodes (4)");
+    refused(w, "--gpus=7 --gpus-per-node=4", "--gpus is not multiple of --gres=gpu/--gpus-per-node");
     refused(w, "--gpus-per-task=1", "needs the number of tasks");
     refused(w, "--gpus=4 --ntasks-per-gpu=1 --gpus-per-task=1", "mutually exclusive");
-    refused(w, "--gpus=a:b:c", "Invalid --gpus specification");
-    refused(w, "--gres=gpu:x:y", "Invalid --gres specification");
-    refused(w, "--gres=help", "sinfo");
+    refused(w, "--gpus=a:b:c", "Invalid generic resource (gres) specification");
+    refused(w, "--gres=gpu:x:y", "Invalid generic resource (gres) specification");
     assert_null(taken(w, "--gres=none")->req.gres);
+}
+
+/* Each as a real Slurm refuses it, with the words of its first line. */
+static void gpu_counts_that_contradict(void **state)
+{
+    static const struct {
+        const char *words, *lead;
+    } cases[] = {
+        {"--gpus=2 --gpus-per-node=4",
+         "error: Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket"},
+        {"--gpus=1 --gpus-per-task=2 -n1", "error: Failed to ensure --gpus >= --gres=gpu/--gpus-per-node"},
+        {"--gpus=2 --gpus-per-socket=4", "error: Failed to ensure --gpus >= --gres=gpu/--gpus-per-node"},
+        {"--gpus-per-node=2 --gpus-per-socket=4", "error: Failed to ensure --gpus >= --gpus-per-task"},
+        {"--gres=gpu:2 --gpus-per-task=3 -n1", "error: Failed to ensure --gpus >= --gpus-per-task"},
+        {"--gpus=1 -N2", "error: Failed to validate job spec, --gpus < -N"},
+        {"--gres=gpu:2 --gpus=3", "error: Failed to validate job spec, --gpus is not multiple of"},
+        {"--gres=gpu:2 --gpus=4 -N1",
+         "required nodes (2) doesn't fall between min_nodes (1) and max_nodes (1)"},
+        {"--gpus-per-socket=1", "error: --gpus-per-socket option requires --sockets-per-node"},
+        {"--gpus-per-node=4 --gpus-per-socket=3 --sockets-per-node=1", "not multiple of --gpus-per-socket."},
+        {"--gpus-per-node=4 --gpus-per-socket=2 --sockets-per-node=1", "number of sockets differ"},
+        {"--gpus-per-node=3 --gpus-per-task=2 -N1", "--gpus-per-node not multiple of --gpus-per-task."},
+        {"--gpus-per-node=2 --gpus-per-task=1 --ntasks-per-node=3", "differ from --ntasks-per-node."},
+        {"--gpus-per-socket=3 --gpus-per-task=2 --sockets-per-node=1 -n2",
+         "--gpus-per-socket not multiple of"},
+        {"--gpus-per-socket=2 --gpus-per-task=1 --sockets-per-node=1 --ntasks-per-socket=1 -n1",
+         "differ from --ntasks-per-socket."},
+        {"--gpus-per-task=1", "used without either --gpus or -n/--ntasks is not allowed."},
+        {"--gpus-per-task=2 --gpus=3", "--gpus not multiple of --gpus-per-task"},
+        {"--gpus-per-task=2 -n1 --gpus=8", "number of requested tasks differ from -n/--ntasks."},
+        {"--gpus=4 --gpus-per-task=1 -N2", "number of requested tasks differ from -n/--ntasks."},
+        {"--gpus=4 --gpus-per-task=1 --ntasks-per-node=2",
+         "number of requested tasks differ from -n/--ntasks."},
+        {"--gpus=8 --gpus-per-node=4 --gpus-per-task=2 -N2 -n3", "number of requested tasks differ"},
+        {"--ntasks-per-gpu=2", "--ntasks-per-tres needs either a GRES GPU specification"},
+        {"--ntasks-per-gpu=2 -n3", "-n/--ntasks has to be a multiple of --ntasks-per-gpu."},
+        {"--ntasks-per-gpu=2 --gpus-per-socket=1", "fatal: --gpus-per-socket is mutually exclusive with"},
+        {"--ntasks-per-gpu=2 --gpus-per-task=1 -n2", "fatal: --gpus-per-task is mutually exclusive with"},
+        {"--ntasks-per-gpu=2 --ntasks-per-node=2 -N1", "fatal: --ntasks-per-node is mutually exclusive with"},
+        {"--mem-per-gpu=100", "error: Requested mem_per_tres=gres/gpu:100 but did not request any GPU."},
+        {"--mem-per-gpu=100 --exclusive", "error: Requested mem_per_tres=gres/gpu:100 but"},
+        {"--cpus-per-gpu=2 -c1 --gpus=1", "error: --cpus-per-gpu is mutually exclusive with --cpus-per-task"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        refused(*state, cases[i].words, cases[i].lead);
+}
+
+static void gpu_counts_that_agree(void **state)
+{
+    static const struct {
+        const char *words;
+        int32_t nodes, tasks, on_node;
+    } cases[] = {
+        {"--gpus=8 --gpus-per-node=4 --gpus-per-task=2 -N2 -n4", 2, 4, 2},
+        {"--gpus=8 --gpus-per-node=4 --gpus-per-task=2", 2, 4, 2},
+        {"--gpus=8 --gpus-per-node=4 --gpus-per-task=2 -N1-2 -n4", 2, 4, 2},
+        {"--gpus=4 --gpus-per-node=2 -N1-2", 2, 0, 0},
+        {"--gpus-per-task=1 -N2", 2, 2, 0},
+        {"--gpus-per-task=1 -N2 --ntasks-per-node=2", 2, 4, 2},
+        {"--gpus-per-node=2 --gpus-per-task=1 -n3 -N2", 2, 3, 2},
+        {"--gres=gpu:2 --gpus-per-task=1 -n2", 0, 2, 2},
+        {"--ntasks-per-gpu=2 --gpus=2 -n3", 0, 4, 0},
+        {"--ntasks-per-gpu=2 -N2", 2, 4, 0},
+        {"--ntasks-per-gpu=2 --gpus-per-node=2 -N2", 2, 8, 0},
+        {"--ntasks-per-gpu=2 --gres=gpu:2", 0, 4, 0},
+        {"--ntasks-per-gpu=2 --gpus-per-node=2 -n8", 2, 8, 0},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const struct job_request *q = &taken(w, cases[i].words)->req;
+        if (q->min_nodes != cases[i].nodes || q->ntasks != cases[i].tasks ||
+            q->ntasks_per_node != cases[i].on_node)
+            fail_msg("\"%s\": %d nodes, %d tasks, %d on each", cases[i].words, q->min_nodes, q->ntasks,
+                     q->ntasks_per_node);
+    }
+    assert_string_equal(taken(w, "--ntasks-per-gpu=2 -n4")->req.gpus, "2");
+    /* A step says what it uses of the job, whatever the job's variables say. */
+    assert_true(options_of(w, CMD_SRUN, "--jobid=5 --gpus=4 --gpus-per-task=1 -N2 -n2"));
+}
+
+static void nodes_and_tasks_from_names_and_shapes(void **state)
+{
+    struct world *w = *state;
+    const struct job_request *q = &taken(w, "-w n[1-2]")->req;
+    assert_int_equal(q->min_nodes, 2);
+    assert_int_equal(q->max_nodes, 0);
+    q = &taken(w, "-w n[1-3] -N2-4")->req;
+    assert_int_equal(q->min_nodes, 3);
+    assert_int_equal(q->max_nodes, 4);
+    q = &taken(w, "-w n1 -n20")->req;
+    assert_int_equal(q->min_nodes, 1);
+    assert_int_equal(q->max_nodes, 20);
+    q = &taken(w, "-w n[1-2] -n1")->req;
+    assert_string_equal(q->nodelist, "n1");
+    assert_int_equal(q->min_nodes, 1);
+    refused(w, "-w n[1-2] -N1", "error: invalid number of nodes (-N 2-1)");
+    refused(w, "-m arbitrary", "error: With Arbitrary distribution you need to specify a nodelist");
+    assert_int_equal(taken(w, "-m arbitrary -w n1,n1,n2")->req.ntasks, 3);
+    assert_int_equal(taken(w, "-B 2:2")->req.ntasks, 4);
+    assert_int_equal(taken(w, "-B 2:2 -N2")->req.ntasks, 8);
+    assert_int_equal(taken(w, "-B 2:2 -n1")->req.ntasks, 1);
+    assert_int_equal(taken(w, "-B 2:2 -N1-2")->req.ntasks, 0);
+    q = &taken(w, "--ntasks-per-node=5")->req;
+    assert_int_equal(q->max_nodes, 1);
+    assert_int_equal(q->ntasks, 5);
+}
+
+static void words_that_are_checked(void **state)
+{
+    static const char *const good[] = {
+        "-m *",
+        "-m *:block",
+        "-m pack",
+        "-m NoPack",
+        "-m block:cyclic,Pack",
+        "-m plane=2",
+        "--acctg-freq=10",
+        "--acctg-freq=task=10,energy=5,network=5,filesystem=5",
+        "--cpu-freq=highm1",
+        "--cpu-freq=1000-2000:Performance",
+        "--cpu-freq=low-high",
+        "--cpu-freq=OnDemand",
+        "--gpu-freq=memory=high,verbose",
+        "--gpu-freq=450",
+        "--gpu-bind=map_gpu:0,1",
+        "--gpu-bind=mask_gpu:0x3,0x1",
+        "--gpu-bind=per_task:2",
+        "--wait-all-nodes=1",
+        "--delay-boot=1:00",
+        "--thread-spec=1",
+        "--mail-type=END,NONE",
+    };
+    static const struct {
+        const char *words, *lead;
+    } bad[] = {
+        {"-m plane=0", "error: Invalid plane size or size not specified"},
+        {"-m block,foo", "error: Invalid --distribution specification"},
+        {"--acctg-freq=task=10,bad", "error: Invalid --acctg-freq specification: bad"},
+        {"--acctg-freq=foo=10", "error: Invalid --acctg-freq specification: foo=10"},
+        {"--cpu-freq=foo", "error: unrecognized --cpu-freq argument \"foo\""},
+        {"--cpu-freq=2000-1000", "error: min cpu-frec (2000) must be < max cpu-freq (1000)"},
+        {"--cpu-freq=1000:foo", "error: gov on cpu-frec (foo) illegal without max"},
+        {"--gpu-freq=foo", "error: Invalid --gpu-freq argument: gpu:foo"},
+        {"--gpu-bind=map_gpu:x", "error: Invalid --gpu-bind argument: gpu:map_gpu:x"},
+        {"--gpu-bind=per_task:x", "error: Invalid --gpu-bind argument: gpu:per_task:x"},
+        {"--wait-all-nodes=2", "error: Invalid --wait-all-nodes specification"},
+        {"--wait-all-nodes=x", "error: Invalid numeric value \"x\" for --wait-all-nodes."},
+        {"--thread-spec=1 -S1", "fatal: -S/--core-spec and --thred-spec options are mutually exclusive"},
+        {"--switches=0", "error: Invalid numeric value \"0\" for --switches."},
+        {"-N x", "error: \"x\" is not a valid node count"},
+        {"--nice=2147483646", "error: Invalid --nice value, out of range (+/- 2147483645)"},
+        {"--priority=-1", "error: Priority must be >= 0"},
+        {"--priority=4294967294", "error: Priority must be < 4294967294"},
+        {"--hint=foo", "error: unrecognized --hint argument \"foo\", see --hint=help"},
+        {"--profile=foo", "error: invalid --profile=foo option"},
+        {"--propagate=foo", "error: Bad rlimit name: foo"},
+        {"--requeue=expedite", "newer than Slurm 25.05"},
+        {"--runtime=5", "newer than Slurm 25.05"},
+        {"--mem=1 --mem-per-cpu=1", "fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive."},
+        {"--time-min=15 -t10",
+         "refused: Invalid time-min specification (exceeds job's time or other limits)"},
+        {"--deadline=now+10minutes --begin=now+1hour",
+         "error: Incompatible begin and deadline time specification"},
+        {"-w n[1", "refused: Invalid node name specified"},
+        {"-a 3-1", "refused: Invalid job array specification"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        taken(*state, good[i]);
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        refused(*state, bad[i].words, bad[i].lead);
+    assert_int_equal(taken(*state, "--priority=TOP")->priority_asked, PRIORITY_TOP);
+    assert_int_equal(taken(*state, "--mail-type=NONE,END")->mail_types, 0);
 }
 
 static void tres_per_task(void **state)
@@ -170,7 +341,7 @@ static void tres_per_task(void **state)
     assert_string_equal(taken(w, "-n2 --tres-per-task=gres/gpu=2")->req.gpus_per_task, "2");
     assert_string_equal(taken(w, "--tres-bind=gres/gpu:single:2")->gpu_bind, "single:2");
     refused(w, "-n2 --tres-per-task=gres/nic:1", "cpu:N and gres/gpu");
-    refused(w, "--gpu-bind=tight", "Invalid --gpu-bind specification");
+    refused(w, "--gpu-bind=tight", "Invalid --gpu-bind argument: gpu:tight");
 }
 
 static void signals(void **state)
@@ -189,7 +360,7 @@ static void signals(void **state)
     assert_non_null(strstr(w->comp[0].no_effect, "--signal=R:"));
     refused(w, "--signal=X:USR1", "before the signal");
     refused(w, "--signal=NOPE", "Invalid --signal specification");
-    refused(w, "--signal=USR1@99999", "Invalid numeric value");
+    refused(w, "--signal=USR1@99999", "error: Invalid --signal specification");
 }
 
 static void begin_and_deadline(void **state)
@@ -210,9 +381,9 @@ static void dependencies_and_arrays(void **state)
     assert_string_equal(taken(w, "-a 0-15:4,20%5")->array, "0-15:4,20%5");
     assert_int_equal(taken(w, "--kill-on-invalid-dep=yes")->kill_on_invalid_dep, YES);
     refused(w, "-d afterburstbuffer:1", "afterburstbuffer");
-    refused(w, "-d sometime:1", "Invalid --dependency specification");
-    refused(w, "-a 5-1", "Invalid --array specification");
-    refused(w, "-a 0-2147483648", "Invalid --array specification");
+    refused(w, "-d sometime:1", "refused: Job dependency problem");
+    refused(w, "-a 5-1", "refused: Invalid job array specification");
+    refused(w, "-a 0-2147483648", "refused: Invalid job array specification");
 }
 
 static void mail(void **state)
@@ -267,7 +438,7 @@ static void paths_and_modes(void **state)
     assert_int_equal(taken(w, "--open-mode=t")->open_mode, OPEN_TRUNCATE);
     refused(w, "--open-mode=sideways", "append and truncate");
     assert_string_equal((taken(w, "-w /tmp/hosts"), w->comp[0].nodefile), "/tmp/hosts");
-    refused(w, "-w gpu[1-", "Invalid --nodelist specification");
+    refused(w, "-w gpu[1-", "refused: Invalid node name specified");
 }
 
 static void environment_options(void **state)
@@ -278,7 +449,7 @@ static void environment_options(void **state)
     refused(w, "--get-user-env=10X", "seconds and S or L");
     assert_string_equal((taken(w, "--propagate"), w->comp[0].propagate), "");
     assert_string_equal((taken(w, "--propagate=STACK,NOFILE"), w->comp[0].propagate), "STACK,NOFILE");
-    refused(w, "--propagate=FOO", "\"FOO\" is no limit");
+    refused(w, "--propagate=FOO", "error: Bad rlimit name: FOO");
 }
 
 static void hints_and_layouts(void **state)
@@ -323,6 +494,10 @@ int main(void)
         T(tasks_follow_from_nodes),
         T(gres_and_gpus_per_node_merge),
         T(gpus_say_how_many_nodes_and_tasks),
+        T(gpu_counts_that_contradict),
+        T(gpu_counts_that_agree),
+        T(nodes_and_tasks_from_names_and_shapes),
+        T(words_that_are_checked),
         T(tres_per_task),
         T(signals),
         T(begin_and_deadline),

@@ -1,0 +1,173 @@
+/* A running job gives nodes back (scontrol update NumNodes=, NodeList=). Its record is smaller at once, so that no new step goes there; the nodes are told to end what they have of it
+ * and are free for others when they say that nothing is left. A step that has tasks there is ended with them, unless it was started with --no-kill. The node of the batch script stays.
+ * What the job had so far is kept as a row of its own, as Slurm does: the accounting charges each part by its size.
+ *
+ * A controller that starts again finds the smaller record. A node that still has something of the job, and that the job does not hold, is then told to end it (node_link.c). */
+#include "core/inside.h"
+
+struct hold *hold_find(struct jobrec *r, uint32_t node)
+{
+    for (size_t i = 0; i < r->hold.n; i++)
+        if (r->hold.v[i].node == node)
+            return &r->hold.v[i];
+    return NULL;
+}
+
+bool hold_leaving(struct jobrec *r, uint32_t node)
+{
+    const struct hold *h = hold_find(r, node);
+    return h && h->leaving && !h->released;
+}
+
+void hold_leave_again(struct core *c, struct jobrec *r, uint32_t node)
+{
+    struct hold hold = {.node = node, .told = true, .leaving = true};
+    vec_push(&r->hold, hold);
+    node_job_add(c, node, r->j.id);
+}
+
+void hold_terminate(struct core *c, struct jobrec *r, const struct hold *h)
+{
+    const struct noderec *n = c->node.v[h->node];
+    struct msg_terminate m = {.job_id = r->j.id,
+                              .attempt = r->j.attempt,
+                              .kill_wait_us = c->settings.kill_wait_us,
+                              .why = "DUE TO JOB RESIZE"};
+    if (n->conn && !h->released)
+        fx_send(c, n->conn, MSG_TERMINATE, &m, 0);
+}
+
+void job_part_keep(struct core *c, struct jobrec *r)
+{
+    struct job part = r->j;
+    part.state = JOB_RESIZING;
+    part.end_state = JOB_PENDING;
+    part.start_us = r->j.resize_us ? r->j.resize_us : r->j.start_us;
+    part.resize_us = 0;
+    part.end_us = c->now_us;
+    usage_charge(c, r);
+    if (part.end_us > part.start_us)
+        fx_store(c, TABLE_JOB_PART, &part);
+    r->j.resize_us = c->now_us;
+}
+
+/* ---- which nodes stay ---------------------------------------------------------------------------------------------- */
+
+static enum refusal refuse(enum refusal refusal, const char *sentence, const char **detail)
+{
+    *detail = sentence;
+    return refusal;
+}
+
+static bool holds_node(struct core *c, struct jobrec *r, const char *name)
+{
+    const struct noderec *n = node_find(c, name);
+    const struct hold *h = n ? hold_find(r, n->index) : NULL;
+    return h && !h->leaving && !h->released;
+}
+
+static enum refusal list_check(struct core *c, struct jobrec *r, const struct hostlist *keep,
+                               const char **detail)
+{
+    struct arena *a = c->fx->arena;
+    for (size_t i = 0; i < keep->n; i++)
+        if (!holds_node(c, r, keep->name[i]))
+            return refuse(REFUSE_INVALID_NODE,
+                          arena_printf(a,
+                                       "%s is none of its nodes, %s: a running job can only give nodes back",
+                                       keep->name[i], r->j.nodes),
+                          detail);
+    if (!keep->n)
+        return refuse(REFUSE_INVALID_NODE, "a job keeps one node at least; `scancel` ends it", detail);
+    if (job_has_script(r) && !hostlist_has(keep, r->j.batch_host))
+        return refuse(REFUSE_INVALID_NODE,
+                      arena_printf(a, "its batch script runs on %s, which has to stay", r->j.batch_host),
+                      detail);
+    return REFUSE_NONE;
+}
+
+static enum refusal count_check(struct core *c, const struct jobrec *r, int32_t count, const char **detail)
+{
+    if (count > r->j.alloc_nodes)
+        return refuse(REFUSE_UNSUPPORTED,
+                      arena_printf(c->fx->arena,
+                                   "it runs on %d nodes, and a running job can only give nodes back; "
+                                   "submit another job for more",
+                                   (int)r->j.alloc_nodes),
+                      detail);
+    if (count < 1)
+        return refuse(REFUSE_INVALID_NODE_COUNT, "a job keeps one node at least; `scancel` ends it", detail);
+    return REFUSE_NONE;
+}
+
+static void leaving_mark(struct core *c, struct jobrec *r, const struct hostlist *keep, int32_t count)
+{
+    int32_t held = 0;
+    for (size_t i = 0; i < r->hold.n; i++) {
+        struct hold *h = &r->hold.v[i];
+        if (h->leaving || h->released)
+            continue;
+        h->leaving = keep ? !hostlist_has(keep, c->node.v[h->node]->n.name) : held++ >= count;
+    }
+}
+
+/* ---- their leave --------------------------------------------------------------------------------------------------- */
+
+static bool on_leaving(struct jobrec *r, const struct steprec *st, bool *ret_all)
+{
+    bool any = false;
+    *ret_all = true;
+    for (size_t i = 0; i < st->part.n; i++) {
+        bool leaves = hold_leaving(r, st->part.v[i].node);
+        any |= leaves && !st->part.v[i].over;
+        *ret_all &= leaves || st->part.v[i].over;
+    }
+    return any;
+}
+
+static void steps_leave(struct core *c, struct jobrec *r)
+{
+    for (size_t i = 0; i < r->step.n; i++) {
+        struct steprec *st = r->step.v[i];
+        bool all;
+        if (step_live(st) && !st->ending && on_leaving(r, st, &all) && (all || !st->s.no_kill))
+            step_terminate(c, r, st, JOB_CANCELLED, c->settings.kill_wait_us, "DUE TO JOB RESIZE",
+                           "its job gave the node back");
+    }
+}
+
+static void nodes_leave(struct core *c, struct jobrec *r)
+{
+    for (size_t i = 0; i < r->hold.n; i++) {
+        const struct hold *h = &r->hold.v[i];
+        if (!h->leaving || h->released)
+            continue;
+        if (h->told)
+            hold_terminate(c, r, h);
+        else
+            node_released(c, r, h->node);
+    }
+}
+
+enum refusal job_resize(struct core *c, struct jobrec *r, const char *keep, int32_t count,
+                        const char **detail)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    struct err err = {0};
+    if (r->j.het_job_id)
+        return refuse(REFUSE_UNSUPPORTED, "components of heterogeneous jobs keep their nodes", detail);
+    if (keep && !hostlist_parse(&names, keep, &err))
+        return refuse(REFUSE_INVALID_NODE, arena_strdup(c->fx->arena, err.text), detail);
+    enum refusal refusal = keep ? list_check(c, r, &names, detail) : count_check(c, r, count, detail);
+    if (!refusal && (keep ? names.n < (size_t)r->j.alloc_nodes : count < r->j.alloc_nodes)) {
+        job_part_keep(c, r);
+        leaving_mark(c, r, keep ? &names : NULL, count);
+        alloc_shrink(c, r);
+        steps_leave(c, r);
+        nodes_leave(c, r);
+        job_save(c, r);
+        plan_soon(c);
+    }
+    hostlist_done(&names);
+    return refusal;
+}

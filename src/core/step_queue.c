@@ -1,0 +1,390 @@
+/* Steps of srun --async, and what steps wait for.
+ *
+ * Such a step has no command behind it. Its program comes with the request and is stored with it (queued_step); the step has its number and its row at once, PENDING, and waits
+ * for room in its job and for the steps it depends on. Then it is launched as any other, only that the nodes are told with the launch what runs. It ends as any other, with its job
+ * too; nobody's absence ends it. The row of queued_step is there until the step is over, so that a controller that died after it had stored the step and before it had told a
+ * node can tell it again.
+ *
+ * How steps ended is known for all of the run at hand: of those that left memory their numbers are kept, by how they ended. So a dependency is never open to doubt, and is read from
+ * its text whenever it is looked at. */
+#include "core/inside.h"
+
+#include "model/step_dependency.h"
+
+#define RETRY_MOST 64 /* that may begin, tried in one go: each is fitted into the job */
+
+/* A step that waits. */
+struct queuedrec {
+    struct arena *arena;
+    struct queued_step q; /* texts and program in the arena */
+    struct step s;        /* as it is shown, PENDING; texts of q */
+};
+
+struct step_queue {
+    VEC(struct queuedrec *) rec;        /* in the order they came; each owned */
+    struct idset gone_well, gone_badly; /* numbers of ended steps that left memory */
+};
+
+static struct step_queue *queue_of(struct jobrec *r)
+{
+    if (!r->queue)
+        r->queue = xcalloc(1, sizeof *r->queue);
+    return r->queue;
+}
+
+size_t step_queue_count(const struct jobrec *r)
+{
+    return r->queue ? r->queue->rec.n : 0;
+}
+
+static struct queuedrec *rec_at(const struct jobrec *r, size_t i)
+{
+    return r->queue->rec.v[i];
+}
+
+const struct step *step_queue_at(const struct jobrec *r, size_t i)
+{
+    return &rec_at(r, i)->s;
+}
+
+const struct step *step_queue_find(const struct jobrec *r, int64_t step_id)
+{
+    for (size_t i = 0; i < step_queue_count(r); i++)
+        if (step_queue_at(r, i)->step_id == step_id)
+            return step_queue_at(r, i);
+    return NULL;
+}
+
+void step_queue_gone(struct jobrec *r, const struct step *s)
+{
+    struct step_queue *q = queue_of(r);
+    if (s->step_id >= 0)
+        idset_add(s->state == JOB_COMPLETED ? &q->gone_well : &q->gone_badly, (uint32_t)s->step_id);
+}
+
+/* ---- what steps wait for ---------------------------------------------------------------------------------------------------------------- */
+
+static bool names_job(const struct step_dependency *d, const struct jobrec *r)
+{
+    if (d->task_id == NO_TASK)
+        return d->job_id == r->j.id;
+    return d->job_id == r->j.array_job_id && d->task_id == r->j.array_task_id;
+}
+
+static enum dep_status by_end(enum dep_kind kind, bool well)
+{
+    if (kind == DEP_AFTEROK)
+        return well ? DEP_SATISFIED : DEP_FAILED;
+    if (kind == DEP_AFTERNOTOK)
+        return well ? DEP_FAILED : DEP_SATISFIED;
+    return DEP_SATISFIED;
+}
+
+static enum dep_status status_of(const struct jobrec *r, const struct step_dependency *d)
+{
+    const struct steprec *st = step_find(r, d->step_id);
+    if (step_queue_find(r, d->step_id))
+        return DEP_OPEN;
+    if (st && step_live(st))
+        return d->kind == DEP_AFTER ? DEP_SATISFIED : DEP_OPEN;
+    if (st)
+        return by_end(d->kind, st->s.state == JOB_COMPLETED);
+    return by_end(d->kind, r->queue && idset_has(&r->queue->gone_well, (uint32_t)d->step_id));
+}
+
+static enum refusal one_look(const struct jobrec *r, const struct step_dependency *d, struct str *detail)
+{
+    unsigned long long job = d->job_id, own = r->j.id;
+    if (!names_job(d, r)) {
+        str_addf(detail, "%llu.%lld is a step of another job; steps wait for steps of theirs, here %llu.N",
+                 job, (long long)d->step_id, own);
+        return REFUSE_DEPENDENCY;
+    }
+    if (d->step_id >= r->next_step) {
+        str_addf(detail, "job %llu has no step %lld yet", own, (long long)d->step_id);
+        return REFUSE_DEPENDENCY;
+    }
+    enum dep_status status = status_of(r, d);
+    if (status == DEP_FAILED)
+        str_addf(detail, "its dependency on step %llu.%lld can never be satisfied", own,
+                 (long long)d->step_id);
+    return status == DEP_FAILED ? REFUSE_DEPENDENCY : status == DEP_OPEN ? REFUSE_BUSY : REFUSE_NONE;
+}
+
+enum refusal step_dependencies_look(const struct jobrec *r, const char *text, struct str *detail)
+{
+    enum refusal worst = REFUSE_NONE;
+    struct step_dependency_list list;
+    struct err err = {0};
+    if (!step_dependency_is(text))
+        return REFUSE_NONE;
+    struct arena *a = arena_new();
+    if (!step_dependency_parse(text, a, &list, &err)) {
+        str_add(detail, err.text);
+        arena_free(a);
+        return REFUSE_DEPENDENCY;
+    }
+    for (size_t i = 0; i < list.n && worst != REFUSE_DEPENDENCY; i++) {
+        enum refusal refusal = one_look(r, &list.v[i], detail);
+        worst = refusal ? refusal : worst;
+    }
+    arena_free(a);
+    return worst;
+}
+
+/* ---- the records ------------------------------------------------------------------------------------------------------------------------ */
+
+static const struct queuedrec *rec_of_key(const struct jobrec *r, uint64_t key_hash)
+{
+    for (size_t i = 0; key_hash && i < step_queue_count(r); i++)
+        if (rec_at(r, i)->q.key_hash == key_hash)
+            return rec_at(r, i);
+    return NULL;
+}
+
+static void rec_free(struct queuedrec *w)
+{
+    arena_free(w->arena);
+    free(w);
+}
+
+void step_queue_free(struct jobrec *r)
+{
+    if (!r->queue)
+        return;
+    for (size_t i = 0; i < r->queue->rec.n; i++)
+        rec_free(r->queue->rec.v[i]);
+    vec_done(&r->queue->rec);
+    idset_done(&r->queue->gone_well);
+    idset_done(&r->queue->gone_badly);
+    free(r->queue);
+    r->queue = NULL;
+}
+
+static struct queuedrec *rec_new(struct jobrec *r, const struct queued_step *q)
+{
+    struct queuedrec *w = xcalloc(1, sizeof *w);
+    w->arena = arena_new();
+    record_copy(&queued_step_fields, &w->q, q, w->arena);
+    w->s = (struct step){.job_id = q->job_id,
+                         .attempt = q->attempt,
+                         .step_id = q->step_id,
+                         .state = JOB_PENDING,
+                         .step_name = w->q.spec.name ? w->q.spec.name : "srun",
+                         .submit_line = w->q.spec.submit_line,
+                         .ntasks = w->q.spec.req.ntasks,
+                         .detached = true,
+                         .key_hash = q->key_hash};
+    vec_push(&queue_of(r)->rec, w);
+    return w;
+}
+
+static struct msg_create_step asked_of(struct queued_step *q)
+{
+    return (struct msg_create_step){.job_id = q->job_id,
+                                    .spec = {&q->spec, 1},
+                                    .exact = q->exact,
+                                    .overlap = q->overlap,
+                                    .no_kill = q->goes_on,
+                                    .no_rendezvous = q->no_rendezvous,
+                                    .relative_plus1 = q->relative_plus1,
+                                    .task_nodes = q->task_nodes,
+                                    .async = true,
+                                    .tasks = q->tasks};
+}
+
+void step_queue_load(struct core *c, const struct queued_step *row)
+{
+    struct jobrec *r = job_find(c, row->job_id);
+    struct steprec *st = r ? step_find(r, row->step_id) : NULL;
+    if (!r || r->j.attempt != row->attempt || (st && !step_live(st)))
+        return;
+    if (!st) {
+        rec_new(r, row);
+        return;
+    }
+    struct queued_step q = *row;
+    struct msg_create_step m = asked_of(&q);
+    if (!st->arena)
+        st->arena = arena_new();
+    st->asked = arena_alloc(st->arena, sizeof *st->asked);
+    record_copy(&msg_create_step_fields, st->asked, &m, st->arena);
+}
+
+void step_queue_over(struct core *c, const struct steprec *st)
+{
+    struct queued_step key = {.job_id = st->s.job_id, .attempt = st->s.attempt, .step_id = st->s.step_id};
+    if (st->s.detached)
+        fx_remove(c, TABLE_QUEUED_STEP, &key);
+}
+
+/* It never ran. */
+static void rec_end(struct core *c, struct jobrec *r, size_t i)
+{
+    struct queuedrec *w = rec_at(r, i);
+    w->s.state = JOB_CANCELLED;
+    w->s.end_us = c->now_us;
+    fx_store(c, TABLE_STEP, &w->s);
+    fx_remove(c, TABLE_QUEUED_STEP, &w->q);
+    step_queue_gone(r, &w->s);
+    vec_remove(&r->queue->rec, i);
+    rec_free(w);
+}
+
+void step_queue_drop(struct core *c, struct jobrec *r)
+{
+    while (step_queue_count(r))
+        rec_end(c, r, 0);
+}
+
+bool step_queue_cancel(struct core *c, struct jobrec *r, int64_t step_id)
+{
+    for (size_t i = 0; i < step_queue_count(r); i++)
+        if (step_queue_at(r, i)->step_id == step_id) {
+            rec_end(c, r, i);
+            step_queue_retry(c, r);
+            return true;
+        }
+    return false;
+}
+
+void step_queue_check(const struct jobrec *r)
+{
+    CHECK(!step_queue_count(r) || r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
+    for (size_t i = 0; i < step_queue_count(r); i++) {
+        const struct step *s = step_queue_at(r, i);
+        CHECK(s->job_id == r->j.id && s->attempt == r->j.attempt && s->step_id < r->next_step);
+        CHECK(!step_find(r, s->step_id) && step_queue_find(r, s->step_id) == s);
+    }
+}
+
+/* ---- asked for, and tried again ------------------------------------------------------------------------------------------------------------ */
+
+static size_t bytes_held(const struct jobrec *r)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < step_queue_count(r); i++)
+        bytes += rec_at(r, i)->q.tasks.len;
+    for (size_t i = 0; i < r->step.n; i++)
+        if (r->step.v[i]->asked)
+            bytes += r->step.v[i]->asked->tasks.len;
+    return bytes;
+}
+
+static enum refusal bounds_check(const struct jobrec *r, const struct msg_create_step *m, struct str *detail)
+{
+    if (m->interactive || m->pty || !m->tasks.len)
+        return REFUSE_BAD_MESSAGE;
+    if (step_queue_count(r) >= LIMIT_QUEUED_STEPS) {
+        str_addf(
+            detail,
+            "%u steps of this job wait already; without --async srun waits itself, and an array of jobs has "
+            "no such limit",
+            LIMIT_QUEUED_STEPS);
+        return REFUSE_STEP_LIMIT;
+    }
+    if (bytes_held(r) + m->tasks.len > LIMIT_QUEUED_BYTES) {
+        str_addf(detail,
+                 "the environments and programs of this job's waiting steps may have %u MiB together; "
+                 "--export=NIL "
+                 "or a list of names makes them small",
+                 LIMIT_QUEUED_BYTES >> 20);
+        return REFUSE_TOO_LARGE;
+    }
+    return REFUSE_NONE;
+}
+
+static struct queued_step queued_of(struct jobrec *r, const struct msg_create_step *m, uint64_t key_hash)
+{
+    return (struct queued_step){.spec = *(const struct job_spec *)m->spec.v,
+                                .job_id = r->j.id,
+                                .attempt = r->j.attempt,
+                                .step_id = r->next_step,
+                                .exact = m->exact,
+                                .overlap = m->overlap,
+                                .goes_on = m->no_kill,
+                                .no_rendezvous = m->no_rendezvous,
+                                .relative_plus1 = m->relative_plus1,
+                                .task_nodes = m->task_nodes,
+                                .key_hash = key_hash,
+                                .tasks = m->tasks};
+}
+
+static void created_say(struct core *c, const struct step *s)
+{
+    struct msg_step_created m = {.step = {(void *)(uintptr_t)s, 1}};
+    fx_reply(c, c->conn, c->seq, MSG_STEP_CREATED, &m);
+}
+
+/* It has its number: begun, or in the queue. */
+static void accept(struct core *c, struct jobrec *r, const struct queued_step *q, bool begun)
+{
+    fx_store(c, TABLE_QUEUED_STEP, q);
+    if (begun) {
+        created_say(c, &step_find(r, q->step_id)->s);
+        return;
+    }
+    struct queuedrec *w = rec_new(r, q);
+    r->next_step++;
+    fx_store(c, TABLE_STEP, &w->s);
+    created_say(c, &w->s);
+}
+
+void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t key_hash)
+{
+    const struct queuedrec *again = rec_of_key(r, key_hash);
+    struct str detail = STR_INIT;
+    if (again) {
+        created_say(c, &again->s);
+        return;
+    }
+    struct queued_step q = queued_of(r, m, key_hash);
+    enum refusal refusal = bounds_check(r, m, &detail);
+    enum refusal waits = refusal ? refusal : step_dependencies_look(r, q.spec.dependency, &detail);
+    if (waits == REFUSE_NONE || waits == REFUSE_BUSY)
+        refusal = step_try_detached(c, r, m, q.step_id, key_hash, waits == REFUSE_BUSY, &detail);
+    else
+        refusal = waits;
+    if (refusal == REFUSE_BUSY && m->immediate)
+        reply_done(c, REFUSE_UNAVAILABLE, "without --immediate the step would wait");
+    else if (refusal && refusal != REFUSE_BUSY)
+        reply_done(c, refusal, detail.len ? str_text(&detail) : NULL);
+    else
+        accept(c, r, &q, refusal == REFUSE_NONE);
+    str_done(&detail);
+}
+
+/* REFUSE_BUSY: it still waits. */
+static enum refusal rec_try(struct core *c, struct jobrec *r, struct queuedrec *w, int *tries)
+{
+    struct str detail = STR_INIT;
+    struct msg_create_step m = asked_of(&w->q);
+    enum refusal refusal = step_dependencies_look(r, w->q.spec.dependency, &detail);
+    if (!refusal && (*tries)++ < RETRY_MOST)
+        refusal = step_try_detached(c, r, &m, w->s.step_id, w->q.key_hash, false, &detail);
+    else if (!refusal)
+        refusal = REFUSE_BUSY;
+    if (refusal && refusal != REFUSE_BUSY)
+        fx_log(c, LEVEL_INFO, "step %llu.%lld is cancelled: %s", (unsigned long long)r->j.id,
+               (long long)w->s.step_id, detail.len ? str_text(&detail) : refusal_text(refusal));
+    str_done(&detail);
+    return refusal;
+}
+
+/* One pass: a step waits for earlier ones only. */
+void step_queue_retry(struct core *c, struct jobrec *r)
+{
+    int tries = 0;
+    for (size_t i = 0; i < step_queue_count(r) && r->j.state == JOB_RUNNING;) {
+        struct queuedrec *w = rec_at(r, i);
+        enum refusal refusal = rec_try(c, r, w, &tries);
+        if (refusal == REFUSE_BUSY) {
+            i++;
+        } else if (refusal) {
+            rec_end(c, r, i);
+        } else {
+            vec_remove(&r->queue->rec, i);
+            rec_free(w);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+/* What must hold of steps after each commit: a step begins in a job that runs, in that job's present attempt; none is live in the books when its job waits or is over; no
+ * process of a job that is over lives on a node that has been connected all the while; and no job is CANCELLED whom nobody asked to end: a step that is cancelled is not. */
+#include "sim/world_inside.h"
+
+#include <string.h>
+
+void world_cancel_note(struct world *w, const struct msg_cancel *m)
+{
+    struct span rest = span_of(m->ids), piece;
+    uint64_t id = 0;
+    if (!m->ids || strchr(m->ids, '.') || (m->signal && m->signal != 9))
+        return;
+    if (!span_next(&rest, '_', &piece))
+        return;
+    char text[24] = "";
+    memcpy(text, piece.data, piece.len < sizeof text ? piece.len : sizeof text - 1);
+    if (text_to_u64(text, UINT64_MAX, &id))
+        map_u64_put(w->to_end, id, w);
+}
+
+static void begun_check(struct world *w, const struct step *s)
+{
+    const struct simjob *j = map_u64_get(w->job, s->job_id);
+    uint64_t key = world_step_key(s->job_id, s->attempt, s->step_id, 0);
+    if (s->end_us || s->state == JOB_PENDING || s->step_id == STEP_BATCH ||
+        (uintptr_t)map_u64_get(w->step_ended, key) > 1)
+        return;
+    if (!j || (j->state != JOB_RUNNING && j->state != JOB_SUSPENDED && j->state != JOB_COMPLETING &&
+               j->state != JOB_REQUEUED))
+        world_broke(w, "step %llu.%lld is live and its job is %s", (unsigned long long)s->job_id,
+                    (long long)s->step_id, j ? enum_name(&job_state_names, (int32_t)j->state) : "not known");
+    else if (s->attempt != j->attempt)
+        world_broke(w, "step %llu.%lld is live in attempt %u, its job in %u", (unsigned long long)s->job_id,
+                    (long long)s->step_id, s->attempt, j->attempt);
+}
+
+static void processes_check(struct world *w, const struct job *j)
+{
+    for (size_t i = 0; i < w->node.n; i++)
+        for (size_t k = 0; k < w->node.v[i].step.n; k++) {
+            const struct simstep *s = w->node.v[i].step.v[k];
+            if (s->alive && (uint64_t)s->ids.job_id == j->id && s->ids.attempt == j->attempt && s->conn &&
+                s->conn == w->node.v[i].conn)
+                world_broke(w, "step %lld of job %llu runs on %s after its job", (long long)s->ids.step_id,
+                            (unsigned long long)j->id, w->node.v[i].n.name);
+        }
+}
+
+static void job_check(struct world *w, const struct job *j)
+{
+    const struct simjob *known = map_u64_get(w->job, j->id);
+    bool over = job_state_over(known->state);
+    if ((over || known->state == JOB_PENDING || known->state == JOB_SPECIAL_EXIT) && known->live_steps)
+        world_broke(w, "job %llu is %s with %u live steps", (unsigned long long)j->id,
+                    enum_name(&job_state_names, (int32_t)known->state), known->live_steps);
+    if (over && known->attempt == j->attempt)
+        processes_check(w, j);
+    bool asked = map_u64_get(w->to_end, j->id) || map_u64_get(w->to_end, j->array_job_id) ||
+                 map_u64_get(w->to_end, j->het_job_id);
+    bool ran = j->attempt > 0; /* one that never did may be cancelled with what it waits for */
+    if (j->state == JOB_CANCELLED && j->spec.batch && ran && !asked)
+        world_broke(w, "job %llu is CANCELLED and nobody asked for that", (unsigned long long)j->id);
+}
+
+static void job_learn(struct world *w, const struct job *j)
+{
+    struct simjob *known = map_u64_get(w->job, j->id);
+    if (!known) {
+        known = xcalloc(1, sizeof *known);
+        map_u64_put(w->job, j->id, known);
+    }
+    known->state = (enum job_state)j->state;
+    known->attempt = j->attempt;
+}
+
+static void step_learn(struct world *w, const struct step *s, bool began)
+{
+    struct simjob *j = map_u64_get(w->job, s->job_id);
+    if (!j || s->step_id == STEP_BATCH || s->state == JOB_PENDING) /* queued: it has begun nothing */
+        return;
+    j->live_steps += began && !s->end_us;
+    j->live_steps -= !began && s->end_us && j->live_steps;
+}
+
+void world_rows_learn(struct world *w, enum store_table table, const void *record)
+{
+    if (table == TABLE_JOB)
+        job_learn(w, record);
+    if (table != TABLE_STEP)
+        return;
+    const struct step *s = record;
+    step_learn(w, s, !map_u64_get(w->step_ended, world_step_key(s->job_id, s->attempt, s->step_id, 0)));
+}
+
+void world_rows_check(struct world *w, enum store_table table, const void *record)
+{
+    if (table == TABLE_JOB)
+        job_check(w, record);
+    else if (table == TABLE_STEP)
+        begun_check(w, record);
+}

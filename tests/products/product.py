@@ -1,0 +1,298 @@
+"""One product: a job of some kind, with a body, that ends in some way. It is submitted, waited for until all of it is up, what ends it is done, and what became of it is
+written down in one form, which rules.py foretells."""
+import re
+import subprocess
+import time
+
+KINDS = ["plain", "array_first", "array_middle", "array_last", "het", "requeued", "resized", "reservation", "preemptable"]
+BODIES = ["batch", "srun", "srun_twice", "srun_tee", "signal", "mpirun", "sbcast", "sattach"]
+ENDINGS = ["self", "scancel", "scancel_usr1", "time_limit", "requeue_outside", "requeue_script", "requeue_task", "preempt_cancel", "preempt_requeue", "preempt_suspend",
+           "node_lost_a", "node_lost_b", "controller_killed"]
+
+READY_S, OVER_S = 90, 90
+ELEMENT = {"array_first": 0, "array_middle": 1, "array_last": 2}
+
+BODY = {
+    "batch": '"$C" task0',
+    "srun": 'srun $G "$C" task',
+    "srun_twice": 'srun $G0 -N1 -n1 --exact --mem=5 "$C" taskA & A=$!\nsrun $G1 -N1 -n1 --exact --mem=5 "$C" taskB & B=$!\nstay $A; RC=$?; stay $B && [ $RC = 0 ]',
+    "srun_tee": 'srun $G "$C" task | tee "$D/tee.$N"; [ ${PIPESTATUS[0]} = 0 ]',
+    "signal": 'srun $G "$C" task',
+    "mpirun": 'mpirun.openmpi --oversubscribe -np 2 "$C" task',
+    "sbcast": 'sbcast -f "$C" "$D/cast.$N" && srun $G "$D/cast.$N" task',
+    "sattach": 'srun $G "$C" task',
+}
+
+SCRIPT = """\
+#!/bin/bash
+export D=%(dir)s C=%(counter)s N=${SLURM_RESTART_COUNT:-0} OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+note() { echo "$@" >> "$D/log"; }
+for signal in TERM USR1 USR2 INT HUP; do trap "note sig script $N $signal" $signal; done
+stay() { local rc; while :; do wait "$1"; rc=$?; kill -0 "$1" 2>/dev/null || break; done; wait "$1" 2>/dev/null; return $?; }
+G="%(both)s" G0="%(first)s" G1="%(second)s"
+%(before)s
+"$C" helper & H=$!
+note start script "$N"
+%(body)s
+RC=$?
+kill -KILL $H
+note end script "$N"
+exit $RC
+"""
+
+
+# A third node is given back before anything begins.
+RESIZE = 'cd "$D" && scontrol update JobId=$SLURM_JOB_ID NumNodes=2 && . ./slurm_job_${SLURM_JOB_ID}_resize.sh'
+
+
+def tasks_of(product):
+    if product.body == "batch":
+        return ["task0"]
+    return ["taskA", "taskB"] if product.body == "srun_twice" else ["task0", "task1"]
+
+
+class Broken(Exception):
+    pass
+
+
+class Product:
+    def __init__(self, kind, body, ending, element=None):
+        self.kind, self.body, self.ending = kind, body, ending
+        self.name = f"{kind}/{body}/{ending}"
+        self.run_at = 1 if kind == "requeued" else 0  # number of the run that is ended
+        self.pair = self.high = None
+        self.attached = None
+        # The one CPU of a node is for the element that is preempted: the others come when it is over.
+        self.alone = kind in ELEMENT and ending.startswith("preempt_")
+
+    # ---- submission ----
+
+    def prepare(self, cluster, counter):
+        self.cluster = cluster
+        self.base = cluster.work / self.name.replace("/", ".")
+        self.counter = counter
+        self.elements = [0, 1, 2] if self.kind in ELEMENT else [None]
+        for element in self.elements:
+            folder = self.dir(element)
+            folder.mkdir(parents=True)
+            (folder / "log").touch()
+
+    def dir(self, element):
+        return self.base if element is None else self.base / str(element)
+
+    @property
+    def target(self):
+        return ELEMENT.get(self.kind)
+
+    def partition(self):
+        if self.ending.startswith("preempt_"):
+            return "low_" + self.ending.split("_")[1]
+        if self.ending.startswith("node_lost"):
+            return self.ending.replace("node_", "")
+        return "low_requeue" if self.kind == "preemptable" else "main"
+
+    def options(self):
+        yield from ["-J", "product", "-p", self.partition(), "--mem=10", "--parsable", "-t", "30", "--open-mode=append"]
+        yield from ["-o", str(self.base / ("out" if self.target is None else "%a/out"))]
+        if self.ending == "requeue_outside" or self.ending.startswith(("requeue", "preempt_requeue", "node")) or self.kind == "requeued":
+            yield "--requeue"
+        if self.kind == "reservation":
+            yield f"--reservation={self.cluster.reservation(self)}"
+        if self.body == "signal":
+            yield self.cluster.signal_option
+        if self.target is not None:
+            yield "--array=0-2"
+        if self.alone:
+            yield "--hold"
+
+    def shape(self):
+        """What each component asks for."""
+        nodes = [["-w", n] for n in self.pair] if self.pair else [[], []]
+        if self.kind == "het" and self.ending.startswith("node_lost"):  # a component on each of the first two nodes
+            first, second = self.cluster.lost_pair[self.ending[-1]]
+            nodes = [["-x", second], ["-x", first]]
+        if self.kind == "het":
+            return ["-N1", "-n1", "--mem=10", *nodes[0], ":", "-N1", "-n1", "--mem=10", "-p", self.partition(), *nodes[1]]
+        where = ["-w", ",".join(self.pair)] if self.pair else []
+        return ["-N3", "-n3"] if self.kind == "resized" else ["-N2", "-n2", *where]
+
+    def submit(self):
+        if self.ending.startswith("preempt_"):
+            self.pair = self.cluster.pairs.get()
+        het = self.kind == "het"
+        folder = self.base if self.target is None else f"{self.base}/$SLURM_ARRAY_TASK_ID"
+        script = self.base / "script"
+        script.write_text(SCRIPT % dict(dir=folder, counter=self.counter, body=BODY[self.body], before=RESIZE if self.kind == "resized" else "", both="--het-group=0,1" if het else "",
+                                        first="--het-group=0" if het else "", second="--het-group=1" if het else ""))
+        self.id = self.cluster.ask("sbatch", *self.options(), *self.shape(), str(script)).split(";")[0].strip()
+        self.ref = self.id if self.target is None else f"{self.id}_{self.target}"
+        if self.alone:
+            self.cluster.ask("scontrol", "release", self.ref)
+        self.labels = [self.id] if self.target is None else [f"{self.id}_{e}" for e in self.elements]
+        if het:
+            self.labels = [f"{self.id}+0", f"{self.id}+1"]
+
+    # ---- what is seen of it ----
+
+    def log(self, element):
+        return [line.split() for line in (self.dir(element) / "log").read_text().splitlines()]
+
+    def wait_for(self, what, seconds, test):
+        end = time.time() + seconds * self.cluster.patience
+        while not (got := test()):
+            if time.time() > end:
+                raise Broken(f"{what} did not happen within {seconds} s")
+            time.sleep(0.1)
+        return got
+
+    def up(self, element, run):
+        lines = self.log(element)
+        wanted = [["start", who, str(run)] for who in ["script", "helper", *tasks_of(self)]]
+        if self.body == "signal":
+            wanted += [["sig", who, str(run), "USR1"] for who in tasks_of(self)]
+        return all(line in lines for line in wanted)
+
+    def ready(self, run, elements=None):
+        for element in self.elements if elements is None else elements:
+            self.wait_for(f"run {run} of {element if element is not None else 'the job'}", READY_S, lambda e=element: self.up(e, run))
+
+    def go(self, run, element):
+        (self.dir(element) / f"go.{run}").touch()
+
+    def errand(self, who, run, text):
+        path = self.dir(self.target) / f"do.{run}.{who}"
+        path.with_suffix(".new").write_text(text)
+        path.with_suffix(".new").rename(path)  # never seen half written
+
+    def over(self):
+        self.wait_for("its end", OVER_S, lambda: not self.cluster.state(self.labels))
+
+    def in_state(self, state):
+        def test():
+            return set(self.cluster.state(self.labels if self.kind == "het" else [self.ref]).values()) == {state}
+        self.wait_for(state, READY_S, test)
+
+    # ---- its life ----
+
+    def live(self):
+        c = self.cluster
+        self.submit()
+        if self.run_at:
+            self.ready(0)
+            c.ask("scontrol", "requeue", self.id)
+        self.ready(self.run_at, [self.target] if self.alone else None)
+        if self.body == "sattach":
+            self.attach()
+        getattr(self, "end_" + re.sub("_(usr1|outside|script|task|a|b|cancel|suspend)$|(?<=preempt)_requeue$", "", self.ending))()
+        for element in self.elements:
+            if element not in self.hit():
+                self.go(0, element)
+                if self.alone:
+                    self.cluster.ask("scontrol", "release", f"{self.id}_{element}")
+        self.over()
+
+    def again(self):
+        """It comes back and ends by itself."""
+        self.ready(self.run_at + 1, self.hit())
+        for element in self.hit():
+            self.go(self.run_at + 1, element)
+
+    def hit(self):
+        """The elements that the ending concerns: a node is lost for all of them."""
+        return self.elements if self.ending.startswith("node_lost") else [self.target]
+
+    def end_self(self):
+        self.go(self.run_at, self.target)
+
+    def end_scancel(self):
+        if self.ending == "scancel":
+            self.cluster.ask("scancel", self.ref)
+            return
+        self.cluster.ask("scancel", "-s", "USR1", self.ref)
+        time.sleep(1)
+        self.go(self.run_at, self.target)
+
+    def end_time_limit(self):
+        self.cluster.ask("scontrol", "update", f"JobId={self.ref}", f"TimeLimit={self.cluster.shortest_limit}")
+
+    def end_requeue(self):
+        command = f"exec scontrol requeue {'$SLURM_JOB_ID' if self.target is None else '${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID'}"
+        if self.ending == "requeue_outside":
+            self.cluster.ask("scontrol", "requeue", self.ref)
+        else:
+            self.errand("helper" if self.ending == "requeue_script" else tasks_of(self)[-1], self.run_at, command)
+        self.again()
+
+    def end_preempt(self):
+        wrap = f"echo start >> {self.base}/high; until test -e {self.base}/high-go; do sleep 0.1; done"
+        more = [f"--reservation={self.cluster.reservation(self)}"] if self.kind == "reservation" else []
+        self.high = self.cluster.ask("sbatch", "--parsable", "-p", "high", "-N2", "-n2", "-w", ",".join(self.pair), "--mem=10", "-t", "30", "-o", "/dev/null", *more, "--wrap", wrap).strip()
+        self.wait_for("the other job's start", READY_S, lambda: (self.base / "high").exists())
+        if self.ending == "preempt_suspend":
+            self.in_state("SUSPENDED")
+            (self.base / "high-go").touch()
+            self.in_state("RUNNING")
+            self.go(self.run_at, self.target)
+            return
+        (self.base / "high-go").touch()
+        if self.ending == "preempt_requeue":
+            self.again()
+
+    def end_node_lost(self):
+        self.fault()
+        self.again()
+
+    def end_controller_killed(self):
+        self.fault()
+        self.go(self.run_at, self.target)
+
+    def attach(self):
+        self.attached = subprocess.Popen(["sattach", f"{self.ref}.0"], env=self.cluster.env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                         cwd=self.base)
+        time.sleep(0.3)
+
+    def finish(self):
+        """Everything of it goes, however it went."""
+        if self.attached and self.attached.poll() is None:
+            self.attached.kill()
+        if getattr(self, "id", None) and self.cluster.state(self.labels):
+            self.cluster.run("scancel", "-s", "KILL", self.id)
+        if self.high:
+            (self.base / "high-go").touch()
+            self.cluster.run("scancel", self.high)
+        if self.pair:
+            self.cluster.pair_return(self)
+
+    # ---- what became of it ----
+
+    def seen(self):
+        return {"" if e is None else str(e): self.seen_of(e) for e in self.elements}
+
+    def seen_of(self, element):
+        signals, ends = {}, []
+        for what, who, run, *rest in self.log(element):
+            if what == "sig":
+                key = f"{run}.{who}.{rest[0]}"
+                signals[key] = signals.get(key, 0) + 1
+            elif what == "did":
+                ends.append(f"{who} did {rest[0]}")
+        label = self.id if element is None else f"{self.id}_{element}"
+        return {"rows": self.rows(label), "signals": signals, "runs": max((int(l[2]) for l in self.log(element) if l[0] == "start"), default=-1) + 1,
+                "output": self.output(element), "did": ends}
+
+    def output(self, element):
+        path = self.dir(element) / "out"
+        text = path.read_text(errors="replace") if path.exists() else ""
+        return sorted(line for line in text.splitlines() if re.match(r"task\w+ done \d+$", line))
+
+    def rows(self, label):
+        """What sacct tells of it, a row a line: of each run the job, then its steps: "job COMPLETED 0:0"."""
+        text = self.cluster.ask("sacct", "-n", "-P", "-D", "-j", label, "-o", "JobID,State,ExitCode,Start")
+        out = []
+        for line in text.splitlines():
+            job, state, code, _ = line.split("|")
+            name = job[len(label):] if job.startswith(label) else job
+            if re.match(r".*\.extern$", name):
+                continue
+            out.append(f"{name or 'job'} {state.split()[0]} {code}")
+        return out

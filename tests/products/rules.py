@@ -1,0 +1,168 @@
+"""What becomes of each product, from rules that are written once. They are Slurm's own: `run.py --slurm` compares them with a real one; where the two differ on purpose it is
+said in DIFFERENT.
+
+A job has runs, one after another. Each run is over in one way: it ended by itself, all of it was told to end (SIGTERM once to the script, to what the script runs beside, and to
+each task), or a node of it was lost. What ends the job says which runs it has and how accounting names them."""
+import fnmatch
+import shutil
+
+from product import tasks_of
+
+# how the last runs are over, after one that was requeued by hand if the kind says so: (state of the job in accounting, in which way)
+RUNS = {
+    "self": [("COMPLETED", "itself")],
+    "scancel": [("CANCELLED", "told")],
+    "scancel_usr1": [("COMPLETED", "itself")],
+    "time_limit": [("TIMEOUT", "told")],
+    "requeue_outside": [("REQUEUED", "told"), ("COMPLETED", "itself")],
+    "requeue_script": [("REQUEUED", "told"), ("COMPLETED", "itself")],
+    "requeue_task": [("REQUEUED", "told"), ("COMPLETED", "itself")],
+    "preempt_cancel": [("PREEMPTED", "told")],
+    "preempt_requeue": [("PREEMPTED", "told"), ("COMPLETED", "itself")],
+    "preempt_suspend": [("COMPLETED", "itself")],
+    "node_lost_a": [("NODE_FAIL", "lost_a"), ("COMPLETED", "itself")],
+    "node_lost_b": [("NODE_FAIL", "lost_b"), ("COMPLETED", "itself")],
+    "controller_killed": [("COMPLETED", "itself")],
+}
+
+DIFFERENT = {
+    "slurm": ["a step that is told to end gets SIGTERM twice where its srun hears of it as well (time limit, preemption): once in Remuda"],
+    "remuda": ["what sbcast copies with is a step of its own in accounting"],
+}
+
+
+def possible(kind, body, ending):
+    """A batch job without steps has no task that could ask; nodes in pairs have none to give back."""
+    return not (body == "batch" and ending == "requeue_task") and not (kind == "resized" and ending.startswith(("preempt_", "node_lost")))
+
+
+def missing(p):
+    if p.body == "mpirun" and not shutil.which("mpirun.openmpi"):
+        return "mpirun.openmpi is not installed"
+    return None
+
+
+def runs_of(p, element):
+    if element not in p.hit():
+        return [("COMPLETED", "itself")]
+    before = [("REQUEUED", "told")] if p.kind == "requeued" else []
+    return before + RUNS[p.ending]
+
+
+# ---- accounting ----
+
+def steps_of(p):
+    if p.body == "batch":
+        return []
+    two = p.body == "srun_twice" or (p.body == "sbcast" and p.cluster.name == "remuda")
+    return ["0", "1"] if two else ["0"]
+
+
+def row(name, state, way, p):
+    """A script or a step that leaves by itself is COMPLETED, whatever is to become of its job. mpirun ends with what its daemons made of it, a lost node is nobody's witness."""
+    if (way == "itself" and not (p.body == "mpirun" and name[-1] == "0")) or (way == "told" and p.body != "mpirun"):
+        return f"{name} COMPLETED 0:0"
+    return f"{name} * *"
+
+
+def in_order(lines):
+    """Of the components of a heterogeneous job one after another."""
+    return sorted(lines, key=lambda line: line[:2] if line[0] == "+" else "")
+
+
+def rows(p, element):
+    out = []
+    for state, way in runs_of(p, element):
+        if p.kind == "resized":  # what it was before has a row of its own, and the script began then
+            out += ["job RESIZING 0:0", row(".batch", state, way, p), f"job {state} 0:0", *(row(f".{s}", state, way, p) for s in steps_of(p))]
+            continue
+        if p.kind != "het":
+            out += [f"job {state} 0:0", row(".batch", state, way, p), *(row(f".{s}", state, way, p) for s in steps_of(p))]
+            continue
+        first, second = het_steps(p)
+        out += [f"+0 {state} 0:0", row("+0.batch", state, way, p), *(row(f"+0.{s}", state, way, p) for s in first)]
+        out += [f"+1 {state} 0:0", *(row(f"+1.{s}", state, way, p) for s in second)]
+    return out
+
+
+def het_steps(p):
+    """Each component has the steps that were launched in it."""
+    if p.body == "srun_twice":
+        return ["0"], ["0" if p.cluster.name == "remuda" else "1"]
+    if p.body == "sbcast" and p.cluster.name == "remuda":
+        return ["0", "1"], ["0"]
+    return steps_of(p), [] if p.body == "mpirun" else steps_of(p)
+
+
+# ---- signals ----
+
+def told_of(p, way):
+    """Who of a run hears SIGTERM: all; of a lost node nobody who was there."""
+    tasks = tasks_of(p)
+    if way == "told":
+        return ["script", "helper", *tasks]
+    if p.body in ("mpirun", "srun_twice") and way.startswith("lost"):  # which of them was there is nobody's promise
+        return (["script", "helper"] if way == "lost_b" else []) + tasks
+    if way == "lost_a":
+        return tasks[1:]
+    return ["script", "helper", tasks[0]] if way == "lost_b" else []
+
+
+def signals(p, element):
+    """run.who.SIGNAL → (least, most) times."""
+    out = {}
+    for n, (_, way) in enumerate(runs_of(p, element)):
+        for who in told_of(p, way):
+            out[f"{n}.{who}.TERM"] = often(p, who, way)
+        usr1 = (p.body == "signal" and not (p.alone and element != p.target)) + (p.ending == "scancel_usr1" and element == p.target and n == p.run_at)
+        for who in tasks_of(p):
+            if usr1 and p.body != "batch":
+                out[f"{n}.{who}.USR1"] = (1, 9) if p.body == "mpirun" else (usr1, usr1)
+    return out
+
+
+def often(p, who, way):
+    if way.startswith("lost"):
+        return (1, 1) if who in ("script", "helper") else (0, 9) if p.body == "mpirun" else (0, 1)
+    if who.startswith("task") and p.body == "mpirun":
+        return (1, 9)  # of mpirun, its daemons and the step
+    if p.cluster.name == "slurm" and who.startswith("task") and p.body != "batch":
+        return (1, 2)
+    return (1, 1)
+
+
+# ---- output ----
+
+def output(p, element):
+    return sorted(f"{who} done {n}" for n, (_, way) in enumerate(runs_of(p, element)) if way == "itself" for who in tasks_of(p))
+
+
+def did(p, element):
+    if element != p.target or p.ending not in ("requeue_script", "requeue_task"):
+        return []
+    return [f"{'helper' if p.ending == 'requeue_script' else tasks_of(p)[-1]} did 0"]
+
+
+# ---- comparison ----
+
+def compare(p, seen):
+    out = []
+    for element in p.elements:
+        name = "" if element is None else f"element {element}: "
+        got = seen["" if element is None else str(element)]
+        want, have = in_order(rows(p, element)), in_order(got["rows"])
+        if len(want) != len(have) or not all(fnmatch.fnmatchcase(h, w) for h, w in zip(have, want)):
+            out.append(f"{name}accounting: {'; '.join(have)}: not {'; '.join(want)}")
+        out += [f"{name}{line}" for line in signals_compare(got["signals"], signals(p, element))]
+        for what, wanted in (("runs", len(runs_of(p, element))), ("output", output(p, element)), ("did", did(p, element))):
+            if got[what] != wanted:
+                out.append(f"{name}{what}: {got[what]}: not {wanted}")
+    return out
+
+
+def signals_compare(got, want):
+    for key in sorted(set(got) | set(want)):
+        least, most = want.get(key, (0, 0))
+        if not least <= got.get(key, 0) <= most:
+            run, who, signal = key.split(".")
+            yield f"{who} got SIG{signal} {got.get(key, 0)} times in run {run}, not {least if least == most else f'{least} to {most}'}"

@@ -1,0 +1,240 @@
+#include "unit.h"
+
+#include "base/alloc.h"
+#include "model/job.h"
+#include "node/spare_dirs.h"
+#include "node/step_dir.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char dir[64];
+static int steps;
+
+static int setup(void **state)
+{
+    snprintf(dir, sizeof dir, "/tmp/step-dir-test-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    steps = open(dir, O_RDONLY | O_DIRECTORY);
+    assert_true(steps >= 0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    char command[128];
+    close(steps);
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    return system(command);
+}
+
+static struct step_plan plan_of(const char *name, const char *spare, const char *script)
+{
+    return (struct step_plan){.job_id = 7,
+                              .attempt = 1,
+                              .step_id = STEP_BATCH,
+                              .dir_name = name,
+                              .spare_dir = spare,
+                              .uid = getuid(),
+                              .gid = getgid(),
+                              .script = {script, strlen(script)}};
+}
+
+static int make(const char *name, const char *spare, const char *script, enum step_dir_result expected)
+{
+    struct step_plan p = plan_of(name, spare, script);
+    struct note first = {.kind = NOTE_STARTED, .job_id = 7, .attempt = 1, .step_id = STEP_BATCH};
+    int state;
+    assert_int_equal(step_dir_make(steps, &p, &first, &state), expected);
+    return state;
+}
+
+static const char *text_of(const char *path)
+{
+    static struct str text;
+    str_clear(&text);
+    assert_true(small_file_read(steps, path, 4096, &text));
+    return str_text(&text);
+}
+
+static ino_t inode_of(const char *path)
+{
+    struct stat st;
+    return fstatat(steps, path, &st, 0) == 0 ? st.st_ino : 0;
+}
+
+static void note_count(void *ctx, const struct note *n)
+{
+    ++*(int *)ctx;
+}
+
+static int notes_of(const char *name)
+{
+    int n = 0;
+    step_dir_notes(steps, name, note_count, &n);
+    return n;
+}
+
+static size_t names(void)
+{
+    size_t n = 0;
+    struct dirent *e;
+    DIR *d = opendir(dir);
+    while ((e = readdir(d)))
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(d);
+    return n;
+}
+
+static void test_a_directory_serves_again(void **state)
+{
+    struct spare_dirs spares = {.last = 0};
+    char spare[SPARE_DIRS_NAME_BYTES];
+    close(make("7.1.batch", NULL, "#!/bin/sh\nthe first and longer one\n", STEP_DIR_MADE));
+    assert_true(small_file_write(steps, "7.1.batch/why", "w", 1, 0600));
+    assert_true(small_file_write(steps, "7.1.batch/tell", "t", 1, 0600));
+    ino_t script = inode_of("7.1.batch/slurm_script"), its_state = inode_of("7.1.batch/state");
+    spare_dirs_put(&spares, steps, "7.1.batch", SPARE_OF_SCRIPT);
+    assert_int_equal(inode_of("7.1.batch"), 0);
+    assert_false(spare_dirs_take(&spares, SPARE_OF_TASKS, spare));
+    assert_true(spare_dirs_take(&spares, SPARE_OF_SCRIPT, spare));
+    assert_false(spare_dirs_take(&spares, SPARE_OF_SCRIPT, spare));
+    close(make("8.1.batch", spare, "#!/bin/sh\n", STEP_DIR_MADE));
+    assert_string_equal(text_of("8.1.batch/slurm_script"), "#!/bin/sh\n");
+    assert_int_equal(inode_of("8.1.batch/slurm_script"), script);
+    assert_int_equal(inode_of("8.1.batch/state"), its_state);
+    assert_int_equal(notes_of("8.1.batch"), 1);
+    assert_int_equal(inode_of("8.1.batch/why") + inode_of("8.1.batch/tell"), 0);
+    assert_int_equal(names(), 1);
+}
+
+static void test_the_notes_of_each_step_are_its_own(void **state)
+{
+    char name[32];
+    size_t longest = 0;
+    close(make("0.1.batch", NULL, "x\n", STEP_DIR_MADE));
+    for (int i = 1; i <= 100; i++) {
+        snprintf(name, sizeof name, "%d.1.batch", i - 1);
+        assert_true(step_dir_retire(steps, name, ".s1"));
+        snprintf(name, sizeof name, "%d.1.batch", i);
+        int fd = make(name, ".s1", i % 2 ? "xyz\n" : "x\n", STEP_DIR_MADE);
+        assert_int_equal(notes_of(name), 1);
+        struct note ended = {.kind = NOTE_EXITED, .job_id = i};
+        struct str line = STR_INIT;
+        note_format(&ended, &line);
+        assert_int_equal(write(fd, line.data, line.len), (ssize_t)line.len);
+        str_done(&line);
+        close(fd);
+        assert_int_equal(notes_of(name), 2);
+        snprintf(name, sizeof name, "%d.1.batch/state", i);
+        longest = strlen(text_of(name)) > longest ? strlen(text_of(name)) : longest;
+        snprintf(name, sizeof name, "%d.1.batch/slurm_script", i);
+        assert_string_equal(text_of(name), i % 2 ? "xyz\n" : "x\n");
+    }
+    assert_true(longest < 4096);
+}
+
+/* Whoever could have changed the former script, or has another name for it, must not have this one. */
+static void test_a_script_that_others_could_have_is_made_anew(void **state)
+{
+    struct step_plan p = plan_of("9.1.batch", ".s1", "mine\n");
+    char there[128], elsewhere[128];
+    close(make("7.1.batch", NULL, "theirs\n", STEP_DIR_MADE));
+    snprintf(there, sizeof there, "%s/7.1.batch/slurm_script", dir);
+    snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", dir);
+    assert_int_equal(link(there, elsewhere), 0);
+    assert_true(step_dir_retire(steps, "7.1.batch", ".s1"));
+    close(make("8.1.batch", ".s1", "mine\n", STEP_DIR_MADE));
+    assert_string_equal(text_of("elsewhere"), "theirs\n");
+    assert_string_equal(text_of("8.1.batch/slurm_script"), "mine\n");
+
+    assert_int_equal(fchmodat(steps, "8.1.batch/slurm_script", 0770, 0), 0);
+    ino_t former = inode_of("8.1.batch/slurm_script");
+    int held = openat(steps, "8.1.batch/slurm_script", O_RDONLY); /* so that the number is not given again */
+    assert_true(step_dir_retire(steps, "8.1.batch", ".s1"));
+    close(make(p.dir_name, p.spare_dir, "mine\n", STEP_DIR_MADE));
+    assert_int_not_equal(inode_of("9.1.batch/slurm_script"), former);
+    close(held);
+
+    if (geteuid() != 0)
+        return;
+    assert_int_equal(fchownat(steps, "9.1.batch/slurm_script", 12345, 12345, 0), 0);
+    assert_true(step_dir_retire(steps, "9.1.batch", ".s1"));
+    close(make("10.1.batch", ".s1", "mine\n", STEP_DIR_MADE));
+    struct stat st;
+    assert_int_equal(fstatat(steps, "10.1.batch/slurm_script", &st, 0), 0);
+    assert_int_equal(st.st_uid, 0);
+}
+
+/* The former shepherd is still there (processes that outlive SIGKILL, or it is just about to go). */
+static void test_a_directory_whose_shepherd_lives_is_left_alone(void **state)
+{
+    int ready[2], go[2];
+    char c = 0;
+    assert_int_equal(pipe(ready) | pipe(go), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct step_plan p = plan_of("7.1.batch", NULL, "x\n");
+        struct note first = {.kind = NOTE_STARTED, .job_id = 7};
+        int mine;
+        step_dir_make(steps, &p, &first, &mine);
+        ssize_t n = write(ready[1], &c, 1) + read(go[0], &c, 1);
+        n += write(mine, "more\n", 5);
+        _exit(n < 0);
+    }
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    assert_true(step_dir_retire(steps, "7.1.batch", ".s1"));
+    int mine = make("8.1.batch", ".s1", "y\n", STEP_DIR_MADE);
+    assert_int_equal(write(go[1], &c, 1), 1);
+    waitpid(pid, NULL, 0);
+    assert_null(strstr(text_of("8.1.batch/state"), "more"));
+    assert_true(mine >= 0);
+    close(mine);
+}
+
+static void test_a_step_that_has_a_directory_keeps_it(void **state)
+{
+    close(make("7.1.batch", NULL, "first\n", STEP_DIR_MADE));
+    close(make("6.1.batch", NULL, "other\n", STEP_DIR_MADE));
+    assert_true(step_dir_retire(steps, "6.1.batch", ".s1"));
+    assert_int_equal(make("7.1.batch", ".s1", "second\n", STEP_DIR_TAKEN), -1);
+    assert_int_equal(make("7.1.batch", ".s2", "third\n", STEP_DIR_TAKEN), -1); /* a spare that is not there */
+    assert_string_equal(text_of("7.1.batch/slurm_script"), "first\n");
+    assert_int_equal(names(), 1);
+}
+
+static void test_so_many_are_kept_and_all_go(void **state)
+{
+    struct spare_dirs spares = {.last = 0};
+    char name[32];
+    for (int i = 0; i < SPARE_DIRS_MAX + 5; i++) {
+        snprintf(name, sizeof name, "%d.1.batch", i);
+        close(make(name, NULL, "x\n", STEP_DIR_MADE));
+    }
+    for (int i = 0; i < SPARE_DIRS_MAX + 5; i++) {
+        snprintf(name, sizeof name, "%d.1.batch", i);
+        spare_dirs_put(&spares, steps, name, SPARE_OF_SCRIPT);
+    }
+    assert_int_equal(names(), SPARE_DIRS_MAX);
+    spare_dirs_done(&spares, steps);
+    assert_int_equal(names(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_directory_serves_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_notes_of_each_step_are_its_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_script_that_others_could_have_is_made_anew, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_directory_whose_shepherd_lives_is_left_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_step_that_has_a_directory_keeps_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_so_many_are_kept_and_all_go, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
