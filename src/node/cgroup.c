@@ -8,6 +8,7 @@
 #include "node/cgroup_fs.h"
 #include "node/device_filter.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -221,6 +222,16 @@ bool step_cgroup_name_parse(const char *name, int64_t *ret_group, int64_t *ret_p
         return false;
     *ret_part = strtoll(end + 1, &end, 10);
     return !*end;
+}
+
+bool cgroup_is_of_job(const char *text)
+{
+    for (const char *at = text; (at = strstr(at, "/" CGROUP_NAME_START)); at++) {
+        const char *in = at + 1 + strcspn(at + 1, "/\n");
+        if (in[0] == '/' && in[1] == 'g' && isdigit((unsigned char)in[2]))
+            return true;
+    }
+    return false;
 }
 
 static void step_cgroup_done(struct step_cgroup *c)

@@ -41,6 +41,8 @@ struct cgroup_limits {
 #define CGROUP_NAME_BYTES 48
 void step_cgroup_name(int64_t group, int64_t part, char name[CGROUP_NAME_BYTES]);
 bool step_cgroup_name_parse(const char *name, int64_t *ret_group, int64_t *ret_part);
+/* Of the text of /proc/PID/cgroup: the process is in a group that some node daemon made for a job. */
+bool cgroup_is_of_job(const char *text);
 
 /* Makes the groups of the step `name` ("JOB.ATTEMPT.STEP", or of step_cgroup_name) below the bases (text of cgroup_base.h; NULL = none), with its limits. What cannot be made is left out. */
 void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name,

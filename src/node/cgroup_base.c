@@ -11,6 +11,7 @@
 #include "node/cgroup_fs.h"
 #include "node/cgroup_scope.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +24,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define NAME_START   "remuda."
 #define DAEMONS_LEAF "remuda-daemons"
 #define LOCK_TRIES   10
 #define LOCK_WAIT_NS 2000000
@@ -139,7 +139,7 @@ static void siblings_remove(const char *parent, const char *mine)
     struct dirent *e;
     DIR *d = opendir(parent);
     while (d && (e = readdir(d))) {
-        if (!text_starts(e->d_name, NAME_START) || text_is(e->d_name, mine))
+        if (!text_starts(e->d_name, CGROUP_NAME_START) || text_is(e->d_name, mine))
             continue;
         snprintf(path, sizeof path, "%s/%s", parent, e->d_name);
         abandoned_remove(path);
@@ -281,7 +281,7 @@ static bool v2_machine_base(struct cgroup_bases *b, const struct cgroup_system *
                             struct place *p)
 {
     char scope[PATH_MAX];
-    const char *key = name + strlen(NAME_START);
+    const char *key = name + strlen(CGROUP_NAME_START);
     if (!sys->has_systemd)
         return v2_base_in(b, p->point, name, p);
     if (!cgroup_scope_take(p->point, key, scope, sizeof scope, p->no_scope, sizeof p->no_scope))
@@ -463,7 +463,7 @@ void cgroup_bases_make(struct cgroup_bases *b, const struct cgroup_system *sys, 
     struct place *p = xcalloc(6, sizeof *p);
     char name[300];
     *b = (struct cgroup_bases){.text = STR_INIT, .said = STR_INIT, .scope = STR_INIT};
-    snprintf(name, sizeof name, NAME_START "%.200s", key);
+    snprintf(name, sizeof name, CGROUP_NAME_START "%.200s", key);
     bool memory = v1_base(b, sys, "memory", name, &p[0]);
     v1_base(b, sys, "cpuset", name, &p[1]);
     v1_base(b, sys, "devices", name, &p[2]);

@@ -1,6 +1,7 @@
 #include "node/gpu_holders.h"
 
 #include "base/str.h"
+#include "node/cgroup.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -79,7 +80,7 @@ static void job_read(struct gpu_holder *h)
     }
     str_clear(&text);
     if (!h->of_job && file_read(h->pid, "cgroup", &text) && text.len > 0)
-        h->of_job = strstr(str_text(&text), "/remuda-") != NULL;
+        h->of_job = cgroup_is_of_job(str_text(&text));
     str_done(&text);
 }
 

@@ -411,6 +411,26 @@ static void test_groups_of_forgotten_steps_are_tidied(void **state)
     cgroup_bases_done(&b);
 }
 
+static void test_a_process_is_of_a_job(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool is;
+    } cases[] = {
+        {"0::/user.slice/remuda.node1.fc1da104/g17/g17.3\n", true},
+        {"0::/remuda.node1.fc1da104/g17\n", true},
+        {"7:memory:/a/remuda.n.1/g2/g2.1\n0::/\n", true},
+        {"0::/system.slice/remuda.service\n", false}, /* the daemon */
+        {"0::/remuda.node1.fc1da104\n3:cpu:/g1\n", false},
+        {"0::/remuda.slice/group\n", false},
+        {"0::/user.slice\n", false},
+        {"", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(cgroup_is_of_job(cases[i].text), cases[i].is);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -426,6 +446,7 @@ int main(void)
         TEST(clean_groups_are_handed_back_and_taken),
         TEST(groups_that_do_not_hide_what_they_should_are_not_handed_back),
         TEST(groups_of_forgotten_steps_are_tidied),
+        TEST(a_process_is_of_a_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
