@@ -20,8 +20,8 @@ PreemptType=preempt/partition_prio
 PreemptMode=SUSPEND,GANG
 SchedulerTimeSlice=30
 NodeName=n[1-5] CPUs=200 RealMemory=64000 Virtual=YES
-NodeName=a[1-2],b[1-2] CPUs=100 RealMemory=64000 Virtual=YES
-NodeName=a[3-4],b[3-4] CPUs=100 RealMemory=64000 Weight=9 Virtual=YES
+NodeName=a[1-2],b[1-2] CPUs=300 RealMemory=64000 Virtual=YES
+NodeName=a[3-4],b[3-4] CPUs=300 RealMemory=64000 Weight=9 Virtual=YES
 NodeName=x[1-{2 * PAIRS}] CPUs=1 RealMemory=8000 Virtual=YES
 PartitionName=main Nodes=n[1-5] Default=YES
 PartitionName=lost_a Nodes=a[1-4]
