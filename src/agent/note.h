@@ -1,4 +1,4 @@
-/* What a shepherd says about its step, as one line of text: on the pipe to the node daemon, and in the step's
+/* What a shepherd says about its step, as one line of text: on the socket to the node daemon, and in the step's
  * state file, so that the next daemon reads the same words when the first one is gone. */
 #ifndef REMUDA_AGENT_NOTE_H
 #define REMUDA_AGENT_NOTE_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define NOTE_DETAIL_BYTES 512u
-#define NOTE_BYTES        2048u /* a line is never longer, so that a pipe takes it whole (PIPE_BUF) */
+#define NOTE_BYTES        2048u /* a line is never longer, so that it goes out whole */
 
 enum note_kind {
     NOTE_STARTED, /* the step runs; pid is the shepherd's */

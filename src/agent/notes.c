@@ -91,11 +91,23 @@ static void note_stuck(struct turn *t, struct held_step *s, const struct note *n
     devices_announce(t);
 }
 
+/* Once a step has its shepherd, nobody else speaks for it. That the shepherd is gone, others must say. */
+static bool speaks_for(const struct note *n, const struct held_step *s)
+{
+    return n->kind == NOTE_GONE || s->pid == 0 || n->pid == s->pid;
+}
+
 void take_note(struct turn *t, const struct note *n)
 {
     struct held_step *s = step_of_note(t, n);
     if (!s)
         return;
+    if (!speaks_for(n, s)) {
+        turn_log(t, true,
+                 "process %lld spoke for a step of job %llu that is process %lld's; it is not believed",
+                 (long long)n->pid, (unsigned long long)s->job_id, (long long)s->pid);
+        return;
+    }
     if (s->found && s->gpus.count == 0 && n->gpus && s->state < HELD_ENDED)
         devices_found(t, s, n->gpus);
     switch (n->kind) {

@@ -275,21 +275,26 @@ static void script_end(struct core *c, struct jobrec *r, const struct msg_report
     fx_store(c, TABLE_STEP, s);
 }
 
-static void lost(struct core *c, struct jobrec *r, const struct msg_report *m)
+/* The node is there and the script is not: its shepherd was killed, or all processes with the machine. For the job that is a node that failed. */
+static void lost(struct core *c, struct jobrec *r, const struct noderec *n, const struct msg_report *m)
 {
     script_end(c, r, m);
     r->script_ended = true;
-    bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
-    if (runs && m->detail)
-        text_set(c, &r->j.reason_detail, m->detail);
-    if (runs)
-        job_end(c, r, JOB_NODE_FAIL, REASON_NODE_DOWN, 0, NULL);
-    else
+    if (r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED) {
         terminate_send(c, r, 0, NULL);
+        return;
+    }
+    struct str why = STR_INIT;
+    str_addf(&why, "its processes on node %s were lost: the machine went down, or remuda-shepherd was killed",
+             n->n.name);
+    text_set(c, &r->j.reason_detail, m->detail ? m->detail : str_text(&why));
+    str_done(&why);
+    r->j.requeue_pending = job_may_requeue(c, r);
+    job_end(c, r, JOB_NODE_FAIL, REASON_NODE_DOWN, c->settings.kill_wait_us, "DUE TO NODE FAILURE");
 }
 
 /* Of the batch script. */
-static void script_report(struct core *c, struct jobrec *r, const struct msg_report *m)
+static void script_report(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_report *m)
 {
     switch ((enum report_kind)m->kind) {
     case REPORT_STARTED:
@@ -304,7 +309,7 @@ static void script_report(struct core *c, struct jobrec *r, const struct msg_rep
         break;
     case REPORT_RELEASED: break;
     case REPORT_FAILED: launch_failed(c, r, m); break;
-    case REPORT_LOST: lost(c, r, m); break;
+    case REPORT_LOST: lost(c, r, n, m); break;
     }
 }
 
@@ -328,7 +333,7 @@ static void report_act(struct core *c, struct noderec *n, struct jobrec *r, cons
     else if (m->kind == REPORT_RELEASED)
         hold_untell(r, n->index);
     else if (m->step_id == STEP_BATCH)
-        script_report(c, r, m);
+        script_report(c, n, r, m);
     else
         step_report(c, n, r, m);
 }

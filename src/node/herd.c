@@ -1,6 +1,6 @@
-/* Notes come through a named pipe that outlives every daemon: each shepherd holds it open, so what was written while no daemon was there is read
- * by the next one. A note may be read twice (from the pipe and from the state file); the agent takes notes by the state of the step, so
- * repetitions do nothing. */
+/* Notes come through a socket that says which process wrote them (notes_socket.h): that is the shepherd's process id, whatever the note says. What
+ * was told while no daemon was there is in the state files, which the next one reads first. A note may come twice (from the socket and from the
+ * state file); the agent takes notes by the state of the step, so repetitions do nothing. */
 #include "node/herd.h"
 
 #include "base/alloc.h"
@@ -12,6 +12,7 @@
 #include "node/cgroup.h"
 #include "node/clear.h"
 #include "node/group_pool.h"
+#include "node/notes_in.h"
 #include "node/spare_dirs.h"
 #include "node/step_dir.h"
 
@@ -29,7 +30,6 @@
 
 #define LOCK_WAIT_MS 15000
 #define RESTART_US   INT64_C(200000)
-#define READ_BYTES   65536u
 #define TIDY_US      INT64_C(5000000) /* after a step was forgotten */
 
 /* A plan that waits for a parent to be there again. */
@@ -45,8 +45,8 @@ struct herd_link {
     char *dir, *program, *cgroups;
     struct herd_ops ops;
     void *ctx;
-    int steps_fd, fifo_fd;
-    struct fd_watch *watch;
+    int steps_fd;
+    struct notes_in *notes;
     struct conn *plans; /* to the parent; NULL while there is none */
     struct spawn *parent;
     struct timer *restart, *tidy;
@@ -54,7 +54,6 @@ struct herd_link {
     struct waiting_plan *waiting;
     struct spare_dirs spares;
     struct group_pool *groups;
-    struct str in; /* read from the pipe, not yet a whole line */
 };
 
 /* ---- notes ---- */
@@ -71,6 +70,30 @@ static void name_of(const struct note *n, struct str *out)
     step_dir_name((uint64_t)n->job_id, (uint32_t)n->attempt, n->step_id, out);
 }
 
+static bool is_same_step(const struct note *a, const struct note *b)
+{
+    return a->job_id == b->job_id && a->attempt == b->attempt && a->step_id == b->step_id;
+}
+
+/* A state file speaks for the step whose directory it is in. */
+struct kept_notes {
+    struct herd_link *herd;
+    const struct note *step;
+};
+
+static void kept_deliver(void *ctx, const struct note *n)
+{
+    const struct kept_notes *k = ctx;
+    if (is_same_step(n, k->step))
+        note_deliver(k->herd, n);
+}
+
+static void kept_notes_deliver(struct herd_link *h, const struct note *step, const char *name)
+{
+    struct kept_notes k = {h, step};
+    step_dir_notes(h->steps_fd, name, kept_deliver, &k);
+}
+
 static void gone_deliver(struct herd_link *h, const struct note *step)
 {
     struct note gone = *step;
@@ -81,8 +104,7 @@ static void gone_deliver(struct herd_link *h, const struct note *step)
 static bool is_waiting(const struct herd_link *h, const struct note *step)
 {
     for (const struct waiting_plan *w = h->waiting; w; w = w->next)
-        if (w->ids.job_id == step->job_id && w->ids.attempt == step->attempt &&
-            w->ids.step_id == step->step_id)
+        if (is_same_step(&w->ids, step))
             return true;
     return false;
 }
@@ -94,44 +116,39 @@ void herd_look_after(struct herd_link *h, const struct note *step, bool must_hav
     bool begun = faccessat(h->steps_fd, str_text(&name), F_OK, 0) == 0;
     bool expected = begun || (must_have_begun && !is_waiting(h, step));
     if (expected && !step_dir_alive(h->steps_fd, str_text(&name))) {
-        step_dir_notes(h->steps_fd, str_text(&name), note_deliver, h);
+        kept_notes_deliver(h, step, str_text(&name));
         gone_deliver(h, step);
     }
     str_done(&name);
 }
 
-static void line_take(struct herd_link *h, struct span line)
+/* Something is to be known of that step: what its files say. */
+static void hint_take(struct herd_link *h, const struct note *step)
 {
+    struct str name = STR_INIT;
+    name_of(step, &name);
+    kept_notes_deliver(h, step, str_text(&name));
+    herd_look_after(h, step, false);
+    str_done(&name);
+}
+
+/* writer: 0 = not known (a shepherd of an earlier release): its word alone counts for nothing. */
+static void line_take(void *ctx, struct span line, pid_t writer)
+{
+    struct herd_link *h = ctx;
     struct note n;
     if (!note_parse(line, &n)) {
         log_warning(h->log, "a shepherd wrote something that is no note");
         return;
     }
-    if (n.kind == NOTE_GONE)
+    if (n.kind == NOTE_GONE) {
         herd_look_after(h, &n, true);
-    else
+    } else if (writer == 0) {
+        hint_take(h, &n);
+    } else {
+        n.pid = writer;
         note_deliver(h, &n);
-}
-
-static void pipe_readable(void *ctx)
-{
-    struct herd_link *h = ctx;
-    ssize_t n;
-    do {
-        str_reserve(&h->in, READ_BYTES);
-        n = read(h->fifo_fd, h->in.data + h->in.len, READ_BYTES);
-        if (n > 0)
-            h->in.len += (size_t)n;
-    } while (n == (ssize_t)READ_BYTES);
-    size_t at = 0;
-    char *end;
-    while (at < h->in.len && (end = memchr(h->in.data + at, '\n', h->in.len - at))) {
-        struct span line = {h->in.data + at, (size_t)(end - h->in.data) - at};
-        at += line.len + 1;
-        line_take(h, line);
     }
-    memmove(h->in.data, h->in.data + at, h->in.len - at);
-    h->in.len -= at;
 }
 
 /* ---- the shepherds' parent ---- */
@@ -272,13 +289,7 @@ static bool files_open(struct herd_link *h, struct err *ret_err)
     bool ok = dir_make(str_text(&path), 0755, ret_err);
     if (ok)
         h->steps_fd = open(str_text(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    str_clear(&path);
-    str_addf(&path, "%s/shepherds.fifo", h->dir);
-    if (ok && mkfifo(str_text(&path), 0600) != 0 && errno != EEXIST)
-        ok = err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", str_text(&path), strerror(errno));
-    if (ok)
-        h->fifo_fd = open(str_text(&path), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (ok && (h->steps_fd < 0 || h->fifo_fd < 0))
+    if (ok && h->steps_fd < 0)
         ok = err_set(ret_err, ERR_UNAVAILABLE, "cannot open %s: %s", str_text(&path), strerror(errno));
     str_done(&path);
     return ok;
@@ -297,12 +308,12 @@ struct herd_link *herd_new(struct loop *l, struct log *log, const char *node_dir
     h->groups = group_pool_new(time(NULL));
     h->ops = *ops;
     h->ctx = ctx;
-    h->steps_fd = h->fifo_fd = -1;
+    h->steps_fd = -1;
     h->restart = timer_new(l, parent_again, h);
     h->tidy = timer_new(l, tidy_again, h);
     if (files_open(h, ret_err) && lock_wait(h, ret_err))
-        h->watch = fd_watch_new(l, h->fifo_fd, pipe_readable, h, ret_err);
-    if (h->watch)
+        h->notes = notes_in_new(l, log, h->steps_fd, line_take, h, ret_err);
+    if (h->notes)
         return h;
     herd_free(h);
     return NULL;
@@ -318,7 +329,7 @@ void herd_free(struct herd_link *h)
     if (h->tidy_due)
         herd_groups_tidy(h);
     group_pool_free(h->groups);
-    fd_watch_free(h->watch);
+    notes_in_free(h->notes);
     waiting_take(h, false);
     if (h->plans) {
         conn_set_ctx(h->plans, NULL);
@@ -329,9 +340,6 @@ void herd_free(struct herd_link *h)
     spare_dirs_done(&h->spares, h->steps_fd);
     if (h->steps_fd >= 0)
         close(h->steps_fd);
-    if (h->fifo_fd >= 0)
-        close(h->fifo_fd);
-    str_done(&h->in);
     free(h->dir);
     free(h->program);
     free(h->cgroups);
@@ -354,7 +362,7 @@ static void name_scan(struct herd_link *h, const char *name, void (*found)(void 
     ids.attempt = attempt;
     found(h->ctx, &ids);
     bool alive = step_dir_alive(h->steps_fd, name);
-    step_dir_notes(h->steps_fd, name, note_deliver, h);
+    kept_notes_deliver(h, &ids, name);
     if (!alive)
         gone_deliver(h, &ids);
 }
@@ -364,12 +372,14 @@ void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *
     struct arena *a = arena_new();
     struct err err = {0};
     const char **names;
-    size_t n;
+    size_t n = 0;
     if (dir_list(arena_printf(a, "%s/steps", h->dir), a, &names, &n, &err))
         for (size_t i = 0; i < n; i++)
             name_scan(h, names[i], found);
     else
         log_error(h->log, "%s", err.text);
+    if (n == 0)
+        notes_in_end_pipe(h->steps_fd);
     arena_free(a);
 }
 
@@ -400,7 +410,8 @@ bool herd_command(struct herd_link *h, const struct note *step, const struct com
     struct str name = STR_INIT, path = STR_INIT;
     bool told = false;
     name_of(step, &name);
-    if (step->pid > 0 && step_dir_alive(h->steps_fd, str_text(&name))) {
+    pid_t pid = step->pid > 0 ? step_dir_shepherd(h->steps_fd, str_text(&name)) : 0;
+    if (pid != 0) {
         str_addf(&path, "%s/%s", str_text(&name),
                  c->op == COMMAND_FOLLOW ? "follow"
                  : c->op == COMMAND_TELL ? "tell"
@@ -408,11 +419,10 @@ bool herd_command(struct herd_link *h, const struct note *step, const struct com
         if (c->op == COMMAND_FOLLOW || c->op == COMMAND_TELL ||
             (c->op == COMMAND_TERMINATE && c->why == WHY_FILE))
             small_file_write(h->steps_fd, str_text(&path), why_text, strlen(why_text), 0600);
-        union sigval v = command_value(c);
-        told = sigqueue((pid_t)step->pid, COMMAND_SIGNAL, v) == 0;
+        told = step_dir_signal(h->steps_fd, str_text(&name), command_value(c));
         if (!told)
             log_error(h->log, "cannot reach the shepherd of step %s, process %lld: %s", str_text(&name),
-                      (long long)step->pid, strerror(errno));
+                      (long long)pid, strerror(errno));
     } else {
         herd_look_after(h, step, true);
     }

@@ -22,7 +22,7 @@ struct herd_ops {
     void (*parent_lost)(void *ctx);
 };
 
-/* Makes NODE_DIR/steps and the pipe if need be, and waits until no earlier parent can start steps any more. `cgroups`:
+/* Makes NODE_DIR/steps and the socket for notes, and waits until no earlier parent can start steps any more. `cgroups`:
  * the bases (cgroup_base.h) in which steps of this node may have groups, those of earlier daemons too. */
 struct herd_link *herd_new(struct loop *l, struct log *log, const char *node_dir,
                            const char *shepherd_program, const char *cgroups, const struct herd_ops *ops,

@@ -168,10 +168,9 @@ static _Noreturn void script_exec(struct setup *s, char **env)
     _exit(why == ENOENT ? 127 : 126);
 }
 
-_Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int groups_why, int state_fd,
-                         const struct note *ids)
+_Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int groups_why, int failure_fd)
 {
-    struct setup s = {.herd = h, .plan = p, .ids = ids, .state_fd = state_fd};
+    struct setup s = {.herd = h, .plan = p, .failure_fd = failure_fd};
     setsid();
     if (groups_why)
         remark(&s, "cannot enter the job's control groups (%s): its limits may not hold",
@@ -180,8 +179,7 @@ _Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int gr
         affinity_set(p->cpus);
     if (p->nice && nice((int)p->nice) == -1)
         remark(&s, "cannot set the nice value %lld", (long long)p->nice);
-    limits_set(p->rlimits);
-    owner_become(&s);
+    owner_become(&s, p->rlimits, NULL, 0);
     if (p->umask_plus1)
         umask((mode_t)(p->umask_plus1 - 1));
     work_dir_enter(&s, p->work_dir);
@@ -193,7 +191,7 @@ _Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int gr
 
 static _Noreturn void error_line_write(const struct step_plan *p, const char *line)
 {
-    if (!identity_take(p) || (chdir(p->work_dir ? p->work_dir : "/") != 0 && chdir("/tmp") != 0))
+    if (!identity_take(p, NULL, 0) || (chdir(p->work_dir ? p->work_dir : "/") != 0 && chdir("/tmp") != 0))
         _exit(1);
     int fd = output_open(p->std_err ? p->std_err : p->std_out, O_NONBLOCK);
     ssize_t n = fd < 0 ? -1 : write(fd, line, strlen(line));

@@ -8,6 +8,8 @@
  * its shepherds go on. */
 #include "base/alloc.h"
 #include "node/descriptors.h"
+#include "node/notes_socket.h"
+#include "node/plan_intake.h"
 #include "node/shepherd.h"
 #include "node/step_dir.h"
 
@@ -18,13 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#define KEEP_BUFFER_BYTES (256u << 10) /* a larger one, after a large plan, is given back */
 
 struct child {
     pid_t pid;
@@ -43,16 +43,30 @@ static int64_t wall_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+/* The daemon was restarted, or closed the connection. */
+static bool connect_anew(const struct herd *h)
+{
+    int fd = notes_connect(h->steps_fd);
+    bool ok = fd >= 0 && dup3(fd, h->notes_fd, O_CLOEXEC) >= 0;
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
 bool herd_tell(const struct herd *h, const struct note *n, int wait_ms)
 {
     struct str line = STR_INIT;
-    struct pollfd room = {.fd = h->fifo_fd, .events = POLLOUT};
+    struct pollfd room = {.fd = h->notes_fd, .events = POLLOUT};
+    bool again = true;
     note_format(n, &line);
     ssize_t written;
-    while ((written = write(h->fifo_fd, line.data, line.len)) < 0 &&
-           (errno == EINTR || (errno == EAGAIN && wait_ms > 0))) {
-        poll(&room, 1, wait_ms < 100 ? wait_ms : 100);
-        wait_ms -= 100;
+    while ((written = send(h->notes_fd, line.data, line.len, MSG_NOSIGNAL)) < 0 && again) {
+        if (errno == EAGAIN && wait_ms > 0) {
+            poll(&room, 1, wait_ms < 100 ? wait_ms : 100);
+            wait_ms -= 100;
+        } else {
+            again = errno == EINTR || (errno != EAGAIN && connect_anew(h));
+        }
     }
     str_done(&line);
     return written > 0;
@@ -89,10 +103,10 @@ static void children_reap(const struct herd *h, struct children *c)
     }
 }
 
-static void step_begin(const struct herd *h, struct children *c, const char *data, size_t len)
+static void step_begin(const struct herd *h, struct children *c, const struct plan_intake *in)
 {
     struct step_plan plan;
-    if (!step_plan_decode(data, len, &plan))
+    if (!step_plan_decode(in->data, in->len, &plan))
         return;
     pid_t pid = fork();
     if (pid == 0) {
@@ -114,26 +128,15 @@ static void step_begin(const struct herd *h, struct children *c, const char *dat
     herd_tell(h, &failed, 1000);
 }
 
-/* Starts every whole plan in the buffer. False if something that is no plan came. */
-static bool plans_take(const struct herd *h, struct children *c, struct str *in)
+/* Starts what has come. False when no more comes. */
+static bool plans_take(const struct herd *h, struct children *c, struct plan_intake *in)
 {
-    size_t at = 0;
-    while (in->len - at >= 4) {
-        uint32_t len = step_plan_length(in->data + at);
-        if (len > SHEPHERD_PLAN_MAX)
-            return false;
-        if (in->len - at - 4 < len)
-            break;
-        step_begin(h, c, in->data + at + 4, len);
-        at += 4 + (size_t)len;
+    enum plan_intake_result r;
+    while ((r = plan_intake_read(in, SHEPHERD_PLAN_FD)) == PLAN_WHOLE) {
+        step_begin(h, c, in);
+        plan_intake_forget(in);
     }
-    if (at == in->len && in->cap > KEEP_BUFFER_BYTES) {
-        str_done(in);
-    } else if (at > 0) {
-        memmove(in->data, in->data + at, in->len - at);
-        str_cut(in, in->len - at);
-    }
-    return true;
+    return r == PLAN_NOT_YET;
 }
 
 static void child_ended(int signo)
@@ -143,11 +146,10 @@ static void child_ended(int signo)
 
 static void serve(const struct herd *h)
 {
-    struct str in = STR_INIT;
+    struct plan_intake in = {0};
     struct children children = {0};
     struct pollfd plans = {.fd = SHEPHERD_PLAN_FD, .events = POLLIN};
     sigset_t all, waiting;
-    char piece[65536];
     for (int signo = 1; signo < NSIG; signo++)
         signal(signo, SIG_DFL);
     sigfillset(&all);
@@ -161,15 +163,9 @@ static void serve(const struct herd *h)
         children_reap(h, &children);
         if (ready < 0)
             continue;
-        ssize_t n = read(SHEPHERD_PLAN_FD, piece, sizeof piece);
-        if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
-            break;
-        if (n > 0)
-            str_addn(&in, piece, (size_t)n);
-        if (n > 0 && !plans_take(h, &children, &in))
+        if (!plans_take(h, &children, &in))
             break;
     }
-    str_done(&in);
     free(children.v);
 }
 
@@ -188,16 +184,34 @@ int herd_serve(const char *node_dir)
 {
     struct herd h = {.node_dir = node_dir};
     h.steps_fd = open_in(node_dir, "steps", O_RDONLY | O_DIRECTORY);
-    h.fifo_fd = open_in(node_dir, "shepherds.fifo", O_RDWR | O_NONBLOCK);
     h.lock_fd = open_in(node_dir, "shepherds.lock", O_RDWR | O_CREAT);
-    if (h.steps_fd < 0 || h.fifo_fd < 0 || h.lock_fd < 0)
+    if (h.steps_fd < 0 || h.lock_fd < 0)
         return 1;
+    h.notes_fd = notes_connect(h.steps_fd);
+    if (h.notes_fd < 0) {
+        fprintf(stderr, "remuda-shepherd: the node daemon of %s is not there: %s\n", node_dir,
+                strerror(errno));
+        return 1;
+    }
     if (flock(h.lock_fd, LOCK_EX | LOCK_NB) != 0) {
         fprintf(stderr, "remuda-shepherd: another one serves %s\n", node_dir);
         return 1;
     }
     serve(&h);
     return 0;
+}
+
+/* The daemon's environment is whose shell started it. Each step's process would have it in its memory. */
+static void environment_wipe(void)
+{
+    const char *zone = getenv("TZ");
+    char *kept = zone ? xstrdup(zone) : NULL;
+    for (char **e = environ; *e; e++)
+        explicit_bzero(*e, strlen(*e));
+    clearenv();
+    if (kept)
+        setenv("TZ", kept, 1);
+    free(kept);
 }
 
 int main(int argc, char **argv)
@@ -209,6 +223,7 @@ int main(int argc, char **argv)
         return 2;
     }
     umask(022);
+    environment_wipe();
     descriptors_close(SHEPHERD_PLAN_FD + 1);
     return herd_serve(argv[1]);
 }

@@ -1,6 +1,7 @@
 #include "node/shepherd_setup.h"
 
 #include "base/alloc.h"
+#include "node/descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,18 +39,15 @@ void remarks_write(struct setup *s)
 
 _Noreturn void setup_fail(struct setup *s, const char *format, ...)
 {
-    struct note failed = *s->ids;
     struct str line = STR_INIT;
     va_list args;
     va_start(args, format);
-    vsnprintf(failed.detail, sizeof failed.detail, format, args);
+    str_addv(&line, format, args);
     va_end(args);
-    remark(s, "%s", failed.detail);
+    remark(s, "%s", str_text(&line));
     remarks_write(s);
-    failed.kind = NOTE_FAILED;
-    failed.retry = 0;
-    note_format(&failed, &line);
-    ssize_t n = write(s->state_fd, line.data, line.len);
+    str_addc(&line, '\n');
+    ssize_t n = write(s->failure_fd, line.data, line.len);
     (void)n; /* the exit code still says that it failed */
     _exit(SHEPHERD_SETUP_EXIT);
 }
@@ -65,8 +63,8 @@ static const struct {
     {"RSS", RLIMIT_RSS},     {"STACK", RLIMIT_STACK},
 };
 
-/* One "NAME=value": the soft limit as it was where the job was submitted. The hard limit is raised to it if
- * we may, never lowered. */
+/* One "NAME=value": the soft limit as it was where the job was submitted. The hard limit stays the node daemon's: the value is the
+ * submitter's word, and it is for the site to say how much its users may have. */
 static void limit_set(struct span name, struct span value)
 {
     for (size_t i = 0; i < ARRAY_LEN(limit_names); i++) {
@@ -77,11 +75,8 @@ static void limit_set(struct span name, struct span value)
             continue;
         snprintf(text, sizeof text, "%.*s", (int)value.len, value.data);
         rlim_t soft = strcmp(text, "unlimited") == 0 ? RLIM_INFINITY : (rlim_t)strtoull(text, NULL, 10);
-        struct rlimit wanted = {soft, soft > r.rlim_max ? soft : r.rlim_max};
-        if (setrlimit((__rlimit_resource_t)limit_names[i].resource, &wanted) != 0) {
-            wanted = (struct rlimit){soft > r.rlim_max ? r.rlim_max : soft, r.rlim_max};
-            setrlimit((__rlimit_resource_t)limit_names[i].resource, &wanted);
-        }
+        struct rlimit wanted = {soft > r.rlim_max ? r.rlim_max : soft, r.rlim_max};
+        setrlimit((__rlimit_resource_t)limit_names[i].resource, &wanted);
     }
 }
 
@@ -112,15 +107,17 @@ void affinity_set(const char *cpus)
     CPU_FREE(set);
 }
 
-bool identity_take(const struct step_plan *p)
+bool identity_take(const struct step_plan *p, const int *keep, size_t nkeep)
 {
     size_t n = p->groups.len / sizeof(gid_t);
     gid_t *groups = xcalloc(n + 1, sizeof *groups);
     if (n > 0)
         memcpy(groups, p->groups.data, n * sizeof *groups);
+    descriptors_close_but(STDERR_FILENO + 1, keep, nkeep);
+    /* The kernel forbids tracing after a change of identity by itself, unless fs.suid_dumpable says otherwise. */
     bool ok = !p->switch_user ||
               (setgroups(n, groups) == 0 && setresgid((gid_t)p->gid, (gid_t)p->gid, (gid_t)p->gid) == 0 &&
-               setresuid((uid_t)p->uid, (uid_t)p->uid, (uid_t)p->uid) == 0);
+               setresuid((uid_t)p->uid, (uid_t)p->uid, (uid_t)p->uid) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0);
     int saved = errno;
     free(groups);
     errno = saved;
@@ -181,13 +178,16 @@ void signals_unblock(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-void owner_become(struct setup *s)
+void owner_become(struct setup *s, const char *rlimits, const int *keep, size_t n)
 {
     const struct step_plan *p = s->plan;
-    if (!identity_take(p))
+    int all[8] = {s->failure_fd};
+    CHECK(n < ARRAY_LEN(all));
+    if (n > 0)
+        memcpy(all + 1, keep, n * sizeof *keep);
+    if (!identity_take(p, all, n + 1))
         setup_fail(s, "cannot become user %lld: %s", (long long)p->uid, strerror(errno));
-    /* Only the owner (and root) may look into the process, as if they had started it. */
-    prctl(PR_SET_DUMPABLE, 1);
+    limits_set(rlimits);
 }
 
 /* ---- environment ---- */

@@ -1,5 +1,9 @@
 /* How a process of a step becomes its owner's: limits, CPUs, identity, work directory, files, environment. Shared by the batch script (shepherd_exec.c) and tasks
- * (shepherd_task.c); every function runs in the new process, before exec. */
+ * (shepherd_task.c); every function runs in the new process, before exec.
+ *
+ * From owner_become on the process is the owner's, who may stop it for as long as he likes, and does without wanting to: his output may be a pipe that nobody
+ * reads, his login profile may hang. So nothing of the shepherd's is open in it by then but the pipe for failures, and the kernel lets nobody but
+ * root trace it or look into it until it executes another program. */
 #ifndef REMUDA_NODE_SHEPHERD_SETUP_H
 #define REMUDA_NODE_SHEPHERD_SETUP_H
 
@@ -8,8 +12,7 @@
 struct setup {
     const struct herd *herd;
     const struct step_plan *plan;
-    const struct note *ids;
-    int state_fd;
+    int failure_fd; /* a pipe to the shepherd, that takes one line from it: why the step could not be set up */
     bool has_output;    /* descriptor 2 is the job's */
     struct str remarks; /* lines for the job's error file, until it is open */
 };
@@ -17,13 +20,15 @@ struct setup {
 /* "slurmstepd: error: …" for the step's standard error; kept until there is one. */
 void remark(struct setup *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void remarks_write(struct setup *s);
-/* Says it, notes FAILED in the state file and ends the process. */
+/* Says it, to the shepherd too, and ends the process. */
 _Noreturn void setup_fail(struct setup *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-void limits_set(const char *text);   /* "NOFILE=1024,STACK=unlimited" */
+void limits_set(const char *text);   /* "NOFILE=1024,STACK=unlimited": soft limits, up to the hard ones */
 void affinity_set(const char *cpus); /* "0-3,8" */
-bool identity_take(const struct step_plan *p);
-void owner_become(struct setup *s);
+/* Becomes the owner, with nothing open but `keep` (n of them; -1 is none) and the standard three. False with errno. */
+bool identity_take(const struct step_plan *p, const int *keep, size_t n);
+/* The same with the pipe for failures; then the limits of the job, which the owner may not raise above the node's. */
+void owner_become(struct setup *s, const char *rlimits, const int *keep, size_t n);
 void signals_unblock(void);
 /* The work directory, or /tmp with a remark. */
 void work_dir_enter(struct setup *s, const char *dir);

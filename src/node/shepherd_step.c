@@ -22,6 +22,7 @@
 #include "node/shepherd_usage.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,20 +80,21 @@ static bool reap(struct shepherd *s)
     return none_left && s->main_ended;
 }
 
-static void failure_find(void *ctx, const struct note *n)
-{
-    if (n->kind == NOTE_FAILED)
-        *(struct note *)ctx = *n;
-}
-
-/* The step's process says in the state file why it could not be set up. */
+/* The step's process says why it could not be set up. */
 static bool setup_failed(struct shepherd *s, struct note *ret)
 {
-    ret->kind = NOTE_STARTED;
+    *ret = s->note;
     if (!WIFEXITED(s->status) || WEXITSTATUS(s->status) != SHEPHERD_SETUP_EXIT)
         return false;
-    step_dir_own_notes(s->state_fd, failure_find, ret);
-    return ret->kind == NOTE_FAILED;
+    ssize_t n = read(s->failure_fd[0], ret->detail, sizeof ret->detail - 1);
+    if (n <= 0)
+        return false;
+    ret->detail[n] = '\0';
+    ret->detail[strcspn(ret->detail, "\n")] = '\0'; /* of several tasks the first */
+    ret->kind = NOTE_FAILED;
+    ret->at_us = shepherd_clock_us(CLOCK_REALTIME);
+    shepherd_state_write(s, ret);
+    return true;
 }
 
 static struct cgroup_limits limits_of(const struct step_plan *p)
@@ -271,8 +273,7 @@ static void tasks_begin(struct shepherd *s)
     *t = (struct task_set){.herd = s->herd,
                            .plan = s->plan,
                            .groups = &s->groups,
-                           .ids = &s->note,
-                           .state_fd = s->state_fd,
+                           .failure_fd = s->failure_fd[1],
                            .ops = &ops,
                            .ctx = s};
     s->tasks = t;
@@ -303,6 +304,8 @@ static void begin(struct shepherd *s)
     close(s->herd->lock_fd);
     if (made == STEP_DIR_FAILED)
         failed_exit(s, "cannot make the step's directory");
+    if (pipe2(s->failure_fd, O_CLOEXEC | O_NONBLOCK) != 0)
+        failed_exit(s, "cannot make a pipe");
     groups_make(s);
     if (p->deny && !s->groups.hides)
         failed_exit(s, "cannot hide the devices of other jobs"); /* its own are numbered as if they were */
@@ -313,7 +316,7 @@ static void begin(struct shepherd *s)
     int groups_why;
     s->main_pid = step_cgroup_fork(&s->groups, &groups_why);
     if (s->main_pid == 0)
-        step_exec(s->herd, p, groups_why, s->state_fd, &s->note);
+        step_exec(s->herd, p, groups_why, s->failure_fd[1]);
     if (s->main_pid < 0)
         failed_exit(s, "cannot start a process");
     shepherd_tell(s, NOTE_STARTED, 1000);

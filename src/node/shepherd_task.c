@@ -475,7 +475,7 @@ _Noreturn void task_exec(const struct task_set *t, const struct task *task, size
                          const struct task_ends *ends, int groups_why)
 {
     const struct step_plan *p = t->plan;
-    struct making m = {.setup = {.herd = t->herd, .plan = p, .ids = t->ids, .state_fd = t->state_fd},
+    struct making m = {.setup = {.herd = t->herd, .plan = p, .failure_fd = t->failure_fd},
                        .t = t,
                        .task = task,
                        .local_id = local_id};
@@ -488,11 +488,10 @@ _Noreturn void task_exec(const struct task_set *t, const struct task *task, size
     memory_bind(&m);
     if (p->nice && nice((int)p->nice) == -1)
         remark(&m.setup, "cannot set the nice value %lld", (long long)p->nice);
-    limits_set(t->what.rlimits);
     env_begin(&m);
     if (ends->terminal)
         terminal_use(&m, ends->terminal);
-    owner_become(&m.setup);
+    owner_become(&m.setup, t->what.rlimits, (const int[]){ends->in, ends->out, ends->err}, 3);
     if (t->what.umask_plus1)
         umask((mode_t)(t->what.umask_plus1 - 1));
     work_dir_enter(&m.setup, t->what.work_dir);

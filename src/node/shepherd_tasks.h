@@ -49,8 +49,7 @@ struct task_set {
     const struct herd *herd;
     const struct step_plan *plan;
     const struct step_cgroup *groups;
-    const struct note *ids;
-    int state_fd;
+    int failure_fd; /* where its tasks' processes say why they could not be set up */
     const struct task_set_ops *ops;
     void *ctx;
     struct task *task;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "model/job.h"
+#include "node/step_command.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define STATE_MAX_BYTES  (1u << 20)
@@ -187,17 +189,49 @@ enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p, cons
     return make_in(steps_fd, making, p, first, ret_state);
 }
 
-bool step_dir_alive(int steps_fd, const char *name)
+pid_t step_dir_shepherd(int steps_fd, const char *name)
 {
     char path[320];
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     snprintf(path, sizeof path, "%s/state", name);
     int fd = openat(steps_fd, path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return false;
+        return 0;
     bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     close(fd);
-    return held;
+    return held ? lock.l_pid : 0;
+}
+
+bool step_dir_alive(int steps_fd, const char *name)
+{
+    return step_dir_shepherd(steps_fd, name) != 0;
+}
+
+static bool signal_by(int pidfd, union sigval value)
+{
+    siginfo_t info = {0};
+    info.si_signo = COMMAND_SIGNAL;
+    info.si_code = SI_QUEUE;
+    info.si_pid = getpid();
+    info.si_uid = getuid();
+    info.si_value = value;
+    return syscall(SYS_pidfd_send_signal, pidfd, COMMAND_SIGNAL, &info, 0) == 0;
+}
+
+/* A process that still holds the lock after it was taken hold of is the one that held it before. */
+bool step_dir_signal(int steps_fd, const char *name, union sigval value)
+{
+    pid_t pid = step_dir_shepherd(steps_fd, name);
+    int fd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+    if (pid > 0 && fd < 0 && errno == ENOSYS) /* kernels before 5.3 */
+        return sigqueue(pid, COMMAND_SIGNAL, value) == 0;
+    bool still = fd >= 0 && step_dir_shepherd(steps_fd, name) == pid;
+    bool ok = still && signal_by(fd, value);
+    int saved = pid > 0 && (fd < 0 || still) ? errno : ESRCH;
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
+    return ok;
 }
 
 /* A line that a full disk cut short does not parse and is not counted. */
@@ -221,18 +255,6 @@ bool step_dir_notes(int steps_fd, const char *name, void (*fn)(void *ctx, const 
     struct str text = STR_INIT;
     snprintf(path, sizeof path, "%s/state", name);
     bool any = small_file_read(steps_fd, path, STATE_MAX_BYTES, &text) && notes_tell(&text, fn, ctx);
-    str_done(&text);
-    return any;
-}
-
-bool step_dir_own_notes(int state_fd, void (*fn)(void *ctx, const struct note *n), void *ctx)
-{
-    char piece[4096];
-    struct str text = STR_INIT;
-    ssize_t n;
-    while ((n = pread(state_fd, piece, sizeof piece, (off_t)text.len)) > 0)
-        str_addn(&text, piece, (size_t)n);
-    bool any = notes_tell(&text, fn, ctx);
     str_done(&text);
     return any;
 }

@@ -17,6 +17,8 @@
 #include "base/str.h"
 #include "node/step_plan.h"
 
+#include <signal.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -32,10 +34,13 @@ enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p, cons
 
 /* Is the shepherd of that step alive (does it hold the lock)? */
 bool step_dir_alive(int steps_fd, const char *name);
+/* Its process, as the kernel knows it; 0 = it is not alive. */
+pid_t step_dir_shepherd(int steps_fd, const char *name);
+/* Sends it COMMAND_SIGNAL with that value, and surely to no other process. False with errno: it is not alive, or may not be signalled. */
+bool step_dir_signal(int steps_fd, const char *name, union sigval value);
 /* Calls fn for each note of the state file, in order. False if there is none. Not for the shepherd itself: closing the file would take its
- * lock away; it uses the second form, with its own descriptor. */
+ * lock away. */
 bool step_dir_notes(int steps_fd, const char *name, void (*fn)(void *ctx, const struct note *n), void *ctx);
-bool step_dir_own_notes(int state_fd, void (*fn)(void *ctx, const struct note *n), void *ctx);
 /* Removes it with everything in it. */
 void step_dir_remove(int steps_fd, const char *name);
 /* Instead: makes of it the directory `spare`, which a plan may name. False if that does not go; then it is as it was. */

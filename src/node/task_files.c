@@ -94,8 +94,11 @@ static void file_open(struct task_set *t, size_t i, size_t stream, const char *p
                            : arena_printf(t->arena, "%s/%s", t->what.work_dir ? t->what.work_dir : "", name);
     free(name);
     f->fd = file_of_others(t, i, path);
-    if (f->fd < 0)
-        f->fd = output_open(path, O_CLOEXEC | (t->what.append ? 0 : O_TRUNC));
+    if (f->fd <
+        0) /* a named pipe that nobody reads must not stop the shepherd: the task waits for its reader then */
+        f->fd = output_open(path, O_CLOEXEC | O_NONBLOCK | (t->what.append ? 0 : O_TRUNC));
+    if (f->fd >= 0)
+        fcntl(f->fd, F_SETFL, fcntl(f->fd, F_GETFL) & ~O_NONBLOCK);
     f->path = path;
 }
 

@@ -197,7 +197,8 @@ static void ack(uint64_t seq)
 
 static struct note ids(enum note_kind kind, int64_t id, int64_t attempt)
 {
-    return (struct note){.kind = kind, .job_id = id, .attempt = attempt, .step_id = STEP_BATCH};
+    return (struct note){
+        .kind = kind, .job_id = id, .attempt = attempt, .step_id = STEP_BATCH, .pid = 1000 + id};
 }
 
 static void note(struct note n)
@@ -207,15 +208,12 @@ static void note(struct note n)
 
 static void started(int64_t id, int64_t attempt)
 {
-    struct note n = ids(NOTE_STARTED, id, attempt);
-    n.pid = 1000 + id;
-    note(n);
+    note(ids(NOTE_STARTED, id, attempt));
 }
 
 static void exited(int64_t id, int64_t attempt, int64_t status, bool clean)
 {
     struct note n = ids(NOTE_EXITED, id, attempt);
-    n.pid = 1000 + id;
     n.status = status;
     n.clean = clean;
     note(n);
@@ -417,7 +415,7 @@ static void test_a_process_that_cannot_be_killed_is_told(void **state)
                          .job_id = 5,
                          .attempt = 1,
                          .step_id = STEP_BATCH,
-                         .pid = 9,
+                         .pid = 1005,
                          .status = 12,
                          .at_us = 77};
     begin();
@@ -431,8 +429,28 @@ static void test_a_process_that_cannot_be_killed_is_told(void **state)
            "out=process:12:unproven");
     note(stuck);
     EXPECT("");
-    note((struct note){.kind = NOTE_CLEARED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    note((struct note){.kind = NOTE_CLEARED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 1005});
     EXPECT("report released 5.1 #101");
+}
+
+/* Whatever process of the node's user it is: it may speak for its own step only. */
+static void test_a_shepherd_speaks_for_its_own_step(void **state)
+{
+    (void)state;
+    begin();
+    launch(5, 1);
+    launch(7, 1);
+    started(5, 1);
+    started(7, 1);
+    str_clear(&said);
+    struct note lie = ids(NOTE_EXITED, 7, 1);
+    lie.pid = 1005;
+    lie.clean = 1;
+    note(lie);
+    EXPECT("log \"process 1005 spoke for a step of job 7 that is process 1007's; it is not believed\"");
+    str_clear(&said);
+    exited(7, 1, 0, true);
+    assert_non_null(strstr(str_text(&said), "report exited 7.1"));
 }
 
 static void test_a_launch_that_fails(void **state)
@@ -982,6 +1000,7 @@ int main(void)
         TEST(terminate_of_what_is_over),
         TEST(processes_that_take_long_to_die),
         TEST(a_process_that_cannot_be_killed_is_told),
+        TEST(a_shepherd_speaks_for_its_own_step),
         TEST(a_launch_that_fails),
         TEST(a_lost_shepherd),
         TEST(a_shepherd_that_never_came),

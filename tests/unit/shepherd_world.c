@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "node/notes_socket.h"
 #include "node/step_dir.h"
 
 #include <dirent.h>
@@ -35,10 +36,10 @@ void world_begin(struct herd_world *w)
     assert_non_null(mkdtemp(w->dir));
     chmod(w->dir, 0755);
     assert_int_equal(mkdir(in_dir(w, "steps"), 0755), 0);
-    assert_int_equal(mkfifo(in_dir(w, "shepherds.fifo"), 0600), 0);
     snprintf(w->out, sizeof w->out, "%s/out", w->dir);
     w->steps = open(in_dir(w, "steps"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    w->fifo = open(in_dir(w, "shepherds.fifo"), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    w->listening = notes_listen(w->steps);
+    assert_true(w->listening >= 0);
     world_serve(w);
 }
 
@@ -101,7 +102,9 @@ void world_end(struct herd_world *w)
     char command[128];
     steps_end(w);
     world_stop_serving(w);
-    close(w->fifo);
+    for (size_t i = 0; i < w->nnotes; i++)
+        close(w->notes[i]);
+    close(w->listening);
     close(w->steps);
     free(w->cgroups);
     snprintf(command, sizeof command, "rm -rf %s", w->dir);
@@ -156,15 +159,37 @@ static bool note_take(struct herd_world *w, struct note *ret)
     return true;
 }
 
+/* What came by one connection; one that ended is forgotten. */
+static void notes_read(struct herd_world *w, size_t i)
+{
+    struct notes_sender who;
+    ssize_t n = notes_receive(w->notes[i], w->pending + w->npending, sizeof w->pending - w->npending, &who);
+    if (n == 0) {
+        close(w->notes[i]);
+        w->notes[i] = w->notes[--w->nnotes];
+        return;
+    }
+    assert_true(n > 0);
+    assert_int_equal(who.uid, geteuid());
+    w->npending += (size_t)n;
+}
+
 static bool note_next(struct herd_world *w, int ms, struct note *ret)
 {
-    struct pollfd ready = {.fd = w->fifo, .events = POLLIN};
     while (!note_take(w, ret)) {
-        if (poll(&ready, 1, ms) != 1)
+        struct pollfd ready[ARRAY_LEN(w->notes) + 1] = {{.fd = w->listening, .events = POLLIN}};
+        size_t n = w->nnotes;
+        for (size_t i = 0; i < n; i++)
+            ready[i + 1] = (struct pollfd){.fd = w->notes[i], .events = POLLIN};
+        if (poll(ready, n + 1, ms) <= 0)
             return false;
-        ssize_t n = read(w->fifo, w->pending + w->npending, sizeof w->pending - w->npending);
-        assert_true(n > 0);
-        w->npending += (size_t)n;
+        if (ready[0].revents) {
+            assert_true(w->nnotes < ARRAY_LEN(w->notes));
+            w->notes[w->nnotes++] = notes_accept(w->listening);
+        }
+        for (size_t i = n; i > 0; i--)
+            if (ready[i].revents)
+                notes_read(w, i - 1);
     }
     return true;
 }

@@ -14,7 +14,9 @@ struct herd_world {
     char out[96];  /* default output file of steps */
     char *cgroups; /* bases; NULL = none */
     pid_t parent;  /* remuda-shepherd */
-    int plans, fifo, steps;
+    int plans, steps;
+    int listening, notes[8]; /* of notes_socket.h */
+    size_t nnotes;
     char pending[8192];
     size_t npending;
 };

@@ -3,10 +3,13 @@
 #include "base/alloc.h"
 #include "model/job.h"
 #include "node/spare_dirs.h"
+#include "node/step_command.h"
 #include "node/step_dir.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,6 +201,49 @@ static void test_a_directory_whose_shepherd_lives_is_left_alone(void **state)
     close(mine);
 }
 
+/* Waits for the signal that a daemon sends, with what it carries. 1: another came, or none. */
+static int command_wait(void)
+{
+    sigset_t wanted;
+    siginfo_t info;
+    struct timespec patience = {.tv_sec = 30};
+    sigemptyset(&wanted);
+    sigaddset(&wanted, COMMAND_SIGNAL);
+    return sigtimedwait(&wanted, &info, &patience) == COMMAND_SIGNAL && info.si_code == SI_QUEUE &&
+                   info.si_value.sival_int == 77
+               ? 0
+               : 1;
+}
+
+/* Whoever holds the lock is the shepherd, whatever the notes say. */
+static void test_a_signal_goes_to_who_holds_the_lock(void **state)
+{
+    (void)state;
+    int ready[2], status;
+    char byte;
+    sigset_t blocked;
+    union sigval value = {.sival_int = 77};
+    assert_int_equal(pipe(ready), 0);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, COMMAND_SIGNAL);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        make("7.1.batch", NULL, "", STEP_DIR_MADE);
+        _exit(write(ready[1], "x", 1) == 1 ? command_wait() : 2);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(step_dir_shepherd(steps, "7.1.batch"), pid);
+    assert_true(step_dir_signal(steps, "7.1.batch", value));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(step_dir_shepherd(steps, "7.1.batch"), 0);
+    assert_false(step_dir_signal(steps, "7.1.batch", value));
+    assert_int_equal(errno, ESRCH);
+    close(ready[0]);
+    close(ready[1]);
+}
+
 static void test_a_step_that_has_a_directory_keeps_it(void **state)
 {
     close(make("7.1.batch", NULL, "first\n", STEP_DIR_MADE));
@@ -233,6 +279,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_notes_of_each_step_are_its_own, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_script_that_others_could_have_is_made_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_directory_whose_shepherd_lives_is_left_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_signal_goes_to_who_holds_the_lock, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_step_that_has_a_directory_keeps_it, setup, teardown),
         cmocka_unit_test_setup_teardown(test_so_many_are_kept_and_all_go, setup, teardown),
     };

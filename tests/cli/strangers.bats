@@ -1,0 +1,88 @@
+#!/usr/bin/env bats
+# What a user's own process gives away while it is his and does not yet run what he asked for (docs/security.md): nothing.
+bats_require_minimum_version 1.5.0
+
+as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups --reset-env env PATH="$PATH" HOME="$SHARED/home" REMUDA_STATE="$REMUDA_STATE" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$@"; }
+
+setup_file() {
+    [ "$(id -u)" = 0 ] || return 0
+    SHARED=$(mktemp -d /tmp/remuda-strangers-XXXXXX)
+    export SHARED REMUDA_STATE="$SHARED/state"
+    chmod 755 "$SHARED"
+    mkdir -m 777 "$SHARED/home"
+    cp "$BATS_TEST_DIRNAME/strangers.py" "$SHARED"
+    remuda up -q --nodes 1 --cpus 4 --mem 2000
+}
+
+teardown_file() {
+    [ "$(id -u)" = 0 ] || return 0
+    scancel -u root,nobody || true
+    remuda down
+    rm -rf "$SHARED"
+}
+
+setup() {
+    [ "$(id -u)" = 0 ] || skip "needs root to be several users"
+    as_nobody remuda version >/dev/null 2>&1 || skip "the programs are not readable for other users here"
+    cd "$SHARED/home" || exit 1
+    rm -f pipe pipe0
+    mkfifo -m 666 pipe pipe0
+}
+
+teardown() {
+    [ "$(id -u)" = 0 ] && scancel -u nobody || true
+}
+
+eventually() {
+    for _ in $(seq 100); do
+        "$@" && return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+# So many processes of nobody's are there that still are the shepherd's program.
+tries() { thefts=$(as_nobody python3 "$SHARED/strangers.py" steal) && [[ "$thefts" == *"tried $1" ]]; }
+
+@test "a batch job that waits for the reader of its output gives nothing to its owner, nor anything of other users" {
+    PLAIN_ENV=first-env-8151 sbatch -W -o /dev/null --wrap 'true # first-script-8151' >/dev/null
+    id=$(as_nobody env OWN_ENV=own-env-8151 sbatch --parsable -o pipe --wrap 'true # own-script-8151')
+    eventually tries 1
+    [ "$thefts" = "tried 1" ]
+    PLAIN_ENV=later-env-8151 sbatch -W -o /dev/null --wrap 'true # later-script-8151' >/dev/null
+    found=$(python3 "$SHARED/strangers.py" search 65534 own-script-8151 first-env-8151 first-script-8151 later-env-8151 later-script-8151)
+    [[ "$found" == *own-script-8151 ]]
+    [ "$(wc -l <<< "$found")" = 1 ]
+    [ "$(squeue -h -j "$id" -o %T)" = RUNNING ]
+    timeout 30 cat pipe >/dev/null
+}
+
+@test "tasks: a prolog that hangs, an output that nobody reads, an epilog that waits" {
+    printf '#!/bin/sh\ncat %s/home/pipe\n' "$SHARED" > slow
+    chmod 755 slow
+    as_nobody timeout 60 srun -n1 --task-prolog="$PWD/slow" true >out 2>&1 3>&- &
+    eventually tries 1
+    [ "$thefts" = "tried 1" ]
+    timeout 30 sh -c 'echo > pipe'
+    wait
+    as_nobody timeout 60 srun -n1 -o 'pipe%t' true >out 2>&1 3>&- &
+    eventually tries 1
+    [ "$thefts" = "tried 1" ]
+    timeout 30 cat pipe0
+    wait
+    as_nobody timeout 60 srun -n1 --task-epilog=/bin/true cat pipe >out 2>&1 3>&- &
+    eventually tries 1
+    [ "$thefts" = "tried 1" ]
+    timeout 30 sh -c 'echo > pipe'
+    wait
+}
+
+@test "a step whose output nobody reads can be ended: its shepherd does not wait for a reader" {
+    as_nobody timeout 60 srun -n1 -o 'pipe%t' sleep 300 >out 2>&1 3>&- &
+    eventually tries 1
+    id=$(squeue -h -u nobody -o %i)
+    scancel "$id"
+    wait || true
+    gone() { [ -z "$(squeue -h -u nobody)" ]; }
+    eventually gone
+}

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""What a user gets out of processes that are his already but run nothing of his yet, in the cluster of $REMUDA_STATE. Used by strangers.bats.
+
+strangers.py steal        as the user: tries every way into each process of his uid that executes remuda-shepherd; one line for each thing got,
+                          and how many processes it tried
+strangers.py search UID WORD…
+                          as root: "PID WORD" for each of the words found in the memory of such a process of that user
+"""
+import ctypes
+import os
+import sys
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+PTRACE_ATTACH, PTRACE_DETACH, PTRACE_SEIZE = 16, 17, 0x4206
+PIDFD_OPEN, PIDFD_GETFD, PROCESS_VM_READV = 434, 438, 310
+
+
+def field(pid, name):
+    with open(f"/proc/{pid}/status") as f:
+        for line in f:
+            if line.startswith(name + ":"):
+                return line.split()[1]
+
+
+def shepherds(uid):
+    """Processes of that user that execute the shepherd program."""
+    for name in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as f:
+                words = f.read().decode(errors="replace").split("\0")
+            ours = words[0].endswith("remuda-shepherd") and words[1].startswith(os.environ["REMUDA_STATE"])
+            if name.isdigit() and ours and int(field(name, "Uid")) == uid:
+                yield int(name)
+        except (OSError, TypeError, IndexError):
+            pass
+
+
+def may_read(path):
+    try:
+        with open(path, "rb") as f:
+            f.read(1)
+    except OSError as e:
+        return isinstance(e, IsADirectoryError)
+    return True
+
+
+def may_list(path):
+    try:
+        os.listdir(path)
+    except OSError:
+        return False
+    return True
+
+
+def descriptors(pid):
+    process = libc.syscall(PIDFD_OPEN, pid, 0)
+    return [n for n in range(64) if process >= 0 and libc.syscall(PIDFD_GETFD, process, n, 0) >= 0]
+
+
+def attached(pid, how):
+    if libc.ptrace(how, pid, None, None) != 0:
+        return False
+    libc.ptrace(PTRACE_DETACH, pid, None, None)
+    return True
+
+
+def steal():
+    tried = 0
+    for pid in shepherds(os.getuid()):
+        tried += 1
+        for name in ("mem", "environ", "maps", "auxv"):
+            if may_read(f"/proc/{pid}/{name}"):
+                print(pid, name)
+        for name in ("fd", "map_files"):
+            if may_list(f"/proc/{pid}/{name}"):
+                print(pid, name)
+        for n in descriptors(pid):
+            print(pid, "descriptor", n)
+        for how in (PTRACE_ATTACH, PTRACE_SEIZE):
+            if attached(pid, how):
+                print(pid, "ptrace", how)
+    print("tried", tried)
+
+
+def search(words):
+    for pid in shepherds(int(words.pop(0))):
+        with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as mem:
+            for line in maps:
+                span, mode = line.split()[:2]
+                start, end = (int(x, 16) for x in span.split("-"))
+                if "w" not in mode or end - start > 64 << 20:
+                    continue
+                try:
+                    mem.seek(start)
+                    data = mem.read(end - start)
+                except OSError:
+                    continue
+                for word in words:
+                    if word.encode() in data:
+                        print(pid, word)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "steal":
+        steal()
+    else:
+        search(sys.argv[2:])
