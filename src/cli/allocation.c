@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "cli/cluster_dir.h"
 #include "cli/command_signals.h"
 #include "cli/program.h"
 
@@ -283,8 +284,8 @@ static void components_add(struct allocation *al, struct found *f)
 bool allocation_find(struct allocation *al, const char *ref, struct err *ret_err)
 {
     struct found f = {.a = al->a};
-    bool ok =
-        (al->client || (al->client = client_open(al->state_dir, ret_err))) && jobs_ask(al, ref, &f, ret_err);
+    bool ok = (al->client || (al->client = cluster_reach(al->state_dir, ret_err))) &&
+              jobs_ask(al, ref, &f, ret_err);
     if (ok && f.job.n && !strchr(ref, '+') && f.job.v[0]->het_job_id == f.job.v[0]->id &&
         !text_empty(f.job.v[0]->het_set))
         components_add(al, &f);

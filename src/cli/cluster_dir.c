@@ -66,6 +66,30 @@ bool cluster_conf_read(const char *state_dir, struct config *ret, struct err *re
     return ok;
 }
 
+/* MessageTimeout, from the configuration where it lies; on other hosts its default. */
+static int patience_ms(const char *state_dir)
+{
+    struct arena *a = arena_new();
+    struct config conf;
+    struct err err = {0};
+    struct settings defaults;
+    settings_default(&defaults);
+    int64_t us = defaults.message_timeout_us;
+    if (!state_dir_expected(state_dir, a)) {
+        us = 0;
+    } else if (cluster_conf_read(state_dir, &conf, &err)) {
+        us = conf.settings.message_timeout_us;
+        config_done(&conf);
+    }
+    arena_free(a);
+    return (int)(us < 0 ? 0 : us / 1000 < INT32_MAX ? us / 1000 : INT32_MAX);
+}
+
+struct client *cluster_reach(const char *state_dir, struct err *ret_err)
+{
+    return client_reach(state_dir, patience_ms, ret_err);
+}
+
 static void setting_keep(void *ctx, const void *record)
 {
     struct config *conf = ctx;
@@ -94,7 +118,7 @@ bool cluster_settings_read(const char *state_dir, struct client *c, struct confi
     if (ret_err->code != ERR_NOT_FOUND)
         return false;
     *ret_err = (struct err){0};
-    struct client *own = c ? NULL : client_open(state_dir, ret_err);
+    struct client *own = c ? NULL : cluster_reach(state_dir, ret_err);
     bool ok = (c || own) && settings_ask(c ? c : own, ret, ret_err);
     client_close(own);
     return ok;

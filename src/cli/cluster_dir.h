@@ -15,6 +15,9 @@ const char *node_pid_path(const char *state_dir, const char *node, struct arena 
 const char *controller_log_path(const char *state_dir, struct arena *a);
 const char *node_log_path(const char *state_dir, const char *node, struct arena *a);
 
+/* The controller's connection, with the patience of MessageTimeout (client_reach) unless the cluster was taken down. */
+struct client *cluster_reach(const char *state_dir, struct err *ret_err);
+
 /* Reads DIR/remuda.conf with its includes. ERR_NOT_FOUND if there is none. The caller calls config_done. */
 bool cluster_conf_read(const char *state_dir, struct config *ret, struct err *ret_err);
 /* The settings that hold in the cluster, the rest of *ret empty: DIR/remuda.conf on the controller's host; on a host that joined, where there is none, as the controller

@@ -6,6 +6,7 @@
 #include "cli/program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,9 +56,18 @@ static bool daemon_stop(const char *pid_file)
     return pid > 0 && kill((pid_t)pid, SIGTERM) == 0;
 }
 
+/* Commands do not wait for what was stopped on purpose. */
+static void down_mark(const char *state_dir, struct arena *a)
+{
+    int fd = open(state_down_path(state_dir, a), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (fd >= 0)
+        close(fd);
+}
+
 static int host_down(const char *state_dir, const struct host_dir *h, struct arena *a)
 {
     int count = 0;
+    down_mark(state_dir, a);
     if (!host_stop(state_dir, h, a, &count)) {
         program_error("remuda down", "some daemons of this host do not end; see %s/log", state_dir);
         return 1;
@@ -85,6 +95,7 @@ static int down(const char *state_dir, struct arena *a)
     gethostname(hostname, sizeof hostname - 1);
     uint64_t running = jobs_running(state_dir, a);
     const char *controller = controller_pid_path(state_dir, a);
+    down_mark(state_dir, a);
     stopped += daemon_stop(controller);
     for (size_t i = 0; i < config.nnodes; i++)
         if (node_is_here(&config.node[i], hostname))

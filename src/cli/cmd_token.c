@@ -3,6 +3,7 @@
 #include "base/civil.h"
 #include "base/duration.h"
 #include "base/str.h"
+#include "cli/cluster_dir.h"
 #include "cli/commands.h"
 #include "cli/localtime.h"
 #include "cli/program.h"
@@ -197,7 +198,7 @@ static int run(int argc, char **argv, const char *name, const char *help,
     }
     struct arena *a = arena_new();
     bool ok = words_read(argc, argv, &w, &err);
-    struct client *c = ok ? client_open(state_dir_find(w.state_dir, a), &err) : NULL;
+    struct client *c = ok ? cluster_reach(state_dir_find(w.state_dir, a), &err) : NULL;
     ok = c && what(c, &w, a, &err);
     client_close(c);
     if (!ok)

@@ -1,6 +1,7 @@
 #include "cli/program.h"
 
 #include "base/str.h"
+#include "cli/cluster_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +63,7 @@ const char *program_sibling(const char *name, struct arena *a)
 struct client *program_connect(const char *name, const char *state_dir)
 {
     struct err err = {0};
-    struct client *c = client_open(state_dir, &err);
+    struct client *c = cluster_reach(state_dir, &err);
     if (!c) {
         program_error(name, "%s", refusal_text(REFUSE_NO_CONTROLLER));
         program_error(name, "%s", err.text);

@@ -55,7 +55,7 @@ static const struct meta constant[] = {
     {"HASH_VAL", "Match"}, {"HashPlugin", NULL}, {"HealthCheckInterval", "0 sec"}, {"HealthCheckNodeState", "ANY"}, {"HealthCheckProgram", NULL}, {"JobCompHost", "localhost"},
     {"JobCompLoc", NULL}, {"JobCompParams", NULL}, {"JobCompPort", "0"}, {"JobCompType", NULL}, {"JobCompUser", "root"}, {"JobContainerType", NULL}, {"JobDefaults", NULL},
     {"JobFileAppend", "0"}, {"JobSubmitPlugins", NULL}, {"LogTimeFormat", "iso8601_ms"}, {"MaxDBDMsgs", "0"}, {"MaxJobId", "4294901760"}, {"MaxStepCount", "40000"}, {"MaxTasksPerNode", "512"},
-    {"MCSParameters", NULL}, {"MCSPlugin", NULL}, {"MessageTimeout", "10 sec"}, {"MpiParams", NULL}, {"MULTIPLE_SLURMD", "Yes"}, {"NodeFeaturesPlugins", NULL}, {"PluginDir", NULL},
+    {"MCSParameters", NULL}, {"MCSPlugin", NULL}, {"MpiParams", NULL}, {"MULTIPLE_SLURMD", "Yes"}, {"NodeFeaturesPlugins", NULL}, {"PluginDir", NULL},
     {"PlugStackConfig", NULL}, {"PrEpParameters", NULL}, {"PrEpPlugins", NULL}, {"PriorityParameters", NULL}, {"PrioritySiteFactorParameters", NULL}, {"PrioritySiteFactorPlugin", NULL},
     {"PrivateData", "none"}, {"PrologFlags", NULL}, {"PrologSlurmctld", NULL}, {"PropagatePrioProcess", "0"}, {"RebootProgram", NULL}, {"ReconfigFlags", NULL},
     {"RequeueExit", NULL}, {"RequeueExitHold", NULL}, {"ResumeFailProgram", NULL}, {"ResumeProgram", NULL}, {"ResumeRate", "300 nodes/min"}, {"ResumeTimeout", "60 sec"}, {"ResvEpilog", NULL},

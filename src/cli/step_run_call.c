@@ -21,6 +21,13 @@ static bool ask_send(struct run *r, struct one_step *s)
     return client_send(r->al->client, MSG_ATTACH_STEP, &m, &s->call, &e);
 }
 
+static void end_send(struct run *r, struct one_step *s)
+{
+    struct msg_cancel m = {.ids = run_step_name(r, s), .gently = r->end_gently};
+    if (r->al->client && s->phase == STEP_MADE)
+        client_send(r->al->client, MSG_CANCEL, &m, NULL, NULL);
+}
+
 void run_ask_all(struct run *r)
 {
     for (size_t i = 0; i < r->nsteps; i++)
@@ -28,19 +35,19 @@ void run_ask_all(struct run *r)
             allocation_lost(r->al);
             return;
         }
+    for (size_t i = 0; r->end_asked && i < r->nsteps; i++)
+        end_send(r, &r->step[i]); /* it may have been away when it was told */
 }
 
 void run_kill(struct run *r, const char *why, bool gently)
 {
+    r->end_asked = true;
+    r->end_gently = gently;
     for (size_t i = 0; i < r->nsteps; i++) {
         struct one_step *s = &r->step[i];
-        if (s->phase != STEP_MADE)
-            continue;
-        if (why)
+        if (s->phase == STEP_MADE && why)
             run_say(r, "%s StepId=%s", why, run_step_name(r, s));
-        struct msg_cancel m = {.ids = run_step_name(r, s), .gently = gently};
-        if (r->al->client)
-            client_send(r->al->client, MSG_CANCEL, &m, NULL, NULL);
+        end_send(r, s);
     }
     r->killed = true;
 }

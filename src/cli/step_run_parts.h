@@ -53,7 +53,8 @@ struct run {
     size_t nsteps;
     bool follows; /* sattach */
     bool refused, input_over, killed, pending_said, noticed, aborted_said;
-    bool output_lost; /* a full disk: what becomes of the tasks then is its doing */
+    bool end_asked, end_gently; /* the controller was, or is to be, told to end the steps */
+    bool output_lost;           /* a full disk: what becomes of the tasks then is its doing */
     int32_t ntasks;
     int64_t interrupted_ms, first_end_ms;
     int64_t abort_at_ms; /* the tasks have had SIGINT: from then on the step is ended; 0 = they have not */

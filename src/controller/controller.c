@@ -127,7 +127,8 @@ static bool everything_load(struct controller *c, struct store *s, struct err *r
     bool ok = table_load(&l, s, TABLE_META, ret_err) && table_load(&l, s, TABLE_USAGE, ret_err) &&
               table_load(&l, s, TABLE_PARTITION, ret_err) && table_load(&l, s, TABLE_NODE, ret_err) &&
               table_load(&l, s, TABLE_TOKEN, ret_err) && table_load(&l, s, TABLE_HOST, ret_err) &&
-              table_load(&l, s, TABLE_RESERVATION, ret_err) && table_load(&l, s, TABLE_JOB, ret_err);
+              table_load(&l, s, TABLE_RESERVATION, ret_err) && table_load(&l, s, TABLE_ANSWERED, ret_err) &&
+              table_load(&l, s, TABLE_JOB, ret_err);
     l.table = TABLE_STEP;
     for (size_t i = 0; ok && i < l.n; i++)
         ok = store_query_steps(s, l.started[i].id, l.started[i].attempt, row_load, &l, ret_err);
@@ -163,6 +164,13 @@ void controller_stop(struct controller *c)
     hosts_close(c->hosts);
     c->stop_timer = timer_new(c->loop, stop_at_once, c);
     timer_set(c->stop_timer, STOP_MAX_US);
+}
+
+void controller_down_mark(struct controller *c)
+{
+    struct err err = {0};
+    if (!file_write_atomic(state_down_path(c->state_dir, c->arena), "", 0, 0644, &err))
+        log_warning(c->log, "%s", err.text);
 }
 
 static void on_stop_signal(void *ctx)
@@ -305,6 +313,7 @@ static bool controller_run(struct controller *c, const struct options *o, int re
         return false;
     descriptors_raise();
     signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a failed write, as a full disk is */
+    unlink(state_down_path(c->state_dir, c->arena)); /* who connects may wait again */
     bool ok = controller_start(c, ret_err);
     if (ok) {
         log_info(c->log, "controller of cluster %s, Remuda " REMUDA_VERSION ", process %d, state in %s",

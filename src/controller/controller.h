@@ -49,6 +49,8 @@ const char *controller_path(struct controller *c, const char *name);
 
 /* Reads the configuration and feeds EV_CONFIG; a bad one is logged, and the one in force stays. */
 void controller_reconfigure(struct controller *c);
+/* Who connects afterwards need not wait for its return: it was told to stop (client.h). */
+void controller_down_mark(struct controller *c);
 /* Ends the daemon: no new connections; what is under way is committed and answered, then loop_run returns. */
 void controller_stop(struct controller *c);
 

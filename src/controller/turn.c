@@ -160,7 +160,10 @@ static void effect_release(struct controller *c, const struct effect *e)
     case FX_MAIL: mailer_send(c->mailer, e->mail.to, e->mail.subject, e->mail.body); return;
     case FX_CLOSE: session_close(c->sessions, e->conn); return;
     case FX_LOG: effect_log(c, e); return;
-    case FX_STOP: controller_stop(c); return;
+    case FX_STOP:
+        controller_down_mark(c);
+        controller_stop(c);
+        return;
     case FX_RECONFIGURE: controller_reconfigure(c); return;
     }
 }

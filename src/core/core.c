@@ -25,6 +25,7 @@ struct core *core_new(uint64_t seed, const char *host)
     c->node_by_conn = map_u64_new();
     c->token = map_str_new();
     c->host_by_id = map_str_new();
+    c->answered = map_u64_new();
     c->next_job_id = 1;
     c->top_order = UINT32_MAX - 1;
     return c;
@@ -98,6 +99,7 @@ void core_free(struct core *c)
     map_str_free(c->node_by_name);
     map_u64_free(c->node_by_conn);
     host_records_free(c);
+    answered_free(c);
     plan_free(c->plan);
     cluster_free(c->cluster);
     arena_free(c->settings_arena);
@@ -229,12 +231,13 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     c->conn = ev->conn;
     c->peer = ev->peer;
     c->seq = ev->msg ? ev->msg->seq : 0;
+    size_t from = fx->n;
     switch (ev->kind) {
     case EV_MESSAGE:
-        if (allowed(c, ev))
-            message_take(c, ev->msg);
-        else
+        if (!allowed(c, ev))
             refuse_stranger(c, ev->msg->kind);
+        else if (!answered_again(c, ev->msg))
+            message_take(c, ev->msg);
         break;
     case EV_CLOSED:
         node_closed(c, ev->conn);
@@ -250,6 +253,8 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     }
     dependents_run(c);
     saves_write(c);
+    if (ev->kind == EV_MESSAGE && ev->msg->request)
+        answered_keep(c, ev->msg, from);
     c->fx = NULL;
     c->peer = NULL;
 }
@@ -349,6 +354,7 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_USAGE: usage_load(c, record); break;
     case TABLE_TOKEN: token_load(c, record); break;
     case TABLE_HOST: host_load(c, record); break;
+    case TABLE_ANSWERED: answered_load(c, record); break;
     case TABLE_JOB_RUN:
     case TABLE_JOB_PART:
     case TABLE_PAYLOAD:

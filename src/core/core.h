@@ -37,7 +37,9 @@ enum event_kind {
 
 struct event {
     enum event_kind kind;
-    int64_t now_us;
+    int64_t now_us; /* wall clock: dates of people; it may be set */
+    int64_t
+        mono_us; /* a clock that is never set, from any beginning; 0 = not told, and the wall clock was not set */
     uint64_t conn;               /* number of the connection, never reused */
     const struct peer *peer;     /* EV_MESSAGE */
     const struct message *msg;   /* EV_MESSAGE */

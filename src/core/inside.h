@@ -184,6 +184,7 @@ struct core {
     struct map_u64 *node_by_conn;
     struct map_str *token;      /* id → struct token, owned, texts interned */
     struct map_str *host_by_id; /* → struct host, the same */
+    struct map_u64 *answered;   /* number of a request → struct answered, the same; in the order of time */
     VEC(struct partrec *) part;
     VEC(struct resvrec *) resv;
     VEC(struct waiter) waiter;
@@ -456,6 +457,16 @@ void req_wait_job(struct core *c, const struct msg_wait_job *m);
 void req_get_script(struct core *c, const struct msg_get_script *m);
 void req_why(struct core *c, const struct msg_why *m);
 void req_daemon(struct core *c, const struct msg_daemon *m);
+
+/* The job's command, if it stays, is told of it from now on. */
+void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id);
+
+/* ---- answered.c: what is asked again is not done again ---- */
+bool answered_again(struct core *c, const struct message *m); /* it was answered before: so it is now */
+/* Keeps the answer to `m`, if it changed something; its effects begin at `from`. */
+void answered_keep(struct core *c, const struct message *m, size_t from);
+void answered_load(struct core *c, const struct answered *row);
+void answered_free(struct core *c);
 
 /* ---- req_host.c ---- */
 void req_make_token(struct core *c, const struct msg_make_token *m);

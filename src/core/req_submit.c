@@ -353,7 +353,7 @@ static void try_out(struct core *c, struct submission *s, struct msg_submitted *
 }
 
 /* Who made an allocation holds it, if it wants to hear of it; otherwise its grace begins. */
-static void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id)
+void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id)
 {
     struct jobrec *r = job_find(c, id);
     if (m->attach)
@@ -362,6 +362,8 @@ static void submission_attach(struct core *c, const struct msg_submit *m, uint64
         allocation_hold(c, r);
     else if (r && allocation_attached(r))
         allocation_lonely(c, r);
+    if (r)
+        allocation_announce(c, r); /* it runs already, when it is asked for again */
     waiters_answer(c, id);
 }
 

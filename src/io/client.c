@@ -1,6 +1,9 @@
 /* One blocking socket. Frames are read into a buffer that grows; a frame stays in it until the next one is
  * asked for, because blobs of a decoded message point into it: what a caller keeps is copied into the
- * caller's arena first. */
+ * caller's arena first.
+ *
+ * With patience: a connection that breaks under a call is opened again and the request sent again, with the
+ * number it had, until the patience that began with the first break is over. */
 #include "io/client.h"
 
 #include "base/alloc.h"
@@ -11,6 +14,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +22,9 @@
 #define TIMEOUT_MS_DEFAULT 60000
 #define READ_BYTES         (16u << 10) /* most answers are small: room that needs no mapping of its own */
 #define READ_MORE_BYTES    (256u << 10)
+#define HELD_MAX_BYTES     (4u << 20) /* of an answer in rows that is handed out only when it is whole */
+#define PAUSE_FIRST_MS     10
+#define PAUSE_MOST_MS      500
 
 struct client {
     int fd;
@@ -25,34 +32,45 @@ struct client {
     struct str in;
     size_t used; /* bytes of `in` that were delivered */
     char *state_dir;
-    char *parting; /* what the other side said of the connection as a whole before it closed it */
+    char *parting;            /* what the other side said of the connection as a whole before it closed it */
+    client_patience patience; /* NULL = none */
+    bool broken;              /* the connection broke, and nobody said why */
 };
 
-struct client *client_open(const char *state_dir, struct err *ret_err)
+static int socket_open(const char *state_dir, struct err *ret_err)
 {
     struct arena *a = arena_new();
     int fd = unix_socket_connect(state_socket_path(state_dir, a), false);
     int why = errno;
     arena_free(a);
-    if (fd >= 0) {
-        struct client *c = xcalloc(1, sizeof *c);
-        c->fd = fd;
-        c->state_dir = xstrdup(state_dir);
-        return c;
-    }
-    if (why == EACCES)
+    if (fd < 0 && why == EACCES)
         err_set(ret_err, ERR_DENIED, "may not connect to the controller in %s: %s", state_dir, strerror(why));
-    else
+    else if (fd < 0)
         err_set(ret_err, ERR_UNAVAILABLE, "controller not running in %s; start it with: remuda up --state %s",
                 state_dir, state_dir);
-    return NULL;
+    return fd;
+}
+
+static struct client *client_new(const char *state_dir, int fd)
+{
+    struct client *c = xcalloc(1, sizeof *c);
+    c->fd = fd;
+    c->state_dir = xstrdup(state_dir);
+    return c;
+}
+
+struct client *client_open(const char *state_dir, struct err *ret_err)
+{
+    int fd = socket_open(state_dir, ret_err);
+    return fd < 0 ? NULL : client_new(state_dir, fd);
 }
 
 void client_close(struct client *c)
 {
     if (!c)
         return;
-    close(c->fd);
+    if (c->fd >= 0)
+        close(c->fd);
     str_done(&c->in);
     free(c->state_dir);
     free(c->parting);
@@ -68,6 +86,79 @@ static int64_t now_ms(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- patience ---- */
+
+/* Between half of it and all: a thousand commands that lost one controller do not come back in one moment. */
+static void pause_uneven(int *pause_ms)
+{
+    uint32_t dice = 0;
+    if (getrandom(&dice, sizeof dice, GRND_NONBLOCK) != (ssize_t)sizeof dice)
+        dice = (uint32_t)getpid();
+    int64_t us = *pause_ms * 500 + dice % (uint32_t)(*pause_ms * 500);
+    nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
+    *pause_ms = 2 * *pause_ms < PAUSE_MOST_MS ? 2 * *pause_ms : PAUSE_MOST_MS;
+}
+
+/* Opens the socket, again and again until *until_ms; 0 = not known yet: the patience begins now. */
+static int socket_reach(const char *state_dir, client_patience patience, int64_t *until_ms,
+                        struct err *ret_err)
+{
+    int pause_ms = PAUSE_FIRST_MS;
+    for (;;) {
+        struct err why = {0};
+        int fd = socket_open(state_dir, &why);
+        if (fd >= 0)
+            return fd;
+        if (!*until_ms)
+            *until_ms = now_ms() + (patience && why.code == ERR_UNAVAILABLE ? patience(state_dir) : 0);
+        if (why.code != ERR_UNAVAILABLE || now_ms() >= *until_ms) {
+            *ret_err = why;
+            return -1;
+        }
+        pause_uneven(&pause_ms);
+    }
+}
+
+struct client *client_reach(const char *state_dir, client_patience patience, struct err *ret_err)
+{
+    int64_t until_ms = 0;
+    int fd = socket_reach(state_dir, patience, &until_ms, ret_err);
+    struct client *c = fd < 0 ? NULL : client_new(state_dir, fd);
+    if (c)
+        c->patience = patience;
+    return c;
+}
+
+/* After a break. False: there is no patience, or it is over; ret_err stays what broke it, or says that nobody is there. */
+static bool client_return(struct client *c, int64_t *until_ms, int *pause_ms, struct err *ret_err)
+{
+    if (!c->broken || !c->patience)
+        return false;
+    if (!*until_ms)
+        *until_ms = now_ms() + c->patience(c->state_dir);
+    if (now_ms() >= *until_ms)
+        return false;
+    if (c->fd >= 0)
+        close(c->fd);
+    c->fd = -1;
+    c->in.len = c->used = 0;
+    c->broken = false;
+    pause_uneven(pause_ms);
+    c->fd = socket_reach(c->state_dir, c->patience, until_ms, ret_err);
+    if (c->fd < 0)
+        return false;
+    *ret_err = (struct err){0};
+    return true;
+}
+
+static uint64_t request_number(void)
+{
+    uint64_t n = 0;
+    if (getrandom(&n, sizeof n, 0) != (ssize_t)sizeof n)
+        return 0;
+    return n & INT64_MAX;
 }
 
 /* As client_call takes timeouts; INT64_MAX = for ever. */
@@ -95,10 +186,11 @@ static bool wait_for(const struct client *c, short events, int64_t deadline, str
     }
 }
 
-static bool lost(const struct client *c, struct err *ret_err)
+static bool lost(struct client *c, struct err *ret_err)
 {
     if (c->parting)
         return err_set(ret_err, ERR_UNAVAILABLE, "%s", c->parting);
+    c->broken = true;
     return err_set(ret_err, ERR_UNAVAILABLE, "the controller in %s closed the connection", c->state_dir);
 }
 
@@ -175,14 +267,21 @@ static bool frame_receive(struct client *c, int64_t deadline, struct frame *ret,
 /* ---- messages
  * ------------------------------------------------------------------------------------------------------- */
 
+static bool message_send(struct client *c, struct message *m, struct err *ret_err)
+{
+    struct str bytes = STR_INIT;
+    m->seq = ++c->seq;
+    wire_encode(m, &bytes);
+    bool ok = bytes_send(c, bytes.data, bytes.len, ret_err);
+    str_done(&bytes);
+    return ok;
+}
+
 bool client_send(struct client *c, enum message_kind kind, const void *body, uint64_t *ret_seq,
                  struct err *ret_err)
 {
-    struct message m = {.kind = kind, .seq = ++c->seq, .body = body};
-    struct str bytes = STR_INIT;
-    wire_encode(&m, &bytes);
-    bool ok = bytes_send(c, bytes.data, bytes.len, ret_err);
-    str_done(&bytes);
+    struct message m = {.kind = kind, .body = body};
+    bool ok = message_send(c, &m, ret_err);
     if (ret_seq)
         *ret_seq = m.seq;
     return ok;
@@ -243,47 +342,142 @@ enum client_got client_take(struct client *c, struct arena *a, struct message *r
     return message_receive(c, now_ms(), a, ret, ret_err) ? CLIENT_MESSAGE : CLIENT_LOST;
 }
 
-bool client_call(struct client *c, enum message_kind kind, const void *body, int timeout_ms, struct arena *a,
-                 struct message *ret, struct err *ret_err)
+/* The relay of a host that joined is there and the controller is not: the same as a break. */
+static bool is_away(struct client *c, const struct message *m)
 {
-    int64_t deadline = deadline_of(timeout_ms);
-    uint64_t seq;
-    if (!client_send(c, kind, body, &seq, ret_err))
+    const struct msg_done *done = m->body;
+    if (!c->patience || m->kind != MSG_DONE || m->seq != 0 || done->refusal != REFUSE_NO_CONTROLLER)
+        return false;
+    free(c->parting);
+    c->parting = NULL;
+    c->broken = true;
+    return true;
+}
+
+static bool call_once(struct client *c, struct message *m, int64_t deadline, struct arena *a,
+                      struct message *ret, struct err *ret_err)
+{
+    if (!message_send(c, m, ret_err))
         return false;
     do {
         if (!message_receive(c, deadline, a, ret, ret_err))
             return false;
-    } while (ret->seq != seq &&
+    } while (ret->seq != m->seq &&
              ret->seq != 0); /* a late answer to a call that timed out; 0 = about the connection as a whole */
     return true;
+}
+
+bool client_call(struct client *c, enum message_kind kind, const void *body, int timeout_ms, struct arena *a,
+                 struct message *ret, struct err *ret_err)
+{
+    struct message m = {.kind = kind, .body = body};
+    int64_t deadline = deadline_of(timeout_ms), until_ms = 0;
+    int pause_ms = PAUSE_FIRST_MS;
+    if (c->patience && message_changes(kind))
+        m.request = request_number();
+    for (;;) {
+        struct err why = {0};
+        bool answered = call_once(c, &m, deadline, a, ret, &why);
+        if (answered && !is_away(c, ret))
+            return true;
+        if (!client_return(c, &until_ms, &pause_ms, &why)) {
+            if (ret_err && !answered)
+                *ret_err = why;
+            return answered;
+        }
+    }
+}
+
+/* ---- queries
+ * ------------------------------------------------------------------------------------------------------- */
+
+struct asking {
+    struct client *c;
+    const struct msg_query *q;
+    const struct fields *t;
+    struct arena *a;
+    void (*row)(void *ctx, const void *record);
+    void *ctx;
+    struct str held; /* frames of rows that were not handed out */
+    bool handed_out; /* some were: what follows is too, and the query is not asked again */
+};
+
+static bool rows_hand_out(struct asking *k, const struct frame *f, struct err *ret_err)
+{
+    k->handed_out = true;
+    return rows_decode(f, k->t, k->a, k->row, k->ctx, ret_err);
+}
+
+static bool held_hand_out(struct asking *k, struct err *ret_err)
+{
+    struct frame f;
+    bool ok = true;
+    for (size_t at = 0; ok && at < k->held.len;) {
+        ssize_t n = frame_take(k->held.data + at, k->held.len - at, &f, ret_err);
+        ok = n > 0 && rows_hand_out(k, &f, ret_err);
+        at += n > 0 ? (size_t)n : 0;
+    }
+    str_clear(&k->held);
+    return ok;
+}
+
+static bool rows_take(struct asking *k, const struct frame *f, struct err *ret_err)
+{
+    if (!k->c->patience || k->handed_out)
+        return rows_hand_out(k, f, ret_err);
+    str_addn(&k->held, f->json - FRAME_HEADER_BYTES, FRAME_HEADER_BYTES + f->json_len + f->raw_len);
+    return k->held.len <= HELD_MAX_BYTES || held_hand_out(k, ret_err);
+}
+
+/* Until the closing DONE. */
+static bool query_once(struct asking *k, struct message *ret, struct err *ret_err)
+{
+    struct message m = {.kind = MSG_QUERY, .body = k->q};
+    if (!message_send(k->c, &m, ret_err))
+        return false;
+    for (;;) {
+        struct frame f;
+        if (!frame_receive(k->c, deadline_of(0), &f, ret_err))
+            return false;
+        if (wire_is_rows(&f)) {
+            if (!rows_take(k, &f, ret_err))
+                return false;
+            continue;
+        }
+        if (!wire_decode(&f, k->a, ret, ret_err))
+            return false;
+        parting_keep(k->c, ret);
+        if (ret->kind != MSG_DONE)
+            return err_set(ret_err, ERR_INTERNAL, "the controller answered a query with \"%s\"",
+                           message_table[ret->kind].name);
+        if (ret->seq == m.seq || ret->seq == 0)
+            return true;
+    }
 }
 
 bool client_query(struct client *c, const struct msg_query *q, const struct fields *t, struct arena *a,
                   void (*row)(void *ctx, const void *record), void *ctx, struct msg_done *ret_done,
                   struct err *ret_err)
 {
-    uint64_t seq;
-    if (!client_send(c, MSG_QUERY, q, &seq, ret_err))
-        return false;
+    struct asking k = {.c = c, .q = q, .t = t, .a = a, .row = row, .ctx = ctx};
+    int64_t until_ms = 0;
+    int pause_ms = PAUSE_FIRST_MS;
+    struct message m;
+    bool ok;
     for (;;) {
-        struct frame f;
-        struct message m;
-        if (!frame_receive(c, deadline_of(0), &f, ret_err))
-            return false;
-        if (wire_is_rows(&f)) {
-            if (!rows_decode(&f, t, a, row, ctx, ret_err))
-                return false;
-            continue;
+        struct err why = {0};
+        ok = query_once(&k, &m, &why);
+        bool away = ok && is_away(c, &m);
+        if ((ok && !away) || k.handed_out || !client_return(c, &until_ms, &pause_ms, &why)) {
+            ok = ok && held_hand_out(&k, &why);
+            if (!ok && ret_err)
+                *ret_err = why;
+            break;
         }
-        if (!wire_decode(&f, a, &m, ret_err))
-            return false;
-        parting_keep(c, &m);
-        if (m.kind != MSG_DONE)
-            return err_set(ret_err, ERR_INTERNAL, "the controller answered a query with \"%s\"",
-                           message_table[m.kind].name);
-        if (m.seq != seq && m.seq != 0)
-            continue;
-        *ret_done = *(const struct msg_done *)m.body;
-        return true;
+        str_clear(&k.held);
     }
+    if (ok)
+        *ret_done = *(const struct msg_done *)m.body;
+    str_done(&k.held);
+    return ok;
 }

@@ -16,10 +16,21 @@ const char *state_dir_own(const char *explicit_dir, struct arena *a);
 /* Path of the controller's socket in it. */
 const char *state_socket_path(const char *state_dir, struct arena *a);
 
+/* Was a cluster started in that directory, and not taken down since? Then a controller that does not answer is away for a moment, as far as one can know. */
+bool state_dir_expected(const char *state_dir, struct arena *a);
+/* Path of the mark that `remuda down` leaves there, and a start takes away. */
+const char *state_down_path(const char *state_dir, struct arena *a);
+
 struct client; /* opaque */
+
+/* How long a command waits for a controller that is away, in ms; asked only when it is. 0 = not at all. */
+typedef int (*client_patience)(const char *state_dir);
 
 /* ERR_UNAVAILABLE: "controller not running in DIR; start it with: remuda up [--state DIR]". */
 struct client *client_open(const char *state_dir, struct err *ret_err);
+/* The same with patience: it is tried again, at growing, uneven intervals, before that is said. Calls and queries on this connection outlive the controller: they are
+ * asked again, and what was done is not done twice (message.request). A long answer of which rows were handed out already is not. */
+struct client *client_reach(const char *state_dir, client_patience patience, struct err *ret_err);
 void client_close(struct client *c);
 /* Sends one request and waits for its answer (a message; the answer lives in `a`). DONE with a refusal is an answer, not an error.
  * timeout_ms 0 = 60 s; then ERR_UNAVAILABLE "Socket timed out on send/recv operation"; negative = wait for ever. */

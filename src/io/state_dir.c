@@ -56,7 +56,21 @@ const char *state_dir_find(const char *explicit_dir, struct arena *a)
     const char *own = state_dir_own(explicit_dir, a);
     /* A user without a cluster of their own means the machine's. */
     bool none = !(named && *named) && stat(arena_printf(a, "%s/remuda.conf", own), &st) != 0;
-    return none && stat(state_socket_path(MACHINE_STATE_DIR, a), &st) == 0 ? MACHINE_STATE_DIR : own;
+    bool machine = none && (stat(state_socket_path(MACHINE_STATE_DIR, a), &st) == 0 ||
+                            state_dir_expected(MACHINE_STATE_DIR, a));
+    return machine ? MACHINE_STATE_DIR : own;
+}
+
+bool state_dir_expected(const char *state_dir, struct arena *a)
+{
+    bool began = access(arena_printf(a, "%s/remuda.db", state_dir), F_OK) == 0 ||
+                 access(arena_printf(a, "%s/relay.pid", state_dir), F_OK) == 0;
+    return began && access(state_down_path(state_dir, a), F_OK) != 0;
+}
+
+const char *state_down_path(const char *state_dir, struct arena *a)
+{
+    return arena_printf(a, "%s/down", state_dir);
 }
 
 const char *state_socket_path(const char *state_dir, struct arena *a)

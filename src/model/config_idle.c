@@ -112,7 +112,6 @@ const char *const idle_keys[] = {
     "MCSParameters",
     "MCSPlugin",
     "MemLimitEnforce",
-    "MessageTimeout",
     "MinKmemSpace",
     "MpiParams",
     "MsgAggregationParams",

@@ -159,7 +159,7 @@ enum mail_type {
     X(TIME, start_us, 0, "started (the last time)")                                                                      \
     X(TIME, end_us, 0, "ended; while running, when its limit ends; else 0")                                              \
     X(TIME, suspend_us, 0, "suspended or resumed last")                                                                  \
-    X(SPAN, suspended_us, 0, "time spent suspended in earlier suspensions of this run")                                  \
+    X(SPAN, suspended_us, 0, "time of this run that does not count: earlier suspensions, and what the clock was set forward, less back") \
     X(ENUM, suspended_by, &suspender_names, "who suspended it: somebody, preemption, or gang scheduling")                \
     X(TIME, preempt_us, 0, "told to give way to another job; 0 = not")                                                   \
     X(TIME, preempt_end_us, 0, "and ended then at the latest: GraceTime of its partition is over")                       \
@@ -190,6 +190,7 @@ enum mail_type {
     X(BOOL, oom, 0, "the kernel killed a process of it for memory")                                                      \
     X(BOOL, requeue_pending, 0, "goes back to PENDING when cleaned (scontrol requeue of a running job)")                 \
     X(BOOL, hold_after_requeue, 0, "and is held then")                                                                   \
+    X(BOOL, restored, 0, "as an older store has it: whether it has run since is not known")                              \
     X(TEXT, released, 0, "while COMPLETING or REQUEUED: nodes that are free already, folded")                            \
     X(TEXT, waited_for, 0, "what it waited for and how long for each cause, \"Resources=12,Priority=3\" in seconds")     \
     X(SPAN, cpu_user_us, 0, "user CPU time of all its steps so far")                                                     \

@@ -46,6 +46,9 @@ TABLE(token, struct token, TOKEN_FIELDS)
 #define STRUCTURE struct host
 TABLE(host, struct host, HOST_FIELDS)
 #undef STRUCTURE
+#define STRUCTURE struct answered
+TABLE(answered, struct answered, ANSWERED_FIELDS)
+#undef STRUCTURE
 #define STRUCTURE struct meta
 TABLE(meta, struct meta, META_FIELDS)
 #undef STRUCTURE
@@ -232,6 +235,13 @@ const struct message_row message_table[MESSAGE_COUNT] = {
     MESSAGES(X)
 #undef X
 };
+
+bool message_changes(enum message_kind kind)
+{
+    return kind == MSG_SUBMIT || kind == MSG_JOB_CONTROL || kind == MSG_CANCEL || kind == MSG_UPDATE_JOB ||
+           kind == MSG_UPDATE_NODE || kind == MSG_UPDATE_PARTITION || kind == MSG_UPDATE_RESERVATION ||
+           kind == MSG_FINISH_JOB || kind == MSG_EXPEL;
+}
 
 bool message_kind_parse(const char *name, enum message_kind *ret)
 {

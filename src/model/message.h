@@ -757,9 +757,12 @@ bool message_kind_parse(const char *name, enum message_kind *ret);
 /* A message in memory: kind and record (struct msg_… of that kind). */
 struct message {
     enum message_kind kind;
-    uint64_t seq; /* number of the request on its connection; an answer repeats it */
+    uint64_t seq;     /* number of the request on its connection; an answer repeats it */
+    uint64_t request; /* the request's own number, the same when it is sent again; 0 = it may be done twice */
     const void *body;
 };
+/* Does a request of that kind change something, so that doing it twice is not the same as once? Steps have a name of their own: create_step.key. */
+bool message_changes(enum message_kind kind);
 
 /* ---- rows in the store -------------------------------------------------------------------------------------------- */
 
@@ -794,6 +797,23 @@ struct queued_step {
 };
 extern const struct fields queued_step_fields; /* all rows of job_spec_fields, then these */
 
+/* A request that changed something, and what was answered: who asks again, because the answer was lost, gets it again. Kept for some minutes. */
+// clang-format off
+#define ANSWERED_FIELDS(X)                                                                                 \
+    X(TIME, at_us, 0, "when it was answered")                                                              \
+    X(U64, id, 0, "number its command gave it")                                                            \
+    X(U32, user_id, 0, "who asked")                                                                        \
+    X(U64, job_id, 0, "submitted: the id given; else 0")                                                   \
+    X(ENUM, refusal, &refusal_names, "done: why not")                                                      \
+    X(TEXT, detail, 0, "done: the sentence")                                                               \
+    X(TEXT, warning, 0, "done, submitted: accepted, but")                                                  \
+    X(U64, count, 0, "done: jobs, nodes or rows it concerned")
+// clang-format on
+struct answered {
+    ANSWERED_FIELDS(FIELD_MEMBER)
+};
+extern const struct fields answered_fields;
+
 /* Small facts: next_job_id, epoch, cluster name, schema version. */
 #define META_FIELDS(X)                                                                                       \
     X(TEXT, key, 0, "name")                                                                                  \
@@ -818,7 +838,8 @@ extern const struct fields meta_fields;
     X(META, "meta", meta_fields, "key", "small facts")                                                      \
     X(USAGE, "usage", usage_fields, "who", "what users used, for fair share")  \
     X(TOKEN, "token", token_fields, "id", "tokens with which hosts may join")                               \
-    X(HOST, "host", host_fields, "id", "hosts that joined")
+    X(HOST, "host", host_fields, "id", "hosts that joined")                                                 \
+    X(ANSWERED, "answered", answered_fields, "at_us,id", "requests of the last minutes, answered")
 // clang-format on
 
 enum store_table {

@@ -27,6 +27,7 @@
     X(TEXT, topology_param, TopologyParam, "", "", "TopoOptional: nodes are kept together only for jobs that ask with --switches")   \
     X(SPAN, inactive_limit_us, InactiveLimit, "0", "sec", "kept for compatibility: an allocation ends with its command, see AttachGrace")        \
     X(SPAN, attach_grace_us, AttachGrace, "60", "sec", "how long an allocation or step outlives the connection of its salloc or srun, which may come back")  \
+    X(SPAN, message_timeout_us, MessageTimeout, "10", "sec", "how long commands wait for a controller that is away for a moment")  \
     X(TEXT, rendezvous_ports, RendezvousPorts, "20000-29999", "", "ports for MASTER_PORT of steps: FIRST-LAST; no two live steps whose first node is the same have the same") \
     X(SPAN, node_timeout_us, SlurmdTimeout, "60", "sec", "a node whose daemon is silent this long is DOWN")                \
     X(SPAN, heartbeat_us, HeartbeatInterval, "20", "sec", "how often a node daemon reports")                               \

@@ -352,6 +352,7 @@ static bool relay_run(struct relay *r, bool foreground, struct err *ret_err)
               pid_file_take(&pid_file, arena_printf(r->arena, "%s/relay.pid", r->state_dir), ret_err) &&
               begin(r, foreground, ret_err);
     if (ok) {
+        unlink(state_down_path(r->state_dir, r->arena)); /* who connects may wait for the controller again */
         log_info(r->log, "relay of host %s to %s runs as process %ld", r->file.id, r->file.controller,
                  (long)getpid());
         daemon_ready(ready);

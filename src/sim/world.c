@@ -132,6 +132,7 @@ static void happen(struct world *w, struct happening *h)
     case H_SRUN_CANCELS: simsrun_cancels(w, h); break;
     case H_HANG_UP: simsrun_hangs_up(w, h->conn); break;
     case H_LOOKED: simnode_looked(w, h); break;
+    case H_ASK_AGAIN: world_ask_again(w, h); break;
     }
     str_done(&h->bytes);
 }
@@ -162,6 +163,7 @@ struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_er
     w->store = store_open_memory();
     w->arena = arena_new();
     w->acknowledged = map_u64_new();
+    w->made = map_u64_new();
     w->state = map_u64_new();
     w->starts = map_u64_new();
     w->step_ended = map_u64_new();
@@ -207,6 +209,7 @@ void simworld_free(struct world *w)
     vec_done(&w->node);
     vec_done(&w->heap);
     map_u64_free(w->acknowledged);
+    map_u64_free(w->made);
     map_u64_free(w->state);
     map_u64_free(w->starts);
     map_u64_free(w->step_ended);

@@ -10,32 +10,61 @@ uint64_t callers_next(const struct world *w)
     return CLIENT + w->answer_seq + 1;
 }
 
-static bool call(struct world *w, enum message_kind kind, const void *body, bool stays,
-                 enum refusal *ret_refusal)
+#define AGAIN_US (2 * USEC_PER_SEC) /* between two tries of a command whose controller is away */
+
+/* One delivery of a request; false: no answer came. */
+static bool deliver(struct world *w, struct happening *carried)
 {
-    struct message m = {.kind = kind, .seq = ++w->answer_seq, .body = body};
-    struct happening carried = {0};
     struct message read;
     w->answered = false;
     w->answered_id = 0;
-    if (kind == MSG_CANCEL)
-        world_cancel_note(w, body);
     if (!w->core)
         return false;
     w->client_conn = CLIENT + w->answer_seq;
-    if (stays)
-        callers_add(&w->callers, w->client_conn);
-    wire_encode(&m, &carried.bytes);
-    if (world_message_read(w, &carried, &read)) {
+    if (world_message_read(w, carried, &read)) {
         controller_event(
             w,
             (struct event){.kind = EV_MESSAGE, .conn = w->client_conn, .peer = &world_daemon, .msg = &read});
         controller_turn_end(w);
     }
-    str_done(&carried.bytes);
+    return w->answered;
+}
+
+static bool call(struct world *w, enum message_kind kind, const void *body, bool stays,
+                 enum refusal *ret_refusal)
+{
+    struct message m = {.kind = kind, .seq = ++w->answer_seq, .body = body};
+    struct happening carried = {.what = H_ASK_AGAIN};
+    bool again = kind == MSG_SUBMIT && !stays;
+    if (kind == MSG_CANCEL)
+        world_cancel_note(w, body);
+    if (again)
+        m.request = w->answer_seq;
+    if (stays && w->core)
+        callers_add(&w->callers, CLIENT + w->answer_seq);
+    wire_encode(&m, &carried.bytes);
+    bool answered = deliver(w, &carried);
+    if (again && !answered)
+        world_plan(w, AGAIN_US, carried);
+    else
+        str_done(&carried.bytes);
     if (ret_refusal)
         *ret_refusal = w->refusal;
-    return w->answered;
+    return answered;
+}
+
+void world_ask_again(struct world *w, const struct happening *h)
+{
+    struct happening next = {.what = H_ASK_AGAIN};
+    ++w->answer_seq;
+    str_addn(&next.bytes, h->bytes.data, h->bytes.len);
+    bool answered = deliver(w, &next);
+    if (answered && w->answered_id)
+        map_u64_put(w->acknowledged, w->answered_id, w);
+    if (answered)
+        str_done(&next.bytes);
+    else
+        world_plan(w, AGAIN_US, next);
 }
 
 bool world_request(struct world *w, enum message_kind kind, const void *body, enum refusal *ret_refusal)
@@ -72,12 +101,14 @@ uint64_t world_submit_het(struct world *w, const struct job_spec *specs, size_t 
                           enum refusal *ret_refusal)
 {
     struct job_spec *copy = xcalloc(n, sizeof copy[0]);
-    struct str comment = STR_INIT;
+    struct str comment = STR_INIT, line = STR_INIT;
     static const char script[] = "#!/bin/sh\n";
     comment_of(b, &comment);
+    str_addf(&line, "%llu", (unsigned long long)w->answer_seq + 1); /* the number the request will have */
     for (size_t i = 0; i < n; i++) {
         copy[i] = specs[i];
         copy[i].comment = str_text(&comment);
+        copy[i].submit_line = str_text(&line);
         copy[i].batch = true;
         if (!copy[i].work_dir)
             copy[i].work_dir = "/tmp";
@@ -85,6 +116,7 @@ uint64_t world_submit_het(struct world *w, const struct job_spec *specs, size_t 
     struct msg_submit m = {.specs = {copy, n}, .script = {script, sizeof script - 1}};
     uint64_t id = submitted(w, &m, false, ret_refusal);
     str_done(&comment);
+    str_done(&line);
     free(copy);
     return id;
 }

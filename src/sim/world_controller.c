@@ -184,7 +184,7 @@ void controller_start(struct world *w)
 {
     static const enum store_table tables[] = {TABLE_META, TABLE_USAGE,       TABLE_PARTITION,
                                               TABLE_NODE, TABLE_RESERVATION, TABLE_JOB,
-                                              TABLE_STEP, TABLE_QUEUED_STEP};
+                                              TABLE_STEP, TABLE_QUEUED_STEP, TABLE_ANSWERED};
     w->core = core_new(7, "controller");
     CHECK(store_take_epoch(w->store, &w->epoch, &w->batch_seq, NULL));
     controller_event(w, (struct event){.kind = EV_CONFIG, .config = &w->config});

@@ -74,7 +74,8 @@ enum happen {
     H_SCRIPT_REQUEUE,
     H_SRUN_CANCELS,
     H_HANG_UP,
-    H_LOOKED
+    H_LOOKED,
+    H_ASK_AGAIN
 };
 
 struct happening {
@@ -83,7 +84,7 @@ struct happening {
     enum happen what;
     size_t node;
     uint64_t conn, turn;
-    struct str bytes; /* H_TO_CORE, H_TO_NODE; H_LOOKED: what to look at */
+    struct str bytes; /* H_TO_CORE, H_TO_NODE, H_ASK_AGAIN; H_LOOKED: what to look at */
     struct note note;
     bool is_epilog;
 };
@@ -104,6 +105,7 @@ struct world {
     VEC(struct simnode) node;
     VEC(struct happening) heap;
     struct map_u64 *acknowledged; /* ids whose submission was answered */
+    struct map_u64 *made;         /* number of a submission → id of the job that was made of it */
     struct map_u64 *state;        /* id → committed state + 1 */
     struct map_u64 *starts;       /* hash of what may start once: a batch script, a step on a node */
     struct map_str *outs;         /* node → its devices_out, as it was stored */
@@ -158,6 +160,8 @@ void node_link_drop(struct world *w, size_t i);
 /* ---- world_clients.c ---- */
 /* The connection of the next call. */
 uint64_t callers_next(const struct world *w);
+/* A submission whose answer was lost, once more. */
+void world_ask_again(struct world *w, const struct happening *h);
 /* A call whose command stays to hear what becomes of it. */
 void world_call(struct world *w, enum message_kind kind, const void *body);
 

@@ -62,8 +62,22 @@ static void job_check(struct world *w, const struct job *j)
         world_broke(w, "job %llu is CANCELLED and nobody asked for that", (unsigned long long)j->id);
 }
 
+/* A submission that was sent again is the same job: its submit_line is its number. */
+static void made_learn(struct world *w, const struct job *j)
+{
+    uint64_t request, id = j->array_job_id ? j->array_job_id : j->het_job_id ? j->het_job_id : j->id;
+    if (!j->spec.submit_line || !text_to_u64(j->spec.submit_line, UINT64_MAX, &request))
+        return;
+    uint64_t before = (uintptr_t)map_u64_get(w->made, request);
+    if (before && before != id)
+        world_broke(w, "jobs %llu and %llu are of one submission", (unsigned long long)before,
+                    (unsigned long long)id);
+    map_u64_put(w->made, request, (void *)(uintptr_t)id);
+}
+
 static void job_learn(struct world *w, const struct job *j)
 {
+    made_learn(w, j);
     struct simjob *known = map_u64_get(w->job, j->id);
     if (!known) {
         known = xcalloc(1, sizeof *known);

@@ -179,6 +179,7 @@ static void add_where(struct str *sql, const struct scan *scan)
     case TABLE_QUEUED_STEP:
     case TABLE_TOKEN:
     case TABLE_HOST:
+    case TABLE_ANSWERED:
     case STORE_TABLE_COUNT: break;
     }
 }

@@ -47,6 +47,7 @@ bool scan_wants(const struct scan *scan, const void *record)
     case TABLE_QUEUED_STEP:
     case TABLE_TOKEN:
     case TABLE_HOST:
+    case TABLE_ANSWERED:
     case STORE_TABLE_COUNT: break;
     }
     return true;

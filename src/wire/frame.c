@@ -64,6 +64,10 @@ void wire_encode(const struct message *m, struct str *out)
     const struct message_row *row = &message_table[m->kind];
     size_t raw_bytes = 0, at = frame_begin(out, row->name, m->seq);
     bool first = false;
+    if (m->request) {
+        str_add(out, ",\"request\":");
+        str_add_u64(out, m->request);
+    }
     record_write(out, row->fields, m->body, &first, &raw_bytes);
     str_addc(out, '}');
     frame_end(out, at, raw_bytes);
@@ -101,16 +105,16 @@ static bool find_kind(struct span name, enum message_kind *ret)
 /* Members of the frame itself, among the fields of the message. */
 struct envelope {
     struct record_reader *r;
-    uint64_t call;
+    uint64_t call, request;
 };
 
 static bool envelope_member(void *ctx, struct span key)
 {
     struct envelope *e = ctx;
-    if (!span_is(key, "call"))
-        return false;
-    json_in_u64(&e->r->in, UINT64_MAX, &e->call);
-    return true;
+    uint64_t *to = span_is(key, "call") ? &e->call : span_is(key, "request") ? &e->request : NULL;
+    if (to)
+        json_in_u64(&e->r->in, UINT64_MAX, to);
+    return to != NULL;
 }
 
 static bool users_may_send(enum message_kind kind)
@@ -140,7 +144,7 @@ bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, st
         return false;
     if (r.raw_len)
         return json_in_fail(&r.in, "%s: %zu raw bytes belong to no field", t->name, r.raw_len);
-    *ret = (struct message){.kind = kind, .seq = e.call, .body = body};
+    *ret = (struct message){.kind = kind, .seq = e.call, .request = e.request, .body = body};
     return true;
 }
 

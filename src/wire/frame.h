@@ -30,8 +30,8 @@ struct frame {
  * all; ret_err says which). */
 ssize_t frame_take(const void *data, size_t len, struct frame *ret, struct err *ret_err);
 
-/* Appends a whole frame. The JSON is {"type":name,"call":n, fields that are not zero …}; call is m->seq (left
- * out when 0). */
+/* Appends a whole frame. The JSON is {"type":name,"call":n, fields that are not zero …}; call is m->seq, and
+ * "request" is m->request (both left out when 0). */
 void wire_encode(const struct message *m, struct str *out);
 /* Decodes a frame of any message but rows. Everything in *ret lives in the arena (blobs point into the
  * frame's raw part: copy what must outlive it). Unknown fields are skipped; a wrong type, a field given

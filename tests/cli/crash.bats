@@ -121,3 +121,42 @@ all_over() {
     for _ in $(seq 30); do kill -0 "$child" 2>/dev/null || break; sleep 0.1; done
     run ! kill -0 "$child"
 }
+
+# A command line that must not fail, however often the controller does.
+must() {
+    local said
+    said=$("$@" 2>&1) || echo "$?: $*: $said" >> "$WORK/failed"
+}
+
+@test "no command fails because the controller is killed and started again meanwhile" {
+    : > "$WORK/failed"
+    printf '#!/bin/bash\nfor i in 1 2 3; do srun -Q --mem=10 true || echo "srun in $SLURM_JOB_ID: $?" >> "%s/failed"; done\n' "$WORK" > "$WORK/steps.sh"
+    (until [ -e "$WORK/halt" ]; do must sbatch -J steps -n1 --mem=20 -o /dev/null "$WORK/steps.sh"; done) 3>&- &
+    (until [ -e "$WORK/halt" ]; do must squeue; must sinfo -N; must sacct; done) 3>&- &
+    (until [ -e "$WORK/halt" ]; do must srun -n1 --mem=10 true; done) 3>&- &
+    (until [ -e "$WORK/halt" ]; do
+        id=$(sbatch --parsable -J gone -n1 --mem=10 -o /dev/null --wrap 'sleep 60' 2>> "$WORK/failed") || echo sbatch >> "$WORK/failed"
+        must scancel "$id"
+    done) 3>&- &
+    for _ in $(seq 12); do
+        sleep 0.4
+        kill9 controller
+        remuda up -q 3>&-
+    done
+    touch "$WORK/halt"
+    wait
+    cat "$WORK/failed"
+    [ ! -s "$WORK/failed" ]
+    all_over
+    run -0 bash -c "sacct -X -n -P -a -S 1970-01-01 -o JobName,State | sort | uniq -c"
+    echo "$output"
+    [[ ! "$output" =~ FAILED|NODE_FAIL ]]
+}
+
+@test "a cluster that was taken down is not waited for" {
+    remuda down
+    run -1 timeout 8 squeue
+    [[ "$output" =~ "controller not running" ]]
+    remuda up -q 3>&-
+    squeue
+}

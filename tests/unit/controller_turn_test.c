@@ -100,6 +100,11 @@ void payloads_put(struct payloads *p, const struct payload *payload)
     note.payloads++;
 }
 
+void controller_down_mark(struct controller *c)
+{
+    (void)c;
+}
+
 void controller_stop(struct controller *c)
 {
     (void)c;

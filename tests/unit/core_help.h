@@ -413,6 +413,7 @@ static inline void start_controller(const char *conf)
     load(TABLE_RESERVATION);
     load(TABLE_TOKEN);
     load(TABLE_HOST);
+    load(TABLE_ANSWERED);
     load(TABLE_JOB);
     load(TABLE_STEP);
     core_loaded(w.c, w.now, &w.fx);

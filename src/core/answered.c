@@ -1,0 +1,106 @@
+/* Requests that changed something, and what was answered. The connection may break, and the controller end, between the commit and the answer: then the command asks again
+ * with the number it gave its request, and gets the same answer instead of a second job. The row is committed with what the request did, so there is no moment at which one
+ * is stored without the other; a request of which nothing is stored is simply done. Answers that changed nothing are not kept: they are found again by looking again. */
+#include "core/inside.h"
+
+#define KEPT_US  (5 * USEC_PER_MIN) /* a command gives up long before */
+#define KEPT_MAX 65536              /* the oldest go first */
+
+void answered_free(struct core *c)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(c->answered, &w))
+        free(w.value);
+    map_u64_free(c->answered);
+}
+
+void answered_load(struct core *c, const struct answered *row)
+{
+    struct answered *kept = xcalloc(1, sizeof *kept);
+    record_take(c, &answered_fields, kept, row);
+    map_u64_put(c->answered, row->id, kept);
+}
+
+static void oldest_drop(struct core *c)
+{
+    for (;;) {
+        struct map_walk w = {0};
+        if (!map_u64_next(c->answered, &w))
+            return;
+        struct answered *oldest = w.value;
+        if (oldest->at_us + KEPT_US > c->now_us && map_u64_count(c->answered) <= KEPT_MAX)
+            return;
+        fx_remove(c, TABLE_ANSWERED, oldest);
+        map_u64_del(c->answered, oldest->id);
+        record_drop(c, &answered_fields, oldest);
+        free(oldest);
+    }
+}
+
+/* What the store cannot hold as a list is said as text. */
+static const char *results_text(struct core *c, const struct msg_done *done)
+{
+    const struct result *r = done->results.v;
+    struct str text = STR_INIT;
+    for (size_t i = 0; i < done->results.n; i++)
+        str_addf(&text, "%s%s: %s", text.len ? "; " : "", r[i].ref ? r[i].ref : "",
+                 r[i].detail ? r[i].detail : refusal_text((enum refusal)r[i].refusal));
+    const char *copy = text.len ? arena_strdup(c->fx->arena, str_text(&text)) : done->warning;
+    str_done(&text);
+    return copy;
+}
+
+static const struct effect *reply_find(const struct core *c, size_t from)
+{
+    bool changed = false;
+    const struct effect *reply = NULL;
+    for (size_t i = from; i < c->fx->n; i++) {
+        const struct effect *e = &c->fx->v[i];
+        changed |= e->kind != FX_REPLY && e->kind != FX_LOG;
+        if (!reply && e->kind == FX_REPLY && e->conn == c->conn && e->msg.seq == c->seq)
+            reply = e;
+    }
+    return changed ? reply : NULL;
+}
+
+void answered_keep(struct core *c, const struct message *m, size_t from)
+{
+    const struct effect *reply = reply_find(c, from);
+    if (!m->request || !reply || (reply->msg.kind != MSG_DONE && reply->msg.kind != MSG_SUBMITTED))
+        return;
+    struct answered row = {.at_us = c->now_us, .id = m->request, .user_id = c->peer->uid};
+    if (reply->msg.kind == MSG_SUBMITTED) {
+        const struct msg_submitted *s = reply->msg.body;
+        row.job_id = s->job_id;
+        row.warning = s->warning;
+    } else {
+        const struct msg_done *done = reply->msg.body;
+        row.refusal = done->refusal;
+        row.detail = done->detail;
+        row.warning = results_text(c, done);
+        row.count = done->count;
+    }
+    if (map_u64_get(c->answered, row.id)) /* somebody else's, by chance */
+        return;
+    answered_load(c, &row);
+    fx_store(c, TABLE_ANSWERED, &row);
+    oldest_drop(c);
+}
+
+bool answered_again(struct core *c, const struct message *m)
+{
+    const struct answered *row = m->request ? map_u64_get(c->answered, m->request) : NULL;
+    if (!row || row->user_id != c->peer->uid)
+        return false;
+    if (!row->job_id) {
+        struct msg_done done = {
+            .refusal = row->refusal, .detail = row->detail, .warning = row->warning, .count = row->count};
+        fx_reply(c, c->conn, c->seq, MSG_DONE, &done);
+        return true;
+    }
+    struct msg_submitted s = {.job_id = row->job_id, .warning = row->warning};
+    fx_reply(c, c->conn, c->seq, MSG_SUBMITTED, &s);
+    if (m->kind == MSG_SUBMIT)
+        submission_attach(c, m->body, row->job_id);
+    return true;
+}
