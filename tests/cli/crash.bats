@@ -148,7 +148,7 @@ must() {
     cat "$WORK/failed"
     [ ! -s "$WORK/failed" ]
     all_over
-    run -0 bash -c "sacct -X -n -P -a -S 1970-01-01 -o JobName,State | sort | uniq -c"
+    run -0 bash -c "sacct -X -n -P -a -S 1970-01-01 --name=steps,true,gone -o JobName,State | sort | uniq -c"
     echo "$output"
     [[ ! "$output" =~ FAILED|NODE_FAIL ]]
 }
