@@ -30,7 +30,7 @@ static void end_send(struct run *r, struct one_step *s)
 
 void run_ask_all(struct run *r)
 {
-    for (size_t i = 0; i < r->nsteps; i++)
+    for (size_t i = 0; r->al->client && i < r->nsteps; i++)
         if (r->step[i].phase != STEP_OVER && !ask_send(r, &r->step[i])) {
             allocation_lost(r->al);
             return;
