@@ -103,11 +103,39 @@ static void wake(struct turn *t, const struct agent_event *ev)
     a->heartbeat_due_us = t->now_us + a->welcome.heartbeat_us;
 }
 
+/* ---- the clock ---- */
+
+#define CLOCK_STEP_US INT64_C(1000000) /* less is made up for later */
+
+static void moved(int64_t *at_us, int64_t by_us)
+{
+    if (*at_us && *at_us != INT64_MAX)
+        *at_us += by_us;
+}
+
+/* The wall clock was set if it went on by another amount than the one that nobody sets: what is due after a while is due after the same while. */
+static void clock_look(struct agent *a, const struct agent_event *ev)
+{
+    int64_t difference = ev->now_us - ev->mono_us, by_us = a->clock_known ? difference - a->clock_us : 0;
+    struct held_walk w = {0};
+    if (!ev->mono_us || (a->clock_known && by_us < CLOCK_STEP_US && by_us > -CLOCK_STEP_US))
+        return;
+    a->clock_known = true;
+    a->clock_us = difference;
+    moved(&a->heartbeat_due_us, by_us);
+    moved(&a->devices.due_us, by_us);
+    while (held_next(&a->held, &w))
+        moved(&w.step->prove_until_us, by_us);
+    for (struct report *p = a->reports.first; p; p = p->next)
+        moved(&p->sent_us, by_us);
+}
+
 /* ---- the machine ---- */
 
 void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effects *fx)
 {
     struct turn t = {a, ev->now_us, fx};
+    clock_look(a, ev);
     switch (ev->kind) {
     case AGENT_UP: connection_up(&t); break;
     case AGENT_DOWN: connection_down(&t); break;

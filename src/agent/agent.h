@@ -76,7 +76,8 @@ struct gpu_used {
 
 struct agent_event {
     enum agent_event_kind kind;
-    int64_t now_us;
+    int64_t now_us;            /* wall clock; it may be set */
+    int64_t mono_us;           /* a clock that is never set; 0 = not told, and the wall clock was not set */
     const struct message *msg; /* AGENT_MESSAGE */
     const struct note *note;   /* as said above */
     bool ok;

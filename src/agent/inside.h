@@ -18,6 +18,8 @@ struct agent {
     struct arena *welcome_arena;
     struct msg_node_welcome welcome;
     int64_t heartbeat_due_us;
+    bool clock_known;
+    int64_t clock_us; /* the wall clock less the one that is never set */
     struct devices devices;
     bool hello_said; /* on this connection */
     int32_t load_centi;

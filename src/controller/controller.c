@@ -51,6 +51,12 @@ static void config_warn(struct controller *c)
         log_warning(c->log, "%s", c->config.warning[i]);
 }
 
+/* The kernel draws one at each boot; NULL where it does not say. */
+static const char *boot_name(struct arena *a)
+{
+    return file_read_text("/proc/sys/kernel/random/boot_id", 128, a, NULL);
+}
+
 /* Puts it in force everywhere. The former one lives until the core has the new. */
 static void config_use(struct controller *c, const struct config *config)
 {
@@ -66,7 +72,10 @@ static void config_use(struct controller *c, const struct config *config)
                                     .from = s->mail_from,
                                     .domain = s->mail_domain,
                                 });
-    turns_step(c->turns, &(struct event){.kind = EV_CONFIG, .now_us = clock_now_us(), .config = &c->config});
+    turns_step(c->turns, &(struct event){.kind = EV_CONFIG,
+                                         .now_us = clock_now_us(),
+                                         .config = &c->config,
+                                         .text = boot_name(c->arena)});
     if (had)
         config_done(&former);
 }

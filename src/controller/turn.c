@@ -49,7 +49,8 @@ struct turns {
     struct err away_why;
     struct timer *grace;
     struct plan_times times;
-    bool refusing; /* away for longer than the grace */
+    bool refusing;    /* away for longer than the grace */
+    int64_t clock_us; /* the wall clock less the monotonic one, as the core saw it last */
 };
 
 static void turns_run(void *ctx);
@@ -71,6 +72,7 @@ struct turns *turns_new(struct controller *c, struct store *store, uint64_t epoc
     effects_init(&t->a.fx);
     effects_init(&t->b.fx);
     t->open = &t->a;
+    t->clock_us = clock_now_us() - clock_monotonic_us();
     loop_on_turn(c->loop, turns_run, t);
     return t;
 }
@@ -105,7 +107,9 @@ struct effects *turns_effects(struct turns *t)
 void turns_step(struct turns *t, const struct event *ev)
 {
     const struct message *m = ev->kind == EV_MESSAGE ? ev->msg : NULL;
-    core_step(t->c->core, ev, &t->open->fx);
+    struct event timed = *ev;
+    timed.mono_us = clock_monotonic_us();
+    core_step(t->c->core, &timed, &t->open->fx);
     if (m && m->kind == MSG_DAEMON && ((const struct msg_daemon *)m->body)->action == DAEMON_RESET_DIAG &&
         ev->peer->is_admin)
         t->times = (struct plan_times){0};
@@ -332,6 +336,16 @@ struct plan_times turns_plan_times(const struct turns *t)
     return t->times;
 }
 
+/* Somebody set it: the core must hear of that though nothing is due, or what is would wait for hours. */
+static bool clock_was_set(struct turns *t, int64_t now_us)
+{
+    int64_t difference = now_us - clock_monotonic_us(), by_us = difference - t->clock_us;
+    if (by_us < USEC_PER_SEC && by_us > -USEC_PER_SEC)
+        return false;
+    t->clock_us = difference;
+    return true;
+}
+
 /* While the writer is busy the core is woken once: what a further plan decides could not be let out sooner anyway, so under load there is
  * one plan a commit. The end of the commit brings the next round. */
 static void wake_if_due(struct turns *t)
@@ -339,7 +353,7 @@ static void wake_if_due(struct turns *t)
     int64_t now = clock_now_us();
     if (!t->sent)
         t->woke = false;
-    if (t->woke || core_wake_due(t->c->core) > now)
+    if (!clock_was_set(t, now) && (t->woke || core_wake_due(t->c->core) > now))
         return;
     t->woke = t->sent != NULL;
     int64_t before = clock_monotonic_us();

@@ -231,6 +231,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     c->conn = ev->conn;
     c->peer = ev->peer;
     c->seq = ev->msg ? ev->msg->seq : 0;
+    clock_look(c, ev);
     size_t from = fx->n;
     switch (ev->kind) {
     case EV_MESSAGE:
@@ -244,7 +245,10 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         waiters_closed(c, ev->conn);
         break;
     case EV_WAKE: wake(c); break;
-    case EV_CONFIG: config_apply(c, ev->config); break;
+    case EV_CONFIG:
+        clock_boot(c, ev->text);
+        config_apply(c, ev->config);
+        break;
     case EV_STORE_AWAY: c->store_away = true; break;
     case EV_STORE_BACK:
         c->store_away = false;
@@ -336,6 +340,8 @@ static void meta_load(struct core *c, const struct meta *row)
     uint64_t n;
     if (text_is(row->key, "usage_at") && text_to_u64(row->value, INT64_MAX, &n))
         c->usage_at_us = (int64_t)n;
+    else if (text_is(row->key, "clock"))
+        clock_load(c, row->value);
     else if (text_is(row->key, "next_job_id") && text_to_u64(row->value, UINT64_MAX, &n) &&
              n > c->next_job_id)
         c->next_job_id = n;
@@ -450,6 +456,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
         node_watch(c, c->node.v[i]);
     }
     resvs_restore(c);
+    clock_restore(c);
     while (map_u64_next(c->job, &w)) {
         job_restore(c, w.value, a);
         arena_reset(a);

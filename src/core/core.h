@@ -44,7 +44,7 @@ struct event {
     const struct peer *peer;     /* EV_MESSAGE */
     const struct message *msg;   /* EV_MESSAGE */
     const struct config *config; /* EV_CONFIG */
-    const char *text;
+    const char *text;            /* EV_CONFIG: name of the machine's boot, or NULL; EV_STORE_AWAY: why */
 };
 
 enum effect_kind {

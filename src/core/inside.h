@@ -207,6 +207,10 @@ struct core {
     VEC(uint64_t)
     woken; /* jobs that began or ended in this step: who depends on them is looked at when it ends */
     uint32_t top_order;
+    const char *boot;        /* of the machine, interned; NULL = not told (clock.c) */
+    int64_t clock_us;        /* the wall clock less the one that is never set */
+    int64_t clock_missed_us; /* by how much it was set while the controller was down */
+    bool clock_known;
     /* the step at hand */
     int64_t now_us;
     struct effects *fx;
@@ -326,6 +330,7 @@ void deadline_shortest(
 void node_timer_arm(struct core *c, struct noderec *n, int64_t at_us); /* unless it is armed already */
 int64_t timers_due(const struct core *c);
 void timers_fire(struct core *c);
+void timers_anew(struct core *c);                                    /* all times have moved */
 int64_t job_over_time(const struct core *c, const struct jobrec *r); /* past its limit; TIME_UNLIMITED */
 int64_t job_limit_end(const struct core *c,
                       const struct jobrec *r); /* INT64_MAX = none; the over-time allowance not counted */
@@ -335,6 +340,12 @@ void starts_apply(struct core *c); /* plans and starts */
 void launch_send(struct core *c, struct jobrec *r);
 void alloc_shrink(struct core *c, struct jobrec *r); /* it goes on without the nodes that are leaving */
 void alloc_gres_text(const struct alloc *al, struct str *out);
+
+/* ---- clock.c: a wall clock that is set ---- */
+void clock_look(struct core *c, const struct event *ev); /* was it? */
+void clock_boot(struct core *c, const char *boot);
+void clock_load(struct core *c, const char *value); /* the meta row "clock" */
+void clock_restore(struct core *c);                 /* when all rows are loaded */
 
 /* ---- resize.c ---- */
 /* A running job goes on with these of its nodes, or with its first `count`. */

@@ -179,6 +179,20 @@ void node_timer_arm(struct core *c, struct noderec *n, int64_t at_us)
     heap_push(c, (struct alarm){.at_us = at_us, .node = n->index});
 }
 
+void timers_anew(struct core *c)
+{
+    struct map_walk w = {0};
+    vec_clear(&c->heap);
+    for (size_t i = 0; i < c->node.n; i++)
+        if (c->node.v[i]->alarm_us)
+            heap_push(c, (struct alarm){.at_us = c->node.v[i]->alarm_us, .node = c->node.v[i]->index});
+    while (map_u64_next(c->job, &w)) {
+        struct jobrec *r = w.value;
+        r->timer_us = 0;
+        timer_arm(c, r);
+    }
+}
+
 int64_t timers_due(const struct core *c)
 {
     return c->heap.n ? c->heap.v[0].at_us : INT64_MAX;

@@ -159,7 +159,7 @@ enum mail_type {
     X(TIME, start_us, 0, "started (the last time)")                                                                      \
     X(TIME, end_us, 0, "ended; while running, when its limit ends; else 0")                                              \
     X(TIME, suspend_us, 0, "suspended or resumed last")                                                                  \
-    X(SPAN, suspended_us, 0, "time of this run that does not count: earlier suspensions, and what the clock was set forward, less back") \
+    X(SPAN, suspended_us, 0, "time spent suspended in earlier suspensions of this run")                                  \
     X(ENUM, suspended_by, &suspender_names, "who suspended it: somebody, preemption, or gang scheduling")                \
     X(TIME, preempt_us, 0, "told to give way to another job; 0 = not")                                                   \
     X(TIME, preempt_end_us, 0, "and ended then at the latest: GraceTime of its partition is over")                       \

@@ -22,7 +22,9 @@ static void wake_set(struct node_daemon *d)
 
 static void step_once(struct node_daemon *d, const struct agent_event *ev)
 {
-    agent_step(d->agent, ev, &d->fx);
+    struct agent_event timed = *ev;
+    timed.mono_us = clock_monotonic_us();
+    agent_step(d->agent, &timed, &d->fx);
     for (size_t i = 0; i < d->fx.n; i++)
         node_carry_out(d, &d->fx.v[i]);
     agent_effects_reset(&d->fx);

@@ -22,7 +22,12 @@ void world_broke(struct world *w, const char *format, ...)
 
 int64_t world_wall(const struct world *w)
 {
-    return EPOCH_US + w->now_us;
+    return EPOCH_US + w->now_us + w->set_us;
+}
+
+int64_t world_monotonic(const struct world *w)
+{
+    return USEC_PER_SEC + w->now_us; /* never 0, which is "not told" */
 }
 
 /* ---- the heap of what will happen ------------------------------------------------------------------------------------------------- */
@@ -94,6 +99,7 @@ static void happen(struct world *w, struct happening *h)
     switch (h->what) {
     case H_TO_CORE:
         if (w->core && n->conn == h->conn && h->conn && world_message_read(w, h, &m)) {
+            n->heard_us = w->now_us;
             controller_event(
                 w, (struct event){.kind = EV_MESSAGE, .conn = h->conn, .peer = &world_daemon, .msg = &m});
             controller_turn_end(w);

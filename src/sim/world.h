@@ -64,6 +64,8 @@ void world_cut_link(struct world *w, size_t node, int64_t back_after_us);
 /* A GPU breaks, which its node's daemon sees if it lives, or is well again, which nobody notices. */
 void world_break_gpu(struct world *w, size_t node, int32_t index, bool broken);
 void world_fail_store(struct world *w, unsigned commits);
+/* Somebody sets the wall clock, of all machines at once. */
+void world_set_clock(struct world *w, int64_t by_us);
 size_t world_nodes(const struct world *w);
 
 /* ---- the oracle ---- */

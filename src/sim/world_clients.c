@@ -239,6 +239,16 @@ void world_fail_store(struct world *w, unsigned commits)
     store_memory_fail(w->store, commits);
 }
 
+/* The daemons' timers notice that it was set, though nothing is due. */
+void world_set_clock(struct world *w, int64_t by_us)
+{
+    w->set_us += by_us;
+    if (w->core) {
+        controller_event(w, (struct event){.kind = EV_WAKE});
+        controller_turn_end(w);
+    }
+}
+
 size_t world_nodes(const struct world *w)
 {
     return w->node.n;

@@ -15,7 +15,10 @@ void node_link_drop(struct world *w, size_t i)
     if (!n->agent)
         return;
     agent_effects_init(&fx);
-    agent_step(n->agent, &(struct agent_event){.kind = AGENT_DOWN, .now_us = world_wall(w)}, &fx);
+    agent_step(
+        n->agent,
+        &(struct agent_event){.kind = AGENT_DOWN, .now_us = world_wall(w), .mono_us = world_monotonic(w)},
+        &fx);
     agent_effects_done(&fx);
 }
 
@@ -102,6 +105,7 @@ static struct batch *batch_of(struct world *w)
 void controller_event(struct world *w, struct event ev)
 {
     ev.now_us = world_wall(w);
+    ev.mono_us = world_monotonic(w);
     core_step(w->core, &ev, &w->fx);
     core_check(w->core);
 }
@@ -187,7 +191,7 @@ void controller_start(struct world *w)
                                               TABLE_STEP, TABLE_QUEUED_STEP, TABLE_ANSWERED};
     w->core = core_new(7, "controller");
     CHECK(store_take_epoch(w->store, &w->epoch, &w->batch_seq, NULL));
-    controller_event(w, (struct event){.kind = EV_CONFIG, .config = &w->config});
+    controller_event(w, (struct event){.kind = EV_CONFIG, .config = &w->config, .text = "boot"});
     for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
         struct loading l = {w->core, tables[i]};
         CHECK(store_load(w->store, tables[i], tables[i] == TABLE_JOB,

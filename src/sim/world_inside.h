@@ -48,6 +48,7 @@ struct simnode {
     int64_t wake_us;
     struct simgpus gpus;
     uint64_t life;                  /* number of its daemon */
+    int64_t heard_us;               /* when the controller heard of it last */
     int64_t to_node_us, to_core_us; /* when the last message on its way arrives: a link keeps the order */
 };
 
@@ -55,6 +56,7 @@ struct simnode {
 struct simjob {
     enum job_state state;
     uint32_t attempt, live_steps;
+    int64_t began_us, stopped_us, idle_us; /* of its run, by the world's own time: begin, since when it is suspended, for how long it was before */
 };
 
 enum happen {
@@ -92,6 +94,7 @@ struct happening {
 struct world {
     struct rng rng;
     int64_t now_us;
+    int64_t set_us; /* by how much the wall clock was set forward in all */
     struct config config;
     struct core *core; /* NULL: the controller is down */
     struct store *store;
@@ -129,6 +132,7 @@ extern const struct peer world_daemon; /* who node daemons and clients of the wo
 /* What must hold does not: keeps the first sentence. */
 void world_broke(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void world_plan(struct world *w, int64_t after_us, struct happening h);
+int64_t world_monotonic(const struct world *w); /* the clock that nobody sets */
 int64_t world_delay(struct world *w); /* of a message on its way */
 /* The same on a link, where nothing overtakes: *last_us is when the last one arrives. */
 int64_t world_delay_in_order(struct world *w, int64_t *last_us);

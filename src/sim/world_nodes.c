@@ -262,6 +262,7 @@ void simnode_event(struct world *w, size_t i, struct agent_event ev)
         return;
     agent_effects_init(&fx);
     ev.now_us = world_wall(w);
+    ev.mono_us = world_monotonic(w);
     agent_step(n->agent, &ev, &fx);
     agent_check(n->agent);
     for (size_t k = 0; k < fx.n; k++)

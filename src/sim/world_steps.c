@@ -75,6 +75,49 @@ static void made_learn(struct world *w, const struct job *j)
     map_u64_put(w->made, request, (void *)(uintptr_t)id);
 }
 
+/* ---- time ---- */
+
+#define SLACK_US (10 * USEC_PER_SEC) /* commits may have been late */
+
+static void time_learn(struct world *w, struct simjob *known, const struct job *j)
+{
+    bool again = known->attempt != j->attempt;
+    if (j->state == JOB_RUNNING && (again || known->state == JOB_PENDING)) {
+        known->began_us = w->now_us;
+        known->stopped_us = known->idle_us = 0;
+    }
+    if (j->state == JOB_SUSPENDED && !known->stopped_us)
+        known->stopped_us = w->now_us;
+    if (j->state != JOB_SUSPENDED && known->stopped_us) {
+        known->idle_us += w->now_us - known->stopped_us;
+        known->stopped_us = 0;
+    }
+}
+
+/* Nothing ends because somebody sets the clock. */
+static void limit_check(struct world *w, const struct simjob *known, const struct job *j)
+{
+    bool timeout = j->state == JOB_TIMEOUT || (j->state == JOB_COMPLETING && j->end_state == JOB_TIMEOUT);
+    int64_t ran_us = w->now_us - known->began_us - known->idle_us;
+    if (timeout && known->state == JOB_RUNNING && known->began_us && !j->run_reservation &&
+        ran_us + SLACK_US < j->limit_us)
+        world_broke(w, "job %llu is ended for its limit of %lld s after %lld s", (unsigned long long)j->id,
+                    (long long)(j->limit_us / USEC_PER_SEC), (long long)(ran_us / USEC_PER_SEC));
+}
+
+static void silence_check(struct world *w, const struct node *row)
+{
+    if (row->state != NODE_DOWN || !text_is(row->reason, "Not responding"))
+        return;
+    for (size_t i = 0; i < w->node.n; i++) {
+        int64_t silent_us = w->now_us - w->node.v[i].heard_us;
+        if (text_is(w->node.v[i].n.name, row->name) &&
+            silent_us + SLACK_US < w->config.settings.node_timeout_us)
+            world_broke(w, "%s is DOWN after %lld s of silence", row->name,
+                        (long long)(silent_us / USEC_PER_SEC));
+    }
+}
+
 static void job_learn(struct world *w, const struct job *j)
 {
     made_learn(w, j);
@@ -83,6 +126,8 @@ static void job_learn(struct world *w, const struct job *j)
         known = xcalloc(1, sizeof *known);
         map_u64_put(w->job, j->id, known);
     }
+    limit_check(w, known, j);
+    time_learn(w, known, j);
     known->state = (enum job_state)j->state;
     known->attempt = j->attempt;
 }
@@ -112,4 +157,6 @@ void world_rows_check(struct world *w, enum store_table table, const void *recor
         job_check(w, record);
     else if (table == TABLE_STEP)
         begun_check(w, record);
+    else if (table == TABLE_NODE)
+        silence_check(w, record);
 }

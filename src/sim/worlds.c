@@ -1,5 +1,5 @@
 /* Fault worlds: a random cluster, a random stream of jobs and requests, and faults in between: the controller dies before, between and after commits, daemons die, machines
- * are lost, links are cut, the store is away. Then everything heals, and the oracle asks whether the books agree. */
+ * are lost, links are cut, the store is away, somebody sets the clock. Then everything heals, and the oracle asks whether the books agree. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/vec.h"
@@ -247,11 +247,18 @@ static void drain(struct play *p)
     world_request(p->w, MSG_UPDATE_NODE, &m, NULL);
 }
 
+/* By hours, or by less than a second, forward or back. */
+static void set_clock(struct play *p)
+{
+    int64_t by_us = some_time(p, rng_chance(&p->rng, 200) ? USEC_PER_SEC / 2 : 5 * 60 * USEC_PER_MIN);
+    world_set_clock(p->w, rng_chance(&p->rng, 500) ? by_us : -by_us);
+}
+
 static void fault(struct play *p)
 {
     size_t node = rng_below(&p->rng, world_nodes(p->w));
     int64_t back = some_time(p, 30 * USEC_PER_SEC);
-    switch (rng_below(&p->rng, 9)) {
+    switch (rng_below(&p->rng, 10)) {
     case 0:
     case 1:
     case 2:
@@ -263,6 +270,7 @@ static void fault(struct play *p)
     case 6: world_cut_link(p->w, node, rng_chance(&p->rng, 200) ? back + 100 * USEC_PER_SEC : back); break;
     case 7: world_fail_store(p->w, (unsigned)rng_range(&p->rng, 1, 4)); break;
     case 8: world_break_gpu(p->w, node, (int32_t)rng_below(&p->rng, 2), rng_chance(&p->rng, 600)); break;
+    case 9: set_clock(p); break;
     }
 }
 

@@ -1,0 +1,124 @@
+/* The wall clock may be set, by hours, forward and back; durations must not notice. Times are kept as the wall clock tells them, for people and for begin times, reservations
+ * and deadlines; each event brings a second clock that nobody can set. When the difference of the two has changed, the wall clock was set by that much: then the instants from
+ * which durations of work at hand are counted are told in the new time: when runs and their steps began and were stopped, how long nodes are silent and commands away. A
+ * clock that is slewed changes both alike, or by less than a second until that is made up for.
+ *
+ * What is over stays as it was written. The difference is stored with the name of the machine's boot: so a clock that was set while the controller was down is noticed, too.
+ * After a boot nothing is known of the time between: the wall clock is believed. */
+#include "core/inside.h"
+
+#include <string.h>
+
+#define STEP_US USEC_PER_SEC /* less is made up for later */
+
+static void moved(int64_t *at_us, int64_t by_us)
+{
+    if (*at_us)
+        *at_us += by_us;
+}
+
+static void steps_move(struct core *c, struct jobrec *r, int64_t by_us)
+{
+    for (size_t i = 0; i < r->step.n; i++) {
+        struct steprec *st = r->step.v[i];
+        moved(&st->lonely_us, by_us);
+        if (!step_live(st))
+            continue;
+        st->s.start_us += by_us;
+        step_save(c, st);
+    }
+}
+
+static void run_move(struct core *c, struct jobrec *r, int64_t by_us)
+{
+    struct job *j = &r->j;
+    moved(&r->lonely_us, by_us);
+    if (j->state == JOB_PENDING && c->loaded)
+        eligible_update(c, r); /* its begin time may have come, or be to come again */
+    if (j->state != JOB_RUNNING && j->state != JOB_SUSPENDED)
+        return;
+    int64_t *const instants[] = {&j->submit_us,  &j->eligible_us, &j->start_us,      &j->resize_us,
+                                 &j->suspend_us, &j->preempt_us,  &j->preempt_end_us};
+    for (size_t i = 0; i < ARRAY_LEN(instants); i++)
+        moved(instants[i], by_us);
+    steps_move(c, r, by_us);
+    job_save(c, r);
+    int64_t end = job_limit_end(c, r);
+    if (c->loaded && end != INT64_MAX)
+        cluster_set_end(c->cluster, j->id, end);
+}
+
+static void runs_move(struct core *c, int64_t by_us)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(c->job, &w))
+        run_move(c, w.value, by_us);
+}
+
+static void nodes_move(struct core *c, int64_t by_us)
+{
+    for (size_t i = 0; i < c->node.n; i++) {
+        struct noderec *n = c->node.v[i];
+        moved(&n->lost_us, by_us);
+        moved(&n->alarm_us, by_us);
+        moved(&n->n.last_seen_us, by_us);
+    }
+}
+
+static void difference_save(struct core *c)
+{
+    struct str text = STR_INIT;
+    str_addf(&text, "%s %lld", c->boot, (long long)c->clock_us);
+    struct meta row = {.key = "clock", .value = str_text(&text)};
+    if (c->boot)
+        fx_store(c, TABLE_META, &row);
+    str_done(&text);
+}
+
+void clock_look(struct core *c, const struct event *ev)
+{
+    int64_t difference = ev->now_us - ev->mono_us, by_us = difference - c->clock_us;
+    if (!ev->mono_us)
+        return;
+    if (!c->clock_known) {
+        c->clock_known = true;
+        c->clock_us = difference;
+        return;
+    }
+    if (by_us < STEP_US && by_us > -STEP_US)
+        return;
+    c->clock_us = difference;
+    fx_log(c, LEVEL_WARNING,
+           "the clock was set %s by %lld s; limits and silences go on as if it had not been",
+           by_us > 0 ? "forward" : "back", (long long)((by_us > 0 ? by_us : -by_us) / USEC_PER_SEC));
+    nodes_move(c, by_us);
+    runs_move(c, by_us);
+    moved(&c->gang_due_us, by_us);
+    moved(&c->usage_at_us, by_us);
+    timers_anew(c);
+    difference_save(c);
+    plan_soon(c);
+}
+
+void clock_boot(struct core *c, const char *boot)
+{
+    if (boot)
+        text_set(c, &c->boot, boot);
+}
+
+void clock_load(struct core *c, const char *value)
+{
+    size_t len = c->boot ? strlen(c->boot) : 0;
+    int64_t stored;
+    if (len && c->clock_known && strncmp(value, c->boot, len) == 0 && value[len] == ' ' &&
+        text_to_i64(value + len + 1, INT64_MIN, INT64_MAX, &stored))
+        c->clock_missed_us = c->clock_us - stored;
+}
+
+void clock_restore(struct core *c)
+{
+    if (c->clock_missed_us >= STEP_US || c->clock_missed_us <= -STEP_US)
+        runs_move(c, c->clock_missed_us);
+    c->clock_missed_us = 0;
+    difference_save(c);
+}

@@ -1,0 +1,172 @@
+/* The wall clock is set: limits, silences and graces go on as if it had not been; dates of people follow it. */
+#include "core_help.h"
+
+#define NODES                                                                                                \
+    "ClusterName=t\nSlurmdTimeout=60\nNodeName=n[1-2] CPUs=4 RealMemory=1000\nPartitionName=main Nodes=ALL " \
+    "Default=YES\n"
+
+static int64_t mono; /* the clock that nobody sets */
+
+static void timed(struct event ev)
+{
+    ev.now_us = w.now;
+    ev.mono_us = mono;
+    effects_reset(&w.fx);
+    core_step(w.c, &ev, &w.fx);
+    core_check(w.c);
+    for (int i = 0; core_wake_due(w.c) <= w.now; i++) {
+        assert_true(i < 1000);
+        core_step(w.c, &(struct event){.kind = EV_WAKE, .now_us = w.now, .mono_us = mono}, &w.fx);
+        core_check(w.c);
+    }
+    for (size_t i = 0; i < w.fx.n; i++)
+        if (w.fx.v[i].kind == FX_STORE)
+            keep(&w.fx.v[i]);
+}
+
+/* Time passes, and the nodes are heard of. */
+static void goes_on(int64_t us)
+{
+    struct msg_heartbeat alive = {0};
+    struct message m = {.kind = MSG_HEARTBEAT, .body = &alive};
+    struct peer node = {.user = "root", .is_admin = true};
+    w.now += us;
+    mono += us;
+    for (uint64_t n = 1; n <= 2; n++)
+        timed((struct event){.kind = EV_MESSAGE, .conn = CONN_OF(n), .peer = &node, .msg = &m});
+}
+
+static void clock_is_set(int64_t by_us)
+{
+    w.now += by_us;
+    timed((struct event){.kind = EV_WAKE});
+}
+
+static void a_minute_after(int64_t by_us)
+{
+    uint64_t id = submit(a_job("ten minutes"));
+    goes_on(MIN);
+    clock_is_set(by_us);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(node("n1")->state, NODE_UP);
+    assert_int_equal(w.now - job(id)->start_us, MIN);
+    for (int i = 0; i < 8; i++)
+        goes_on(MIN);
+    assert_int_equal(state(id), JOB_RUNNING);
+    goes_on(MIN + SEC);
+    assert_int_equal(state(id), JOB_COMPLETING);
+    assert_int_equal(job(id)->end_state, JOB_TIMEOUT);
+    assert_int_equal(node("n1")->state, NODE_UP);
+}
+
+static void test_forward_no_node_is_down_and_no_job_ends(void **unused)
+{
+    (void)unused;
+    a_minute_after(3 * 60 * MIN);
+}
+
+static void test_back_limits_hold(void **unused)
+{
+    (void)unused;
+    a_minute_after(-3 * 60 * MIN);
+}
+
+static void test_a_suspended_job_keeps_the_rest_of_its_limit(void **unused)
+{
+    (void)unused;
+    am_root();
+    uint64_t id = submit(a_job("ten minutes"));
+    goes_on(MIN);
+    control(ids_of(id), ACTION_SUSPEND);
+    goes_on(MIN);
+    clock_is_set(5 * 60 * MIN);
+    control(ids_of(id), ACTION_RESUME);
+    for (int i = 0; i < 8; i++)
+        goes_on(MIN);
+    assert_int_equal(state(id), JOB_RUNNING);
+    goes_on(MIN + SEC);
+    assert_int_equal(state(id), JOB_COMPLETING);
+}
+
+static void test_a_silent_node_is_silent_whatever_the_clock_says(void **unused)
+{
+    (void)unused;
+    goes_on(SEC);
+    clock_is_set(-5 * 60 * MIN);
+    w.now += 61 * SEC;
+    mono += 61 * SEC;
+    timed((struct event){.kind = EV_WAKE});
+    assert_int_equal(node("n1")->state, NODE_DOWN);
+}
+
+static void test_a_begin_time_is_a_date(void **unused)
+{
+    (void)unused;
+    struct job_spec spec = a_job("tonight");
+    spec.begin_us = w.now + 3 * 60 * MIN;
+    uint64_t id = submit(spec);
+    goes_on(SEC);
+    assert_int_equal(state(id), JOB_PENDING);
+    clock_is_set(3 * 60 * MIN);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
+static void test_a_clock_set_while_the_controller_was_down(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_job("ten minutes"));
+    struct err err = {0};
+    struct config config;
+    goes_on(MIN);
+    assert_true(config_parse(NODES, "t", NULL, NULL, &config, &err));
+    for (int life = 0; life < 2; life++) { /* the first stores the difference, the second finds it changed */
+        core_free(w.c);
+        effects_reset(&w.fx);
+        w.now += life * 3 * 60 * MIN;
+        w.c = core_new(1, "ctl");
+        timed((struct event){.kind = EV_CONFIG, .config = &config, .text = "this-boot"});
+        for (int t = 0; t < STORE_TABLE_COUNT; t++)
+            load((enum store_table)t);
+        core_loaded(w.c, w.now, &w.fx);
+        settle(0);
+    }
+    config_done(&config);
+    assert_int_equal(w.now - job(id)->start_us, MIN);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
+static void test_small_changes_add_up(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_job("ten minutes"));
+    for (int i = 0; i < 100; i++) {
+        w.now += SEC / 2;
+        goes_on(SEC);
+    }
+    assert_in_range(w.now - job(id)->start_us, 100 * SEC - 1, 101 * SEC);
+}
+
+static int open_world(void **unused)
+{
+    (void)unused;
+    world_open(NODES, 2);
+    mono = 5 * SEC;
+    timed((struct event){.kind = EV_WAKE});
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_forward_no_node_is_down_and_no_job_ends, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_back_limits_hold, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_a_suspended_job_keeps_the_rest_of_its_limit, open_world,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_silent_node_is_silent_whatever_the_clock_says, open_world,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_begin_time_is_a_date, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_a_clock_set_while_the_controller_was_down, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_small_changes_add_up, open_world, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
