@@ -16,6 +16,8 @@
     X("join", cmd_join, false, "make this machine a host of a cluster that runs elsewhere")                  \
     X("leave", cmd_leave, false, "take this machine out of the cluster it joined")                           \
     X("hosts", cmd_hosts, false, "list the machines that joined; shut some out")                             \
+    X("backup", cmd_backup, false, "write the cluster to one file, while it runs")                           \
+    X("restore", cmd_restore, false, "put a cluster back from such a file")                                  \
     X("env", cmd_env, false, "shell lines that put the commands on PATH: eval \"$(remuda env)\"")            \
     X("logs", cmd_logs, false, "show or follow (-f) the output of a job")                                    \
     X("version", cmd_version, false, "versions of this release")                                             \

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "controller/config_file.h"
+#include "controller/given.h"
 #include "controller/hosts.h"
 #include "controller/payload.h"
 #include "controller/query.h"
@@ -129,7 +130,25 @@ static bool table_load(struct loading *l, struct store *s, enum store_table tabl
     return store_load(s, table, true, ended_after_us, row_load, l, ret_err);
 }
 
-static bool everything_load(struct controller *c, struct store *s, struct err *ret_err)
+/* Is this the store that was written last? */
+static void given_compare(struct controller *c, uint64_t seq)
+{
+    struct given g = {0};
+    struct err err = {0};
+    const char *path = controller_path(c, "given");
+    if (given_read(path, &g)) {
+        core_ids_from(c->core, g.next_job_id);
+        if (g.seq > seq)
+            core_store_is_older(c->core);
+    }
+    int fd = given_open(path, &err);
+    if (fd >= 0)
+        turns_write_given(c->turns, fd, &g);
+    else /* a full disk must not keep the cluster down */
+        log_warning(c->log, "an older store would not be noticed: %s", err.text);
+}
+
+static bool everything_load(struct controller *c, struct store *s, uint64_t seq, struct err *ret_err)
 {
     struct loading l = {.c = c};
     int64_t start_us = clock_monotonic_us();
@@ -145,6 +164,7 @@ static bool everything_load(struct controller *c, struct store *s, struct err *r
     ok = ok && table_load(&l, s, TABLE_QUEUED_STEP, ret_err);
     if (!ok)
         return false;
+    given_compare(c, seq);
     core_loaded(c->core, clock_now_us(), turns_effects(c->turns));
     log_info(c->log, "loaded %llu rows from %s in %lld ms", (unsigned long long)l.rows, store_describe(s),
              (long long)(clock_monotonic_us() - start_us) / 1000);
@@ -253,7 +273,7 @@ static bool store_start(struct controller *c, struct err *ret_err)
     if (!config_file_read(c->config_path, &config, ret_err))
         return false;
     config_use(c, &config);
-    return everything_load(c, s, ret_err);
+    return everything_load(c, s, seq, ret_err);
 }
 
 static bool signals_start(struct controller *c, struct err *ret_err)

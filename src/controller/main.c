@@ -1,5 +1,6 @@
 /* remudad: both daemons in one binary. */
 #include "base/str.h"
+#include "controller/backup.h"
 #include "controller/controller.h"
 #include "node/node.h"
 
@@ -9,6 +10,7 @@
 static const char usage[] = "Usage: remudad controller --state DIR [--foreground] [--verbose]\n"
                             "       remudad node --state DIR --name NAME [--foreground] [--verbose]\n"
                             "       remudad relay --state DIR [--foreground]\n"
+                            "       remudad backup|restore --state DIR FILE\n"
                             "`remuda up` starts both; see remuda help.\n";
 
 /* As descriptor 3, by srun or by the node daemon, whose others close by themselves. */
@@ -30,6 +32,10 @@ int main(int argc, char **argv)
         return relay_main(argc - 1, argv + 1);
     if (text_is(role, "join"))
         return join_main(argc - 1, argv + 1);
+    if (text_is(role, "backup"))
+        return backup_main(argc - 1, argv + 1);
+    if (text_is(role, "restore"))
+        return restore_main(argc - 1, argv + 1);
     if (text_is(role, "seal"))
         return seal_main(argc - 1, argv + 1);
     if (text_is(role, "leave"))

@@ -17,12 +17,15 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "base/str.h"
+#include "controller/given.h"
 #include "controller/payload.h"
 #include "controller/session.h"
 #include "io/clock.h"
 #include "io/work.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define RETRY_US         USEC_PER_SEC
 #define KEEP_ARENA_BYTES (1u << 20)   /* a turn that used more gives its memory back */
@@ -40,6 +43,8 @@ struct turns {
     struct controller *c;
     struct store *store;
     struct worker *writer;
+    int given_fd; /* -1 = what was given out is not written down */
+    struct given given;
     struct turn a, b;
     struct turn *open, *sent; /* sent: at the writer, or being retried; NULL = the writer is free */
     bool woke; /* the core was woken since the last hand-over, and that is enough until the next */
@@ -58,6 +63,12 @@ static void wake_due(void *ctx);
 static void retry_due(void *ctx);
 static void grace_over(void *ctx);
 
+void turns_write_given(struct turns *t, int fd, const struct given *before)
+{
+    t->given_fd = fd;
+    t->given.next_job_id = before->next_job_id;
+}
+
 struct turns *turns_new(struct controller *c, struct store *store, uint64_t epoch, uint64_t last_seq)
 {
     struct turns *t = xcalloc(1, sizeof *t);
@@ -65,6 +76,7 @@ struct turns *turns_new(struct controller *c, struct store *store, uint64_t epoc
     t->store = store;
     t->epoch = epoch;
     t->seq = last_seq;
+    t->given_fd = -1;
     t->writer = worker_new(c->loop, "writer");
     t->wake = timer_new(c->loop, wake_due, t);
     t->retry = timer_new(c->loop, retry_due, t);
@@ -96,6 +108,8 @@ void turns_free(struct turns *t)
     turn_done(&t->a);
     turn_done(&t->b);
     store_close(t->store);
+    if (t->given_fd >= 0)
+        close(t->given_fd);
     free(t);
 }
 
@@ -197,6 +211,18 @@ static void turn_release(struct turns *t, struct turn *turn)
 /* ---- committing
  * ----------------------------------------------------------------------------------------------------- */
 
+static void given_keep(struct turns *t, const struct batch *b)
+{
+    t->given.seq = b->seq;
+    for (size_t i = 0; i < b->n; i++) {
+        const struct meta *m = b->row[i].table == TABLE_META ? b->row[i].record : NULL;
+        if (m && text_is(m->key, "next_job_id") && m->value)
+            text_to_u64(m->value, UINT64_MAX, &t->given.next_job_id);
+    }
+    if (t->given_fd >= 0)
+        given_write(t->given_fd, &t->given);
+}
+
 /* On the writer's thread. */
 static void commit_run(void *ctx)
 {
@@ -204,6 +230,8 @@ static void commit_run(void *ctx)
     struct turn *turn = t->sent;
     turn->err = (struct err){0};
     turn->ok = store_commit(t->store, turn->batch, &turn->err);
+    if (turn->ok)
+        given_keep(t, turn->batch);
 }
 
 static void store_went(struct turns *t, const struct err *why)

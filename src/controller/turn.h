@@ -10,6 +10,9 @@ struct turns; /* opaque */
 
 /* Takes the store (closed by turns_free). */
 struct turns *turns_new(struct controller *c, struct store *store, uint64_t epoch, uint64_t last_seq);
+/* From now on what each commit has given out is written to `fd` (given.h), which becomes the turns' own; `before`: what it said. */
+struct given;
+void turns_write_given(struct turns *t, int fd, const struct given *before);
 void turns_free(struct turns *t);
 
 /* Where the effects of an event that is stepped now go. */

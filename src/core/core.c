@@ -457,6 +457,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     }
     resvs_restore(c);
     clock_restore(c);
+    restored_mark(c);
     while (map_u64_next(c->job, &w)) {
         job_restore(c, w.value, a);
         arena_reset(a);

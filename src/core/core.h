@@ -95,6 +95,9 @@ void core_free(struct core *c);
 /* Start: EV_CONFIG first, then every stored row (order: META, PARTITION, NODE, RESERVATION, JOB (live_only), STEP of live jobs), then core_loaded. */
 void core_load(struct core *c, enum store_table table, const void *record);
 void core_loaded(struct core *c, int64_t now_us, struct effects *fx);
+/* Before core_loaded: the store is older than what was said last, by the shell's own evidence; and no job id below `next` is given (again). */
+void core_store_is_older(struct core *c);
+void core_ids_from(struct core *c, uint64_t next);
 
 void core_step(struct core *c, const struct event *ev, struct effects *fx);
 /* When it wants EV_WAKE; INT64_MAX = never, ≤ now = at the end of this turn. */

@@ -191,6 +191,7 @@ struct core {
     VEC(struct alarm) heap;
     uint64_t next_job_id;
     bool loaded, store_away, plan_needed;
+    bool older;            /* the store is (restored.c) */
     bool resv_refit;       /* nodes changed: reservations may want others */
     int64_t plan_due_us;   /* the planner wants to look again; 0 = no */
     struct map_str *usage; /* "uid/account" → struct usagerec */
@@ -340,6 +341,13 @@ void starts_apply(struct core *c); /* plans and starts */
 void launch_send(struct core *c, struct jobrec *r);
 void alloc_shrink(struct core *c, struct jobrec *r); /* it goes on without the nodes that are leaving */
 void alloc_gres_text(const struct alloc *al, struct str *out);
+
+/* ---- restored.c: a store that is older than what was said last ---- */
+void restored_mark(struct core *c); /* when all rows are loaded */
+void restored_requeue(struct core *c,
+                      struct jobrec *r); /* it goes back: held, if nobody knows whether it ran */
+/* A node has this: a number or a start that the store has not given yet? */
+void held_beyond(struct core *c, const struct noderec *n, const struct held *held);
 
 /* ---- clock.c: a wall clock that is set ---- */
 void clock_look(struct core *c, const struct event *ev); /* was it? */

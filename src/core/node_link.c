@@ -105,10 +105,15 @@ static const struct held *held_find(const struct msg_node_hello *m, const struct
 /* The batch script of a job that runs, on its host. */
 static void script_compare(struct core *c, struct noderec *n, struct jobrec *r, const struct held *held)
 {
+    bool doubtful = r->j.restored;
+    if (held && doubtful) {
+        r->j.restored = false;
+        job_save(c, r);
+    }
     if (held && !r->started) {
         r->started = true;
         step_save(c, batch_step(c, r));
-    } else if (!held && !r->started) {
+    } else if (!held && !r->started && !doubtful) {
         launch_send(
             c,
             r); /* the launch was lost on its way: the same start again, which the node takes at most once */
@@ -169,6 +174,7 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
     }
     free(ids);
     for (size_t i = 0; i < m->held.n; i++) {
+        held_beyond(c, n, &held[i]);
         struct jobrec *r = job_find(c, held[i].job_id);
         bool current = r && r->j.attempt == held[i].attempt && !job_state_over((enum job_state)r->j.state) &&
                        r->j.state != JOB_PENDING && !node_left(r, n->index);

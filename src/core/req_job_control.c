@@ -42,7 +42,7 @@ static enum refusal release(struct core *c, struct jobrec *r, const char **detai
         *detail = "an administrator holds this job; only an operator can release it";
         return REFUSE_ACCESS_DENIED;
     }
-    r->j.spec.hold = false;
+    r->j.spec.hold = r->j.restored = false;
     if (r->j.reason != REASON_DEPENDENCY_NEVER)
         r->j.reason = REASON_NONE;
     eligible_update(c, r);

@@ -37,6 +37,7 @@ static void run_clear(struct core *c, struct jobrec *r)
 static void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special)
 {
     bool was_over = !job_live(r);
+    restored_requeue(c, r);
     if (r->j.start_us)
         run_keep(c, r, how);
     if (r->j.array_job_id) /* its times and status are about to go, which are counted */

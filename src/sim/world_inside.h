@@ -56,7 +56,8 @@ struct simnode {
 struct simjob {
     enum job_state state;
     uint32_t attempt, live_steps;
-    int64_t began_us, stopped_us, idle_us; /* of its run, by the world's own time: begin, since when it is suspended, for how long it was before */
+    int64_t began_us, stopped_us,
+        idle_us; /* of its run, by the world's own time: begin, since when it is suspended, for how long it was before */
 };
 
 enum happen {
@@ -133,7 +134,7 @@ extern const struct peer world_daemon; /* who node daemons and clients of the wo
 void world_broke(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void world_plan(struct world *w, int64_t after_us, struct happening h);
 int64_t world_monotonic(const struct world *w); /* the clock that nobody sets */
-int64_t world_delay(struct world *w); /* of a message on its way */
+int64_t world_delay(struct world *w);           /* of a message on its way */
 /* The same on a link, where nothing overtakes: *last_us is when the last one arrives. */
 int64_t world_delay_in_order(struct world *w, int64_t *last_us);
 /* The frame that arrives, read back into the world's arena; false: broken. */

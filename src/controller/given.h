@@ -1,0 +1,21 @@
+/* What the controller has given out, beside the store: the number of the last commit and the next job id, in the file DIR/given. It is written after each commit and not
+ * synchronised, so it may be behind the store after a power loss, and never before one. A store that is behind the file is an older one. */
+#ifndef REMUDA_CONTROLLER_GIVEN_H
+#define REMUDA_CONTROLLER_GIVEN_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct given {
+    uint64_t seq, next_job_id;
+};
+
+/* False: there is none, or it cannot be understood. */
+bool given_read(const char *path, struct given *ret);
+/* A descriptor for given_write; -1 with ret_err. */
+int given_open(const char *path, struct err *ret_err);
+bool given_write(int fd, const struct given *g);
+
+#endif

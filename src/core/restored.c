@@ -1,0 +1,96 @@
+/* A store that is older than what was said last: somebody put a backup in its place, or it is gone. What was acknowledged since is not in it, and what it calls waiting or running may
+ * have run. So nothing of it starts by itself: what waits is held, with the reason; what runs goes on where its node has it, and is held where its node has not. Nodes that hold
+ * what the store does not know are told to end it, and no number that they know is given again. */
+#include "core/inside.h"
+
+static void doubt_say(struct core *c, struct jobrec *r)
+{
+    struct str text = STR_INIT;
+    str_addf(&text,
+             "the store is an older one that was restored: whether this job has run since is not known; "
+             "`scontrol release %llu` lets it run",
+             (unsigned long long)r->j.id);
+    text_set(c, &r->j.reason_detail, str_text(&text));
+    text_set(c, &r->j.system_comment, str_text(&text));
+    str_done(&text);
+}
+
+static void doubt(struct core *c, struct jobrec *r)
+{
+    r->j.restored = true;
+    if (r->j.state == JOB_PENDING && !r->j.spec.hold) {
+        r->j.spec.hold = true;
+        r->j.reason = REASON_HELD_USER;
+        doubt_say(c, r);
+    }
+    job_save(c, r);
+}
+
+void core_store_is_older(struct core *c)
+{
+    c->older = true;
+}
+
+void core_ids_from(struct core *c, uint64_t next)
+{
+    c->next_job_id = next > c->next_job_id ? next : c->next_job_id;
+}
+
+void restored_mark(struct core *c)
+{
+    struct map_walk w = {0};
+    size_t n = 0;
+    while (c->older && map_u64_next(c->job, &w)) {
+        struct jobrec *r = w.value;
+        if (!job_live(r))
+            continue;
+        doubt(c, r);
+        n++;
+    }
+    if (c->older)
+        fx_log(
+            c, LEVEL_WARNING,
+            "the store is older than what was said last: %zu jobs of it may have run since; those that wait "
+            "are held, `scontrol release` lets them run; job ids go on at %llu",
+            n, (unsigned long long)c->next_job_id);
+}
+
+void restored_requeue(struct core *c, struct jobrec *r)
+{
+    if (!r->j.restored)
+        return;
+    r->j.hold_after_requeue = true;
+    doubt_say(c, r);
+}
+
+/* Its next start gets a number that the node does not know, and somebody decides whether there is one. */
+static void later_start(struct core *c, const struct noderec *n, struct jobrec *r, uint32_t attempt)
+{
+    fx_log(
+        c, LEVEL_WARNING,
+        "node %s has start %u of job %llu, of which the store knows %u: it is ended there, and the job held",
+        n->n.name, attempt, (unsigned long long)r->j.id, r->j.attempt);
+    if (r->j.state != JOB_PENDING)
+        return;
+    r->j.attempt = attempt;
+    doubt(c, r);
+    eligible_update(c, r);
+}
+
+void held_beyond(struct core *c, const struct noderec *n, const struct held *held)
+{
+    struct jobrec *r = job_find(c, held->job_id);
+    bool never_given = held->job_id >= c->next_job_id;
+    core_ids_from(c, held->job_id + 1);
+    if (never_given)
+        fx_log(c, LEVEL_WARNING,
+               "node %s has job %llu, whose number this store has not given yet: it is ended there, and job "
+               "ids go "
+               "on after it",
+               n->n.name, (unsigned long long)held->job_id);
+    else if (!r && !held->ended)
+        fx_log(c, LEVEL_WARNING, "node %s has job %llu, which is not known here: it is ended there",
+               n->n.name, (unsigned long long)held->job_id);
+    else if (r && held->attempt > r->j.attempt)
+        later_start(c, n, r, held->attempt);
+}

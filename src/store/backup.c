@@ -1,0 +1,193 @@
+/* VACUUM INTO copies one snapshot of the store, whoever writes meanwhile. The copy is made beside its place, completed, synchronised, and moved there by a link, which never
+ * overwrites: a backup is whole or is not there. */
+#include "store/backup.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "store/sqlite_schema.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUSY_MS    10000
+#define FILE_TABLE "CREATE TABLE file (name TEXT PRIMARY KEY, mode INTEGER NOT NULL, data BLOB)"
+
+static bool db_open(const char *path, int flags, sqlite3 **ret, struct err *ret_err)
+{
+    int rc = sqlite3_open_v2(path, ret, flags, NULL);
+    if (rc != SQLITE_OK) {
+        sql_failed(*ret, rc, "opening", ret_err);
+        sqlite3_close(*ret);
+        *ret = NULL;
+        return err_prefix(ret_err, "%s", path);
+    }
+    sqlite3_busy_timeout(*ret, BUSY_MS);
+    return true;
+}
+
+/* Copies one snapshot of a database to a file that is not there yet. */
+static bool vacuum_into(const char *from, const char *to, struct err *ret_err)
+{
+    sqlite3 *db;
+    sqlite3_stmt *st = NULL;
+    if (!db_open(from, SQLITE_OPEN_READONLY, &db, ret_err))
+        return false;
+    mode_t before = umask(077);
+    int rc = sqlite3_prepare_v2(db, "VACUUM INTO ?1", -1, &st, NULL);
+    if (rc == SQLITE_OK) {
+        sqlite3_bind_text(st, 1, to, -1, SQLITE_STATIC);
+        rc = sqlite3_step(st);
+    }
+    umask(before);
+    bool ok = rc == SQLITE_DONE || sql_failed(db, rc, "copying", ret_err);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return ok || err_prefix(ret_err, "%s", to);
+}
+
+static bool synced(const char *path, struct err *ret_err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && fsync(fd) == 0;
+    if (!ok)
+        err_set(ret_err, ERR_UNAVAILABLE, "%s: %s", path, strerrordesc_np(errno));
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+/* ---- writing ---- */
+
+static bool file_put(sqlite3 *db, const struct backup_file *f, struct err *ret_err)
+{
+    sqlite3_stmt *st = NULL;
+    int rc = sqlite3_prepare_v2(db, "INSERT INTO file VALUES (?1,?2,?3)", -1, &st, NULL);
+    if (rc == SQLITE_OK) {
+        sqlite3_bind_text(st, 1, f->name, -1, SQLITE_STATIC);
+        sqlite3_bind_int64(st, 2, f->mode);
+        sqlite3_bind_blob64(st, 3, f->data.len ? f->data.data : "", f->data.len, SQLITE_STATIC);
+        rc = sqlite3_step(st);
+    }
+    bool ok = rc == SQLITE_DONE || sql_failed(db, rc, "writing a file", ret_err);
+    sqlite3_finalize(st);
+    return ok;
+}
+
+static bool files_put(const char *path, const struct backup_file *files, size_t n, struct err *ret_err)
+{
+    sqlite3 *db;
+    if (!db_open(path, SQLITE_OPEN_READWRITE, &db, ret_err))
+        return false;
+    bool ok = sql_exec(db, "BEGIN; " FILE_TABLE, ret_err);
+    for (size_t i = 0; ok && i < n; i++)
+        ok = file_put(db, &files[i], ret_err);
+    ok = ok && sql_exec(db, "COMMIT", ret_err);
+    sqlite3_close(db);
+    return ok;
+}
+
+bool backup_write(const char *db, const char *to, const struct backup_file *files, size_t n,
+                  struct err *ret_err)
+{
+    char *partial = xasprintf("%s.partial", to);
+    bool ok;
+    if (access(to, F_OK) == 0) {
+        ok = err_set(ret_err, ERR_EXISTS,
+                     "%s is there already; a backup does not overwrite: name another file", to);
+    } else {
+        unlink(partial); /* of one that was cut off */
+        ok = vacuum_into(db, partial, ret_err) && files_put(partial, files, n, ret_err) &&
+             synced(partial, ret_err);
+        if (ok && link(partial, to) != 0)
+            ok = err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", to, strerrordesc_np(errno));
+        unlink(partial);
+    }
+    free(partial);
+    return ok;
+}
+
+/* ---- reading ---- */
+
+/* One value of one row; false if there is none. */
+static bool value_read(sqlite3 *db, const char *sql, char *ret, size_t size)
+{
+    sqlite3_stmt *st = NULL;
+    bool ok = sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW &&
+              sqlite3_column_text(st, 0);
+    if (ok) {
+        ret[0] = '\0';
+        strncat(ret, (const char *)sqlite3_column_text(st, 0), size - 1);
+    }
+    sqlite3_finalize(st);
+    return ok;
+}
+
+static bool number_read(sqlite3 *db, const char *sql, uint64_t *ret)
+{
+    char text[32];
+    return value_read(db, sql, text, sizeof text) && text_to_u64(text, UINT64_MAX, ret);
+}
+
+static bool backup_check(sqlite3 *db, const char *from, uint64_t *ret_seq, uint64_t *ret_next,
+                         struct err *ret_err)
+{
+    char said[64] = "";
+    uint64_t files;
+    *ret_next = 1;
+    if (!value_read(db, "PRAGMA quick_check", said, sizeof said) || !text_is(said, "ok"))
+        return err_set(ret_err, ERR_INVALID, "%s is damaged, or no backup of Remuda: %s", from,
+                       *said ? said : sqlite3_errmsg(db));
+    if (!number_read(db, "SELECT count(*) FROM file", &files) ||
+        !number_read(db, "SELECT value FROM meta WHERE key='seq'", ret_seq))
+        return err_set(ret_err, ERR_INVALID, "%s is no backup of Remuda: `remuda backup` makes them", from);
+    number_read(db, "SELECT value FROM meta WHERE key='next_job_id'", ret_next);
+    return true;
+}
+
+static bool files_get(sqlite3 *db, bool (*file)(void *ctx, const struct backup_file *f), void *ctx,
+                      struct err *ret_err)
+{
+    sqlite3_stmt *st = NULL;
+    bool ok = true;
+    int rc = sqlite3_prepare_v2(db, "SELECT name,mode,data FROM file ORDER BY name", -1, &st, NULL);
+    while (ok && rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW) {
+        const struct backup_file f = {
+            .name = (const char *)sqlite3_column_text(st, 0),
+            .mode = (uint32_t)sqlite3_column_int64(st, 1),
+            .data = {sqlite3_column_blob(st, 2), (size_t)sqlite3_column_bytes(st, 2)},
+        };
+        ok = f.name && file(ctx, &f);
+    }
+    sqlite3_finalize(st);
+    return ok && (rc == SQLITE_OK || sql_failed(db, rc, "reading its files", ret_err));
+}
+
+static bool file_table_drop(const char *path, struct err *ret_err)
+{
+    sqlite3 *db;
+    if (!db_open(path, SQLITE_OPEN_READWRITE, &db, ret_err))
+        return false;
+    bool ok = sql_exec(db, "DROP TABLE file", ret_err);
+    sqlite3_close(db);
+    return ok;
+}
+
+bool backup_read(const char *from, const char *db, bool (*file)(void *ctx, const struct backup_file *f),
+                 void *ctx, uint64_t *ret_seq, uint64_t *ret_next_job_id, struct err *ret_err)
+{
+    sqlite3 *source;
+    if (access(from, R_OK) != 0)
+        return err_set(ret_err, ERR_NOT_FOUND, "%s: %s", from, strerrordesc_np(errno));
+    if (!db_open(from, SQLITE_OPEN_READONLY, &source, ret_err))
+        return false;
+    bool ok = backup_check(source, from, ret_seq, ret_next_job_id, ret_err) &&
+              vacuum_into(from, db, ret_err) && file_table_drop(db, ret_err) && synced(db, ret_err) &&
+              files_get(source, file, ctx, ret_err);
+    sqlite3_close(source);
+    return ok;
+}

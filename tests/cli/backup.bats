@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# remuda backup and restore, as docs/backup.md has them; a store that is gone, empty or older: nothing runs twice, no number is given twice.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    export REMUDA_STATE="$BATS_TEST_TMPDIR/state" WORK="$BATS_TEST_TMPDIR/work"
+    mkdir -p "$WORK"
+    remuda up -q --nodes 1 --cpus 2 --mem 2000 --name backuptest 3>&-
+}
+
+teardown() {
+    scancel -u "$(id -un)" 2>/dev/null || true
+    remuda down || true
+}
+
+state() { squeue -h -t all -j "$1" -o %T; }
+
+eventually() {
+    for _ in $(seq 300); do
+        "$@" && return 0
+        sleep 0.1
+    done
+    echo "never: $*"
+    return 1
+}
+
+is() { [ "$(state "$1")" = "$2" ]; }
+
+over() { [ -e "$WORK/go" ]; }
+
+@test "a backup of a running cluster, restored: what waited is held, what runs goes on, numbers go on" {
+    local runs waits later
+    runs=$(sbatch --parsable -n1 -o /dev/null --wrap "echo runs >> $WORK/ran; until [ -e $WORK/go ]; do sleep 0.1; done")
+    eventually test -e "$WORK/ran"
+    waits=$(sbatch --parsable -n1 -o /dev/null --begin=now+1hour --array=0-2 --wrap "echo waits >> $WORK/ran")
+    remuda backup "$WORK/b"
+    [ "$(stat -c %a "$WORK/b")" = 600 ]
+    run -1 remuda backup "$WORK/b"
+    [[ "$output" =~ "there already" ]]
+    later=$(sbatch --parsable -n1 -o /dev/null --wrap "echo later >> $WORK/ran; sleep 100")
+    eventually is "$later" RUNNING
+    run -1 remuda restore "$WORK/b"
+    [[ "$output" =~ "remuda down" ]]
+    remuda down
+    remuda restore "$WORK/b"
+    remuda up -q 3>&-
+    # what ran at the time of the backup still does, once; what came later is ended
+    eventually is "$runs" RUNNING
+    [ "$(scontrol show job "$waits" | grep -c 'Reason=JobHeldUser')" -ge 1 ]
+    [ "$(sbatch --parsable -n1 -o /dev/null --wrap true)" -gt "$later" ]
+    touch "$WORK/go"
+    eventually is "$runs" COMPLETED
+    [ "$(grep -c runs "$WORK/ran")" = 1 ]
+    scontrol update JobId="$waits" StartTime=now
+    scontrol release "$waits"
+    eventually bash -c "[ \$(grep -c waits '$WORK/ran') = 3 ]"
+    grep -q "older than what was said last" "$REMUDA_STATE/log/controller.log"
+    [ -e "$REMUDA_STATE/remuda.db.before" ]
+}
+
+@test "a cluster is restored on a machine that has nothing, configuration and certificates with it" {
+    local id
+    id=$(sbatch --parsable -n1 -o /dev/null --hold --wrap true)
+    remuda token > /dev/null
+    remuda backup "$WORK/b"
+    remuda down
+    mv "$REMUDA_STATE" "$WORK/former"
+    remuda restore "$WORK/b"
+    cmp "$REMUDA_STATE/remuda.conf" "$WORK/former/remuda.conf"
+    for f in "$WORK"/former/tls/*; do
+        cmp "$f" "$REMUDA_STATE/tls/${f##*/}"
+        [ "$(stat -c %a "$f")" = "$(stat -c %a "$REMUDA_STATE/tls/${f##*/}")" ]
+    done
+    remuda up -q 3>&-
+    [ "$(state "$id")" = PENDING ]
+    [ "$(sbatch --parsable -n1 -o /dev/null --wrap true)" -gt "$((id + 1000))" ]
+}
+
+@test "the store is gone: job ids go on, and what nodes still run is ended" {
+    local id
+    id=$(sbatch --parsable -n1 -o /dev/null --wrap "echo \$\$ > $WORK/pid; sleep 100")
+    eventually test -s "$WORK/pid"
+    kill -9 "$(remuda status --pid controller)"
+    rm "$REMUDA_STATE"/remuda.db*
+    remuda up -q 3>&-
+    [ "$(sbatch --parsable -n1 -o /dev/null --wrap true)" -gt "$id" ]
+    eventually bash -c "! kill -0 \$(cat '$WORK/pid') 2>/dev/null"
+    eventually is "$((id + 1))" COMPLETED
+    grep -q "job $id" "$REMUDA_STATE/log/controller.log"
+}
+
+@test "what is no backup is not restored, and nothing is touched" {
+    remuda down
+    head -c 20000 /dev/urandom > "$WORK/noise"
+    sum=$(sha256sum "$REMUDA_STATE/remuda.db" "$REMUDA_STATE/remuda.conf")
+    run -1 remuda restore "$WORK/noise"
+    run -1 remuda restore "$REMUDA_STATE/remuda.db"
+    [[ "$output" =~ "no backup of Remuda" ]]
+    run -1 remuda restore "$WORK/nothing"
+    [[ "$output" =~ "No such file" ]]
+    [ "$sum" = "$(sha256sum "$REMUDA_STATE/remuda.db" "$REMUDA_STATE/remuda.conf")" ]
+    remuda up -q 3>&-
+}

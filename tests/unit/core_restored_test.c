@@ -1,0 +1,154 @@
+/* A store that is older than what was said last: nothing of it runs by itself, and no number is given twice. */
+#include "core_help.h"
+
+#define NODES                                                                                                \
+    "ClusterName=t\nNodeName=n[1-2] CPUs=8 RealMemory=1000\nPartitionName=main Nodes=ALL Default=YES\n"
+
+/* The controller comes back with what the store had, and the shell says that it is older. */
+static void restart_older(uint64_t next)
+{
+    core_free(w.c);
+    effects_reset(&w.fx);
+    w.c = core_new(1, "ctl");
+    configure(NODES);
+    for (int t = 0; t < STORE_TABLE_COUNT; t++)
+        load((enum store_table)t);
+    core_ids_from(w.c, next);
+    core_store_is_older(w.c);
+    core_loaded(w.c, w.now, &w.fx);
+    core_check(w.c);
+    settle(0);
+    am_root();
+}
+
+static void held_by(int n, uint64_t job_id, uint32_t attempt)
+{
+    struct held held = {.job_id = job_id, .attempt = attempt, .step_id = STEP_BATCH};
+    hello_holding(n, &held, 1);
+}
+
+static size_t terminated(uint64_t job_id)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w.fx.n; i++) {
+        const struct effect *e = &w.fx.v[i];
+        n += e->kind == FX_SEND && e->msg.kind == MSG_TERMINATE &&
+             ((const struct msg_terminate *)e->msg.body)->job_id == job_id;
+    }
+    return n;
+}
+
+static void test_what_waited_is_held_until_it_is_released(void **unused)
+{
+    (void)unused;
+    struct job_spec array = a_job("array");
+    struct job_spec later = a_job("one");
+    later.begin_us = w.now + 60 * MIN;
+    array.begin_us = w.now + 60 * MIN;
+    array.array = "0-3";
+    uint64_t one = submit(later), many = submit(array);
+    restart_older(40);
+    hello(1);
+    hello(2);
+    pass(61 * MIN);
+    assert_int_equal(state(one), JOB_PENDING);
+    assert_true(job(one)->spec.hold && job(many)->spec.hold);
+    assert_non_null(strstr(job(one)->system_comment, "scontrol release"));
+    control(ids_of(one), ACTION_RELEASE);
+    control(ids_of(many), ACTION_RELEASE);
+    assert_int_equal(state(one), JOB_RUNNING);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "RUNNING"}), 5);
+    assert_in_range(submit(a_job("new")), 40, 60);
+}
+
+static void test_what_runs_goes_on_where_its_node_has_it(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_wide_job("wide")), other = submit(a_wide_job("other"));
+    restart_older(0);
+    held_by(1, id, 1);
+    hello(2); /* it has nothing: the other has ended since, or never began */
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_not_equal(state(other), JOB_RUNNING);
+    assert_int_equal(sent(FX_SEND, MSG_LAUNCH), 0);
+    pass(MIN);
+    assert_int_equal(state(other), JOB_PENDING);
+    assert_true(job(other)->spec.hold);
+    script_ends(id, 0);
+    assert_int_equal(state(id), JOB_COMPLETED);
+}
+
+static void test_numbers_that_nodes_know_are_not_given_again(void **unused)
+{
+    (void)unused;
+    restart(NODES);
+    held_by(1, 57, 1);
+    assert_int_equal(terminated(57), 1);
+    assert_int_equal(submit(a_job("new")), 58);
+}
+
+static void test_a_start_that_the_store_does_not_know(void **unused)
+{
+    (void)unused;
+    struct job_spec spec = a_job("late");
+    spec.begin_us = w.now + 10 * MIN;
+    uint64_t id = submit(spec);
+    restart(NODES); /* nothing says that the store is older, but a node does */
+    held_by(1, id, 3);
+    assert_int_equal(terminated(id), 1);
+    hello(2);
+    pass(11 * MIN);
+    assert_int_equal(state(id), JOB_PENDING);
+    assert_true(job(id)->spec.hold);
+    report(1, (struct msg_report){.kind = REPORT_RELEASED, .job_id = id, .attempt = 3, .seq = 1});
+    am_root();
+    control(ids_of(id), ACTION_RELEASE);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(job(id)->attempt, 4);
+}
+
+static void test_jobs_of_reservations_are_held_too(void **unused)
+{
+    (void)unused;
+    am_root();
+    struct reservation r = {
+        .users = "alice", .node_count = 1, .start_us = w.now + MIN, .duration_us = 60 * MIN};
+    say(1, MSG_UPDATE_RESERVATION,
+        &(struct msg_update_reservation){.name = "r1",
+                                         .create = true,
+                                         .fields = "users,node_count,start_us,duration_us",
+                                         .values = {&r, 1}});
+    am_alice();
+    struct job_spec spec = a_job("in it");
+    spec.req.reservation = "r1";
+    uint64_t id = submit(spec);
+    assert_int_not_equal(id, 0);
+    restart_older(0);
+    hello(1);
+    hello(2);
+    pass(2 * MIN);
+    assert_int_equal(state(id), JOB_PENDING);
+    am_alice();
+    control(ids_of(id), ACTION_RELEASE);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
+static int open_world(void **unused)
+{
+    (void)unused;
+    world_open(NODES, 2);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_what_waited_is_held_until_it_is_released, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_what_runs_goes_on_where_its_node_has_it, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_numbers_that_nodes_know_are_not_given_again, open_world,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_start_that_the_store_does_not_know, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_jobs_of_reservations_are_held_too, open_world, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
