@@ -177,6 +177,8 @@ static int why(struct asking *k)
     k->client = program_connect("remuda why", state_dir_find(k->state_dir, k->a));
     if (!k->client)
         return 1;
+    if (k->json)
+        client_keep_texts(k->client);
     answer_all(k);
     client_close(k->client);
     return k->status;

@@ -165,6 +165,8 @@ static bool run(struct listing *l, struct err *ret_err)
     struct client *c = program_connect(k->name, state_dir_find(NULL, l->a));
     if (!c)
         return false;
+    if (l->json)
+        client_keep_texts(c);
     bool ok = show_all(l, c, ret_err);
     client_close(c);
     return ok;

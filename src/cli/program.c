@@ -1,5 +1,6 @@
 #include "cli/program.h"
 
+#include "base/plain.h"
 #include "base/str.h"
 #include "cli/cluster_dir.h"
 
@@ -14,12 +15,15 @@
 
 void program_error(const char *name, const char *format, ...)
 {
+    struct str text = STR_INIT, plain = STR_INIT;
     va_list args;
     va_start(args, format);
-    fprintf(stderr, "%s: error: ", name);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    str_addv(&text, format, args);
     va_end(args);
+    str_add_plain_lines(&plain, str_text(&text)); /* what it quotes may be somebody else's */
+    fprintf(stderr, "%s: error: %s\n", name, str_text(&plain));
+    str_done(&plain);
+    str_done(&text);
 }
 
 void program_usage_error(const char *name, const struct err *e)

@@ -14,6 +14,8 @@ struct client *scontrol_connect(struct scontrol *s)
         s->client = program_connect("scontrol", state_dir_find(NULL, s->a));
     if (!s->client)
         s->rc = 1;
+    else if (s->json)
+        client_keep_texts(s->client);
     return s->client;
 }
 

@@ -67,6 +67,7 @@ static void state_check(const struct core *c, const struct jobrec *r)
     CHECK((!over && !ending) || !j->start_us || j->end_us >= j->start_us);
     CHECK((j->state == JOB_REQUEUED) <= j->requeue_pending);
     CHECK(!j->requeue_pending || ending);
+    CHECK(!j->admin_hold || j->spec.hold || j->hold_after_requeue);
     CHECK(!r->waiting || (j->state == JOB_PENDING && !j->spec.hold && j->spec.begin_us <= c->now_us));
     CHECK(j->state != JOB_PENDING || (!j->start_us && !j->nodes && r->step.n == 0));
 }

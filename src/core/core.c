@@ -127,8 +127,8 @@ static bool allowed(const struct core *c, const struct event *ev)
     case WHO_ANYONE:
     case WHO_OWNER: return ev->peer != NULL;
     case WHO_OPERATOR: return peer_operates(c, ev->peer);
-    case WHO_ADMIN:
-    case WHO_NODE: return ev->peer && ev->peer->is_admin;
+    case WHO_ADMIN: return ev->peer && ev->peer->is_admin;
+    case WHO_NODE: return ev->peer && (ev->peer->is_admin || ev->peer->is_daemon);
     case WHO_CONTROLLER:
     case WHO_STREAM: break;
     }
@@ -146,9 +146,15 @@ static void refuse_stranger(struct core *c, enum message_kind kind)
         [WHO_CONTROLLER] = "the controller",
         [WHO_STREAM] = "commands and shepherds, among themselves,",
     };
-    reply_done(
-        c, REFUSE_ACCESS_DENIED,
-        arena_printf(c->fx->arena, "only %s may %s", may[message_table[kind].who], message_table[kind].doc));
+    const char *plain =
+        c->peer && c->peer->is_plain
+            ? arena_printf(c->fx->arena,
+                           ", and nobody speaks as such from host %s, whose token was not for a trusted host",
+                           c->peer->host)
+            : "";
+    reply_done(c, REFUSE_ACCESS_DENIED,
+               arena_printf(c->fx->arena, "only %s may %s%s", may[message_table[kind].who],
+                            message_table[kind].doc, plain));
 }
 
 static void message_take(struct core *c, const struct message *m)
@@ -282,6 +288,7 @@ static void job_load(struct core *c, const struct job *row)
 {
     struct jobrec *r = job_new(c, row->id);
     record_take(c, &job_fields, &r->j, row);
+    hold_load(r);
     if (row->array_pending && row->array_task_id == NO_TASK)
         idset_parse(&r->pending, row->array_pending, LIMIT_ARRAY_INDEX, NULL);
     if (row->array_job_id) {

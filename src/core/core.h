@@ -24,6 +24,8 @@ struct peer {
     const char *groups;       /* all group names of the user, comma-separated; NULL = not looked up */
     const char *host;         /* where it is */
     bool is_admin;            /* root, SlurmUser or the user the controller runs as */
+    bool is_daemon;           /* may speak as a node daemon; who is_admin may, too */
+    bool is_plain; /* speaks from a host that is not believed to have administrators: no operator either */
 };
 
 enum event_kind {

@@ -48,6 +48,7 @@ void het_end_others(struct core *c, struct jobrec *r, enum job_state how, enum j
         other->j.killed_by_uid_plus1 = r->j.killed_by_uid_plus1;
         other->j.requeue_pending = r->j.requeue_pending;
         other->j.hold_after_requeue = r->j.hold_after_requeue;
+        other->j.admin_hold |= r->j.admin_hold;
         text_set(c, &other->j.reason_detail, r->j.reason_detail);
         /* The memory that ran out was the script's own. */
         job_end(c, other, how == JOB_OUT_OF_MEMORY ? JOB_FAILED : how,

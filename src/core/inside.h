@@ -287,6 +287,18 @@ bool may_control(const struct core *c, const struct jobrec *r); /* the peer at h
 bool peer_operates(const struct core *c, const struct peer *peer);
 bool list_has(const char *list, const char *word);
 
+/* ---- job_hold.c: who holds a job, and who may let it go ---- */
+/* What the peer at hand holds of that job is an administrator's hold. */
+bool hold_of_admin(const struct core *c, const struct jobrec *r);
+/* Holds it; as_user: as its owner would. A stronger hold stays. */
+void hold_give(struct core *c, struct jobrec *r, bool as_user);
+/* The peer at hand may let it go. */
+enum refusal hold_release_check(const struct core *c, const struct jobrec *r, const char **detail);
+void hold_end(struct jobrec *r);
+/* Of a job that is back in the queue: the hold it was to have then; `why` unless an administrator's. */
+void hold_comes_back(struct jobrec *r, enum job_reason why);
+void hold_load(struct jobrec *r); /* from the store */
+
 /* ---- eligible.c: holds, begin times, dependencies; what the planner gets ---- */
 void eligible_update(struct core *c, struct jobrec *r); /* after anything that may matter for a pending job */
 enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us,

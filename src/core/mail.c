@@ -1,11 +1,26 @@
 /* --mail-type. An array mails once for its beginning and once for its end, unless ARRAY_TASKS asks for a mail for each element. */
+#include "base/plain.h"
 #include "core/inside.h"
 
 #include "model/pattern.h"
 
-static void job_words(const struct jobrec *r, bool per_task, struct str *out)
+/* What its user called it; mails are read in terminals, too, and may go to others. */
+static const char *plain_of(const struct core *c, const char *text)
 {
-    const char *name = r->j.spec.name ? r->j.spec.name : "";
+    struct str plain = STR_INIT;
+    str_add_plain(&plain, text);
+    const char *kept = arena_strdup(c->fx->arena, str_text(&plain));
+    str_done(&plain);
+    return kept;
+}
+
+static const char *name_of(const struct core *c, const struct jobrec *r)
+{
+    return plain_of(c, r->j.spec.name);
+}
+
+static void job_words(const struct jobrec *r, bool per_task, const char *name, struct str *out)
+{
     if (!r->j.array_job_id)
         str_addf(out, "Slurm Job_id=%llu Name=%s", (unsigned long long)r->j.id, name);
     else if (per_task && r->j.array_task_id != NO_TASK)
@@ -46,7 +61,7 @@ static void how_it_ended(const struct jobrec *r, struct str *out)
 static void subject(const struct core *c, const struct jobrec *r, uint32_t type, bool per_task,
                     struct str *out)
 {
-    job_words(r, per_task, out);
+    job_words(r, per_task, name_of(c, r), out);
     switch (type) {
     case MAIL_BEGIN:
         str_add(out, " Began, Queued time ");
@@ -73,17 +88,19 @@ static void subject(const struct core *c, const struct jobrec *r, uint32_t type,
 }
 
 /* Where the script's output is. */
-static void output_path(const struct jobrec *r, struct str *out)
+static void output_path(const struct core *c, const struct jobrec *r, struct str *out)
 {
+    struct str path = STR_INIT;
     const struct job *j = &r->j;
     bool element = j->array_job_id && j->array_task_id != NO_TASK;
     const char *pattern = j->spec.std_out ? j->spec.std_out : element ? "slurm-%A_%a.out" : "slurm-%j.out";
     struct pattern_env env = pattern_env_of_job(j);
     str_add(out, "Output: ");
     if (pattern[0] != '/' && j->spec.work_dir)
-        str_addf(out, "%s/", j->spec.work_dir);
-    pattern_expand(pattern, &env, out);
-    str_addc(out, '\n');
+        str_addf(&path, "%s/", j->spec.work_dir);
+    pattern_expand(pattern, &env, &path);
+    str_addf(out, "%s\n", plain_of(c, str_text(&path)));
+    str_done(&path);
 }
 
 /* The step that used them most speaks for the job. */
@@ -124,22 +141,22 @@ static void used(const struct jobrec *r, struct str *out)
     }
 }
 
-static void body(const struct jobrec *r, bool summary, struct str *out)
+static void body(const struct core *c, const struct jobrec *r, bool summary, struct str *out)
 {
     uint64_t id = summary ? r->j.array_job_id : r->j.id;
-    str_addf(out, "Job %llu (%s) of %s\n", (unsigned long long)id, r->j.spec.name ? r->j.spec.name : "",
+    str_addf(out, "Job %llu (%s) of %s\n", (unsigned long long)id, name_of(c, r),
              r->j.user_name ? r->j.user_name : "");
     if (r->j.spec.work_dir)
-        str_addf(out, "Directory: %s\n", r->j.spec.work_dir);
+        str_addf(out, "Directory: %s\n", plain_of(c, r->j.spec.work_dir));
     if (summary)
         return;
     str_addf(out, "State: %s\n", enum_name(&job_state_names, r->j.state));
     if (r->j.nodes)
         str_addf(out, "Nodes: %s\n", r->j.nodes);
     if (r->j.reason_detail)
-        str_addf(out, "Reason: %s\n", r->j.reason_detail);
+        str_addf(out, "Reason: %s\n", plain_of(c, r->j.reason_detail));
     if (job_has_script(r) && r->j.start_us)
-        output_path(r, out);
+        output_path(c, r, out);
     used(r, out);
 }
 
@@ -170,7 +187,7 @@ void mail_job(struct core *c, struct jobrec *r, uint32_t type)
     if (!(r->j.spec.mail_types & type) || text_empty(to))
         return;
     subject(c, r, type, per_task, &line);
-    body(r, r->j.array_job_id && !per_task, &text);
+    body(c, r, r->j.array_job_id && !per_task, &text);
     struct effect *e = effect_add(c->fx, FX_MAIL);
     e->mail.to = arena_strdup(c->fx->arena, to);
     e->mail.subject = arena_strdup(c->fx->arena, str_text(&line));

@@ -13,7 +13,8 @@ bool list_has(const char *list, const char *word)
 
 bool peer_operates(const struct core *c, const struct peer *peer)
 {
-    return peer && (peer->is_admin || (peer->user && list_has(c->settings.operators, peer->user)));
+    return peer && !peer->is_plain &&
+           (peer->is_admin || (peer->user && list_has(c->settings.operators, peer->user)));
 }
 
 bool may_control(const struct core *c, const struct jobrec *r)

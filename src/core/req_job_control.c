@@ -1,4 +1,5 @@
 /* job_control: hold, release, requeue, suspend, resume, top. */
+#include "base/plain.h"
 #include "core/inside.h"
 
 #include <string.h>
@@ -9,24 +10,11 @@ struct control {
     const struct msg_job_control *m;
 };
 
-/* A running job goes on; it is held, or not, when it comes back to the queue. */
-static enum refusal running_hold_set(struct core *c, struct jobrec *r, bool hold)
+static enum refusal hold_set(struct core *c, struct jobrec *r, bool as_user)
 {
     if (!job_live(r))
         return REFUSE_JOB_FINISHED;
-    r->j.hold_after_requeue = hold;
-    job_save(c, r);
-    return REFUSE_NONE;
-}
-
-static enum refusal hold_set(struct core *c, struct jobrec *r, bool by_user, const char **detail)
-{
-    bool operates = peer_operates(c, c->peer);
-    if (r->j.state != JOB_PENDING && r->j.state != JOB_SPECIAL_EXIT)
-        return running_hold_set(c, r, true);
-    r->j.spec.hold = true;
-    /* An operator's hold can only be released by an operator, unless it is given as uhold. */
-    r->j.reason = operates && !by_user && c->peer->uid != r->j.user_id ? REASON_HELD_ADMIN : REASON_HELD_USER;
+    hold_give(c, r, as_user);
     eligible_update(c, r);
     job_save(c, r);
     return REFUSE_NONE;
@@ -34,20 +22,16 @@ static enum refusal hold_set(struct core *c, struct jobrec *r, bool by_user, con
 
 static enum refusal release(struct core *c, struct jobrec *r, const char **detail)
 {
+    enum refusal refusal = job_live(r) ? hold_release_check(c, r, detail) : REFUSE_JOB_FINISHED;
+    if (refusal)
+        return refusal;
     if (r->j.state == JOB_SPECIAL_EXIT)
         job_move(c, r, JOB_PENDING);
-    if (r->j.state != JOB_PENDING)
-        return running_hold_set(c, r, false);
-    if (r->j.spec.hold && r->j.reason == REASON_HELD_ADMIN && !peer_operates(c, c->peer)) {
-        *detail = "an administrator holds this job; only an operator can release it";
-        return REFUSE_ACCESS_DENIED;
-    }
-    r->j.spec.hold = r->j.restored = false;
-    if (r->j.reason != REASON_DEPENDENCY_NEVER)
-        r->j.reason = REASON_NONE;
+    hold_end(r);
     eligible_update(c, r);
     job_save(c, r);
-    plan_soon(c);
+    if (r->j.state == JOB_PENDING)
+        plan_soon(c);
     return REFUSE_NONE;
 }
 
@@ -109,10 +93,10 @@ static enum refusal top(struct core *c, struct jobrec *r, const char **detail)
 /* Somebody's line in the error output of a job: printable, and short enough for a terminal. */
 static const char *line_of(struct core *c, const char *text)
 {
-    char *line = arena_strndup(c->fx->arena, text, strnlen(text, NOTIFY_BYTES));
-    for (char *at = line; *at; at++)
-        if ((unsigned char)*at < ' ' || *at == 0x7f)
-            *at = '?';
+    struct str plain = STR_INIT;
+    str_add_plain(&plain, arena_strndup(c->fx->arena, text, strnlen(text, NOTIFY_BYTES)));
+    const char *line = arena_strdup(c->fx->arena, str_text(&plain));
+    str_done(&plain);
     return line;
 }
 
@@ -141,8 +125,8 @@ static enum refusal act(struct core *c, struct jobrec *r, const struct job_ref *
     (void)ref;
     const struct control *x = ctx;
     switch ((enum job_action)x->m->action) {
-    case ACTION_HOLD: return hold_set(c, r, false, detail);
-    case ACTION_UHOLD: return hold_set(c, r, true, detail);
+    case ACTION_HOLD: return hold_set(c, r, false);
+    case ACTION_UHOLD: return hold_set(c, r, true);
     case ACTION_RELEASE: return release(c, r, detail);
     case ACTION_REQUEUE: return job_requeue(c, r, false, false, detail);
     case ACTION_REQUEUE_HOLD: return job_requeue(c, r, true, x->m->special_exit, detail);

@@ -50,12 +50,12 @@ static const char *const any_time[] = {"time_limit_us", "comment",          "wck
                                        "switches",      "switches_wait_us", "time_min_us", "priority_asked",
                                        "hold",          "delay_boot_us"};
 
-/* What of a running job is not what was asked for: the nodes it has, and that it will be held when it comes back. */
-static bool is_of_run(const char *name)
+/* What is not simply taken: the nodes of a running job, and a hold, which is somebody's. */
+static bool is_taken_apart(const struct jobrec *r, const char *name)
 {
     for (size_t i = 0; i < ARRAY_LEN(size_fields); i++)
         if (text_is(name, size_fields[i]))
-            return true;
+            return r->j.state != JOB_PENDING;
     return text_is(name, "hold");
 }
 
@@ -116,7 +116,8 @@ static enum refusal limit_find(const struct jobrec *r, struct update *u, const c
     return REFUSE_NONE;
 }
 
-static enum refusal operator_check(const struct jobrec *r, const struct update *u, const char **detail)
+static enum refusal operator_check(const struct core *c, const struct jobrec *r, const struct update *u,
+                                   const char **detail)
 {
     if (u->limit && runs(r) && u->trial.req.time_limit_us > r->j.limit_us)
         return refuse(REFUSE_ACCESS_DENIED,
@@ -130,12 +131,9 @@ static enum refusal operator_check(const struct jobrec *r, const struct update *
         return refuse(REFUSE_ACCESS_DENIED, "only operators may set the site factor", detail);
     if (given(u, "nice") && u->values->nice < 0 && u->values->nice < r->j.spec.nice)
         return refuse(REFUSE_ACCESS_DENIED, "only operators may set a negative nice value", detail);
-    if (given(u, "hold") && !u->values->hold && r->j.spec.hold && r->j.reason == REASON_HELD_ADMIN)
-        return refuse(REFUSE_ACCESS_DENIED,
-                      "an administrator holds this job; only an operator can release it", detail);
     if (u->m->admin_comment)
         return refuse(REFUSE_ACCESS_DENIED, "only operators may set AdminComment", detail);
-    return REFUSE_NONE;
+    return given(u, "hold") && !u->values->hold ? hold_release_check(c, r, detail) : REFUSE_NONE;
 }
 
 static enum refusal values_check(const struct core *c, const struct jobrec *r, const struct update *u,
@@ -207,7 +205,7 @@ static void trial_make(const struct jobrec *r, struct update *u)
     u->trial = r->j.spec;
     for (size_t i = 0; i < job_spec_fields.n; i++) {
         const struct field *f = &job_spec_fields.field[i];
-        if (given(u, f->name) && !(r->j.state != JOB_PENDING && is_of_run(f->name)))
+        if (given(u, f->name) && !is_taken_apart(r, f->name))
             field_take(f, &u->trial, u->values);
     }
     memory_choose(u);
@@ -257,16 +255,17 @@ static void limit_take(struct core *c, struct jobrec *r)
     r->mailed = 0;
 }
 
-static void hold_take(struct core *c, struct jobrec *r)
+static void hold_take(struct core *c, struct jobrec *r, const struct update *u)
 {
-    bool by_admin = peer_operates(c, c->peer) && c->peer->uid != r->j.user_id;
-    r->j.reason = !r->j.spec.hold ? REASON_NONE : by_admin ? REASON_HELD_ADMIN : REASON_HELD_USER;
+    if (given(u, "hold") && u->values->hold)
+        hold_give(c, r, false);
+    else if (given(u, "hold"))
+        hold_end(r);
 }
 
 static void waiting_take(struct core *c, struct jobrec *r, const struct update *u)
 {
-    if (given(u, "hold"))
-        hold_take(c, r);
+    hold_take(c, r, u);
     if (given(u, "dependency") && r->j.reason == REASON_DEPENDENCY_NEVER)
         r->j.reason = REASON_NONE;
     bool later = r->j.spec.begin_us > c->now_us || (given(u, "dependency") && r->j.spec.dependency);
@@ -275,12 +274,11 @@ static void waiting_take(struct core *c, struct jobrec *r, const struct update *
 }
 
 /* It counts when the job comes back to the queue. */
-static void running_priority_take(struct jobrec *r, const struct update *u)
+static void running_priority_take(struct core *c, struct jobrec *r, const struct update *u)
 {
     if (given(u, "priority_asked"))
         r->j.priority = u->values->priority_asked;
-    if (given(u, "hold"))
-        r->j.hold_after_requeue = u->values->hold;
+    hold_take(c, r, u);
 }
 
 static void record_take_update(struct core *c, struct jobrec *r, const struct update *u)
@@ -296,7 +294,7 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
     if (u->limit && runs(r))
         limit_take(c, r);
     if (r->j.state != JOB_PENDING)
-        running_priority_take(r, u);
+        running_priority_take(c, r, u);
     if (r->j.state == JOB_PENDING)
         waiting_take(c, r, u);
 }
@@ -328,7 +326,7 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     trial_make(r, u);
     enum refusal refusal = limit_find(r, u, detail);
     if (!refusal && !peer_operates(c, c->peer))
-        refusal = operator_check(r, u, detail);
+        refusal = operator_check(c, r, u, detail);
     if (!refusal)
         refusal = values_check(c, r, u, detail);
     if (!refusal)

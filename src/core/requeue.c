@@ -56,15 +56,11 @@ static void back_to_pending(struct core *c, struct jobrec *r, enum job_state how
     r->j.eligible_us = 0;
     bool never_launched = r->j.reason == REASON_LAUNCH_FAILED;
     r->j.reason = REASON_NONE;
-    if (r->j.hold_after_requeue) {
-        r->j.spec.hold = true;
-        bool often = r->j.restarts > (uint32_t)c->settings.max_batch_requeue;
-        r->j.reason = special                   ? REASON_SPECIAL_EXIT
-                      : never_launched && often ? REASON_MAX_REQUEUE
-                      : never_launched          ? REASON_LAUNCH_FAILED_HELD
-                                                : REASON_HELD_USER;
-        r->j.hold_after_requeue = false;
-    }
+    bool often = r->j.restarts > (uint32_t)c->settings.max_batch_requeue;
+    hold_comes_back(r, special                   ? REASON_SPECIAL_EXIT
+                       : never_launched && often ? REASON_MAX_REQUEUE
+                       : never_launched          ? REASON_LAUNCH_FAILED_HELD
+                                                 : REASON_HELD_USER);
     if (special && r->j.state != JOB_SPECIAL_EXIT)
         job_move(c, r, JOB_SPECIAL_EXIT);
     else if (!special)
@@ -111,7 +107,7 @@ static enum refusal requeue_waiting(struct core *c, struct jobrec *r, bool hold,
             hold ? "the job is pending already; `scontrol hold` holds it" : "the job is pending already";
         return REFUSE_JOB_PENDING;
     }
-    if (hold) {
+    if (hold && !r->j.spec.hold) {
         r->j.spec.hold = true;
         r->j.reason = special ? REASON_SPECIAL_EXIT : REASON_HELD_USER;
         eligible_update(c, r);
@@ -144,7 +140,7 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
     case JOB_COMPLETING:
         /* It is ending anyway: it goes back instead of taking its end state. */
         r->j.requeue_pending = true;
-        r->j.hold_after_requeue = hold;
+        r->j.hold_after_requeue = hold || r->j.admin_hold;
         job_move_ending(c, r, JOB_REQUEUED, special ? JOB_SPECIAL_EXIT : (enum job_state)r->j.end_state);
         job_save(c, r);
         return REFUSE_NONE;
@@ -163,7 +159,7 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
     case JOB_DEADLINE:
     case JOB_OUT_OF_MEMORY:
     case JOB_RESIZING:
-        r->j.hold_after_requeue = hold;
+        r->j.hold_after_requeue = hold || r->j.admin_hold;
         back_to_pending(c, r, (enum job_state)r->j.state, special);
         return REFUSE_NONE;
     case JOB_STATE_COUNT: break;
@@ -181,7 +177,8 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
         text_set(c, &r->j.reason_detail, report->detail);
         r->j.requeue_pending = again;
         bool hold = report->prolog && !list_has(c->settings.sched_parameters, "nohold_on_prolog_fail");
-        r->j.hold_after_requeue = again && (hold || r->j.restarts >= (uint32_t)c->settings.max_batch_requeue);
+        bool often = r->j.restarts >= (uint32_t)c->settings.max_batch_requeue;
+        r->j.hold_after_requeue = (again && (hold || often)) || r->j.admin_hold;
         job_end(c, r, report->prolog && !again ? JOB_CANCELLED : JOB_FAILED, REASON_LAUNCH_FAILED, 0, NULL);
     }
 }

@@ -7,6 +7,7 @@
 #include "io/client.h"
 
 #include "base/alloc.h"
+#include "io/plain_answers.h"
 #include "io/unix_socket.h"
 #include "wire/frame.h"
 
@@ -32,6 +33,7 @@ struct client {
     struct str in;
     size_t used; /* bytes of `in` that were delivered */
     char *state_dir;
+    bool exact;               /* texts come as people gave them */
     char *parting;            /* what the other side said of the connection as a whole before it closed it */
     client_patience patience; /* NULL = none */
     bool broken;              /* the connection broke, and nobody said why */
@@ -298,6 +300,8 @@ static bool message_receive(struct client *c, int64_t deadline, struct arena *a,
         kept.raw = arena_dup(a, f.raw, f.raw_len);
     if (!wire_decode(&kept, a, ret, ret_err))
         return false;
+    if (!c->exact)
+        plain_message(ret, a);
     parting_keep(c, ret);
     return true;
 }
@@ -405,7 +409,7 @@ struct asking {
 static bool rows_hand_out(struct asking *k, const struct frame *f, struct err *ret_err)
 {
     k->handed_out = true;
-    return rows_decode(f, k->t, k->a, k->row, k->ctx, ret_err);
+    return (k->c->exact ? rows_decode : plain_rows_decode)(f, k->t, k->a, k->row, k->ctx, ret_err);
 }
 
 static bool held_hand_out(struct asking *k, struct err *ret_err)
@@ -446,6 +450,7 @@ static bool query_once(struct asking *k, struct message *ret, struct err *ret_er
         }
         if (!wire_decode(&f, k->a, ret, ret_err))
             return false;
+        plain_message(ret, k->a);
         parting_keep(k->c, ret);
         if (ret->kind != MSG_DONE)
             return err_set(ret_err, ERR_INTERNAL, "the controller answered a query with \"%s\"",
@@ -453,6 +458,11 @@ static bool query_once(struct asking *k, struct message *ret, struct err *ret_er
         if (ret->seq == m.seq || ret->seq == 0)
             return true;
     }
+}
+
+void client_keep_texts(struct client *c)
+{
+    c->exact = true;
 }
 
 bool client_query(struct client *c, const struct msg_query *q, const struct fields *t, struct arena *a,

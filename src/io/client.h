@@ -36,10 +36,13 @@ void client_close(struct client *c);
  * timeout_ms 0 = 60 s; then ERR_UNAVAILABLE "Socket timed out on send/recv operation"; negative = wait for ever. */
 bool client_call(struct client *c, enum message_kind kind, const void *body, int timeout_ms, struct arena *a,
                  struct message *ret, struct err *ret_err);
-/* Sends a query and calls row(ctx, record) for each record that comes; texts of records live in `a`. *ret_done is the closing DONE. */
+/* Sends a query and calls row(ctx, record) for each record that comes; texts of records live in `a`, and may go to terminals as they are (base/plain.h). *ret_done is the
+ * closing DONE. */
 bool client_query(struct client *c, const struct msg_query *q, const struct fields *t, struct arena *a,
                   void (*row)(void *ctx, const void *record), void *ctx, struct msg_done *ret_done,
                   struct err *ret_err);
+/* From now on texts of rows and of explanations come as people gave them: for what quotes them itself, as JSON does. */
+void client_keep_texts(struct client *c);
 /* For many requests in flight (bench, several jobs): send without waiting, then take answers in order. */
 bool client_send(struct client *c, enum message_kind kind, const void *body, uint64_t *ret_seq,
                  struct err *ret_err);

@@ -1,6 +1,7 @@
 #include "io/log.h"
 
 #include "base/alloc.h"
+#include "base/plain.h"
 #include "base/str.h"
 #include "io/clock.h"
 
@@ -80,18 +81,6 @@ static void time_add(struct str *out)
     str_addf(out, "%s.%03d ", text, (int)(now_us / 1000 % 1000));
 }
 
-static void escaped_add(struct str *out, const char *text)
-{
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '\n')
-            str_add(out, "\\n");
-        else if (*p < 0x20 || *p == 0x7f)
-            str_addf(out, "\\x%02x", *p);
-        else
-            str_addc(out, (char)*p);
-    }
-}
-
 void log_write(struct log *l, enum log_severity s, const char *format, ...)
 {
     static const char *const word[] = {"error: ", "warning: ", "", "debug: "};
@@ -104,7 +93,7 @@ void log_write(struct log *l, enum log_severity s, const char *format, ...)
     va_end(args);
     time_add(&line);
     str_add(&line, word[s]);
-    escaped_add(&line, str_text(&text));
+    str_add_plain(&line, str_text(&text));
     str_addc(&line, '\n');
     ssize_t n = write(l->fd, line.data, line.len); /* one write: lines of several threads do not mix */
     (void)n;                                       /* a full disk must not stop the daemon */

@@ -10,17 +10,38 @@ enum host_role {
 };
 extern const struct enum_names host_role_names;
 
+/* How far a host is believed: decided with the token, by who makes it. What a host says of itself decides nothing. */
+enum host_kind { HOST_KIND_UNSET, HOST_UNTRUSTED, HOST_LOGIN, HOST_TRUSTED, HOST_KINDS };
+extern const struct enum_names host_kind_names;
+
+/* For which users of its machine a host speaks. */
+enum host_speaks {
+    SPEAKS_FOR_ONE,   /* for `uid` of its record */
+    SPEAKS_FOR_USERS, /* for all but administrators */
+    SPEAKS_FOR_ALL,
+};
+
+struct host_kind_row {
+    enum host_speaks speaks;
+    unsigned sends;      /* kinds of requests (enum who, message.h), a bit each */
+    bool groups;         /* the group it names is taken as it is; else looked up by the controller */
+    const char *vouches; /* in words, for lists */
+};
+extern const struct host_kind_row host_kinds[HOST_KINDS];
+
 /* A token is shown as "remuda1.ID.SECRET.HASH-OF-THE-AUTHORITY"; of the secret only a hash is kept. */
 // clang-format off
 #define TOKEN_FIELDS(X)                                                                         \
     X(TEXT, id, 0, "its name; no secret")                                                       \
     X(TEXT, secret_hash, 0, "SHA-256 of its secret")                                            \
     X(ENUM, role, &host_role_names, "what a host that joins with it becomes")                   \
-    X(BOOL, trusted, 0, "a host whose root joins with it vouches for all its users")            \
+    X(BOOL, trusted, 0, "kind is trusted (for releases that know no kinds)")                    \
     X(I32, uses_left, 0, "hosts that may still join with it")                                   \
     X(TIME, expires_us, 0, "good until")                                                        \
     X(TIME, created_us, 0, "made at")                                                           \
-    X(TEXT, created_by, 0, "made by")
+    X(TEXT, created_by, 0, "made by")                                                           \
+    X(ENUM, kind, &host_kind_names, "how far the host is believed")                             \
+    X(U32, uid, 0, "as whom a host that runs jobs, or speaks for one user, is joined")
 // clang-format on
 struct token {
     TOKEN_FIELDS(FIELD_MEMBER)
@@ -32,16 +53,22 @@ extern const struct fields token_fields;
     X(TEXT, id, 0, "its name in certificates")                                                  \
     X(TEXT, name, 0, "host name, as it called itself")                                          \
     X(ENUM, role, &host_role_names, "node or login")                                            \
-    X(BOOL, trusted, 0, "vouches for all its users; else for `uid` alone")                      \
-    X(U32, uid, 0, "who joined it; its daemons run as that user")                               \
+    X(BOOL, trusted, 0, "kind is trusted (for releases that know no kinds)")                    \
+    X(U32, uid, 0, "who joined it; an untrusted host speaks for this user alone")               \
     X(TEXT, nodes, 0, "nodes its daemons may speak for, folded")                                \
     X(TEXT, address, 0, "where it joined from")                                                 \
     X(TEXT, token, 0, "token it joined with")                                                   \
-    X(TIME, joined_us, 0, "when")
+    X(TIME, joined_us, 0, "when")                                                               \
+    X(ENUM, kind, &host_kind_names, "how far it is believed")
 // clang-format on
 struct host {
     HOST_FIELDS(FIELD_MEMBER)
 };
 extern const struct fields host_fields;
+
+/* A host of that kind may send requests that `who` (enum who, message.h) may make. */
+bool host_may_send(enum host_kind kind, int who);
+/* The kind of a host; one that joined under a release without kinds has what it had then. */
+enum host_kind host_kind_of(const struct host *h);
 
 #endif

@@ -190,6 +190,7 @@ enum mail_type {
     X(BOOL, oom, 0, "the kernel killed a process of it for memory")                                                      \
     X(BOOL, requeue_pending, 0, "goes back to PENDING when cleaned (scontrol requeue of a running job)")                 \
     X(BOOL, hold_after_requeue, 0, "and is held then")                                                                   \
+    X(BOOL, admin_hold, 0, "the hold it has, or will have then, is an administrator's: its owner cannot take it back")  \
     X(BOOL, restored, 0, "as an older store has it: whether it has run since is not known")                              \
     X(TEXT, released, 0, "while COMPLETING or REQUEUED: nodes that are free already, folded")                            \
     X(TEXT, waited_for, 0, "what it waited for and how long for each cause, \"Resources=12,Priority=3\" in seconds")     \

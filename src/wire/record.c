@@ -4,6 +4,7 @@
 #include "wire/record.h"
 
 #include "base/alloc.h"
+#include "base/plain.h"
 #include "model/limits.h"
 #include "wire/utf8.h"
 
@@ -18,45 +19,27 @@
 
 /* 0: copied as it is; 1: needs \u00NN; 2: not ASCII; else the letter after the backslash. */
 static const char escape_of[256] = {
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    'b',
-    't',
-    'n',
-    1,
-    'f',
-    'r',
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    1,
-    ['"'] = '"',
-    ['\\'] = '\\',
+    1,           1,
+    1,           1,
+    1,           1,
+    1,           1,
+    'b',         't',
+    'n',         1,
+    'f',         'r',
+    1,           1,
+    1,           1,
+    1,           1,
+    1,           1,
+    1,           1,
+    1,           1,
+    1,           1,
+    1,           1,
+    1,           1,
+    ['"'] = '"', ['\\'] = '\\',
 #define TWO8  2, 2, 2, 2, 2, 2, 2, 2
 #define TWO32 TWO8, TWO8, TWO8, TWO8
-    [128] = TWO32,
-    TWO32,
-    TWO32,
+    [0x7f] = 1,  [128] = TWO32,
+    TWO32,       TWO32,
     TWO32,
 #undef TWO8
 #undef TWO32
@@ -68,6 +51,22 @@ static void add_hex(struct str *out, const char *prefix, unsigned char c)
     const char hex[2] = {digits[c >> 4], digits[c & 15]};
     str_add(out, prefix);
     str_addn(out, hex, 2);
+}
+
+/* What goes to people is escaped where it is no letter (base/plain.h): readers of JSON get the same, terminals nothing that moves them. */
+static bool quote_for_people(struct str *out, const char *text, size_t len)
+{
+    char one[5] = "";
+    memcpy(one, text, len);
+    if (text_is_plain(one))
+        return false;
+    uint32_t c = utf8_char(one, len);
+    if (c >= 0x10000)
+        str_addf(out, "\\u%04x\\u%04x", (unsigned)(0xd800 + ((c - 0x10000) >> 10)),
+                 (unsigned)(0xdc00 + (c & 0x3ff)));
+    else
+        str_addf(out, "\\u%04x", (unsigned)c);
+    return true;
 }
 
 /* One character that cannot be copied blindly; returns the bytes taken. */
@@ -85,7 +84,8 @@ static size_t quote_special(struct str *out, const char *text, size_t len, bool 
     }
     size_t n = utf8_take(text, len);
     if (n) {
-        str_addn(out, text, n);
+        if (keep_bytes || !quote_for_people(out, text, n))
+            str_addn(out, text, n);
         return n;
     }
     if (keep_bytes)

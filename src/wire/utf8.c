@@ -31,6 +31,15 @@ size_t utf8_take(const void *data, size_t len)
     return 0;
 }
 
+uint32_t utf8_char(const char *data, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)data;
+    uint32_t c = len == 1 ? p[0] : p[0] & (0x7fu >> len);
+    for (size_t i = 1; i < len; i++)
+        c = c << 6 | (p[i] & 0x3fu);
+    return c;
+}
+
 size_t utf8_put(uint32_t c, char *out)
 {
     if (c < 0x80) {

@@ -8,6 +8,8 @@
 /* Bytes of the character at the start of data, 0 if these bytes are none. */
 size_t utf8_take(const void *data, size_t len);
 /* Writes the character (not a surrogate, at most U+10FFFF) to out[4]; returns its bytes. */
+/* The number of the character that utf8_take took. */
+uint32_t utf8_char(const char *data, size_t len);
 size_t utf8_put(uint32_t character, char *out);
 
 #endif

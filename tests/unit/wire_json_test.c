@@ -66,8 +66,10 @@ static void assert_text(const char *text, const char *expected)
 
 static void test_texts_are_always_valid(void **state)
 {
-    assert_text("a\"\\/\b\f\n\r\t\x01\x1f\x7f", "\"a\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\x7f\"");
+    assert_text("a\"\\/\b\f\n\r\t\x01\x1f\x7f", "\"a\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\"");
     assert_text("\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xb4", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xb4\"");
+    assert_text("\xc2\x9b\xe2\x80\xae\xf3\xa0\x80\xa1",
+                "\"\\u009b\\u202e\\udb40\\udc21\""); /* moves a terminal */
     assert_text("x\xffy", "\"x\xef\xbf\xbdy\"");
     assert_text("\xc3", "\"\xef\xbf\xbd\"");                                 /* cut off */
     assert_text("\xc0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\"");                 /* overlong */

@@ -1,0 +1,82 @@
+#include "base/plain.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* Length of the character at p and its number; 0: no UTF-8. A sequence cut by the end of the text meets its NUL, which is no tail. */
+static size_t char_take(const unsigned char *p, uint32_t *ret)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+    uint32_t c = len == 1 ? p[0] : len ? p[0] & (0x7fu >> len) : 0;
+    for (size_t i = 1; i < len; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (p[i] & 0x3fu);
+    }
+    *ret = c;
+    bool good = len && c >= least[len] && c <= 0x10ffff && !(c >= 0xd800 && c <= 0xdfff);
+    return good ? len : 0;
+}
+
+static bool is_control(uint32_t c)
+{
+    if (c < 0x20 || (c >= 0x7f && c <= 0x9f))
+        return true;
+    return c == 0x061c || c == 0x200e || c == 0x200f ||                    /* marks of direction */
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || /* lines, embeddings, isolates */
+           c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f); /* not to be seen */
+}
+
+bool text_is_plain(const char *text)
+{
+    uint32_t c;
+    for (const unsigned char *p = (const unsigned char *)text; p && *p;) {
+        if (*p >= 0x20 && *p < 0x7f) {
+            p++;
+            continue;
+        }
+        size_t len = char_take(p, &c);
+        if (!len || is_control(c))
+            return false;
+        p += len;
+    }
+    return true;
+}
+
+static void escape_add(struct str *s, uint32_t c)
+{
+    if (c == '\n')
+        str_add(s, "\\n");
+    else if (c == '\r')
+        str_add(s, "\\r");
+    else if (c == '\t')
+        str_add(s, "\\t");
+    else
+        str_addf(s, c < 0x80 ? "\\x%02x" : c < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)c);
+}
+
+static void plain_add(struct str *s, const char *text, bool lines)
+{
+    uint32_t c;
+    for (const unsigned char *p = (const unsigned char *)text; p && *p;) {
+        size_t len = char_take(p, &c);
+        if (!len)
+            str_addf(s, "\\x%02x", *p);
+        else if (is_control(c) && !(lines && c == '\n'))
+            escape_add(s, c);
+        else
+            str_addn(s, (const char *)p, len);
+        p += len ? len : 1;
+    }
+}
+
+void str_add_plain(struct str *s, const char *text)
+{
+    plain_add(s, text, false);
+}
+
+void str_add_plain_lines(struct str *s, const char *text)
+{
+    plain_add(s, text, true);
+}

@@ -1,0 +1,71 @@
+/* Who holds a job, and who may let it go.
+ *
+ * What decides is who held it: what an administrator holds, its owner can neither release nor make his own hold by holding it again. A hold of a job that runs is kept for its
+ * return to the queue. An operator's uhold makes any hold the owner's. */
+#include "core/inside.h"
+
+bool hold_of_admin(const struct core *c, const struct jobrec *r)
+{
+    return peer_operates(c, c->peer) && c->peer->uid != r->j.user_id;
+}
+
+static bool waits(const struct jobrec *r)
+{
+    return r->j.state == JOB_PENDING || r->j.state == JOB_SPECIAL_EXIT;
+}
+
+static bool is_held(const struct jobrec *r)
+{
+    return waits(r) ? r->j.spec.hold : r->j.hold_after_requeue;
+}
+
+void hold_give(struct core *c, struct jobrec *r, bool as_user)
+{
+    bool by_admin = hold_of_admin(c, r) && !as_user;
+    bool gives_up = as_user && peer_operates(c, c->peer) && r->j.admin_hold;
+    if (is_held(r) && !by_admin && !gives_up)
+        return; /* as it is */
+    r->j.admin_hold = by_admin;
+    if (!waits(r)) {
+        r->j.hold_after_requeue = true;
+        return;
+    }
+    r->j.spec.hold = true;
+    r->j.reason = by_admin ? REASON_HELD_ADMIN : REASON_HELD_USER;
+}
+
+enum refusal hold_release_check(const struct core *c, const struct jobrec *r, const char **detail)
+{
+    if (!r->j.admin_hold || peer_operates(c, c->peer))
+        return REFUSE_NONE;
+    *detail = "an administrator holds this job; only an operator can release it";
+    return REFUSE_ACCESS_DENIED;
+}
+
+void hold_end(struct jobrec *r)
+{
+    r->j.admin_hold = false;
+    if (!waits(r)) {
+        r->j.hold_after_requeue = false;
+        return;
+    }
+    r->j.spec.hold = r->j.restored = false;
+    if (r->j.reason != REASON_DEPENDENCY_NEVER)
+        r->j.reason = REASON_NONE;
+}
+
+void hold_comes_back(struct jobrec *r, enum job_reason why)
+{
+    if (!r->j.hold_after_requeue)
+        return;
+    r->j.hold_after_requeue = false;
+    r->j.spec.hold = true;
+    r->j.reason = r->j.admin_hold ? REASON_HELD_ADMIN : why;
+}
+
+void hold_load(struct jobrec *r)
+{
+    /* A store of a release that kept who holds in the reason alone. */
+    if (r->j.spec.hold && waits(r) && r->j.reason == REASON_HELD_ADMIN)
+        r->j.admin_hold = true;
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# Texts of one user in the terminals of others: every text that a job, a step, a node or a reservation can carry × every command that shows it. No character that does something
+# to a terminal arrives, and no line that is not ours.
+bats_require_minimum_version 1.5.0
+
+# What the texts carry: ESC, BEL, CR, LF, TAB, DEL, CSI as one character (U+009B), an override of direction, an isolate, a line separator.
+BAD=$'\e[31m\a\r\nEVIL line\t\x7f\u009b2J\u202e\u2066\u2028'
+
+setup_file() {
+    export REMUDA_STATE
+    REMUDA_STATE=$(mktemp -d /tmp/remuda-plain-XXXXXX)
+    chmod 755 "$REMUDA_STATE"
+    cd "$REMUDA_STATE" || return 1
+    remuda up -q --nodes 2 --cpus 4 --mem 500
+    export BAD
+    fill
+}
+
+teardown_file() {
+    scancel -u "$(id -u)" -s KILL || true
+    remuda down
+    rm -rf "$REMUDA_STATE"
+}
+
+# Jobs whose every text is bad: one that runs (with a step), one that waits, one that is over.
+fill() {
+    local all=(-J "job$BAD" --comment "comment$BAD" --wckey "wckey$BAD" --extra "extra$BAD" --mail-user "mail$BAD" -o "out$BAD" -e "err$BAD" -i /dev/null)
+    mkdir -p "dir$BAD"
+    RUNS=$(sbatch --parsable "${all[@]}" -D "dir$BAD" --wrap 'srun -J "step$BAD" --comment "c$BAD" sleep 300')
+    WAITS=$(sbatch --parsable "${all[@]}" --hold -A "account$BAD" --wrap "true ${BAD/$'\r'/}") || WAITS=$(sbatch --parsable "${all[@]}" --hold --wrap "true ${BAD/$'\r'/}")
+    AFTER=$(sbatch --parsable "${all[@]}" -d "afterok:$RUNS" --wrap "true ${BAD/$'\r'/}")
+    export RUNS WAITS AFTER
+    scontrol update JobId="$RUNS" AdminComment="admin$BAD"
+    scontrol update NodeName=node2 State=DRAIN Reason="reason$BAD" Comment="node$BAD"
+    for _ in $(seq 100); do [ -n "$(squeue -h -s -j "$RUNS" -o %i | grep "\.0$")" ] && break; sleep 0.1; done
+    srun -J "over$BAD" --comment "c$BAD" true
+}
+
+# Fails where a byte of the output is one that moves a terminal, or a line begins with what the texts say.
+is_plain() { # is_plain WHAT <output
+    python3 -c '
+import sys
+data = sys.stdin.buffer.read()
+text = data.decode("utf-8", "surrogateescape")
+for c in text:
+    o = ord(c)
+    if (o < 32 and c != "\n") or 127 <= o < 160 or 0xd800 <= o < 0xe000 or o in (0x200e, 0x200f, 0x2028, 0x2029) or 0x202a <= o <= 0x202e or 0x2066 <= o <= 0x2069:
+        sys.exit(f"{sys.argv[1]}: U+{o:04X} arrives")
+for line in text.split("\n"):
+    if line.lstrip().startswith("EVIL"):
+        sys.exit(f"{sys.argv[1]}: a line of theirs arrives: {line[:60]}")
+' "$1"
+}
+
+shown() { # shown COMMAND…: what it says and complains of
+    "$@" >"$BATS_TEST_TMPDIR/shown" 2>&1 || true
+    is_plain "$*" <"$BATS_TEST_TMPDIR/shown"
+    if [ "${EXPECT:-}" ] && ! grep -q "$EXPECT" "$BATS_TEST_TMPDIR/shown"; then
+        echo "$*: does not show $EXPECT"
+        return 1
+    fi
+}
+
+@test "listings of jobs: all columns, short, long and JSON" {
+    for letter in $(squeue --help 2>&1 | grep -q . && echo A B C D E F G H K L M N O P Q R S T U V W X Y Z a b c d e f g h i j k l m n o p q r t u v w x y z); do
+        shown squeue -a -t all -o "%.300$letter"
+    done
+    EXPECT='job\\x1b' shown squeue -a -t all -o %j
+    EXPECT='comment\\x1b' shown squeue -a -t all -o %k
+    names=$(squeue --helpformat 2>/dev/null || true)
+    for name in name comment wckey admincomment command workdir stdout stderr stdin account dependency extra reason submitline batchhost; do
+        shown squeue -a -t all -O "$name:400"
+    done
+    shown squeue -s -o "%i %j %k"
+    EXPECT='job\\u001b' shown squeue -a -t all --json
+    squeue -a -t all --json | python3 -c 'import json, os, sys; names = [j["name"] for j in json.load(sys.stdin)["jobs"]]; assert "job" + os.environ["BAD"] in names, names'
+}
+
+@test "scontrol show" {
+    EXPECT='JobName=job\\x1b' shown scontrol show job "$RUNS"
+    EXPECT='AdminComment=admin\\x1b' shown scontrol show job "$RUNS"
+    EXPECT='WorkDir=.*dir\\x1b' shown scontrol show job "$RUNS"
+    shown scontrol -o -d show jobs
+    EXPECT='Name=step\\x1b' shown scontrol show steps
+    EXPECT='Reason=reason\\x1b' shown scontrol show node node2
+    shown scontrol -o show nodes
+    shown scontrol show partitions
+    shown scontrol show config
+    EXPECT='job\\u001b' shown scontrol show jobs --json
+    shown scontrol show nodes --json
+    shown scontrol completing
+    shown scontrol listpids
+}
+
+@test "nodes: sinfo, and reservations" {
+    scontrol create ReservationName=plain Nodes=node1 Users="$(id -un)" StartTime=now+1day Duration=10 Comment="resv$BAD" || true
+    shown scontrol show reservations
+    shown sinfo -T
+    EXPECT='reason\\x1b' shown sinfo -R
+    shown sinfo -R -o "%200E %u %H %n"
+    shown sinfo -N -O "nodelist,reason:300,comment:300,extra:300"
+    shown sinfo --json
+}
+
+@test "accounting" {
+    EXPECT='job\\x1b' shown sacct -a -P -o ALL
+    EXPECT='job\\x1b' shown sacct -a -p -o JobID,JobName,Comment,AdminComment,SubmitLine,WorkDir,Account,WCKey
+    EXPECT='over\\x1b' shown sacct -a -o JobName%200
+    shown sacct -a -l
+    shown sacct -a --json
+    sacct -a --json | python3 -c 'import json, sys; json.load(sys.stdin)'
+    shown sacct -j "$RUNS" --batch-script
+    shown sstat -a -j "$RUNS" -P -o ALL
+    shown sprio -l
+    shown sshare -a
+}
+
+@test "explanations, status, and what complains" {
+    EXPECT='job\\x1b' shown remuda why "$AFTER"
+    shown remuda why -a
+    shown remuda why --json "$AFTER" "$WAITS"
+    shown remuda status
+    shown remuda hosts
+    shown sdiag --json # its lines are Slurm's, with TABs; of people it has the names alone
+    # What one says oneself comes back in lines, if it had some, and without the rest.
+    BAD=${BAD/$'\n'/}
+    shown scancel "job$BAD"
+    shown squeue -n "no$BAD" -p "part$BAD"
+    shown squeue -o "%i" -t "state$BAD"
+    shown sinfo -p "part$BAD"
+    shown scontrol show node "node$BAD"
+    shown scontrol show job "job$BAD"
+    shown scontrol update NodeName="node$BAD" State=RESUME
+    shown scontrol release "name=job$BAD"
+    shown sbatch -p "part$BAD" --wrap true
+    shown sbatch -A "acct$BAD" -q "qos$BAD" --wrap true
+    shown sbatch --reservation="resv$BAD" --wrap true
+    shown sbatch -C "feature$BAD" --wrap true
+    shown sbatch -w "node$BAD" --wrap true
+    shown srun -p "part$BAD" true
+}
+
+@test "logs" {
+    for log in "$REMUDA_STATE"/log/*; do
+        is_plain "$log" <"$log"
+    done
+    shown remuda logs "$RUNS"
+}
+
+@test "one's own characters pass: those of a format" {
+    run -0 squeue -h -j "$WAITS" -o $'%i\x1f%u'
+    [ "$output" = "$WAITS"$'\x1f'"$(id -un)" ]
+    run -0 squeue -h -j "$WAITS" -o '%i\x1f%u'
+    [ "$output" = "$WAITS"'\x1f'"$(id -un)" ]
+    run -0 srun -n1 printf 'raw\033[0m'
+    [ "$output" = $'raw\e[0m' ]
+}
