@@ -6,24 +6,36 @@
 #include "cli/program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char join_usage[] = "Usage: remuda join [--state DIR] [--name NODE] HOST[:PORT] TOKEN\n"
-                                 "  Makes this machine a host of the cluster whose controller runs on HOST, "
-                                 "and starts its daemons. `remuda token` there prints the TOKEN.\n"
-                                 "  --name NODE  the node's name; else this host's\n";
+static const char join_usage[] =
+    "Usage: remuda join [--state DIR] [--name NODE] [--token-file FILE|-] HOST[:PORT]\n"
+    "  Makes this machine a host of the cluster whose controller runs on HOST, and starts its daemons. The\n"
+    "  token comes from FILE, or from the input:  remuda token | ssh MACHINE remuda join HOST\n"
+    "  --name NODE  the node's name; else this host's\n";
 static const char leave_usage[] =
     "Usage: remuda leave [--state DIR]\n"
     "  Takes this machine out of the cluster it joined and stops its daemons.\n";
 
 struct join_options {
-    const char *state_dir, *name, *controller, *token;
+    const char *state_dir, *name, *controller, *token_file;
+    const char *token;
 };
 
-static bool join_options_read(int argc, char **argv, struct join_options *o, struct err *ret_err)
+/* The word is taken, and is no longer to be read in the list of processes. */
+static const char *word_hide(char *word, struct arena *a)
+{
+    const char *kept = arena_strdup(a, word);
+    memset(word, 'x', strlen(word));
+    return kept;
+}
+
+static bool join_options_read(int argc, char **argv, struct join_options *o, struct arena *a,
+                              struct err *ret_err)
 {
     for (int i = 1; i < argc;) {
         if (program_state_option(argc, argv, &i, &o->state_dir, ret_err)) {
@@ -34,20 +46,75 @@ static bool join_options_read(int argc, char **argv, struct join_options *o, str
         } else if (text_is(argv[i], "--name") && i + 1 < argc) {
             o->name = argv[i + 1];
             i += 2;
+        } else if (text_starts(argv[i], "--token-file=")) {
+            o->token_file = argv[i++] + strlen("--token-file=");
+        } else if (text_is(argv[i], "--token-file") && i + 1 < argc) {
+            o->token_file = argv[i + 1];
+            i += 2;
         } else if (argv[i][0] == '-' || o->token) {
             return err_set(ret_err, ERR_INVALID,
                            "unknown word \"%s\"; `remuda join --help` lists the options", argv[i]);
         } else if (!o->controller) {
             o->controller = argv[i++];
         } else {
-            o->token = argv[i++];
+            o->token = word_hide(argv[i++], a);
         }
     }
-    return o->token
-               ? true
-               : err_set(
-                     ret_err, ERR_INVALID,
-                     "HOST[:PORT] and TOKEN are needed; `remuda token` on the controller's host prints one");
+    return o->controller ? true
+                         : err_set(ret_err, ERR_INVALID,
+                                   "HOST[:PORT] is needed, and a token, which `remuda token` prints there: "
+                                   "remuda token | ssh MACHINE remuda join HOST");
+}
+
+/* The first line of the file, or of the input. */
+static const char *token_read(const char *path, struct arena *a, struct err *ret_err)
+{
+    char line[512];
+    FILE *from = text_is(path, "-") ? stdin : fopen(path, "re");
+    if (!from) {
+        err_set(ret_err, ERR_NOT_FOUND, "cannot read the token from %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    const char *got = fgets(line, sizeof line, from);
+    if (from != stdin)
+        fclose(from);
+    line[got ? strcspn(line, " \t\r\n") : 0] = '\0';
+    const char *token = arena_strdup(a, line);
+    explicit_bzero(line, sizeof line);
+    if (!text_empty(token))
+        return token;
+    err_set(ret_err, ERR_INVALID, "%s has no token in its first line",
+            text_is(path, "-") ? "the input" : path);
+    return NULL;
+}
+
+static bool token_find(struct join_options *o, struct arena *a, struct err *ret_err)
+{
+    if (o->token) {
+        fprintf(stderr,
+                "remuda join: warning: every user of this machine could read the token in the list of "
+                "processes; give it with --token-file FILE, or on the input\n");
+        return true;
+    }
+    if (!o->token_file && isatty(STDIN_FILENO))
+        return err_set(ret_err, ERR_INVALID,
+                       "the token is missing: --token-file FILE, or on the input; `remuda token` on the "
+                       "controller's host prints one");
+    o->token = token_read(o->token_file ? o->token_file : "-", a, ret_err);
+    return o->token != NULL;
+}
+
+/* remudad reads the token from its input: a pipe that nobody else has. */
+static bool token_hand(const char *token, struct err *ret_err)
+{
+    int end[2];
+    size_t len = strlen(token);
+    if (pipe2(end, O_CLOEXEC) != 0)
+        return err_set(ret_err, ERR_INTERNAL, "cannot make a pipe: %s", strerror(errno));
+    bool ok = write(end[1], token, len) == (ssize_t)len && dup2(end[0], STDIN_FILENO) == STDIN_FILENO;
+    close(end[0]);
+    close(end[1]);
+    return ok ? true : err_set(ret_err, ERR_INTERNAL, "cannot hand the token on: %s", strerror(errno));
 }
 
 static bool dirs_make(const char *state_dir, struct arena *a, struct err *ret_err)
@@ -83,11 +150,10 @@ static bool join(struct join_options *o, struct arena *a, struct err *ret_err)
                     "--state",
                     (char *)(uintptr_t)dir,
                     (char *)(uintptr_t)o->controller,
-                    (char *)(uintptr_t)o->token,
                     o->name ? "--name" : NULL,
                     (char *)(uintptr_t)o->name,
                     NULL};
-    if (program_run(argv, ret_err) != 0)
+    if (!token_find(o, a, ret_err) || !token_hand(o->token, ret_err) || program_run(argv, ret_err) != 0)
         return false; /* it has said why */
     if (!host_dir_read(dir, a, &h) || !host_start(dir, &h, a, ret_err))
         return ret_err->code ? false : err_set(ret_err, ERR_INTERNAL, "%s/host.conf was not written", dir);
@@ -113,7 +179,7 @@ int cmd_join(int argc, char **argv)
     if (help_asked(argc, argv, join_usage))
         return 0;
     struct arena *a = arena_new();
-    bool ok = join_options_read(argc, argv, &o, &err) && join(&o, a, &err);
+    bool ok = join_options_read(argc, argv, &o, a, &err) && join(&o, a, &err);
     if (err.code)
         program_error("remuda join", "%s", err.text);
     arena_free(a);

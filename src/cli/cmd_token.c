@@ -8,16 +8,25 @@
 #include "cli/localtime.h"
 #include "cli/program.h"
 
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] = "Usage: remuda token [--state DIR] [--role node|login] [--uses N] [--for TIME]\n"
-                            "       remuda token list | remuda token revoke ID…\n"
-                            "  Prints a token with which another machine joins: remuda join HOST TOKEN. Good "
-                            "for one machine and one day, unless said otherwise.\n"
-                            "  --role login  its users may submit, it runs nothing    --uses N  for N "
-                            "machines    --for TIME  30 (minutes), 2:00:00, 7-0\n";
+static const char usage[] =
+    "Usage: remuda token [--state DIR] [--host untrusted|login|trusted] [--user NAME] [--uses N] [--for "
+    "TIME]\n"
+    "       remuda token list | remuda token revoke ID…\n"
+    "  Prints a token with which another machine joins:  remuda token | ssh MACHINE remuda join HOST\n"
+    "  Good for one machine and one day, unless said otherwise. What the machine may do there is decided "
+    "here:\n"
+    "  --host untrusted  speaks for one user, who is no administrator there (--user NAME; of a cluster that "
+    "an\n"
+    "                    ordinary user started: that user, and it runs jobs). The default\n"
+    "  --host login      its users submit, its root does not; it runs nothing\n"
+    "  --host trusted    runs jobs, and is believed whoever it says is speaking: its root is root of the "
+    "cluster\n"
+    "  --uses N  for N machines    --for TIME  30 (minutes), 2:00:00, 7-0    --role login  runs no jobs\n";
 static const char hosts_usage[] = "Usage: remuda hosts [--state DIR]\n"
                                   "       remuda hosts remove NAME…\n"
                                   "  Lists the machines that joined; shuts some out.\n";
@@ -71,6 +80,26 @@ static bool option_take(struct words *w, size_t *i, const char *name, const char
     return true;
 }
 
+static bool user_find(const char *name, uint32_t *ret, struct err *ret_err)
+{
+    int64_t n;
+    const struct passwd *entry = getpwnam(name);
+    if (!entry && !text_to_i64(name, 1, UINT32_MAX - 2, &n))
+        return err_set(ret_err, ERR_INVALID, "--user: there is no user \"%s\" here", name);
+    *ret = entry ? (uint32_t)entry->pw_uid : (uint32_t)n;
+    return true;
+}
+
+static bool kind_find(const char *name, int32_t *ret, struct err *ret_err)
+{
+    for (int32_t i = HOST_UNTRUSTED; i < HOST_KINDS; i++)
+        if (text_is(host_kind_names.name[i], name)) {
+            *ret = i;
+            return true;
+        }
+    return err_set(ret_err, ERR_INVALID, "--host is untrusted, login or trusted, not \"%s\"", name);
+}
+
 static bool token_ask(struct words *w, struct token *t, struct err *ret_err)
 {
     for (size_t i = 0; i < w->n; i++) {
@@ -80,6 +109,12 @@ static bool token_ask(struct words *w, struct token *t, struct err *ret_err)
             if (!text_is(value, "node") && !text_is(value, "login"))
                 return err_set(ret_err, ERR_INVALID, "--role is node or login, not \"%s\"", value);
             t->role = text_is(value, "login") ? ROLE_LOGIN : ROLE_NODE;
+        } else if (option_take(w, &i, "--host", &value)) {
+            if (!kind_find(value, &t->kind, ret_err))
+                return false;
+        } else if (option_take(w, &i, "--user", &value)) {
+            if (!user_find(value, &t->uid, ret_err))
+                return false;
         } else if (option_take(w, &i, "--uses", &value)) {
             if (!text_to_i64(value, 1, 65536, &n))
                 return err_set(ret_err, ERR_INVALID, "--uses is a number from 1 to 65536, not \"%s\"", value);
@@ -94,12 +129,16 @@ static bool token_ask(struct words *w, struct token *t, struct err *ret_err)
                            "unknown word \"%s\"; `remuda token --help` lists the options", w->word[i]);
         }
     }
-    return true;
+    if (t->kind == HOST_KIND_UNSET)
+        t->kind = t->role == ROLE_LOGIN && !t->uid ? HOST_LOGIN : HOST_UNTRUSTED;
+    return t->uid && t->kind != HOST_UNTRUSTED
+               ? err_set(ret_err, ERR_INVALID, "--user is of an untrusted host: others speak for several")
+               : true;
 }
 
 static bool token_make(struct client *c, struct words *w, struct arena *a, struct err *ret_err)
 {
-    struct token t = {.trusted = true};
+    struct token t = {0};
     struct msg_make_token ask = {.token = {.v = &t, .n = 1}};
     struct message answer;
     if (!token_ask(w, &t, ret_err) || !client_call(c, MSG_MAKE_TOKEN, &ask, 0, a, &answer, ret_err) ||
@@ -123,15 +162,18 @@ static const char *time_text(int64_t us, struct arena *a)
 static void token_row(void *ctx, const void *record)
 {
     const struct token *t = record;
-    printf("%-10s %-6s %5d  %-19s  %s\n", t->id, host_role_names.name[t->role], (int)t->uses_left,
-           time_text(t->expires_us, ctx), t->created_by ? t->created_by : "");
+    printf("%-10s %-6s %-9s %5d  %-19s  %s\n", t->id, host_role_names.name[t->role],
+           host_kind_names.name[t->kind], (int)t->uses_left, time_text(t->expires_us, ctx),
+           t->created_by ? t->created_by : "");
 }
 
 static void host_row(void *ctx, const void *record)
 {
     const struct host *h = record;
-    char uid[32] = "all users";
-    if (!h->trusted)
+    const struct host_kind_row *kind = &host_kinds[host_kind_of(h)];
+    char uid[32];
+    snprintf(uid, sizeof uid, "%s", kind->vouches);
+    if (kind->speaks == SPEAKS_FOR_ONE)
         snprintf(uid, sizeof uid, "uid %u", (unsigned)h->uid);
     printf("%-10s %-16s %-6s %-16s %-10s %-19s  %s\n", h->id, h->name, host_role_names.name[h->role],
            h->nodes ? h->nodes : "-", uid, time_text(h->joined_us, ctx), h->address ? h->address : "");
@@ -142,7 +184,7 @@ static bool list(struct client *c, enum query_what what, struct arena *a, struct
     struct msg_query q = {.what = (int32_t)what};
     struct msg_done done = {0};
     bool tokens = what == QUERY_TOKENS;
-    puts(tokens ? "TOKEN      ROLE    USES  EXPIRES              MADE BY"
+    puts(tokens ? "TOKEN      ROLE   HOST       USES  EXPIRES              MADE BY"
                 : "HOST       NAME             ROLE   NODE             VOUCHES    JOINED               FROM");
     if (!client_query(c, &q, tokens ? &token_fields : &host_fields, a, tokens ? token_row : host_row, a,
                       &done, ret_err))

@@ -110,9 +110,17 @@ struct peer session_peer(const struct session *s)
         p.groups = u->groups;
     }
     const struct host *from = s->remote ? remote_host(s) : NULL;
-    if (from)
-        p.host = from->name;
     p.is_admin = s->trusted || (p.user && !text_empty(slurm_user) && text_is(p.user, slurm_user));
+    p.is_daemon = s->trusted;
+    if (!s->remote)
+        return p;
+    enum host_kind kind = from ? (enum host_kind)from->kind : HOST_KIND_UNSET;
+    p.host = from ? from->name : s->remote->address;
+    p.is_admin = p.is_admin && host_may_send(kind, WHO_ADMIN);
+    p.is_daemon = p.is_daemon && host_may_send(kind, WHO_NODE);
+    p.is_plain = !host_may_send(kind, WHO_OPERATOR);
+    if (u && !host_kinds[kind].groups)
+        remote_group(s, u, &p);
     return p;
 }
 

@@ -21,6 +21,8 @@ struct remote {
     struct arena *arena;
     const char *address;
     bool vouched;           /* it is known who speaks */
+    bool guest;             /* an administrator on a host that does not speak for such */
+    gid_t gid;              /* the group it says */
     const char *cert;       /* made for a host that joins, until it is let in */
     const char *config;     /* its node's line */
     struct timer *patience; /* until it is known */
@@ -74,6 +76,8 @@ void session_admit(struct session *s);
 void remote_begin(struct session *s, int fd);
 void remote_end(struct session *s);
 const struct host *remote_host(const struct session *s); /* NULL: shut out, or none yet */
+/* Puts the group into the peer, where the host's word for it is not taken. */
+void remote_group(const struct session *s, const struct user *u, struct peer *p);
 /* True when the message is to be taken as from a local connection; else it was dealt with. */
 bool remote_take(struct session *s, const struct message *m);
 bool remote_speaks_for(struct session *s, const struct msg_node_hello *hello, const struct host *h);

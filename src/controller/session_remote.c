@@ -1,8 +1,9 @@
 /* Connections from other hosts.
  *
- * The certificate says which host it is; the first frame says who speaks there (VOUCH), and from then on the connection is like a local one of that user, within what the
- * host may: one that was let in as trusted vouches for all its users, others for the user who joined it alone. A host speaks for its own nodes only. A connection without
- * a certificate may do one thing: join, with a token. Who says nothing for a while is sent away. */
+ * The certificate says which host it is; the first frame says who speaks there (VOUCH), and from then on the connection is like a local one of that user, within what hosts of
+ * its kind may (host_kinds in model/host.h): for whom it speaks, whether its word counts for groups, and which requests are heard. Root of a host that does not speak for root
+ * may look, and no more. A host speaks for its own nodes only. A connection without a certificate may do one thing: join, with a token. Who says nothing for a while is sent
+ * away. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "controller/hosts.h"
@@ -11,6 +12,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/tcp_socket.h"
+#include "io/users.h"
 #include "model/limits.h"
 #include "model/protocol.h"
 
@@ -21,6 +23,7 @@
 #define PATIENCE_US  (20 * USEC_PER_SEC)
 #define SECRET_BYTES 16
 #define ID_BYTES     4
+#define GUEST_UID    (UINT32_MAX - 1) /* nobody's: has no jobs and may do nothing */
 
 static void impatient(void *ctx)
 {
@@ -194,6 +197,16 @@ static void leave_take(struct session *s, const struct message *m, const struct 
     session_step(s, &(struct message){.kind = MSG_EXPEL, .seq = m->seq, .body = &self}, &peer);
 }
 
+/* NULL: the host speaks for that user. */
+static const char *vouch_fault(struct session *s, uint32_t uid, const struct host *h)
+{
+    struct arena *a = s->owner->arena;
+    if (host_kinds[h->kind].speaks != SPEAKS_FOR_ONE || uid == h->uid)
+        return NULL;
+    return arena_printf(a, "host %s was joined for uid %u and may not vouch for uid %u", h->name,
+                        (unsigned)h->uid, (unsigned)uid);
+}
+
 static void vouch_take(struct session *s, const struct msg_vouch *v, const struct host *h)
 {
     const struct protocol_peer peer = {arena_printf(s->owner->arena, "the relay of host %s", h->name),
@@ -204,17 +217,69 @@ static void vouch_take(struct session *s, const struct msg_vouch *v, const struc
         conn_close(s->conn);
         return;
     }
-    if (!h->trusted && v->uid != h->uid) {
-        deny(s, 0,
-             arena_printf(s->owner->arena, "host %s was joined by uid %u and may not vouch for uid %u",
-                          h->name, (unsigned)h->uid, (unsigned)v->uid));
+    fault = vouch_fault(s, v->uid, h);
+    if (fault) {
+        deny(s, 0, fault);
         return;
     }
+    const struct host_kind_row *kind = &host_kinds[h->kind];
     timer_stop(s->remote->patience);
     s->remote->vouched = true;
-    s->who = (struct conn_peer){.known = true, .uid = v->uid, .gid = v->gid};
-    s->trusted = h->trusted ? v->uid == 0 : v->uid == geteuid();
+    s->remote->gid = v->gid;
+    /* Nobody becomes root by the word of a host that is not trusted; of SlurmUser see request_fault. */
+    s->remote->guest = kind->speaks != SPEAKS_FOR_ALL && v->uid == 0;
+    s->who = (struct conn_peer){.known = true, .uid = v->uid, .gid = kind->groups ? v->gid : GID_OF_USER};
+    if (s->remote->guest)
+        s->who.uid = GUEST_UID;
+    s->trusted = !s->remote->guest && v->uid == geteuid();
     session_admit(s);
+}
+
+/* The group of a user whose host is not believed: the one it names if the controller finds the user in it, else the user's own. */
+void remote_group(const struct session *s, const struct user *u, struct peer *p)
+{
+    const struct user_group *named = user_group(u, s->remote->gid);
+    if (named) {
+        p->gid = named->gid;
+        p->group = named->name;
+    } else { /* a user without an entry is the one whose cluster this is */
+        p->gid = u->gid == GID_OF_USER ? getegid() : u->gid;
+    }
+}
+
+/* NULL: this may be asked there. Reading may always. */
+static const char *request_fault(struct session *s, const struct message *m, const struct host *h)
+{
+    const struct controller *c = s->owner->c;
+    const struct msg_daemon *d = m->body;
+    const struct peer p = session_peer(s);
+    const char *slurm_user = c->config.settings.slurm_user;
+    bool reads =
+        m->kind == MSG_QUERY || m->kind == MSG_WHY || (m->kind == MSG_DAEMON && d->action == DAEMON_PING);
+    if (reads || host_kinds[h->kind].groups)
+        return NULL;
+    if (s->remote->guest || (p.user && !text_empty(slurm_user) && text_is(p.user, slurm_user)))
+        return arena_printf(s->owner->arena,
+                            "host %s speaks for its users, not for administrators: these may look from "
+                            "there, and no more (its token was not for a trusted host)",
+                            h->name);
+    if (!p.user && s->who.uid != geteuid())
+        return arena_printf(s->owner->arena,
+                            "the controller's host knows no user of uid %u, and host %s is not trusted to "
+                            "say who that is",
+                            (unsigned)s->who.uid, h->name);
+    return NULL;
+}
+
+/* True: it is to be taken. A node daemon's other messages are of the node it said hello for. */
+static bool vouched_take(struct session *s, const struct message *m, const struct host *h)
+{
+    const char *fault = request_fault(s, m, h);
+    if (fault) {
+        session_refuse(s, m->seq, REFUSE_ACCESS_DENIED, fault);
+        return false;
+    }
+    return m->kind != MSG_NODE_HELLO || remote_speaks_for(s, m->body, h);
 }
 
 bool remote_take(struct session *s, const struct message *m)
@@ -228,7 +293,7 @@ bool remote_take(struct session *s, const struct message *m)
     else if (!h)
         deny(s, m->seq, "a host without a certificate can only join");
     else if (s->remote->vouched)
-        return m->kind != MSG_NODE_HELLO || remote_speaks_for(s, m->body, h);
+        return vouched_take(s, m, h);
     else if (m->kind == MSG_VOUCH)
         vouch_take(s, m->body, h);
     else if (m->kind == MSG_RENEW)
@@ -243,7 +308,7 @@ bool remote_take(struct session *s, const struct message *m)
 bool remote_speaks_for(struct session *s, const struct msg_node_hello *hello, const struct host *h)
 {
     const struct node *n = hello->node.n ? hello->node.v : NULL;
-    if (h->role == ROLE_NODE && n && text_is(n->name, h->nodes))
+    if (h->role == ROLE_NODE && host_may_send(h->kind, WHO_NODE) && n && text_is(n->name, h->nodes))
         return true;
     deny(s, 0,
          arena_printf(s->owner->arena, "host %s may not speak for node %s", h->name,
@@ -252,6 +317,26 @@ bool remote_speaks_for(struct session *s, const struct msg_node_hello *hello, co
 }
 
 /* ---- tokens, asked for by an administrator ---- */
+
+/* What the cluster is decides the rest: in one of a single user all is that user's; in root's, only a trusted host runs jobs. */
+static void token_narrow(struct token *t)
+{
+    if (t->kind == HOST_KIND_UNSET)
+        t->kind = HOST_UNTRUSTED;
+    if (geteuid() != 0 || t->kind == HOST_TRUSTED)
+        t->uid = geteuid();
+    else if (t->kind == HOST_UNTRUSTED)
+        t->role = ROLE_LOGIN;
+}
+
+static const char *token_fault(const struct token *t)
+{
+    if (t->kind == HOST_UNTRUSTED && t->uid == 0 && geteuid() == 0)
+        return "an untrusted host speaks for one user, who is not root: whose is it? `remuda token --user "
+               "NAME`. For a machine that runs jobs and whose root you trust with all users, root among "
+               "them: `remuda token --host trusted`; whose users submit, but not root: `--host login`";
+    return NULL;
+}
 
 bool token_prepare(struct session *s, const struct message *m, struct msg_make_token *ret,
                    struct token *token)
@@ -272,7 +357,12 @@ bool token_prepare(struct session *s, const struct message *m, struct msg_make_t
     bytes_hash(secret, strlen(secret), hash);
     token->id = arena_printf(a, "t%s", secret_new(ID_BYTES, a));
     token->secret_hash = arena_strdup(a, hash);
-    token->trusted = token->trusted && geteuid() == 0;
+    token_narrow(token);
+    const char *fault = token_fault(token);
+    if (fault) {
+        session_refuse(s, m->seq, REFUSE_UPDATE, fault);
+        return false;
+    }
     ret->token.v = token;
     ret->text = hosts_token_text(c->hosts, token->id, secret, a);
     return true;

@@ -1,7 +1,7 @@
 /* Other machines: tokens let them in, certificates (the shell's business) keep them in, expelling shuts them out.
  *
  * A token is used up by the join that is committed with it, so a controller that dies in between has neither. A host that is let in speaks for the nodes it named and no
- * others; it vouches for all its users only if its root joined with a token for trusted hosts. The secret never comes here, only its hash. */
+ * others. How far it is believed was decided with the token (model/host.h): what it says of itself, its uid too, gives it nothing. The secret never comes here, only its hash. */
 #include "core/inside.h"
 
 #include <string.h>
@@ -21,6 +21,7 @@ void host_load(struct core *c, const struct host *row)
 {
     struct host *h = xcalloc(1, sizeof *h);
     record_take(c, &host_fields, h, row);
+    h->kind = (int32_t)host_kind_of(h);
     map_str_put(c->host_by_id, h->id, h);
 }
 
@@ -89,6 +90,19 @@ static struct token *token_expired(const struct core *c)
     return NULL;
 }
 
+/* NULL: such a token may be. The least is what is not said. */
+static const char *kind_fault(struct token *t)
+{
+    if (t->kind == HOST_KIND_UNSET)
+        t->kind = HOST_UNTRUSTED;
+    if (t->kind < 0 || t->kind >= HOST_KINDS)
+        return "a token is for an untrusted, a login or a trusted host";
+    if (t->kind == HOST_LOGIN)
+        t->role = ROLE_LOGIN;
+    t->trusted = t->kind == HOST_TRUSTED;
+    return NULL;
+}
+
 void req_make_token(struct core *c, const struct msg_make_token *m)
 {
     struct token *gone;
@@ -106,6 +120,11 @@ void req_make_token(struct core *c, const struct msg_make_token *m)
         return;
     }
     struct token t = *asked;
+    const char *fault = kind_fault(&t);
+    if (fault) {
+        reply_done(c, REFUSE_UPDATE, fault);
+        return;
+    }
     t.uses_left = asked->uses_left ? asked->uses_left : 1;
     t.created_us = c->now_us;
     t.expires_us = c->now_us + (asked->expires_us ? asked->expires_us : TOKEN_AGE_US);
@@ -115,7 +134,7 @@ void req_make_token(struct core *c, const struct msg_make_token *m)
     struct msg_token_made answer = {.token = {.v = &t, .n = 1}, .text = m->text};
     fx_reply(c, c->conn, c->seq, MSG_TOKEN_MADE, &answer);
     fx_log(c, LEVEL_INFO, "token %s for %d %s host%s was made by %s", t.id, (int)t.uses_left,
-           host_role_names.name[t.role], t.uses_left == 1 ? "" : "s", t.created_by ? t.created_by : "?");
+           host_kind_names.name[t.kind], t.uses_left == 1 ? "" : "s", t.created_by ? t.created_by : "?");
 }
 
 /* Takes the same time whatever the first difference is. */
@@ -160,9 +179,13 @@ static const char *node_taken(struct core *c, const char *node)
 
 static const char *join_fault(struct core *c, const struct token *t, const struct host *h)
 {
-    if (!t || t->expires_us <= c->now_us || t->uses_left < 1)
+    if (!t || t->expires_us <= c->now_us || t->uses_left < 1 || t->kind == HOST_KIND_UNSET)
         return "the token is not known, has expired or is used up; make a new one with `remuda token` on the "
                "controller's host";
+    if (t->kind != HOST_LOGIN && h->uid != t->uid)
+        return arena_printf(c->fx->arena,
+                            "the token is for a host that uid %u joins, %s; this one was joined by uid %u",
+                            (unsigned)t->uid, host_kind_names.name[t->kind], (unsigned)h->uid);
     if (t->role == ROLE_LOGIN)
         return NULL;
     if (text_empty(h->nodes) || strpbrk(h->nodes, ",[] \t"))
@@ -185,7 +208,8 @@ void req_join(struct core *c, const struct msg_join *m)
     }
     struct host h = *asked;
     h.role = t->role;
-    h.trusted = t->trusted && h.uid == 0;
+    h.kind = t->kind;
+    h.trusted = t->kind == HOST_TRUSTED;
     h.joined_us = c->now_us;
     if (h.role == ROLE_LOGIN)
         h.nodes = NULL;
@@ -199,8 +223,8 @@ void req_join(struct core *c, const struct msg_join *m)
     fx_reply(c, c->conn, c->seq, MSG_JOINED, &answer);
     if (h.nodes && !node_find(c, h.nodes))
         effect_add(c->fx, FX_RECONFIGURE);
-    fx_log(c, LEVEL_INFO, "host %s joined as %s from %s%s", h.name, h.id, h.address ? h.address : "?",
-           h.trusted ? ", trusted with its users" : "");
+    fx_log(c, LEVEL_INFO, "host %s joined as %s from %s, %s", h.name, h.id, h.address ? h.address : "?",
+           host_kind_names.name[h.kind]);
 }
 
 /* ---- shutting out ---- */

@@ -36,25 +36,35 @@ static char *group_name(gid_t gid)
     return name;
 }
 
-static char *groups_text(const char *user, gid_t gid)
+static void groups_lookup(struct user *u)
 {
     int n = 64;
     gid_t *gids = xcalloc((size_t)n, sizeof *gids);
-    while (getgrouplist(user, gid, gids, &n) < 0) {
+    while (getgrouplist(u->name, u->primary_gid, gids, &n) < 0) {
         free(gids);
         n = n > 64 ? n : 128;
         gids = xcalloc((size_t)n, sizeof *gids);
     }
     struct str names = STR_INIT;
+    u->member = xcalloc((size_t)n, sizeof *u->member);
+    u->nmembers = (size_t)n;
     for (int i = 0; i < n; i++) {
         char *name = group_name(gids[i]);
+        u->member[i] = (struct user_group){gids[i], name};
         if (name && names.len > 0)
             str_addc(&names, ',');
         str_add(&names, name);
-        free(name);
     }
     free(gids);
-    return str_take(&names);
+    u->groups = str_take(&names);
+}
+
+const struct user_group *user_group(const struct user *user, gid_t gid)
+{
+    for (size_t i = 0; i < user->nmembers; i++)
+        if (user->member[i].gid == gid)
+            return &user->member[i];
+    return NULL;
 }
 
 static bool passwd_lookup(uid_t uid, struct user *ret)
@@ -82,9 +92,11 @@ bool user_lookup(uid_t uid, gid_t gid, struct user *ret)
 {
     *ret = (struct user){.uid = uid, .gid = gid, .primary_gid = gid};
     bool known = passwd_lookup(uid, ret);
-    ret->group = group_name(ret->gid);
+    if (gid == GID_OF_USER)
+        ret->gid = ret->primary_gid;
+    ret->group = ret->gid == GID_OF_USER ? NULL : group_name(ret->gid);
     if (known)
-        ret->groups = groups_text(ret->name, ret->primary_gid);
+        groups_lookup(ret);
     return known;
 }
 
@@ -100,6 +112,9 @@ void user_done(struct user *user)
     text_free(user->groups);
     text_free(user->home);
     text_free(user->shell);
+    for (size_t i = 0; i < user->nmembers; i++)
+        text_free(user->member[i].name);
+    free(user->member);
     *user = (struct user){0};
 }
 

@@ -7,15 +7,28 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* In place of a group that somebody says: the one that the user database has for the user. */
+#define GID_OF_USER ((gid_t)-1)
+
+struct user_group {
+    gid_t gid;
+    const char *name; /* NULL if it has none */
+};
+
 struct user {
     uid_t uid;
-    gid_t gid;          /* as asked: the group the peer runs with */
+    gid_t gid;          /* as asked: the group the peer runs with; asked as GID_OF_USER: primary_gid */
     gid_t primary_gid;  /* in the user database; `gid` if the uid has no entry */
     const char *name;   /* NULL if the uid has no name */
     const char *group;  /* name of `gid`, or NULL */
     const char *groups; /* names of all groups, comma-separated, primary first; NULL if the uid has no name */
-    const char *home, *shell; /* NULL if the uid has no name */
+    const char *home, *shell;  /* NULL if the uid has no name */
+    struct user_group *member; /* the same groups, with their numbers */
+    size_t nmembers;
 };
+
+/* The group of that number as the user database has it for the user, who may be in several; NULL: not in it. */
+const struct user_group *user_group(const struct user *user, gid_t gid);
 
 struct users; /* opaque */
 

@@ -16,7 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LEAVE_AGAIN_S 3
+#define LEAVE_AGAIN_S   3
+#define TOKEN_MAX_BYTES 512
 
 struct join_options {
     const char *state_dir, *controller, *token, *name;
@@ -47,14 +48,23 @@ static bool options_read(int argc, char **argv, struct join_options *o, struct e
             o->until_told = true;
             continue;
         }
-        if (argv[i][0] == '-' || o->token)
+        if (argv[i][0] == '-' || o->controller)
             return err_set(ret_err, ERR_INVALID, "unknown word \"%s\"", argv[i]);
-        if (!o->controller)
-            o->controller = argv[i];
-        else
-            o->token = argv[i];
+        o->controller = argv[i];
     }
     return o->state_dir ? true : err_set(ret_err, ERR_INVALID, "--state DIR is missing");
+}
+
+/* The input is the token: words of the command line are everybody's to read. */
+static bool token_read(struct join_options *o, struct arena *a, struct err *ret_err)
+{
+    char line[TOKEN_MAX_BYTES];
+    ssize_t n = read(STDIN_FILENO, line, sizeof line - 1);
+    line[n > 0 ? n : 0] = '\0';
+    line[strcspn(line, " \t\r\n")] = '\0';
+    o->token = arena_strdup(a, line);
+    explicit_bzero(line, sizeof line);
+    return text_empty(o->token) ? err_set(ret_err, ERR_INVALID, "the token is expected on the input") : true;
 }
 
 /* The last part of the token: the hash of the authority. */
@@ -64,7 +74,7 @@ static const char *authority_of(const char *token, struct err *ret_err)
     if (text_starts(token, "remuda1.") && dot && strlen(dot + 1) == CERT_HASH_TEXT - 1)
         return dot + 1;
     err_set(ret_err, ERR_INVALID,
-            "\"%.20s…\" is no whole token; `remuda token` on the controller's host prints one", token);
+            "\"%.10s…\" is no whole token; `remuda token` on the controller's host prints one", token);
     return NULL;
 }
 
@@ -128,8 +138,11 @@ static bool join(const struct join_options *o, struct arena *a, struct err *ret_
                              .authority = j->authority};
     if (!host_file_write(o->state_dir, &file, ret_err))
         return false;
-    printf("Joined cluster \"%s\" as %s host %s%s%s\n", j->cluster_name ? j->cluster_name : "", file.role,
-           h->id, file.node ? ", node " : "", file.node ? file.node : "");
+    const char *kind = host_kind_names.name[host_kind_of(h)];
+    printf("Joined cluster \"%s\" as %s host%s%s%s %s%s%s\n", j->cluster_name ? j->cluster_name : "",
+           file.role, text_is(kind, file.role) ? "" : " (", text_is(kind, file.role) ? "" : kind,
+           text_is(kind, file.role) ? "" : ")", h->id, file.node ? ", node " : "",
+           file.node ? file.node : "");
     return true;
 }
 
@@ -193,9 +206,9 @@ int join_main(int argc, char **argv)
     struct err err = {0};
     struct arena *a = arena_new();
     bool ok = options_read(argc, argv, &o, &err);
-    if (ok && (!o.controller || !o.token))
-        ok = err_set(&err, ERR_INVALID, "Usage: remuda join HOST[:PORT] TOKEN");
-    ok = ok && join(&o, a, &err);
+    if (ok && !o.controller)
+        ok = err_set(&err, ERR_INVALID, "Usage: remudad join --state DIR HOST[:PORT] <TOKEN");
+    ok = ok && token_read(&o, a, &err) && join(&o, a, &err);
     arena_free(a);
     return ok ? 0 : failed("join", &err);
 }

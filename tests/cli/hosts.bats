@@ -75,10 +75,13 @@ until_is() { # until_is SECONDS WANTED COMMAND…
 }
 
 @test "a machine joins with a token, and its node is there" {
-    token=$(head1 remuda token)
+    # Root's cluster: what is believed of a machine is said with the token.
+    run ! head1 remuda token
+    [[ "$output" =~ "speaks for one user".*"--host trusted".*"--host login" ]]
+    token=$(head1 remuda token --host trusted)
     [[ "$token" =~ ^remuda1\.t[0-9a-f]{8}\.[0-9a-f]{32}\.[0-9a-f]{64}$ ]]
-    run -0 far1 remuda join 10.99.0.1 "$token"
-    [[ "$output" =~ "node far" ]]
+    run -0 far1 remuda join 10.99.0.1 <<<"$token"
+    [[ "$output" =~ "node far" && "$output" =~ "trusted" && ! "$output" =~ "warning" ]]
     until_is 10 "idle" head1 sinfo -h -n far -o %t
     run -0 head1 remuda hosts
     [[ "$output" =~ far.*node.*far.*"all users".*10.99.0.2 ]]
@@ -173,7 +176,7 @@ overheard() { # overheard WORD COMMAND…
     [[ "$output" =~ "the controller at controller.example cannot be reached: cannot find the address of controller.example: the name service has not answered within 5 s" ]]
     [ $((SECONDS - began)) -le 9 ]
     began=$SECONDS
-    run ! deaf env REMUDA_STATE="$SHARED/deaf2" remuda join controller.example "$(head1 remuda token)"
+    run ! deaf env REMUDA_STATE="$SHARED/deaf2" remuda join controller.example "$(head1 remuda token --host trusted)"
     echo "$output"
     [[ "$output" =~ "the name service has not answered within 10 s" ]]
     [ $((SECONDS - began)) -le 14 ]
@@ -200,7 +203,7 @@ overheard() { # overheard WORD COMMAND…
 }
 
 @test "a wrong token, a wrong authority and a stranger are turned away" {
-    token=$(head1 remuda token)
+    token=$(head1 remuda token --host trusted)
     run ! on "$FAR_NS" third env REMUDA_STATE="$SHARED/third" remuda join 10.99.0.1 "${token%.*.*}.00000000000000000000000000000000.${token##*.}"
     [[ "$output" =~ "not known" ]]
     run ! on "$FAR_NS" third env REMUDA_STATE="$SHARED/third" remuda join 10.99.0.1 "${token%.*}.0000000000000000000000000000000000000000000000000000000000000000"
@@ -226,7 +229,7 @@ overheard() { # overheard WORD COMMAND…
     [[ "$output" =~ "cannot find the address of no-such-host.invalid" ]]
     run ! third 10.99.0.1 "${token%.*}.$(printf '%064d' 7)"
     [[ "$output" =~ "not of the cluster whose token this is: another cluster's controller answers there" ]]
-    brief=$(head1 remuda token --for 0:01)
+    brief=$(head1 remuda token --host trusted --for 0:01)
     sleep 1.2
     run ! third 10.99.0.1 "$brief"
     [[ "$output" =~ "expired" || "$output" =~ "not known" ]]
@@ -348,20 +351,98 @@ far_runs() { ip netns pids "$FAR_NS" | xargs ps -o args= -p | grep -c "^$1" || t
     [ "$(head1 sinfo -h -n far -o %t)" = idle ]
 }
 
-@test "a login host: commands, but no jobs" {
+@test "a token is not to be seen in the list of processes" {
+    token=$(head1 remuda token --host login)
+    # A controller that says nothing, so that the join lasts.
+    on "$HEAD_NS" head python3 -c 'import socket, time; s = socket.create_server(("10.99.0.1", 6999)); open("dumb.ready", "w"); time.sleep(60)' 3>&- &
+    local dumb=$!
+    for _ in $(seq 100); do [ -e dumb.ready ] && break; sleep 0.1; done
+    echo "$token" >token
+    chmod 600 token
+    on "$FAR_NS" seen env REMUDA_STATE="$SHARED/seen" remuda join --token-file token 10.99.0.1:6999 3>&- &
+    local one=$!
+    on "$FAR_NS" seen env REMUDA_STATE="$SHARED/seen2" remuda join 10.99.0.1:6999 "$token" 2>warned 3>&- &
+    local two=$!
+    for _ in $(seq 100); do [ "$(ps -eo args | grep -c "[r]emudad join.*seen")" = 2 ] && break; sleep 0.1; done
+    run ps -eo args
+    ps -eo pid,args | awk '/remudad join.*seen/ {print $1}' | xargs -r kill || true
+    kill "$dumb"
+    wait "$one" "$two" "$dumb" || true
+    [[ "$output" =~ "remudad join" ]]
+    [[ ! "$output" =~ ${token#remuda1.*.} ]]
+    grep -q "every user of this machine could read the token" warned
+    id=${token#remuda1.}
+    head1 remuda token revoke "${id%%.*}"
+    run ! on "$FAR_NS" seen env REMUDA_STATE="$SHARED/seen" remuda join 10.99.0.1 </dev/null
+    [[ "$output" =~ "the input has no token" ]]
+}
+
+# forged STATE UID GID REQUEST…: what the controller says to a host that says what it likes.
+forged() { local dir=$1; shift; on "$FAR_NS" forger timeout 60 python3 "$BATS_TEST_DIRNAME/hosts_forge.py" "$dir" 10.99.0.1 "$@"; }
+
+@test "a login host: commands of its users, but no jobs and no powers" {
     token=$(head1 remuda token --role login --uses 2 --for 10)
-    run -0 on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" remuda join 10.99.0.1 "$token"
+    run -0 on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" remuda join 10.99.0.1 <<<"$token"
     [[ "$output" =~ "login host" ]]
-    [ "$(on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" sinfo -h -n node1 -o %t)" = idle ]
-    run -0 on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" remuda leave
-    run ! on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" sinfo
+    door() { on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" "$@"; }
+    [ "$(door sinfo -h -n node1 -o %t)" = idle ]
+    [[ "$(head1 remuda hosts)" =~ door.*login.*users ]]
+    # Root there may look, and no more.
+    run ! door sbatch --wrap true
+    [[ "$output" =~ "speaks for its users, not for administrators" ]]
+    run ! door scontrol update NodeName=node1 State=DRAIN Reason=x
+    # A user submits, in a group that the controller's host knows the user to be in.
+    id=$(door setpriv --reuid=nobody --regid=0 --clear-groups sbatch --parsable -H --wrap true)
+    run -0 head1 scontrol show job "$id"
+    echo "$output"
+    [[ "$output" =~ "GroupId=nogroup(65534)" ]]
+    head1 scancel "$id"
+    # And with its key: nothing that is not a user's.
+    run -0 forged "$SHARED/door" 65534 42 query submit token drain shutdown expel hello report
+    echo "$output"
+    [[ "$output" =~ "query done"[[:space:]]*$'\n' ]]
+    [ "$(grep -c ' submitted ' <<<"$output")" = 1 ]
+    [ "$(grep -c 'done ACCESS_DENIED' <<<"$output")" = 6 ]
+    [[ "$(head1 scontrol show job "$(awk '/^submit/ {print $3}' <<<"$output")")" =~ "GroupId=nogroup(65534)" ]]
+    run -0 forged "$SHARED/door" 0 0 submit token drain shutdown expel cancel hello
+    echo "$output"
+    [ "$(grep -c 'done ACCESS_DENIED' <<<"$output")" = 7 ]
+    run -0 forged "$SHARED/door" 4711 0 submit
+    [[ "$output" =~ "knows no user of uid 4711" ]]
+    head1 scancel -u nobody
+    run -0 door remuda leave
+    run ! door sinfo
     run -0 head1 remuda hosts
     [[ ! "$output" =~ door ]]
 }
 
+@test "an untrusted host speaks for its one user, whatever it says" {
+    mkdir "$SHARED/mine"
+    chown nobody "$SHARED/mine"
+    mine() { on "$FAR_NS" mine setpriv --reuid=nobody --regid=nogroup --clear-groups env REMUDA_STATE="$SHARED/mine" "$@"; }
+    token=$(head1 remuda token --user nobody)
+    run ! on "$FAR_NS" mine env REMUDA_STATE="$SHARED/other" remuda join 10.99.0.1 <<<"$token"
+    [[ "$output" =~ "joined by uid 0" ]]
+    run -0 mine remuda join 10.99.0.1 <<<"$token"
+    id=$(mine sbatch --parsable -H --wrap true)
+    [ "$(head1 squeue -h -j "$id" -o '%u %g')" = "nobody nogroup" ]
+    run -0 forged "$SHARED/mine" 65534 0 submit token drain shutdown expel hello
+    echo "$output"
+    [ "$(grep -c ' submitted ' <<<"$output")" = 1 ]
+    [ "$(grep -c 'done ACCESS_DENIED' <<<"$output")" = 5 ]
+    [ "$(head1 squeue -h -u nobody -o %g | sort -u)" = nogroup ]
+    for uid in 0 1; do
+        run -0 forged "$SHARED/mine" "$uid" 0 query submit token
+        echo "$output"
+        [ "$(grep -c 'may not vouch' <<<"$output")" = 3 ]
+    done
+    head1 scancel -u nobody
+    mine remuda leave
+}
+
 @test "a host that leaves while the controller is away has left when it is back" {
-    token=$(head1 remuda token --role login)
-    run -0 on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" remuda join 10.99.0.1 "$token"
+    token=$(head1 remuda token --host login)
+    run -0 on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" remuda join 10.99.0.1 <<<"$token"
     cut
     run -0 on "$FAR_NS" door env REMUDA_STATE="$SHARED/door" timeout 60 remuda leave
     [[ "$output" =~ "cannot be reached" && "$output" =~ "remuda hosts remove" ]]

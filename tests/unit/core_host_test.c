@@ -5,7 +5,7 @@
 
 static struct token a_token(const char *id)
 {
-    return (struct token){.id = id, .secret_hash = "5ecre7", .trusted = true};
+    return (struct token){.id = id, .secret_hash = "5ecre7", .kind = HOST_TRUSTED};
 }
 
 static void make(struct token t)
@@ -117,29 +117,116 @@ static void test_a_node_is_spoken_for_once(void **state)
     assert_int_equal(sent(FX_REPLY, MSG_JOINED), 1);
 }
 
-static void test_trust_is_for_root_with_a_trusted_token(void **state)
+/* Made for a host that `uid` joins; the joiner says it is `says`. */
+static const struct host *joined_as(enum host_kind kind, uint32_t uid, uint32_t says)
 {
     struct token t = a_token("t1");
-    struct host mine = a_host("h1", "n9");
+    struct host h = a_host("h1", "n9");
     am_root();
-    t.uses_left = 2;
+    t.kind = (int32_t)kind;
+    t.uid = uid;
     make(t);
-    mine.uid = 1000;
-    join(mine);
-    assert_false(core_host(w.c, "h1")->trusted);
-    t = a_token("t2");
-    t.trusted = false;
+    h.uid = says;
+    h.trusted = true;
+    h.kind = HOST_TRUSTED;
+    h.role = ROLE_NODE;
+    join(h);
+    const struct host *is = core_host(w.c, "h1");
+    return is;
+}
+
+static void test_what_a_joiner_says_of_itself_gives_it_nothing(void **state)
+{
+    const struct host *h = joined_as(HOST_UNTRUSTED, 1000, 1000);
+    assert_int_equal(h->kind, HOST_UNTRUSTED);
+    assert_false(h->trusted);
+    assert_int_equal(h->uid, 1000);
+}
+
+static void test_a_token_that_says_nothing_is_the_least(void **state)
+{
+    assert_int_equal(joined_as(HOST_KIND_UNSET, 0, 0)->kind, HOST_UNTRUSTED);
+}
+
+static void test_a_login_token_makes_a_login_host(void **state)
+{
+    const struct host *h = joined_as(HOST_LOGIN, 0, 0);
+    assert_int_equal(h->kind, HOST_LOGIN);
+    assert_int_equal(h->role, ROLE_LOGIN);
+    assert_null(h->nodes);
+}
+
+static void test_a_token_for_one_user_is_no_good_for_another(void **state)
+{
+    assert_null(joined_as(HOST_UNTRUSTED, 1000, 1001));
+    refused("uid 1001");
+    am_root();
+    say(1, MSG_EXPEL, &(struct msg_expel){.names = "t1"});
+    assert_null(joined_as(HOST_TRUSTED, 0, 1000));
+}
+
+static void test_a_token_of_a_kind_that_there_is_not(void **state)
+{
+    struct token t = a_token("t1");
+    am_root();
+    t.kind = HOST_KINDS;
     make(t);
-    struct host other = a_host("h2", "n8");
-    other.token = "t2";
-    join(other);
-    assert_false(core_host(w.c, "h2")->trusted);
+    assert_int_equal(refusal(), REFUSE_UPDATE);
+    t.kind = -1;
+    make(t);
+    assert_int_equal(refusal(), REFUSE_UPDATE);
+}
+
+/* From a host that is not trusted nobody is an operator, whatever the name. */
+static void test_who_comes_from_elsewhere_has_no_powers(void **state)
+{
+    uint64_t id = (am_alice(), submit(a_job("one")));
+    am_olga();
+    w.peer.is_plain = true;
+    assert_int_equal(cancel(ids_of(id)), REFUSE_ACCESS_DENIED);
+    am_root();
+    w.peer.is_admin = false;
+    w.peer.is_plain = true;
+    make(a_token("t1"));
+    assert_int_equal(refusal(), REFUSE_ACCESS_DENIED);
+    assert_non_null(strstr(answer()->detail, "host login"));
+    am_olga();
+    assert_int_equal(cancel(ids_of(id)), REFUSE_NONE);
+}
+
+/* The table, whole: what a change of it would give away. */
+static void test_each_kind_of_host_and_each_kind_of_request(void **state)
+{
+    static const char may[HOST_KINDS][WHO_STREAM + 2] = {[HOST_KIND_UNSET] = ".......",
+                                                         [HOST_UNTRUSTED] = "yy..y..",
+                                                         [HOST_LOGIN] = "yy.....",
+                                                         [HOST_TRUSTED] = "yyyyy.."};
+    for (int kind = 0; kind < HOST_KINDS; kind++)
+        for (int who = 0; who <= WHO_STREAM; who++)
+            assert_int_equal(host_may_send((enum host_kind)kind, who), may[kind][who] == 'y');
+    assert_false(host_may_send((enum host_kind)HOST_KINDS, WHO_ANYONE));
+    assert_false(host_may_send((enum host_kind) - 1, WHO_ANYONE));
+    for (int kind = HOST_KIND_UNSET; kind < HOST_TRUSTED; kind++) {
+        assert_false(host_kinds[kind].groups);
+        assert_int_not_equal(host_kinds[kind].speaks, SPEAKS_FOR_ALL);
+    }
+}
+
+/* Hosts of a store without kinds stay what they were; what a login host's root could do, it can no longer. */
+static void test_hosts_that_joined_before_there_were_kinds(void **state)
+{
+    const struct host node = {.role = ROLE_NODE, .trusted = true}, mine = {.role = ROLE_NODE, .uid = 7},
+                      login = {.role = ROLE_LOGIN, .trusted = true};
+    assert_int_equal(host_kind_of(&node), HOST_TRUSTED);
+    assert_int_equal(host_kind_of(&mine), HOST_UNTRUSTED);
+    assert_int_equal(host_kind_of(&login), HOST_LOGIN);
 }
 
 static void test_a_login_host_has_no_node(void **state)
 {
     struct token t = a_token("t1");
     am_root();
+    t.kind = HOST_UNTRUSTED;
     t.role = ROLE_LOGIN;
     make(t);
     join(a_host("h1", "n9"));
@@ -183,7 +270,14 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_wrong_secret_is_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_node_is_spoken_for_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_trust_is_for_root_with_a_trusted_token, setup, teardown),
+        STORY(test_what_a_joiner_says_of_itself_gives_it_nothing),
+        STORY(test_a_token_that_says_nothing_is_the_least),
+        STORY(test_a_login_token_makes_a_login_host),
+        STORY(test_a_token_for_one_user_is_no_good_for_another),
+        STORY(test_a_token_of_a_kind_that_there_is_not),
+        STORY(test_who_comes_from_elsewhere_has_no_powers),
+        STORY(test_each_kind_of_host_and_each_kind_of_request),
+        STORY(test_hosts_that_joined_before_there_were_kinds),
         cmocka_unit_test_setup_teardown(test_a_login_host_has_no_node, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_node_of_another_release_is_heard_if_it_can_be_understood,
                                         setup, teardown),

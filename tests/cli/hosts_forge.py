@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""A host gone bad: speaks to the controller with a joined host's own key and certificate, and says what it likes.
+
+Usage: hosts_forge.py HOST_STATE_DIR CONTROLLER UID GID REQUEST…   The requests are made on one connection that vouches for UID and GID. One line for each answer:
+its type, and the refusal and the sentence, or the number of the job.
+"""
+import json
+import ssl
+import socket
+import struct
+import sys
+
+REQUESTS = {
+    "query": ("query", {"what": "jobs"}),
+    "tokens": ("query", {"what": "tokens"}),
+    "submit": ("submit", {"specs": [{"name": "forged", "batch": True, "work_dir": "/tmp", "hold": True}], "script": {"bytes": 15}}),
+    "token": ("make_token", {"token": [{"kind": "trusted"}]}),
+    "drain": ("update_node", {"names": "node1", "state": "DRAIN", "reason": "forged"}),
+    "shutdown": ("daemon", {"action": "shutdown"}),
+    "expel": ("expel", {"names": "far"}),
+    "cancel": ("cancel", {"uids": "0"}),
+    "hello": ("node_hello", {"node": [{"name": "node1"}]}),
+    "report": ("report", {"seq": 1, "kind": "exited", "job_id": 1, "attempt": 1}),
+}
+
+
+def connect(state, controller):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.load_verify_locations(f"{state}/tls/authority.crt")
+    context.load_cert_chain(f"{state}/tls/host.crt", f"{state}/tls/host.key")
+    return context.wrap_socket(socket.create_connection((controller, 6817), timeout=20))
+
+
+def send(s, seq, kind, fields):
+    raw = b"#!/bin/sh\ntrue\n" if kind == "submit" else b""
+    text = json.dumps({"type": kind, "call": seq, **fields}).encode()
+    s.sendall(struct.pack(">II", len(text), len(raw)) + text + raw)
+
+
+def take(s, n):
+    data = b""
+    while len(data) < n:
+        piece = s.recv(n - len(data))
+        if not piece:
+            return None
+        data += piece
+    return data
+
+
+def answer(s):
+    head = take(s, 8)
+    if head is None:
+        return None
+    text, raw = struct.unpack(">II", head)
+    m = json.loads(take(s, text))
+    take(s, raw)
+    return m
+
+
+def main():
+    state, controller, uid, gid, *requests = sys.argv[1:]
+    for name in requests:
+        s = connect(state, controller)
+        send(s, 0, "vouch", {"uid": int(uid), "gid": int(gid), "protocol": 1, "protocol_oldest": 1, "version": "forged"})
+        kind, fields = REQUESTS[name]
+        send(s, 7, kind, fields)
+        try:
+            m = answer(s)
+            while m and m["type"] == "rows":
+                m = answer(s)
+        except OSError as e:
+            m = {"type": f"nothing ({e})"}
+        m = m or {"type": "nothing"}
+        print(name, m["type"], m.get("refusal", m.get("job_id", "")), m.get("detail", ""))
+        s.close()
+
+
+main()
