@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/host_dir.h"
 #include "cli/program.h"
+#include "io/program_list.h"
 #include "model/gres.h"
 #include "model/limits.h"
 
@@ -360,11 +361,18 @@ static bool nodes_start(const struct up_options *o, const struct config *config,
     return true;
 }
 
+static void program_warn(void *ctx, const char *sentence)
+{
+    (void)ctx;
+    fprintf(stderr, "remuda: warning: %s\n", sentence);
+}
+
 static void summary_print(const struct up_options *o, const struct config *config,
                           const struct node_count *count, bool started, bool chosen, struct arena *a)
 {
     for (size_t i = 0; i < config->nwarnings; i++)
         fprintf(stderr, "remuda: warning: %s\n", config->warning[i]);
+    program_settings_check(&config->settings, program_warn, NULL);
     if (count->complaint)
         fprintf(stderr, "remuda: warning: %s\n", count->complaint);
     if (o->quiet)

@@ -4,6 +4,7 @@
 #include "cli/json_slurm.h"
 #include "cli/localtime.h"
 #include "cli/scontrol.h"
+#include "io/program_list.h"
 #include "model/refusal.h"
 #include "model/settings.h"
 
@@ -51,6 +52,12 @@ void scontrol_ping(struct scontrol *s, int n, char **word)
     s->rc |= !up;
 }
 
+static void program_warn(void *ctx, const char *sentence)
+{
+    (void)ctx;
+    fprintf(stderr, "scontrol: warning: %s\n", sentence);
+}
+
 /* The configuration is read here first, so that a mistake is told to whoever made it and nothing is half done. */
 void scontrol_reconfigure(struct scontrol *s, int n, char **word)
 {
@@ -62,6 +69,7 @@ void scontrol_reconfigure(struct scontrol *s, int n, char **word)
     if (cluster_conf_read(state_dir_find(NULL, s->a), &config, &err)) {
         for (size_t i = 0; i < config.nwarnings; i++)
             fprintf(stderr, "scontrol: warning: %s\n", config.warning[i]);
+        program_settings_check(&config.settings, program_warn, NULL);
         config_done(&config);
     } else if (err.code != ERR_NOT_FOUND) { /* a host that joined has none: the controller reads its own */
         scontrol_fail(s, "slurm_reconfigure error: %s", err.text);

@@ -12,6 +12,7 @@
 #include "controller/given.h"
 #include "controller/hosts.h"
 #include "controller/payload.h"
+#include "controller/private_files.h"
 #include "controller/query.h"
 #include "controller/session.h"
 #include "controller/traffic.h"
@@ -19,6 +20,7 @@
 #include "io/client.h"
 #include "io/clock.h"
 #include "io/files.h"
+#include "io/program_list.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -46,8 +48,15 @@ const char *controller_path(struct controller *c, const char *name)
 /* ---- configuration
  * -------------------------------------------------------------------------------------------------- */
 
+static void program_warn(void *ctx, const char *sentence)
+{
+    struct controller *c = ctx;
+    log_warning(c->log, "%s", sentence);
+}
+
 static void config_warn(struct controller *c)
 {
+    program_settings_check(&c->config.settings, program_warn, c);
     for (size_t i = 0; i < c->config.nwarnings; i++)
         log_warning(c->log, "%s", c->config.warning[i]);
 }
@@ -309,6 +318,7 @@ static bool controller_start(struct controller *c, struct err *ret_err)
     c->users = users_new(c->loop, USER_MAX_AGE_US);
     c->mailer = mailer_new(c->loop, c->log);
     c->hosts = hosts_new(c);
+    private_files_mend(c);
     if (!signals_start(c, ret_err) || !store_start(c, ret_err) || !listen_start(c, ret_err))
         return false;
     hosts_start(c);

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "io/program_list.h"
 #include "io/spawn.h"
 
 #include <stdlib.h>
@@ -10,13 +11,18 @@
 #define OUTPUT_MAX 4096u
 #define WORDS_MAX  300u
 
+/* One visit: the programs of a pattern, one after another. */
 struct running {
     struct programs *programs;
     struct running *next;
     struct spawn *spawn;
     struct note step;
     bool is_epilog;
-    char *path;
+    struct program_list list;
+    size_t at; /* of the program that runs */
+    void *env; /* copied */
+    size_t env_len;
+    int64_t timeout_us;
 };
 
 struct programs {
@@ -38,7 +44,8 @@ struct programs *programs_new(struct loop *l,
 
 static void running_free(struct running *r)
 {
-    free(r->path);
+    program_list_done(&r->list);
+    free(r->env);
     free(r);
 }
 
@@ -69,50 +76,88 @@ static void last_words(const struct spawn_result *r, struct str *out)
     }
 }
 
-static void ended(void *ctx, const struct spawn_result *result)
+static bool next_start(struct running *r, struct err *ret_err);
+
+static void visit_over(struct running *r, bool ok, const char *text)
 {
-    struct running *r = ctx;
     struct programs *p = r->programs;
-    struct str text = STR_INIT;
-    bool ok = result->status == 0 && !result->timed_out;
     for (struct running **at = &p->running; *at; at = &(*at)->next) {
         if (*at == r) {
             *at = r->next;
             break;
         }
     }
+    p->done(p->ctx, &r->step, r->is_epilog, ok, text);
+    running_free(r);
+}
+
+static const char *word_of(const struct running *r)
+{
+    return r->is_epilog ? "epilog" : "prolog";
+}
+
+/* The first that fails ends the visit, as in Slurm. */
+static void ended(void *ctx, const struct spawn_result *result)
+{
+    struct running *r = ctx;
+    struct str text = STR_INIT;
+    struct err err = {0};
+    bool ok = result->status == 0 && !result->timed_out;
+    r->spawn = NULL;
     if (!ok) {
-        str_addf(&text, "%s %s ", r->is_epilog ? "epilog" : "prolog", r->path);
+        str_addf(&text, "%s %s ", word_of(r), r->list.path[r->at]);
         if (result->timed_out)
             str_add(&text, "took longer than PrologEpilogTimeout allows and was killed");
         else
             spawn_status_text(result->status, &text);
         last_words(result, &text);
+    } else if (++r->at < r->list.n) {
+        if (next_start(r, &err))
+            return;
+        ok = false;
+        str_add(&text, err.text);
     }
-    p->done(p->ctx, &r->step, r->is_epilog, ok, ok ? NULL : str_text(&text));
+    visit_over(r, ok, ok ? NULL : str_text(&text));
     str_done(&text);
-    running_free(r);
 }
 
-bool programs_run(struct programs *p, const struct note *step, bool is_epilog, const char *path,
-                  struct plan_bytes env, int64_t timeout_us, struct err *ret_err)
+static bool next_start(struct running *r, struct err *ret_err)
 {
+    const char *path = r->list.path[r->at];
     const char *argv[] = {path, NULL};
-    char **list = plan_texts(env, 0, NULL);
-    struct running *r = xcalloc(1, sizeof *r);
+    char **env = plan_texts((struct plan_bytes){r->env, r->env_len}, 0, NULL);
     struct spawn_options o = {
         .argv = argv,
-        .env = (const char *const *)list,
+        .env = (const char *const *)env,
         .dir = "/",
         .output_max = OUTPUT_MAX,
-        .timeout_us = timeout_us,
+        .timeout_us = r->timeout_us,
     };
-    *r = (struct running){.programs = p, .step = *step, .is_epilog = is_epilog, .path = xstrdup(path)};
-    r->spawn = spawn_start(p->loop, &o, ended, r, ret_err);
-    free(list);
-    if (!r->spawn) {
+    r->spawn = spawn_start(r->programs->loop, &o, ended, r, ret_err);
+    free(env);
+    return r->spawn ? true : err_prefix(ret_err, "%s %s", word_of(r), path);
+}
+
+bool programs_run(struct programs *p, const struct note *step, bool is_epilog, const char *pattern,
+                  struct plan_bytes env, int64_t timeout_us, struct err *ret_err)
+{
+    struct running *r = xcalloc(1, sizeof *r);
+    *r = (struct running){.programs = p,
+                          .step = *step,
+                          .is_epilog = is_epilog,
+                          .env = xmalloc(env.len + 1),
+                          .env_len = env.len,
+                          .timeout_us = timeout_us};
+    if (env.len)
+        memcpy(r->env, env.data, env.len);
+    if (!program_list_find(pattern, &r->list, ret_err)) {
+        err_prefix(ret_err, "%s", word_of(r));
         running_free(r);
-        return err_prefix(ret_err, "%s %s", is_epilog ? "epilog" : "prolog", path);
+        return false;
+    }
+    if (!next_start(r, ret_err)) {
+        running_free(r);
+        return false;
     }
     r->next = p->running;
     p->running = r;
