@@ -1,11 +1,12 @@
 /* remuda down: stops the daemons of a cluster. Jobs that run go on under their shepherds and report when the cluster is up again. */
+#include "base/hostlist.h"
 #include "base/str.h"
 #include "cli/cluster_dir.h"
 #include "cli/commands.h"
 #include "cli/host_dir.h"
 #include "cli/program.h"
 
-#include <errno.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -77,45 +78,76 @@ static int host_down(const char *state_dir, const struct host_dir *h, struct are
     return 0;
 }
 
+static bool is_elsewhere(const struct config *config, const char *node, const char *hostname)
+{
+    for (size_t i = 0; config && i < config->nnodes; i++)
+        if (text_is(config->node[i].name, node))
+            return !node_is_here(&config->node[i], hostname);
+    return false;
+}
+
+/* The nodes whose daemons were started here: each has a directory with its pid file. The configuration may no longer know them, or may no longer be one (NULL). */
+static void nodes_find(const char *state_dir, const struct config *config, struct hostlist *ret,
+                       struct arena *a)
+{
+    char hostname[256] = "";
+    DIR *nodes = opendir(arena_printf(a, "%s/nodes", state_dir));
+    gethostname(hostname, sizeof hostname - 1);
+    for (struct dirent *e; nodes && (e = readdir(nodes));)
+        if (e->d_name[0] != '.' && !is_elsewhere(config, e->d_name, hostname))
+            hostlist_add(ret, e->d_name);
+    if (nodes)
+        closedir(nodes);
+}
+
+static void summary_print(const char *name, size_t stopped, uint64_t running)
+{
+    if (!stopped)
+        printf("Cluster \"%s\" was not running.\n", name);
+    else if (running)
+        printf("Cluster \"%s\" is down; %llu job%s go%s on. `remuda up` continues.\n", name,
+               (unsigned long long)running, running == 1 ? "" : "s", running == 1 ? "es" : "");
+    else
+        printf("Cluster \"%s\" is down. `remuda up` continues.\n", name);
+}
+
 static int down(const char *state_dir, struct arena *a)
 {
+    int budget = STOP_TIMEOUT_MS;
+    struct host_dir host;
     struct config config;
     struct err err = {0};
-    char hostname[256] = "";
-    int budget = STOP_TIMEOUT_MS;
-    size_t stopped = 0;
-    bool late = false;
-    struct host_dir host;
+    struct hostlist nodes = HOSTLIST_INIT;
     if (host_dir_read(state_dir, a, &host))
         return host_down(state_dir, &host, a);
-    if (!cluster_conf_read(state_dir, &config, &err)) {
-        program_error("remuda down", "no cluster in %s: %s", state_dir, err.text);
+    if (access(cluster_conf_path(state_dir, a), F_OK) != 0 &&
+        !program_daemon_pid(controller_pid_path(state_dir, a))) {
+        program_error("remuda down", "no cluster in %s: there is no remuda.conf", state_dir);
         return 1;
     }
-    gethostname(hostname, sizeof hostname - 1);
+    /* What is wrong with the configuration stops nothing. */
+    bool known = cluster_conf_read(state_dir, &config, &err);
+    if (!known)
+        fprintf(stderr, "remuda down: warning: the configuration cannot be read: %s\n", err.text);
+    const char *name = known ? arena_strdup(a, config.settings.cluster_name) : state_dir;
+    nodes_find(state_dir, known ? &config : NULL, &nodes, a);
+    if (known)
+        config_done(&config);
     uint64_t running = jobs_running(state_dir, a);
     const char *controller = controller_pid_path(state_dir, a);
     down_mark(state_dir, a);
-    stopped += daemon_stop(controller);
-    for (size_t i = 0; i < config.nnodes; i++)
-        if (node_is_here(&config.node[i], hostname))
-            stopped += daemon_stop(node_pid_path(state_dir, config.node[i].name, a));
-    late |= !stopped_wait(controller, &budget);
-    for (size_t i = 0; i < config.nnodes; i++)
-        if (node_is_here(&config.node[i], hostname))
-            late |= !stopped_wait(node_pid_path(state_dir, config.node[i].name, a), &budget);
+    size_t stopped = daemon_stop(controller);
+    for (size_t i = 0; i < nodes.n; i++)
+        stopped += daemon_stop(node_pid_path(state_dir, nodes.name[i], a));
+    bool late = !stopped_wait(controller, &budget);
+    for (size_t i = 0; i < nodes.n; i++)
+        late |= !stopped_wait(node_pid_path(state_dir, nodes.name[i], a), &budget);
+    hostlist_done(&nodes);
     if (late)
         program_error("remuda down", "some daemons did not stop within %d s; `remuda status` shows which",
                       STOP_TIMEOUT_MS / 1000);
-    else if (!stopped)
-        printf("Cluster \"%s\" was not running.\n", config.settings.cluster_name);
-    else if (running)
-        printf("Cluster \"%s\" is down; %llu job%s go%s on. `remuda up` continues.\n",
-               config.settings.cluster_name, (unsigned long long)running, running == 1 ? "" : "s",
-               running == 1 ? "es" : "");
     else
-        printf("Cluster \"%s\" is down. `remuda up` continues.\n", config.settings.cluster_name);
-    config_done(&config);
+        summary_print(name, stopped, running);
     return late ? 1 : 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "controller/hosts.h"
+#include "controller/joined.h"
 #include "controller/session_inside.h"
 #include "io/cert.h"
 #include "io/clock.h"
@@ -140,36 +141,14 @@ static void join_take(struct session *s, const struct message *m)
     session_step(s, &(struct message){.kind = MSG_JOIN, .seq = m->seq, .body = &join}, &stranger);
 }
 
-/* The node's line, unless one of that name is there. The machine asks for the configuration to be read again. */
-static void config_add(struct session *s, const struct host *h)
-{
-    struct controller *c = s->owner->c;
-    struct str text = STR_INIT;
-    struct err err = {0};
-    const char *path = controller_path(c, "joined.conf");
-    if (text_empty(s->remote->config) || h->role != ROLE_NODE)
-        return;
-    if (access(path, F_OK) == 0 && !file_read(path, LIMIT_CONFIG_BYTES, &text, &err))
-        log_error(c->log, "%s", err.text);
-    const char *start = arena_printf(s->owner->arena, "NodeName=%s ", h->nodes);
-    if (!strstr(str_text(&text), start)) {
-        if (text.len == 0)
-            str_add(&text, "# Nodes of hosts that joined, as they found themselves; read after remuda.conf. "
-                           "Yours to edit.\n");
-        str_addf(&text, "%s\n", s->remote->config);
-        if (!err.code && !file_write_atomic(path, text.data, text.len, 0644, &err))
-            log_error(c->log, "the node of host %s is not in the configuration: %s", h->name, err.text);
-    }
-    str_done(&text);
-}
-
 void remote_joined(struct session *s, const struct message *m, struct msg_joined *ret)
 {
     *ret = *(const struct msg_joined *)m->body;
     ret->cert = s->remote ? s->remote->cert : NULL;
     ret->authority = hosts_authority(s->owner->c->hosts);
-    if (s->remote)
-        config_add(s, ret->host.v);
+    const struct host *h = ret->host.v;
+    if (s->remote && h->role == ROLE_NODE)
+        joined_add(s->owner->c, h->nodes, s->remote->config);
 }
 
 /* ---- what a host asks for itself ---- */

@@ -19,6 +19,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "controller/given.h"
+#include "controller/joined.h"
 #include "controller/payload.h"
 #include "controller/session.h"
 #include "io/clock.h"
@@ -182,7 +183,10 @@ static void effect_release(struct controller *c, const struct effect *e)
         controller_down_mark(c);
         controller_stop(c);
         return;
-    case FX_RECONFIGURE: controller_reconfigure(c); return;
+    case FX_RECONFIGURE:
+        joined_remove(c, e->text);
+        controller_reconfigure(c);
+        return;
     }
 }
 

@@ -120,6 +120,37 @@ static void node_change(struct core *c, struct noderec *n, const struct node *co
         n->n.state = NODE_UNKNOWN;
 }
 
+/* It takes no new jobs, and is shown until those it has are over. Its row in the store goes: should it come back after a restart, it begins anew. */
+static void node_withdraw(struct core *c, struct noderec *n)
+{
+    if (n->withdrawn)
+        return;
+    fx_log(c, LEVEL_WARNING, "node %s is no longer configured: it takes no new jobs", n->n.name);
+    n->withdrawn = true;
+    n->was_drained = n->n.drain;
+    n->n.drain = true;
+    if (!n->was_drained)
+        text_set(c, &n->n.reason, "no longer configured");
+    fx_remove(c, TABLE_NODE, &n->n);
+    node_plan_update(c, n);
+}
+
+static void node_is_back(struct core *c, struct noderec *n)
+{
+    if (!n->withdrawn)
+        return;
+    n->withdrawn = false;
+    n->n.drain = n->was_drained;
+    if (!n->was_drained)
+        text_set(c, &n->n.reason, NULL);
+    node_save(c, n);
+}
+
+bool node_shown(const struct noderec *n)
+{
+    return !n->withdrawn || n->job.n > 0;
+}
+
 static void nodes_apply(struct core *c, const struct config *config)
 {
     for (size_t i = 0; i < c->node.n; i++)
@@ -131,17 +162,12 @@ static void nodes_apply(struct core *c, const struct config *config)
         else
             n = node_add(c, &config->node[i]);
         n->mentioned = true;
+        node_is_back(c, n);
         node_plan_update(c, n);
     }
-    for (size_t i = 0; i < c->node.n; i++) {
-        struct noderec *n = c->node.v[i];
-        if (n->mentioned || n->n.state == NODE_FUTURE)
-            continue;
-        fx_log(c, LEVEL_WARNING, "node %s is no longer configured: it takes no new jobs", n->n.name);
-        n->n.drain = true;
-        text_set(c, &n->n.reason, "no longer configured");
-        node_plan_update(c, n);
-    }
+    for (size_t i = 0; i < c->node.n; i++)
+        if (!c->node.v[i]->mentioned && c->node.v[i]->n.state != NODE_FUTURE)
+            node_withdraw(c, c->node.v[i]);
 }
 
 static void part_plan_update(struct core *c, struct partrec *p)

@@ -53,11 +53,11 @@ enum effect_kind {
     FX_STORE, /* table, op, record */
     FX_REPLY, /* conn, msg: an answer to a client */
     FX_SEND, /* conn, msg: to a node daemon; payload_job ≠ 0: attach that job's script and environment to the LAUNCH */
-    FX_MAIL,        /* mail */
-    FX_CLOSE,       /* conn */
-    FX_LOG,         /* text, level */
-    FX_STOP,        /* stop this daemon after this turn */
-    FX_RECONFIGURE, /* read the configuration and feed EV_CONFIG */
+    FX_MAIL,  /* mail */
+    FX_CLOSE, /* conn */
+    FX_LOG,   /* text, level */
+    FX_STOP,  /* stop this daemon after this turn */
+    FX_RECONFIGURE, /* read the configuration and feed EV_CONFIG; text: without what a host that joined said of that node */
 };
 
 enum log_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO, LEVEL_DEBUG };

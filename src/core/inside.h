@@ -126,6 +126,7 @@ struct noderec {
     VEC(uint64_t) job;             /* jobs that hold something here */
     VEC(struct former_run) former; /* told to end, not yet gone (former_runs.c); empty while not connected */
     bool mentioned;                /* while a configuration is applied */
+    bool withdrawn, was_drained;   /* no longer configured; before that */
 };
 
 struct partrec {
@@ -427,6 +428,7 @@ void requeue_finish(struct core *c, struct jobrec *r);
 void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report);
 
 /* ---- nodes.c, node_link.c, node_capacity.c ---- */
+bool node_shown(const struct noderec *n);              /* config.c: it is configured, or has jobs yet */
 void node_capacity(struct core *c, struct noderec *n); /* from what is configured and what it reported */
 struct noderec *node_find(const struct core *c, const char *name);
 uint32_t node_index(const struct core *c, const struct noderec *n);

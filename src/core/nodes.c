@@ -26,7 +26,8 @@ void node_plan_update(struct core *c, struct noderec *n)
 
 void node_save(struct core *c, struct noderec *n)
 {
-    fx_store(c, TABLE_NODE, &n->n);
+    if (!n->withdrawn)
+        fx_store(c, TABLE_NODE, &n->n);
 }
 
 void node_job_add(struct core *c, uint32_t node, uint64_t job_id)

@@ -330,7 +330,7 @@ static enum refusal names_choose(struct node_view *nv, const char *wanted, bool 
         str_add(detail, err.text);
     for (size_t i = 0; !refusal && i < names.n; i++) {
         const struct noderec *n = node_find(nv->c, names.name[i]);
-        if (n) {
+        if (n && node_shown(n)) {
             named[n->index] = true;
             continue;
         }
@@ -360,7 +360,7 @@ static enum refusal nodes_show(const struct core *c, const struct msg_query *q, 
     if (named)
         refusal = names_choose(&nv, named, q->partitions != NULL, detail);
     for (size_t i = 0; i < c->node.n; i++) {
-        if (!refusal && nv.wanted[i])
+        if (!refusal && nv.wanted[i] && node_shown(c->node.v[i]))
             node_show(&nv, c->node.v[i], v);
         str_done(&nv.partitions[i]);
     }
@@ -447,6 +447,8 @@ static void status_show(const struct core *c, const struct view *v)
     v->row(v->ctx, &controller);
     for (size_t i = 0; i < c->node.n; i++) {
         const struct noderec *n = c->node.v[i];
+        if (!node_shown(n))
+            continue;
         struct daemon_status row = {.role = "node",
                                     .name = n->n.name,
                                     .pid = n->conn ? n->pid : 0,

@@ -249,6 +249,8 @@ static bool expel(struct core *c, const char *name)
         fx_log(c, LEVEL_INFO, "token %s was withdrawn by %s", t->id, c->peer->user ? c->peer->user : "?");
         token_remove(c, t);
     } else if (h) {
+        if (h->nodes) /* its line goes with it */
+            effect_add(c->fx, FX_RECONFIGURE)->text = arena_strdup(c->fx->arena, h->nodes);
         fx_log(c, LEVEL_INFO, "host %s (%s) was shut out by %s", h->name, h->id,
                c->peer->user ? c->peer->user : "?");
         host_remove(c, h);

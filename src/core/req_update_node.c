@@ -225,7 +225,8 @@ static enum refusal names_read(const struct core *c, const char *text, struct ho
     struct err err = {0};
     if (text_is_nocase(text, "ALL")) {
         for (size_t i = 0; i < c->node.n; i++)
-            hostlist_add(names, c->node.v[i]->n.name);
+            if (node_shown(c->node.v[i]))
+                hostlist_add(names, c->node.v[i]->n.name);
     } else if (!hostlist_parse(names, text ? text : "", &err)) {
         *detail = arena_strdup(c->fx->arena, err.text);
         return REFUSE_INVALID_NODE;

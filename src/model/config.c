@@ -210,9 +210,12 @@ static bool include_take(struct parser *p, const char *path, struct err *ret_err
     const char *text = p->reader ? p->reader(p->reader_ctx, path, p->a, ret_err) : NULL;
     if (!text)
         return config_error_at(&at, "Include", ret_err);
+    bool outside = p->joined;
+    p->joined = outside || text_is(path, CONFIG_JOINED);
     p->depth++;
     bool ok = file_parse(p, text, path, ret_err);
     p->depth--;
+    p->joined = outside;
     p->at = at;
     return ok;
 }

@@ -115,8 +115,8 @@ static bool node_add(struct parser *p, const struct node *n, struct err *ret_err
         return err_set(ret_err, ERR_LIMIT, "%.40s… is longer than %u bytes", n->name, LIMIT_NAME_BYTES - 1);
     if (p->node.n == LIMIT_NODES)
         return err_set(ret_err, ERR_LIMIT, "%s would be one more than %u nodes", n->name, LIMIT_NODES);
-    if (map_str_get(p->node_index, n->name))
-        return err_set(ret_err, ERR_EXISTS, "%s is described twice", n->name);
+    if (map_str_get(p->node_index, n->name)) /* the site's own line of a host that joined counts */
+        return p->joined || err_set(ret_err, ERR_EXISTS, "%s is described twice", n->name);
     map_str_put(p->node_index, n->name, arena_dup(p->a, &p->node.n, sizeof p->node.n));
     vec_push(&p->node, *n);
     return true;

@@ -18,6 +18,9 @@ struct line {
     size_t n; /* at least 1 */
 };
 
+/* The file beside the configuration to which joining hosts add a line each; its readers include it last. */
+#define CONFIG_JOINED "joined.conf"
+
 /* Where something was said. */
 struct place {
     const char *file;
@@ -42,6 +45,7 @@ struct parser {
     void *reader_ctx;
     struct place at; /* of the line at hand */
     unsigned depth;  /* of Include */
+    bool joined;     /* CONFIG_JOINED is read: what hosts that joined said of themselves */
     struct node_draft default_node;
     struct partition default_part;
     struct map_str *node_index; /* name → a size_t in the arena: index in node */

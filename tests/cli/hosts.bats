@@ -456,11 +456,45 @@ forged() { local dir=$1; shift; on "$FAR_NS" forger timeout 60 python3 "$BATS_TE
     [ ! -e "$SHARED/door/host.conf" ] && [ ! -e "$SHARED/door/tls" ]
 }
 
+@test "a host that the configuration names already joins as that node; others leave nothing behind" {
+    cp "$SHARED/head/remuda.conf" "$SHARED/remuda.conf.before"
+    echo 'NodeName=named CPUs=1 RealMemory=300 Weight=77' >>"$SHARED/head/remuda.conf"
+    head1 scontrol reconfigure
+    token=$(head1 remuda token --host trusted --uses 2)
+    named() { on "$FAR_NS" named env REMUDA_STATE="$SHARED/named" "$@"; }
+    brief() { on "$FAR_NS" brief env REMUDA_STATE="$SHARED/brief" "$@"; }
+    run -0 named remuda join 10.99.0.1 <<<"$token"
+    run -0 brief remuda join 10.99.0.1 <<<"$token"
+    until_is 20 "idle" head1 sinfo -h -n named -o %t
+    until_is 20 "idle" head1 sinfo -h -n brief -o %t
+    # The site's own line counts.
+    [ "$(head1 sinfo -h -n named -o '%c %m %w')" = "1 300 77" ]
+    grep -q 'NodeName=brief ' "$SHARED/head/joined.conf"
+    run ! grep named "$SHARED/head/joined.conf"
+    # Described by both: as many a real slurm.conf is, that got its line later. The cluster starts and stops.
+    echo 'NodeName=brief CPUs=1 RealMemory=300' >>"$SHARED/head/remuda.conf"
+    run -0 head1 scontrol reconfigure
+    run -0 head1 remuda down
+    run -0 head1 remuda up
+    sed -i '/^NodeName=brief/d' "$SHARED/head/remuda.conf"
+    run -0 head1 scontrol reconfigure
+    # A host that leaves takes its line, and its node, with it; a node of the site's stays.
+    run -0 brief remuda leave
+    run -0 named remuda leave
+    until_is 20 "" head1 sinfo -h -N -n brief -o %N
+    run ! grep brief "$SHARED/head/joined.conf"
+    run ! head1 scontrol show node brief
+    run -0 head1 scontrol show node named
+    cp "$SHARED/remuda.conf.before" "$SHARED/head/remuda.conf"
+    head1 scontrol reconfigure
+    until_is 20 "" head1 sinfo -h -N -n named -o %N
+    [[ ! "$(head1 remuda status)" =~ named|brief ]]
+}
+
 @test "a host that is shut out is out at once, and its certificate is worth nothing" {
     far1 scontrol ping
     head1 remuda hosts remove far
-    for _ in $(seq 75); do [[ "$(head1 sinfo -h -n far -o %t)" =~ \*$ ]] && break; sleep 0.2; done
-    [[ "$(head1 sinfo -h -n far -o %t)" =~ \*$ ]]
+    until_is 20 "" head1 sinfo -h -N -n far -o %N # it takes its line of joined.conf with it
     run ! far1 squeue
     [[ "$output" =~ "shut out" ]]
 }

@@ -235,6 +235,46 @@ static void test_a_login_host_has_no_node(void **state)
     assert_int_equal(sent(FX_RECONFIGURE, MESSAGE_COUNT), 0);
 }
 
+#define CONF_WITHOUT_N1                                                                                      \
+    "ClusterName=test\nNodeName=n[2-4] CPUs=8 RealMemory=8000\n"                                             \
+    "PartitionName=main Nodes=n[2-4] Default=YES MaxTime=2:00:00 State=UP\n"
+
+static size_t nodes_shown(void)
+{
+    return count((struct msg_query){.what = QUERY_NODES});
+}
+
+static void test_a_node_withdrawn_goes_with_its_last_job_and_may_come_back(void **state)
+{
+    struct job_spec s = a_job("one");
+    s.req.nodelist = "n1";
+    uint64_t id = (am_alice(), submit(s));
+    configure(CONF_WITHOUT_N1);
+    bool removed = false;
+    for (size_t i = 0; i < w.fx.n; i++)
+        removed |= w.fx.v[i].kind == FX_STORE && w.fx.v[i].table == TABLE_NODE && w.fx.v[i].remove;
+    assert_true(removed);
+    assert_int_equal(nodes_shown(), 4);
+    assert_true(node("n1")->drain);
+    script_ends(id, 0);
+    assert_int_equal(nodes_shown(), 3);
+    configure(CONF);
+    assert_int_equal(nodes_shown(), 4);
+    assert_false(node("n1")->drain);
+    assert_null(node("n1")->reason);
+}
+
+static void test_a_host_that_goes_takes_what_it_said_of_its_node_with_it(void **state)
+{
+    am_root();
+    make(a_token("t1"));
+    join(a_host("h1", "n9"));
+    say(1, MSG_EXPEL, &(struct msg_expel){.names = "h1"});
+    assert_int_equal(sent(FX_RECONFIGURE, MESSAGE_COUNT), 1);
+    for (size_t i = 0; i < w.fx.n; i++)
+        assert_true(w.fx.v[i].kind != FX_RECONFIGURE || text_is(w.fx.v[i].text, "n9"));
+}
+
 static void hello_of(int32_t protocol, int32_t oldest)
 {
     struct node node = {.name = "n1", .version = "9.9"};
@@ -278,6 +318,8 @@ int main(void)
         STORY(test_who_comes_from_elsewhere_has_no_powers),
         STORY(test_each_kind_of_host_and_each_kind_of_request),
         STORY(test_hosts_that_joined_before_there_were_kinds),
+        STORY(test_a_node_withdrawn_goes_with_its_last_job_and_may_come_back),
+        STORY(test_a_host_that_goes_takes_what_it_said_of_its_node_with_it),
         cmocka_unit_test_setup_teardown(test_a_login_host_has_no_node, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_node_of_another_release_is_heard_if_it_can_be_understood,
                                         setup, teardown),

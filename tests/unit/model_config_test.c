@@ -283,6 +283,22 @@ static void test_a_node_is_described_once(void **state)
     assert_error("NodeName=\"\"\n", "remuda.conf:1: NodeName: ", "missing");
 }
 
+/* joined.conf is read last by whoever reads the configuration. */
+static void test_a_host_that_joined_may_be_described_by_the_site_too(void **state)
+{
+    static const char *const files[] = {"joined.conf",
+                                        "NodeName=n2 CPUs=8\nNodeName=n9 CPUs=9\nNodeName=n9 CPUs=1\n",
+                                        "mine.conf", "NodeName=n2 CPUs=8\n", NULL};
+    const struct config *c = read_with("NodeName=n[1-3] CPUs=4\nInclude joined.conf\n", files);
+    assert_int_equal(c->nnodes, 4);
+    assert_true(text_is(c->node[1].name, "n2") && c->node[1].cpus == 4);
+    assert_true(text_is(c->node[3].name, "n9") && c->node[3].cpus == 9);
+    assert_error_with("NodeName=n[1-3]\nInclude mine.conf\n", files,
+                      "mine.conf:1: NodeName: ", "n2 is described twice");
+    assert_error_with("Include joined.conf\nNodeName=n9\n", files,
+                      "remuda.conf:2: NodeName: ", "n9 is described twice");
+}
+
 static void test_down_nodes(void **state)
 {
     const struct config *c =
@@ -441,6 +457,7 @@ int main(void)
         cmocka_unit_test(test_cpus_sockets_cores_and_threads_follow_from_each_other),
         cmocka_unit_test(test_default_lines_hold_for_what_follows_and_add_up),
         cmocka_unit_test(test_a_node_is_described_once),
+        cmocka_unit_test(test_a_host_that_joined_may_be_described_by_the_site_too),
         cmocka_unit_test(test_down_nodes),
         cmocka_unit_test(test_a_partition_with_its_limits),
         cmocka_unit_test(test_unlimited_is_zero),

@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# What a site does to a cluster: programs before and after jobs, nodes that come and go, a configuration with a mistake, files copied about.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    export SITE
+    SITE=$(mktemp -d /tmp/remuda-site-XXXXXX)
+    chmod 755 "$SITE"
+    export REMUDA_STATE="$SITE/state"
+    remuda up -q --nodes 2 --cpus 2 --mem 500
+    CONF="$REMUDA_STATE/remuda.conf"
+    cp "$CONF" "$SITE/good.conf"
+    export CONF
+}
+
+teardown_file() {
+    cp "$SITE/good.conf" "$CONF"
+    remuda down
+    rm -rf "$SITE"
+}
+
+setup() { cd "$SITE" || exit 1; }
+
+eventually() { # eventually COMMAND…: true within 20 s
+    for _ in $(seq 200); do
+        "$@" && return 0
+        sleep 0.1
+    done
+    echo "never: $*"
+    return 1
+}
+
+reconfigured() { # reconfigured LINE…: the good configuration and these lines
+    { cat "$SITE/good.conf"; printf '%s\n' "$@"; } >"$CONF"
+    run -0 scontrol reconfigure
+}
+
+program() { printf '#!/bin/sh\n%s\n' "$2" >"$1"; chmod "${3:-755}" "$1"; }
+is_over() { [ "$(sacct -n -X -P -j "$1" -o State)" = COMPLETED ]; }
+is_held() { [ "$(squeue -h -j "$1" -o '%T %r')" = "PENDING launch failed requeued held" ]; }
+is_drained() { sinfo -h -R -o '%E %N' | grep -q "Prolog error"; }
+resumed() { scontrol update NodeName=ALL State=RESUME; eventually nothing_drained; }
+nothing_drained() { ! is_drained; }
+
+@test "a pattern of prologs and epilogs: all of them, last name first, as Slurm's" {
+    mkdir -p pro.d epi.d
+    for n in 10-a 20-b 30-c; do
+        program "pro.d/$n" "echo $n \$SLURM_JOB_ID >>$SITE/pro.log"
+        program "epi.d/$n" "echo $n >>$SITE/epi.log"
+    done
+    reconfigured "Prolog=$SITE/pro.d/*" "Epilog=$SITE/epi.d/*"
+    [ -z "$output" ]
+    id=$(sbatch --parsable -w node1 -o /dev/null --wrap true)
+    eventually is_over "$id"
+    [ "$(cat pro.log)" = "30-c $id"$'\n'"20-b $id"$'\n'"10-a $id" ]
+    eventually grep -q 10-a epi.log
+    [ "$(cat epi.log)" = $'30-c\n20-b\n10-a' ]
+}
+
+@test "the first that fails is the last; the node is drained, the job waits, held" {
+    program pro.d/20-b "echo 20-b >>$SITE/pro.log; exit 3"
+    rm -f pro.log
+    id=$(sbatch --parsable -w node1 -o /dev/null --wrap true)
+    eventually is_held "$id"
+    eventually is_drained
+    [ "$(cut -d' ' -f1 pro.log)" = $'30-c\n20-b' ]
+    grep -q "prolog $SITE/pro.d/20-b exited with 3" "$REMUDA_STATE/log/controller.log"
+    scancel "$id"
+    program pro.d/20-b true
+    resumed
+}
+
+@test "programs that are not there: said when the configuration is read, and the node is drained" {
+    for setting in "$SITE/none.d/*" "$SITE/none" "$SITE/pro.d/no-x"; do
+        program pro.d/no-x true 644
+        reconfigured "Prolog=$setting"
+        [[ "$output" =~ "Prolog=$setting: " && "$output" =~ "Prolog error" ]]
+        id=$(sbatch --parsable -w node1 -o /dev/null --wrap true)
+        eventually is_held "$id"
+        eventually is_drained
+        [ "$(sinfo -h -n node2 -o %t)" = idle ]
+        scancel "$id"
+        reconfigured
+        resumed
+    done
+    rm pro.d/no-x
+}
+
+@test "a node that the configuration no longer names goes, when its jobs are over; it comes back as it was" {
+    reconfigured
+    id=$(sbatch --parsable -w node2 -o /dev/null --wrap "while [ ! -e $SITE/go ]; do sleep 0.1; done")
+    runs() { [ "$(squeue -h -j "$id" -o %T)" = RUNNING ]; }
+    eventually runs
+    grep -q 'NodeName=node\[1-2\]' "$SITE/good.conf"
+    sed 's/node\[1-2\]/node1/g' "$SITE/good.conf" >"$CONF"
+    scontrol reconfigure
+    withdrawn() { [[ "$(scontrol show node node2)" =~ "no longer configured" ]]; }
+    eventually withdrawn
+    touch go
+    eventually is_over "$id"
+    gone() { ! scontrol show node node2 >/dev/null 2>&1 && ! remuda status | grep -q node2 && ! sinfo -N -h | grep -q node2; }
+    eventually gone
+    cp "$SITE/good.conf" "$CONF"
+    scontrol reconfigure
+    back() { [ "$(sinfo -h -n node2 -o %t)" = idle ]; }
+    eventually back
+}
+
+ended() { ! kill -0 "$1" 2>/dev/null; }
+
+@test "down works with an error in the configuration, and stops daemons of nodes it no longer names" {
+    pids=$(cat "$REMUDA_STATE"/controller.pid "$REMUDA_STATE"/nodes/node?/node.pid)
+    printf 'NodeName=node1 CPUs=many\n' >"$CONF"
+    run -0 remuda down
+    [[ "$output" =~ "the configuration cannot be read" && "$output" =~ "is down" ]]
+    for pid in $pids; do
+        eventually ended "$pid"
+    done
+    cp "$SITE/good.conf" "$CONF"
+    remuda up -q
+}
+
+@test "a store that was copied or restored is nobody else's to read" {
+    remuda down
+    cp "$REMUDA_STATE/remuda.db" "$REMUDA_STATE/remuda.db.yesterday"
+    chmod 644 "$REMUDA_STATE"/remuda.db*
+    remuda up -q
+    [ "$(stat -c %a "$REMUDA_STATE"/remuda.db* | sort -u)" = 600 ]
+    grep -q "remuda.db, which has everybody's scripts and environments in it, could be read by others (mode 0644): it is 0600 now" "$REMUDA_STATE/log/controller.log"
+    rm "$REMUDA_STATE/remuda.db.yesterday"
+}
