@@ -2,6 +2,7 @@
  * the events it is fed; the store is the memory twin. */
 #include "io_help.h"
 
+#include "controller/joined.h"
 #include "controller/payload.h"
 #include "controller/session.h"
 #include "controller/turn.h"
@@ -114,6 +115,12 @@ void controller_stop(struct controller *c)
 void controller_reconfigure(struct controller *c)
 {
     (void)c;
+}
+
+void joined_remove(struct controller *c, const char *node)
+{
+    (void)c;
+    (void)node;
 }
 
 /* ---- the world ------------------------------------------------------------------------------------------------------ */
