@@ -386,7 +386,7 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     [ "$(scontrol show step "$id.0" -o | field TimeLimit)" = 00:02:00 ]
     scontrol notify "$id" two $'wor\ads'
     for _ in $(seq 100); do grep -q two noted && break; sleep 0.1; done
-    grep -qx 'slurmstepd: error: two wor?ds' noted
+    grep -qxF 'slurmstepd: error: two wor\x07ds' noted
     run -1 scontrol notify 99999 x
     [ "$output" = "job notify failure: Invalid job id specified" ]
     scontrol update StepId="$id.0" TimeLimit=0:01
