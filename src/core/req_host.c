@@ -14,6 +14,8 @@ void token_load(struct core *c, const struct token *row)
 {
     struct token *t = xcalloc(1, sizeof *t);
     record_take(c, &token_fields, t, row);
+    if (t->kind < 0 || t->kind >= HOST_KINDS) /* of a later release: lets nobody in */
+        t->kind = HOST_KIND_UNSET;
     map_str_put(c->token, t->id, t);
 }
 

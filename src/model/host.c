@@ -27,6 +27,8 @@ bool host_may_send(enum host_kind kind, int who)
 
 enum host_kind host_kind_of(const struct host *h)
 {
+    if (h->kind < 0 || h->kind >= HOST_KINDS) /* of a later release */
+        return HOST_UNTRUSTED;
     if (h->kind != HOST_KIND_UNSET)
         return (enum host_kind)h->kind;
     if (h->role == ROLE_LOGIN)
