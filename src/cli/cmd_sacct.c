@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FIELDS_DEFAULT "jobid,jobname,partition,account,alloccpus,state,exitcode"
@@ -296,15 +297,42 @@ static bool window_set(struct sacct *s, struct err *ret_err)
     /* Points in time are written in whole seconds: all of that second counts. */
     if (s->end_text)
         s->query.to_us += USEC_PER_SEC - 1;
-    if (s->start_text)
-        return time_take(s->start_text, now, &s->query.from_us, ret_err) && window_check(s, ret_err);
-    if (s->query.ids)
-        s->query.from_us = 0;
-    else if (s->query.states)
-        s->query.from_us = s->query.to_us;
-    else
+    if (s->start_text) {
+        if (!time_take(s->start_text, now, &s->query.from_us, ret_err))
+            return false;
+        /* Who names states and a start without an end asks what was in them then. */
+        if (s->query.states && !s->end_text)
+            s->query.to_us = s->query.from_us + USEC_PER_SEC;
+        return window_check(s, ret_err);
+    }
+    if (!s->query.ids && !s->query.states)
         return civil_parse("today", now, &civil_local, false, &s->query.from_us, ret_err);
+    if (s->query.ids) {
+        s->query.from_us = 0;
+    } else {
+        s->query.from_us = s->end_text ? s->query.to_us - (USEC_PER_SEC - 1) : now;
+        s->query.to_us = s->query.from_us + USEC_PER_SEC;
+    }
     return true;
+}
+
+static const char *moment(int64_t us, struct arena *a)
+{
+    char text[64];
+    time_t seconds = (time_t)(us / USEC_PER_SEC);
+    struct tm tm;
+    if (us == 0)
+        return "Epoch 0";
+    localtime_r(&seconds, &tm);
+    strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y", &tm);
+    return arena_strdup(a, text);
+}
+
+static void window_say(const struct sacct *s)
+{
+    fprintf(stderr, "sacct: Jobs %s in the time window from %s to %s\n",
+            s->query.states ? s->query.states : "Eligible", moment(s->query.from_us, s->l.a),
+            moment(s->query.to_us + 1, s->l.a));
 }
 
 static bool ids_check(const char *ids, struct arena *a)
@@ -511,6 +539,8 @@ static bool prepare(void *ctx, struct err *ret_err)
     if (!format_parse_fields(&acct_columns, fields ? fields : FIELDS_DEFAULT, l->a, &l->format, ret_err) ||
         !window_set(s, ret_err) || !ids_check(s->query.ids, l->a))
         return false;
+    if (l->verbose)
+        window_say(s);
     if (!s->query.uids && !s->all_users && !s->query.ids && getuid() != 0)
         s->query.uids = arena_printf(l->a, "%u", (unsigned)getuid());
     if (s->truncate)

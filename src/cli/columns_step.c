@@ -1,3 +1,4 @@
+#include "cli/columns_job.h"
 #include "cli/columns_step.h"
 
 #include "base/alloc.h"
@@ -17,12 +18,7 @@
 CELL(label)
 {
     (void)env;
-    if (s->array_job_id)
-        str_addf(out, "%llu_%u", (unsigned long long)s->array_job_id, s->array_task_id);
-    else
-        str_add_u64(out, s->job_id);
-    str_addc(out, '.');
-    step_label(s->step_id, out);
+    step_cell_label(s, out);
 }
 
 CELL(name)

@@ -151,6 +151,16 @@ void gres_held_tres(const char *held, struct str *out)
     arena_free(a);
 }
 
+void step_cell_label(const struct step *s, struct str *out)
+{
+    if (s->array_job_id)
+        str_addf(out, "%llu_%u", (unsigned long long)s->array_job_id, s->array_task_id);
+    else
+        str_add_u64(out, s->job_id);
+    str_addc(out, '.');
+    step_label(s->step_id, out);
+}
+
 void step_cell_tres(const struct step *s, int64_t mem_mib, struct str *out)
 {
     struct arena *a = arena_new();

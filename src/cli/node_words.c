@@ -172,22 +172,6 @@ bool node_states_match(const struct node *n, const char *states)
 
 /* ---- resources ------------------------------------------------------------------------------------------- */
 
-/* The gres list of a text that may carry "(IDX:…)" after its counts. */
-static bool gres_bare(const char *text, struct arena *a, struct gres_list *ret)
-{
-    struct str bare = STR_INIT;
-    int depth = 0;
-    for (const char *at = text; at && *at; at++) {
-        depth += *at == '(';
-        if (!depth)
-            str_addc(&bare, *at);
-        depth -= *at == ')';
-    }
-    bool ok = gres_parse(str_text(&bare), a, ret, NULL);
-    str_done(&bare);
-    return ok;
-}
-
 void node_gres_used(const struct node *n, struct str *out)
 {
     str_add(out, text_empty(n->alloc_gres) ? "gpu:0" : n->alloc_gres);
@@ -272,31 +256,6 @@ void node_reason_fill(struct node *n, struct arena *a)
 
 /* ---- TRES ---- */
 
-void gres_list_tres(const struct gres_list *list, struct str *out)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        bool seen = false;
-        for (size_t k = 0; k < i; k++)
-            seen |= text_is(list->item[k].kind, list->item[i].kind);
-        if (!seen)
-            str_addf(out, ",gres/%s=%lld", list->item[i].kind,
-                     (long long)gres_count(list, list->item[i].kind));
-    }
-    for (size_t i = 0; i < list->n; i++)
-        if (list->item[i].type)
-            str_addf(out, ",gres/%s:%s=%lld", list->item[i].kind, list->item[i].type,
-                     (long long)list->item[i].count);
-}
-
-static void gres_tres(const char *text, struct str *out)
-{
-    struct arena *a = arena_new();
-    struct gres_list list = {0};
-    if (!text_empty(text) && gres_bare(text, a, &list))
-        gres_list_tres(&list, out);
-    arena_free(a);
-}
-
 void node_tres(const struct node *n, bool allocated, struct str *out)
 {
     int32_t cpus = allocated ? n->alloc_cpus : n->cpus;
@@ -310,7 +269,7 @@ void node_tres(const struct node *n, bool allocated, struct str *out)
     }
     if (!allocated)
         str_addf(out, ",billing=%d", cpus);
-    gres_tres(allocated ? n->alloc_gres : n->gres, out);
+    gres_text_tres(allocated ? n->alloc_gres : n->gres, out);
 }
 
 void partition_share_word(const struct partition *p, struct str *out)

@@ -31,8 +31,6 @@ struct device_out;
 void device_out_reason(const struct device_out *d, struct str *out);
 /* What sinfo and --json tell as the reason of a node: its own, else that of its devices that are out. Fills reason, reason_us and reason_user; text in the arena. */
 void node_reason_fill(struct node *n, struct arena *a);
-/* ",gres/gpu=4,gres/gpu:v100=4": the sum of each kind, then each type. */
-void gres_list_tres(const struct gres_list *list, struct str *out);
 /* "cpu=4,mem=16000M,billing=4,gres/gpu=2" of all it has, or of what is allocated. */
 void node_tres(const struct node *n, bool allocated, struct str *out);
 

@@ -226,8 +226,6 @@ static void granted(const struct session *s)
 {
     const struct submit_options *o = &s->line.comp[0];
     say(s, "Granted job allocation %llu", (unsigned long long)s->al.job_id);
-    for (size_t i = 0; i < s->al.njobs; i++)
-        say(s, "Nodes %s are ready for job", s->al.job[i].nodes ? s->al.job[i].nodes : "");
     if (o->launch.bell && isatty(STDOUT_FILENO))
         fputc('\a', stdout);
     fflush(stdout);

@@ -75,5 +75,9 @@ void record_add(struct record_text *r, const char *key, const char *value);
 void record_addf(struct record_text *r, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void record_print(struct record_text *r); /* with the blank line between records, and frees */
+/* What is asked of GPUs, by job, node, socket and task; `whole`: the key of those of all of it, TresPerJob or TresPerStep. */
+struct job_request;
+void scontrol_gpu_lines(struct record_text *r, const struct job_request *q, const char *gpu_bind,
+                        const char *whole);
 
 #endif

@@ -1,4 +1,4 @@
-/* scontrol show job and step: every field in Slurm's order and words. */
+/* scontrol show job: every field in Slurm's order and words. */
 #include "base/duration.h"
 #include "base/hostlist.h"
 #include "base/vec.h"
@@ -18,7 +18,6 @@ struct found {
     struct arena *a;
     const char *hidden; /* names of hidden partitions */
     VEC(const struct job *) job;
-    VEC(const struct step *) step;
 };
 
 static void job_keep(void *ctx, const void *record)
@@ -33,12 +32,6 @@ static void hidden_note(void *ctx, const void *record)
     const struct partition *p = record;
     if (p->hidden)
         f->hidden = listing_join(f->hidden, p->name, f->a);
-}
-
-static void step_keep(void *ctx, const void *record)
-{
-    struct found *f = ctx;
-    vec_push(&f->step, arena_dup(f->a, record, sizeof(struct step)));
 }
 
 static const char *span_text(int64_t us, struct arena *a)
@@ -303,15 +296,16 @@ static const char *mail_words(uint32_t types, struct arena *a)
 }
 
 /* Lines of their own: what is asked of each kind of whole. */
-static void gpu_lines(struct record_text *r, const struct job_request *q, const struct job_spec *spec)
+void scontrol_gpu_lines(struct record_text *r, const struct job_request *q, const char *gpu_bind,
+                        const char *whole)
 {
     struct {
         const char *name, *prefix, *text;
-    } line[] = {{"TresPerJob", "gres/gpu:", q->gpus},
+    } line[] = {{"TresBind", "gres/gpu:", gpu_bind},
+                {whole, "gres/gpu:", q->gpus},
                 {"TresPerNode", q->gres ? "gres/" : "gres/gpu:", q->gres ? q->gres : q->gpus_per_node},
                 {"TresPerSocket", "gres/gpu:", q->gpus_per_socket},
-                {"TresPerTask", "gres/gpu:", q->gpus_per_task},
-                {"TresBind", "gres/gpu:", spec->gpu_bind}};
+                {"TresPerTask", "gres/gpu:", q->gpus_per_task}};
     if (q->cpus_per_gpu) {
         record_break(r);
         record_addf(r, "CpusPerTres", "gres/gpu:%d", q->cpus_per_gpu);
@@ -393,7 +387,7 @@ static void rest_lines(struct record_text *r, const struct job *j, struct arena 
         path_line(r, j, "StdOut", j->spec.std_out);
     }
     flag_lines(r, j, a);
-    gpu_lines(r, q, &j->spec);
+    scontrol_gpu_lines(r, q, j->spec.gpu_bind, "TresPerJob");
     if (j->spec.mail_types) {
         record_break(r);
         record_add(r, "MailUser", j->spec.mail_user ? j->spec.mail_user : j->user_name);
@@ -450,65 +444,4 @@ void scontrol_show_jobs(struct scontrol *s, const char *ids)
     else if (!f.job.n)
         puts("No jobs in the system");
     vec_done(&f.job);
-}
-
-static void step_print(struct scontrol *s, const struct step *p, const struct cell_env *env)
-{
-    struct record_text r;
-    struct str id = STR_INIT, text = STR_INIT;
-    record_begin(&r, s->oneliner);
-    str_addf(&id, "%llu.", (unsigned long long)p->job_id);
-    step_label(p->step_id, &id);
-    record_add(&r, "StepId", str_text(&id));
-    record_add(&r, "UserId", p->user_name);
-    record_add(&r, "StartTime", cell_time_text(env, p->start_us, "Unknown", s->a));
-    str_clear(&text);
-    if (p->limit_us)
-        duration_format(p->limit_us, &text);
-    record_add(&r, "TimeLimit", text.len ? str_text(&text) : "UNLIMITED");
-    record_break(&r);
-    record_add(&r, "State", enum_name(&job_state_names, p->state));
-    record_add(&r, "Partition", p->partition);
-    record_add(&r, "NodeList", p->nodes);
-    record_break(&r);
-    record_addf(&r, "Nodes", "%d", p->node_count);
-    record_addf(&r, "CPUs", "%d", p->cpus);
-    record_addf(&r, "Tasks", "%d", p->ntasks);
-    record_add(&r, "Name", p->step_name);
-    record_break(&r);
-    str_clear(&text);
-    step_cell_tres(p, 0, &text);
-    record_add(&r, "TRES", str_text(&text));
-    record_print(&r);
-    str_done(&id);
-    str_done(&text);
-}
-
-static void step_missing(struct scontrol *s, const char *ids)
-{
-    printf("Job step %s%s not found\n", ids, strchr(ids, '.') ? "" : ".");
-    s->rc = 1;
-}
-
-void scontrol_show_steps(struct scontrol *s, const char *ids)
-{
-    struct client *c = scontrol_connect(s);
-    struct found f = {.a = s->a};
-    struct msg_query q = {.what = QUERY_STEPS, .ids = ids};
-    struct msg_done done = {0};
-    struct err err = {0};
-    struct cell_env env = listing_env();
-    if (!c)
-        return;
-    if (!client_query(c, &q, &step_fields, s->a, step_keep, &f, &done, &err))
-        scontrol_fail(s, "slurm_get_job_steps error: %s", err.text);
-    else if (done.refusal != REFUSE_NONE)
-        step_missing(s, ids);
-    for (size_t i = 0; i < f.step.n; i++)
-        step_print(s, f.step.v[i], &env);
-    if (!s->rc && !f.step.n && ids)
-        step_missing(s, ids);
-    else if (!s->rc && !f.step.n)
-        puts("No job steps in the system");
-    vec_done(&f.step);
 }

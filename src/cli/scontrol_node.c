@@ -198,23 +198,60 @@ static bool nodes_find(struct scontrol *s, const char *names, struct found *f, e
     return true;
 }
 
+static bool names_read(struct scontrol *s, const char *list, struct hostlist *ret)
+{
+    struct err err = {0};
+    if (hostlist_parse(ret, list, &err))
+        return true;
+    scontrol_fail(s, "%s", err.text);
+    return false;
+}
+
+/* A name that is unknown makes the whole query fail: then each is asked for. */
 static bool nodes_find_each(struct scontrol *s, const char *list, struct found *f)
 {
     struct hostlist names = HOSTLIST_INIT;
-    struct err err = {0};
-    enum refusal refusal;
-    bool ok = hostlist_parse(&names, list, &err);
-    if (!ok)
-        scontrol_fail(s, "%s", err.text);
-    for (size_t i = 0; ok && i < names.n; i++) {
-        ok = nodes_find(s, names.name[i], f, &refusal);
-        if (ok && refusal != REFUSE_NONE) {
-            printf("Node %s not found\n", names.name[i]);
-            s->rc = 1;
-        }
-    }
+    enum refusal unknown;
+    bool ok = names_read(s, list, &names);
+    for (size_t i = 0; ok && i < names.n; i++)
+        ok = nodes_find(s, names.name[i], f, &unknown);
     hostlist_done(&names);
     return ok;
+}
+
+static const struct node *node_named(const struct found *f, const char *name)
+{
+    for (size_t i = 0; i < f->node.n; i++)
+        if (text_is(f->node.v[i]->name, name))
+            return f->node.v[i];
+    return NULL;
+}
+
+/* In the order of the list, each as often as it is named. */
+static void nodes_print_named(struct scontrol *s, const char *list, const struct found *f,
+                              const struct cell_env *env)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    bool ok = names_read(s, list, &names);
+    for (size_t i = 0; ok && i < names.n; i++) {
+        const struct node *n = node_named(f, names.name[i]);
+        if (n && !s->json)
+            node_print(s, n, env);
+        if (n)
+            continue;
+        printf("Node %s not found\n", names.name[i]);
+        s->rc = 1;
+    }
+    hostlist_done(&names);
+}
+
+static void nodes_print_all(struct scontrol *s, const struct found *f, const struct cell_env *env)
+{
+    for (size_t i = 0; i < f->node.n; i++)
+        if (s->future || f->node.v[i]->state != NODE_FUTURE)
+            node_print(s, f->node.v[i], env);
+    if (!f->node.n)
+        puts("No nodes in the system");
 }
 
 void scontrol_show_nodes(struct scontrol *s, const char *names)
@@ -225,12 +262,11 @@ void scontrol_show_nodes(struct scontrol *s, const char *names)
     bool ok = nodes_find(s, names, &f, &refusal);
     if (ok && refusal != REFUSE_NONE)
         ok = nodes_find_each(s, names, &f);
+    if (ok && names)
+        nodes_print_named(s, names, &f, &env);
+    else if (ok && !s->json)
+        nodes_print_all(s, &f, &env);
     if (ok && s->json)
         nodes_json(&f);
-    for (size_t i = 0; ok && !s->json && i < f.node.n; i++)
-        if (names || s->future || f.node.v[i]->state != NODE_FUTURE)
-            node_print(s, f.node.v[i], &env);
-    if (ok && !s->json && !names && !f.node.n)
-        puts("No nodes in the system");
     vec_done(&f.node);
 }

@@ -233,6 +233,8 @@ bool srun_steps_take(struct launch *l, struct err *e)
         }
         l->step[i].create.spec.v = &specs[i];
         l->step[i].create.spec.n = 1;
+        l->step[i].create.command_pid = (uint32_t)getpid();
+        l->step[i].create.cpu_freq = l->line.comp[i].cpu_freq;
         if (!submit_spec_check(&specs[i], e))
             return false;
     }

@@ -328,6 +328,8 @@ int submit_refused(const struct submit_command *c, const struct msg_done *m)
     const char *partition = o->spec.req.partition, *words = refusal_text((enum refusal)m->refusal);
     if (m->refusal == REFUSE_INVALID_PARTITION && partition && !strchr(partition, ','))
         program_error(c->name, "invalid partition specified: %s", partition);
+    if (refusal_lead((enum refusal)m->refusal))
+        program_error(c->name, "%s", refusal_lead((enum refusal)m->refusal));
     if (o->test_only)
         fprintf(stderr, "allocation failure: %s\n", words);
     else

@@ -535,6 +535,8 @@ void step_layout_take(struct core *c, struct steprec *st); /* parts and layout f
 void step_load(struct core *c, const struct step *row);
 void steps_restore(struct core *c, struct jobrec *r); /* after loading: nodes that were told, graces */
 struct steppart *step_part(struct steprec *st, uint32_t node);
+/* Does --acctg-freq ask for rarer samples than JobAcctGatherFrequency, though `memory` asks for memory, which is watched by them? */
+bool sampled_too_seldom(const struct core *c, const struct job_spec *asked, const struct job_request *memory);
 void step_usage_sum(struct core *c, struct jobrec *r, struct steprec *st); /* of its parts; and the job's */
 void step_usage_end(struct core *c, struct steprec *st, const struct steppart *part);
 void step_usage_copy(struct step *to, const struct step *from);

@@ -1,6 +1,8 @@
 /* Reads of live state. Filters are read once; each record is a copy on the stack with its computed fields filled, handed to the view and forgotten. */
 #include "core/inside.h"
 
+#include "model/gres.h"
+
 #include <string.h>
 
 /* ---- filters -------------------------------------------------------------------------------------------------------------- */
@@ -373,7 +375,7 @@ static void partition_show(const struct core *c, const struct partrec *p, const 
 {
     struct partition copy = p->p;
     struct hostlist names = HOSTLIST_INIT;
-    struct str tres = STR_INIT;
+    struct str tres = STR_INIT, gres = STR_INIT;
     int64_t memory = 0;
     if (p->p.nodes)
         hostlist_parse(&names, p->p.nodes, NULL);
@@ -384,14 +386,18 @@ static void partition_show(const struct core *c, const struct partrec *p, const 
         copy.total_nodes++;
         copy.total_cpus += n->n.cpus;
         memory += n->n.memory_mib;
+        if (!text_empty(n->n.gres))
+            str_addf(&gres, "%s%s", gres.len ? "," : "", n->n.gres);
     }
     str_addf(&tres, "cpu=%d,mem=%lldM,node=%d,billing=%d", copy.total_cpus, (long long)memory,
              copy.total_nodes, copy.total_cpus);
+    gres_text_tres(str_text(&gres), &tres);
     copy.tres = str_text(&tres);
     if (copy.preempt_mode == PREEMPT_UNSET)
         copy.preempt_mode = cluster_preempt_mode(c->cluster);
     v->row(v->ctx, &copy);
     str_done(&tres);
+    str_done(&gres);
     hostlist_done(&names);
 }
 

@@ -94,14 +94,33 @@ static int64_t new_step_id(struct jobrec *r, const struct msg_create_step *m)
     return m->interactive && !shell ? STEP_INTERACTIVE : r->next_step++;
 }
 
+/* What nothing here depends on, but is shown. */
+static void asked_keep(struct core *c, struct step *s, const struct msg_create_step *m)
+{
+    const struct job_spec *spec = m->spec.v;
+    text_set(c, &s->step_name, spec->name ? spec->name : m->interactive ? "interactive" : "srun");
+    text_set(c, &s->submit_line, spec->submit_line);
+    text_set(c, &s->command_host, m->async ? NULL : spec->alloc_host);
+    s->command_pid = m->command_pid;
+    text_set(c, &s->cpu_freq, m->cpu_freq);
+    text_set(c, &s->distribution, spec->req.distribution);
+    text_set(c, &s->gres_asked, spec->req.gres);
+    text_set(c, &s->gpus, spec->req.gpus);
+    text_set(c, &s->gpus_per_node, spec->req.gpus_per_node);
+    text_set(c, &s->gpus_per_socket, spec->req.gpus_per_socket);
+    text_set(c, &s->gpus_per_task, spec->req.gpus_per_task);
+    text_set(c, &s->gpu_bind, spec->gpu_bind);
+    s->cpus_per_gpu = spec->req.cpus_per_gpu;
+    s->mem_per_gpu_mib = spec->req.mem_per_gpu_mib;
+}
+
 static struct steprec *step_make(struct core *c, struct jobrec *r, int64_t step_id,
                                  const struct msg_create_step *m, const struct step_want *want,
                                  const struct alloc *layout)
 {
     const struct job_spec *spec = m->spec.v;
     struct steprec *st = step_new(c, r, step_id);
-    text_set(c, &st->s.step_name, spec->name ? spec->name : m->interactive ? "interactive" : "srun");
-    text_set(c, &st->s.submit_line, spec->submit_line);
+    asked_keep(c, &st->s, m);
     totals_take(c, st, layout);
     st->s.limit_us = spec->req.time_limit_us == TIME_UNLIMITED ? 0 : spec->req.time_limit_us;
     st->s.shares = want->shares;
@@ -170,6 +189,11 @@ static enum refusal place_find(struct core *c, struct jobrec *r, const struct ms
     struct err err = {0};
     struct str busy = STR_INIT;
     enum refusal refusal = REFUSE_NONE;
+    if (sampled_too_seldom(c, m->spec.v, &r->j.spec.req)) {
+        str_add(detail,
+                "the job has asked for memory: --acctg-freq=task= may be at most JobAcctGatherFrequency");
+        return REFUSE_ACCOUNTING_FREQUENCY;
+    }
     if (!alloc_parse(r->j.alloc, a, &held, &err)) {
         str_add(detail, err.text);
         return REFUSE_UNAVAILABLE;

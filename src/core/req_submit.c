@@ -96,6 +96,16 @@ static enum refusal times_check(struct core *c, struct submission *s, struct job
     return REFUSE_NONE;
 }
 
+static enum refusal sampling_check(struct core *c, struct submission *s, const struct job_spec *spec)
+{
+    if (!sampled_too_seldom(c, spec, &spec->req))
+        return REFUSE_NONE;
+    return refuse(s, REFUSE_ACCOUNTING_FREQUENCY,
+                  "memory is asked for, and is watched at least every %lld s (JobAcctGatherFrequency): "
+                  "--acctg-freq=task= may be less, not more and not 0",
+                  (long long)(c->settings.accounting_freq_us / USEC_PER_SEC));
+}
+
 static enum refusal array_check(struct core *c, struct submission *s, struct draft *d)
 {
     struct err err = {0};
@@ -160,6 +170,8 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
         refusal = privileges_check(c, s, &d->spec);
     if (!refusal)
         refusal = times_check(c, s, &d->spec);
+    if (!refusal)
+        refusal = sampling_check(c, s, &d->spec);
     if (!refusal)
         refusal = array_check(c, s, d);
     if (!refusal && !d->spec.batch && d->ids.count)

@@ -315,7 +315,7 @@ static void node_give(struct dealing *d, size_t i, const int64_t *share, const s
         to->mem_mib = r->held->mem_mib;
     else if (to->mem_mib > r->mem_mib) /* CPUs come in whole cores, which a memory for each may not pay for */
         to->mem_mib = r->mem_mib;
-    if (!w->nneed && (w->shares & SHARES_GRES)) {
+    if (!w->nneed && (w->shares & SHARES_GRES) && !w->no_gres) {
         to->gres = r->held->gres;
         to->ngres = r->held->ngres;
         return;

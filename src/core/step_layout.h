@@ -33,6 +33,7 @@ struct step_want {
     struct gres_need *need;
     size_t nneed;
     bool exact, overcommit;
+    bool no_gres;    /* --gres=none: nothing of the job's, not even with others */
     uint32_t shares; /* bits of enum step_shares */
     enum step_spread spread;
     int32_t plane;

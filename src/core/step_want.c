@@ -151,6 +151,7 @@ static bool gres_read(struct reading *x)
     x->w->need = arena_alloc(x->a, (x->need.n + 1) * sizeof *x->w->need);
     if (x->need.n)
         memcpy(x->w->need, x->need.v, x->need.n * sizeof *x->w->need);
+    x->w->no_gres = any_gres(r) && !x->need.n;
     if (!any_gres(r))
         x->w->shares |= SHARES_GRES;
     return ok;

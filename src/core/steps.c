@@ -17,6 +17,14 @@ struct steprec *step_find(const struct jobrec *r, int64_t step_id)
     return NULL;
 }
 
+bool sampled_too_seldom(const struct core *c, const struct job_spec *asked, const struct job_request *memory)
+{
+    int64_t gap = (asked->sample_s_plus1 - 1) * USEC_PER_SEC, most = c->settings.accounting_freq_us;
+    if (!asked->sample_s_plus1 || !most || (memory->mem_per_node_mib <= 0 && memory->mem_per_cpu_mib <= 0))
+        return false;
+    return gap == 0 || gap > most;
+}
+
 struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id)
 {
     struct steprec *st = xcalloc(1, sizeof *st);

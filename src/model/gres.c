@@ -164,12 +164,20 @@ bool gres_last_counts(const char **text, const char *kind, struct arena *a, stru
 {
     struct gres_list sum, last;
     struct str out = STR_INIT;
-    bool differ = false;
+    bool differ = false, mixed = false;
     if (!list_parse(*text, kind, REPEATED_ADDS, a, &sum, ret_err) ||
         !list_parse(*text, kind, REPEATED_REPLACES, a, &last, ret_err))
         return false;
-    for (size_t i = 0; i < sum.n; i++)
+    for (size_t i = 0; i < sum.n; i++) {
         differ |= sum.item[i].count != last.item[i].count;
+        for (size_t k = 0; k < i; k++)
+            mixed |= text_is(sum.item[k].kind, sum.item[i].kind) && !sum.item[k].type != !sum.item[i].type;
+    }
+    if (mixed) {
+        err_set(ret_err, ERR_INVALID,
+                "of one kind either each has a type or none has: gpu:3, or gpu:v100:1,gpu:p100:2");
+        return err_lead(ret_err, "error: Invalid GRES specification (with and without type identification)");
+    }
     if (differ) {
         (kind ? gpus_format : gres_format)(&last, &out);
         *text = arena_strdup(a, str_text(&out));
@@ -302,4 +310,47 @@ struct span device_name_of(const char *names, uint32_t index)
         if (one.len > 0 && span_next(&one, '=', &number) && strtoul(number.data, NULL, 10) == index)
             return one;
     return (struct span){0};
+}
+
+/* ---- as trackable resources ---- */
+
+void gres_list_tres(const struct gres_list *list, struct str *out)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        bool seen = false;
+        for (size_t k = 0; k < i; k++)
+            seen |= text_is(list->item[k].kind, list->item[i].kind);
+        if (!seen)
+            str_addf(out, ",gres/%s=%lld", list->item[i].kind,
+                     (long long)gres_count(list, list->item[i].kind));
+    }
+    for (size_t i = 0; i < list->n; i++)
+        if (list->item[i].type)
+            str_addf(out, ",gres/%s:%s=%lld", list->item[i].kind, list->item[i].type,
+                     (long long)list->item[i].count);
+}
+
+/* The gres list of a text that may carry "(IDX:…)" after its counts. */
+static bool gres_bare(const char *text, struct arena *a, struct gres_list *ret)
+{
+    struct str bare = STR_INIT;
+    int depth = 0;
+    for (const char *at = text; at && *at; at++) {
+        depth += *at == '(';
+        if (!depth)
+            str_addc(&bare, *at);
+        depth -= *at == ')';
+    }
+    bool ok = gres_parse(str_text(&bare), a, ret, NULL);
+    str_done(&bare);
+    return ok;
+}
+
+void gres_text_tres(const char *text, struct str *out)
+{
+    struct arena *a = arena_new();
+    struct gres_list list = {0};
+    if (!text_empty(text) && gres_bare(text, a, &list))
+        gres_list_tres(&list, out);
+    arena_free(a);
 }

@@ -32,6 +32,10 @@ bool gres_parse_gpus(const char *text, struct arena *a, struct gres_list *ret, s
 bool gres_last_counts(const char **text, const char *kind, struct arena *a, struct err *ret_err);
 void gres_format(const struct gres_list *list, struct str *out);    /* "gpu:v100:2,nic:1" */
 int64_t gres_count(const struct gres_list *list, const char *kind); /* of all types */
+/* ",gres/gpu=4,gres/gpu:v100=4" appended: the sum of each kind, then each type. */
+void gres_list_tres(const struct gres_list *list, struct str *out);
+/* The same of the text of a node's Gres=, or of several nodes' with commas between; what cannot be read is left out. */
+void gres_text_tres(const char *text, struct str *out);
 bool gres_type_matches(const char *asked, const char *has); /* asked NULL = any; "a|b"; letter case ignored */
 
 /* Devices as node.devices carries them: "gpu:v100:0:16384:0-7:GPU-uuid;gpu:v100:1:16384:8-15:" (kind:type:index:memory MiB:CPUs:uuid,

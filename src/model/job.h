@@ -131,7 +131,8 @@ enum mail_type {
     X(TEXT, container, 0, "--container, as asked")                                                                       \
     X(TEXT, export_env, 0, "--export as asked: ALL, NONE, NIL or a list")                                                \
     X(TEXT, script_args, 0, "arguments of the script (model/script_args.h)")                                             \
-    X(TEXT, no_effect, 0, "options accepted without effect, with the reasons; the controller puts it into system_comment")
+    X(TEXT, no_effect, 0, "options accepted without effect, with the reasons; the controller puts it into system_comment") \
+    X(I32, sample_s_plus1, 0, "seconds between samples of its usage, plus 1 (1: none but at the end); 0 = JobAcctGatherFrequency")
 
 /* What became of it. */
 #define JOB_STATE_FIELDS(X)                                                                                              \
@@ -287,7 +288,19 @@ enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
     X(U32, user_id, 0, "uid of the owner (computed)")                                   \
     X(U64, array_job_id, 0, "array its job is an element of; 0 = none (computed)")      \
     X(U32, array_task_id, 0, "index of the element (computed)")                         \
-    X(TEXT, partition, 0, "partition of the job (computed)")
+    X(TEXT, partition, 0, "partition of the job (computed)")                            \
+    X(TEXT, command_host, 0, "host of the srun behind it; NULL = none")                 \
+    X(U32, command_pid, 0, "its process id there")                                      \
+    X(TEXT, cpu_freq, 0, "--cpu-freq, as asked")                                        \
+    X(TEXT, distribution, 0, "--distribution, as asked")                                \
+    X(TEXT, gres_asked, 0, "--gres of the step itself")                                 \
+    X(TEXT, gpus, 0, "GPUs of the whole step, as asked")                                \
+    X(TEXT, gpus_per_node, 0, "GPUs on each node, as asked")                            \
+    X(TEXT, gpus_per_socket, 0, "GPUs on each socket, as asked")                        \
+    X(TEXT, gpus_per_task, 0, "GPUs for each task, as asked")                           \
+    X(TEXT, gpu_bind, 0, "--gpu-bind, as asked")                                        \
+    X(I32, cpus_per_gpu, 0, "CPUs for each GPU, as asked")                              \
+    X(MIB, mem_per_gpu_mib, 0, "memory for each GPU, as asked")
 // clang-format on
 
 struct step {

@@ -186,7 +186,9 @@ extern const struct enum_names job_action_names;
     X(BLOB, tasks, 0, "async: the frame of the STREAM_TASKS that its shepherds would get from a command")  \
     X(TEXT, address, 0, "where shepherds reach the command: \"@abstract-name\" (Unix, same host), \"host:port\"; several, blank-separated, tried in turn") \
     X(TEXT, key, 0, "secret they show there; also the step's name should the call be repeated: a step with the same key is not made twice") \
-    X(U32, attempt, 0, "start of the job in which the command runs; 0 = it does not run in this job")
+    X(U32, attempt, 0, "start of the job in which the command runs; 0 = it does not run in this job")      \
+    X(U32, command_pid, 0, "process id of the command, on spec.alloc_host")                                \
+    X(TEXT, cpu_freq, 0, "--cpu-freq, as asked")
 // clang-format on
 #define MSG_STEP_PENDING_FIELDS(X) X(TEXT, reason, 0, "Slurm's words: Requested nodes are busy, …")
 #define MSG_STEP_CREATED_FIELDS(X)                                                                           \

@@ -62,7 +62,12 @@
     X(JOB_FINISHED, "Job has already finished")                                                                     \
     X(CIRCULAR, "Circular job dependency") \
     X(RESERVATION_TIME, "Invalid time specified") \
-    X(RESERVATION_SKIP, "Reservation given is not skipable, try deleting instead")
+    X(RESERVATION_SKIP, "Reservation given is not skipable, try deleting instead") \
+    X(NODE_CPUS, "Requested node configuration is not available") \
+    X(NODE_MEMORY, "Requested node configuration is not available") \
+    X(NODE_DISK, "Requested node configuration is not available") \
+    X(NODE_SOCKETS, "Requested node configuration is not available") \
+    X(ACCOUNTING_FREQUENCY, "Invalid accounting frequency requested")
 // clang-format on
 
 enum refusal {
@@ -73,5 +78,6 @@ enum refusal {
 };
 extern const struct enum_names refusal_names; /* "INVALID_JOB_ID", as they travel */
 const char *refusal_text(enum refusal r);     /* Slurm's text */
+const char *refusal_lead(enum refusal r);     /* what Slurm says in a line before it; NULL = nothing */
 
 #endif

@@ -213,6 +213,16 @@ static struct plan_bytes env_plan(const struct launch_site *site, const struct m
 
 /* ---- what batch scripts and tasks have alike ---- */
 
+/* What the step asked for, else its job, else the cluster's. */
+static int64_t sample_gap(const struct launch_site *site, const struct msg_launch *l)
+{
+    const struct msg_create_step *asked = l->create.n ? l->create.v : NULL;
+    const struct job_spec *step = asked && asked->spec.n ? asked->spec.v : NULL;
+    const struct job *j = l->job.v;
+    int32_t plus1 = step && step->sample_s_plus1 ? step->sample_s_plus1 : j->spec.sample_s_plus1;
+    return plus1 ? (plus1 - 1) * USEC_PER_SEC : site->welcome->accounting_freq_us;
+}
+
 static bool common_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner,
                         const struct alloc_node *of_job, const struct alloc_node *here, struct arena *a,
                         struct step_plan *ret, struct err *ret_err)
@@ -233,7 +243,7 @@ static bool common_plan(const struct launch_site *site, const struct msg_launch 
     ret->cpus = cpus_plan(site, here, a);
     limits_plan(site->welcome, &site->limits, of_job, here, ret);
     ret->mem_asked_mib = of_job ? of_job->mem_mib : 0;
-    ret->sample_us = site->welcome->accounting_freq_us;
+    ret->sample_us = sample_gap(site, l);
     ret->kill_wait_us = site->welcome->kill_wait_us;
     ret->cgroups = site->cgroups;
     ret->unkillable_us = site->welcome->unkillable_us;

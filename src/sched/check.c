@@ -250,6 +250,34 @@ static void word_elsewhere(struct checking *k, const struct option *o)
     }
 }
 
+/* What no node of the partition has enough of, for itself; the first in Slurm's order. */
+static enum refusal lacking(const struct cluster *cl, const struct compiled *c, const struct option *o)
+{
+    const struct job_request *q = c->req;
+    bool cpus = false, memory = false, disk = false, sockets = false;
+    for (size_t i = 0; o->wish && i < cl->group.n; i++) {
+        const struct group *g = cl->group.v[i];
+        struct take t = {0};
+        if (!bit_get(g->parts, o->part->idx))
+            continue;
+        demand_take(cl, c, o, o->wish, g, o->wish->lay.umin, &t);
+        bool enough = q->min_cpus_per_node <= g->cpus;
+        for (uint32_t k = 0; k < t.n; k++)
+            enough &= t.use[k].dim != DIM_CPU || q->cpus_per_gpu || t.use[k].amount <= g->total[DIM_CPU];
+        cpus |= enough;
+        memory |= q->mem_per_node_mib <= g->mem_mib && q->mem_per_cpu_mib <= g->mem_mib;
+        disk |= q->tmp_disk_mib <= g->tmp_disk_mib;
+        sockets |= q->sockets_per_node <= g->sockets && q->cores_per_socket <= g->cores_per_socket &&
+                   q->threads_per_core <= g->threads_per_core;
+    }
+    return !o->wish   ? REFUSE_NODE_CONFIG
+           : !cpus    ? REFUSE_NODE_CPUS
+           : !memory  ? REFUSE_NODE_MEMORY
+           : !disk    ? REFUSE_NODE_DISK
+           : !sockets ? REFUSE_NODE_SOCKETS
+                      : REFUSE_NODE_CONFIG;
+}
+
 static enum refusal never_fits(struct checking *k, const struct compiled *c, const struct option *o)
 {
     int64_t nodes = nodes_that_hold(c, o);
@@ -267,7 +295,7 @@ static enum refusal never_fits(struct checking *k, const struct compiled *c, con
     str_addf(k->detail, "; partition %s has no such node: ", o->part->p.name);
     word_nearest(k->cl, c, o, k->detail);
     word_elsewhere(k, o);
-    return REFUSE_NODE_CONFIG;
+    return lacking(k->cl, c, o);
 }
 
 static enum refusal too_much_memory(struct checking *k, const struct option *o, enum job_reason *ret_pend)

@@ -179,7 +179,8 @@ SETTER(set_hosts)
 SETTER(set_gpus)
 {
     if (!gres_last_counts(&value, "gpu", a, ret_err)) {
-        err_lead(ret_err, "error: Invalid generic resource (gres) specification");
+        if (ret_err && !ret_err->lead[0])
+            err_lead(ret_err, "error: Invalid generic resource (gres) specification");
         return err_prefix(ret_err, "--%s=%s", row->name, value);
     }
     return set_text(o, row, value, env, a, ret_err);

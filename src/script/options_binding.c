@@ -74,6 +74,7 @@ static SETTER(set_acctg_freq)
 {
     static const char *const types[] = {"task", "energy", "network", "filesystem"};
     struct span rest = span_of(text_empty(value) ? NULL : value), word;
+    o->spec.sample_s_plus1 = 0;
     while (span_next(&rest, ',', &word)) {
         struct span number = word, type;
         int64_t seconds;
@@ -84,11 +85,13 @@ static SETTER(set_acctg_freq)
                 i++;
         }
         if (i == ARRAY_LEN(types) ||
-            !text_to_i64(arena_strndup(a, number.data, number.len), 0, INT32_MAX, &seconds))
+            !text_to_i64(arena_strndup(a, number.data, number.len), 0, INT32_MAX - 1, &seconds))
             return value_lead(
                 row, value, ret_err,
                 "seconds, or task=, energy=, network= and filesystem= with seconds, are allowed",
                 "Invalid --acctg-freq specification: %.*s", (int)word.len, word.data);
+        if (i == 0)
+            o->spec.sample_s_plus1 = (int32_t)seconds + 1;
     }
     o->acctg_freq = arena_strdup(a, value);
     return true;
@@ -197,11 +200,9 @@ const struct option_row options_binding[] = {
     {.name = "acctg-freq",
      .arg = ARG_REQUIRED,
      .commands = CMD_ALL,
-     .support = SUPPORT_NO_EFFECT,
      .env = ENV3("ACCTG_FREQ"),
      .metavar = "type=s",
-     .doc = "how often usage is sampled",
-     .why = "the cluster's JobAcctGatherFrequency holds for all jobs",
+     .doc = "how often usage is sampled: task=SECONDS, 0 = at the end alone",
      .set = set_acctg_freq},
     {.name = "cpu-bind",
      .alias = "cpu_bind",

@@ -13,7 +13,8 @@ static SETTER(set_gres)
 {
     struct gres_list list;
     if (!gres_last_counts(&value, NULL, a, ret_err) || !gres_parse(value, a, &list, ret_err)) {
-        err_lead(ret_err, "error: Invalid generic resource (gres) specification");
+        if (ret_err && !ret_err->lead[0])
+            err_lead(ret_err, "error: Invalid generic resource (gres) specification");
         return err_prefix(ret_err, "--%s=%s", row->name, value);
     }
     if (text_starts(value, "gres:") || text_starts(value, "gres/"))

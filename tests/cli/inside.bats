@@ -214,9 +214,11 @@ came_back() {
     id=$(again)
     within 20 runs "$id"
     scontrol requeuehold "$id"
-    run scancel "$id.0" # it may be gone already
+    run scancel "$id.0" # 1: it is gone already
+    [ "$status" = 0 ] || [ "$status" = 1 ]
     within 10 sh -c "[ \"\$(squeue -h -j $id -o %T,%r)\" = PENDING,JobHeldUser ]"
     run scancel "$id.0" "$id.batch"
+    [ "$status" = 0 ] || [ "$status" = 1 ]
     [ "$(squeue -h -j "$id" -o %T)" = PENDING ]
     scontrol release "$id"
     came_back "$id"

@@ -350,6 +350,7 @@ static void a_suspended_job_keeps_its_time(void **unused)
     am_root();
     pass(4 * MIN);
     assert_int_equal(control(ids_of(id), ACTION_SUSPEND), REFUSE_NONE);
+    assert_int_equal(control(ids_of(id), ACTION_SUSPEND), REFUSE_NONE); /* it is as was asked */
     pass(20 * MIN);
     assert_int_equal(state(id), JOB_SUSPENDED);
     assert_int_equal(control(ids_of(id), ACTION_RESUME), REFUSE_NONE);

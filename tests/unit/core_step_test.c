@@ -342,6 +342,10 @@ static void what_can_never_be_is_refused(void **unused)
     assert_null(srun(SRUN, &m));
     assert_int_equal(refusal(), REFUSE_NODE_CONFIG);
     m = a_step(id, &spec, 1);
+    spec.sample_s_plus1 = 1; /* no samples: the memory it asked for could not be watched */
+    assert_null(srun(SRUN, &m));
+    assert_int_equal(refusal(), REFUSE_ACCOUNTING_FREQUENCY);
+    m = a_step(id, &spec, 1);
     spec.req.gres = "gpu:1";
     assert_null(srun(SRUN, &m));
     assert_int_equal(refusal(), REFUSE_GRES);

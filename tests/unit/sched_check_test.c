@@ -74,7 +74,7 @@ static void the_nearest_is_named(void **state)
 {
     refuses((struct job_request){.gres = "gpu:v100:8"}, REFUSE_NODE_CONFIG,
             "the nearest are v[1-3] with 4 gpu:v100 (8 asked)");
-    refuses((struct job_request){.mem_per_node_mib = 32000}, REFUSE_NODE_CONFIG,
+    refuses((struct job_request){.mem_per_node_mib = 32000}, REFUSE_NODE_MEMORY,
             "it needs 1 node with 1 CPU and 32000 MiB of memory; partition gpu has no such node: the nearest "
             "are v[1-3] with 8000 MiB of "
             "memory (32000 asked)");
@@ -82,6 +82,18 @@ static void the_nearest_is_named(void **state)
             "partition cpu has 2 such nodes");
     refuses((struct job_request){.constraint = "amd"}, REFUSE_NODE_CONFIG,
             "the nearest are v[1-3] with the features intel,ib");
+}
+
+/* What no node has enough of, for itself. */
+static void the_refusal_says_what_is_lacking(void **state)
+{
+    refuses((struct job_request){.cpus_per_task = 9}, REFUSE_NODE_CPUS, "9 CPUs");
+    refuses((struct job_request){.tmp_disk_mib = 1000000}, REFUSE_NODE_DISK, "no such node");
+    refuses((struct job_request){.sockets_per_node = 9}, REFUSE_NODE_SOCKETS, "no such node");
+    refuses((struct job_request){.cpus_per_task = 9, .mem_per_node_mib = 32000}, REFUSE_NODE_CPUS, "9 CPUs");
+    assert_string_equal(refusal_text(REFUSE_NODE_CPUS), refusal_text(REFUSE_NODE_CONFIG));
+    assert_string_equal(refusal_lead(REFUSE_NODE_CPUS), "CPU count per node can not be satisfied");
+    assert_null(refusal_lead(REFUSE_NODE_CONFIG));
 }
 
 static void limits_of_the_partition(void **state)
@@ -125,7 +137,7 @@ static void limits_of_all_partitions(void **state)
     cluster_set_policy(cl, &s);
     refuses((struct job_request){.partition = "cpu,gpu", .time_limit_us = 48 * HOUR}, REFUSE_TIME_LIMIT,
             "partition gpu allows 1-00:00:00");
-    refuses((struct job_request){.partition = "gpu,cpu", .mem_per_node_mib = 32000}, REFUSE_NODE_CONFIG,
+    refuses((struct job_request){.partition = "gpu,cpu", .mem_per_node_mib = 32000}, REFUSE_NODE_MEMORY,
             "the nearest are v[1-3]");
     takes((struct job_request){.partition = "gpu,cpu", .time_limit_us = 24 * HOUR});
 }
@@ -189,7 +201,7 @@ static void memory_limits(void **state)
     refuses(
         (struct job_request){
             .ntasks = 8, .cpus_per_task = 1, .min_nodes = 1, .max_nodes = 1, .mem_per_cpu_mib = 1500},
-        REFUSE_NODE_CONFIG, "12 CPUs");
+        REFUSE_NODE_CPUS, "12 CPUs");
     struct partition p = a_part("gpu", "v[1-3]");
     p.max_mem_per_node_mib = 8000; /* the partition's stands */
     put_part(cl, &p);
@@ -217,7 +229,7 @@ static void memory_costs_cpus(void **state)
 
 static void another_partition_is_named_that_could_hold_it(void **state)
 {
-    refuses((struct job_request){.partition = "gpu", .mem_per_node_mib = 32000}, REFUSE_NODE_CONFIG,
+    refuses((struct job_request){.partition = "gpu", .mem_per_node_mib = 32000}, REFUSE_NODE_MEMORY,
             "; partition cpu could hold it");
     refuses((struct job_request){.partition = "cpu", .gres = "gpu:v100:2", .time_limit_us = HOUR},
             REFUSE_NODE_CONFIG, "; partition gpu could hold it");
@@ -245,6 +257,7 @@ int main(void)
         T(names_are_suggested),
         T(the_default_partition_is_filled_in),
         T(the_nearest_is_named),
+        T(the_refusal_says_what_is_lacking),
         T(limits_of_the_partition),
         T(limits_may_pend_or_clamp),
         T(who_may),

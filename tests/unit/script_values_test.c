@@ -297,6 +297,9 @@ static void words_that_are_checked(void **state)
         {"-m block,foo", "error: Invalid --distribution specification"},
         {"--acctg-freq=task=10,bad", "error: Invalid --acctg-freq specification: bad"},
         {"--acctg-freq=foo=10", "error: Invalid --acctg-freq specification: foo=10"},
+        {"--gres=gpu:v100:1,gpu:2",
+         "error: Invalid GRES specification (with and without type identification)"},
+        {"--gpus=2,v100:1", "error: Invalid GRES specification (with and without type identification)"},
         {"--cpu-freq=foo", "error: unrecognized --cpu-freq argument \"foo\""},
         {"--cpu-freq=2000-1000", "error: min cpu-frec (2000) must be < max cpu-freq (1000)"},
         {"--cpu-freq=1000:foo", "error: gov on cpu-frec (foo) illegal without max"},
@@ -452,6 +455,15 @@ static void environment_options(void **state)
     refused(w, "--propagate=FOO", "error: Bad rlimit name: FOO");
 }
 
+static void sampling(void **state)
+{
+    struct world *w = *state;
+    assert_int_equal(taken(w, "--acctg-freq=10")->sample_s_plus1, 11);
+    assert_int_equal(taken(w, "--acctg-freq=energy=5,task=0")->sample_s_plus1, 1);
+    assert_int_equal(taken(w, "--acctg-freq=energy=5")->sample_s_plus1, 0);
+    assert_null(taken(w, "--acctg-freq=task=10")->no_effect);
+}
+
 static void hints_and_layouts(void **state)
 {
     struct world *w = *state;
@@ -474,7 +486,7 @@ static void hints_and_layouts(void **state)
 static void without_effect(void **state)
 {
     struct world *w = *state;
-    taken(w, "--reboot --gres-flags=enforce-binding --acctg-freq=task=1");
+    taken(w, "--reboot --gres-flags=enforce-binding");
     assert_non_null(strstr(w->comp[0].spec.no_effect, "--reboot: "));
     assert_non_null(strstr(w->comp[0].spec.no_effect, "--gres-flags: "));
     assert_null(taken(w, "-n1")->no_effect);
@@ -508,6 +520,7 @@ int main(void)
         T(paths_and_modes),
         T(environment_options),
         T(hints_and_layouts),
+        T(sampling),
         T(without_effect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
