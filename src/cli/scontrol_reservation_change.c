@@ -298,6 +298,9 @@ static const char *outcome(const struct resv_change *c)
 static void word_blame(struct resv_change *c, const struct err *err)
 {
     const char *word = c->word ? c->word : "";
+    bool time = text_starts_nocase(word, "StartTime") || text_starts_nocase(word, "EndTime");
+    if (time && strchr(word, '='))
+        scontrol_refuse(c->s, "Invalid time specification (pos=0): %s", strchr(word, '=') + 1);
     if (!strchr(word, '='))
         scontrol_fail(c->s, "Misformatted parameter '%s', most options have a parameter after '='.  %s", word,
                       outcome(c));
@@ -313,7 +316,8 @@ static void word_blame(struct resv_change *c, const struct err *err)
         scontrol_fail(c->s, "Unknown parameter %s.  %s", word, outcome(c));
     scontrol_fail(c->s, "%s", err->text);
     if (!c->create)
-        scontrol_refuse(c->s, "slurm_update error: No error");
+        scontrol_refuse(c->s, "slurm_update error: %s",
+                        time ? refusal_text(REFUSE_RESERVATION_TIME) : "No error");
 }
 
 /* What a new reservation needs; what is missing is said as Slurm says it. */

@@ -92,8 +92,6 @@ static enum refusal sense_check(const struct reservation *r, const char **detail
         *detail = "Users= and Groups= cannot both be given";
     else if (!nodes && text_empty(r->licenses))
         *detail = "nothing is reserved: give Nodes=, NodeCnt=, CoreCnt=, TRES=, PartitionName= or Licenses=";
-    else if (!nodes && !(r->flags & RESV_ANY_NODES))
-        *detail = "licences without nodes are reserved with Flags=LICENSE_ONLY";
     else if (nodes && (r->flags & RESV_ANY_NODES))
         *detail = "Flags=LICENSE_ONLY (ANY_NODES) reserves licences, not nodes";
     else if ((r->flags & RESV_PART_NODES) && (!r->partition || r->core_counts || r->gres))
@@ -146,6 +144,8 @@ static enum refusal resv_change(struct core *c, struct resvrec *v, const struct 
         trial.node_count = 0;
     if (!refusal)
         refusal = times_settle(c, m, &trial, old, detail);
+    if (trial.flags & RESV_ANY_NODES)
+        trial.node_count = 0; /* as in Slurm: a number of nodes means none of them */
     if (!refusal)
         refusal = sense_check(&trial, detail);
     if (!refusal && any_given(m, choosing, ARRAY_LEN(choosing)))

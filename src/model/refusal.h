@@ -67,7 +67,8 @@
     X(NODE_MEMORY, "Requested node configuration is not available") \
     X(NODE_DISK, "Requested node configuration is not available") \
     X(NODE_SOCKETS, "Requested node configuration is not available") \
-    X(ACCOUNTING_FREQUENCY, "Invalid accounting frequency requested")
+    X(ACCOUNTING_FREQUENCY, "Invalid accounting frequency requested") \
+    X(RESERVATION_OVERLAP, "Requested reservation overlaps with another reservation")
 // clang-format on
 
 enum refusal {

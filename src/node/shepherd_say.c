@@ -82,9 +82,11 @@ static void why_text(struct shepherd *s, enum command_why why, struct str *out)
     small_file_read(s->herd->steps_fd, path, 1000, out);
 }
 
-/* The line that people and tools look for in the job's error file. */
+/* The line that people and tools look for in the job's error file. Of a step on many nodes the node of task 0 says it, as in Slurm: once. */
 void shepherd_cancel_say(struct shepherd *s, enum command_why why)
 {
+    if (s->tasks && s->tasks->n && s->tasks->task[0].id != 0)
+        return;
     struct str line = STR_INIT, text = STR_INIT;
     char when[32];
     time_t t = time(NULL);

@@ -226,6 +226,13 @@ struct order_job order_job_of(const struct cluster *cl, const struct option *o, 
 
 /* ---- the sum ------------------------------------------------------------------------------------------------------------------- */
 
+/* priority/basic, as in Slurm: one less for each job, so that --nice counts the places it gives up. Equal requests go in the order in which they could run all the same. */
+static int64_t by_number(const struct waiting *w)
+{
+    int64_t places = UINT32_C(0xffff0000) - (int64_t)(w->job_id < 0xfffeffff ? w->job_id : 0xfffeffff);
+    return places * PRIORITY_ONE;
+}
+
 uint64_t priority_of(const struct cluster *cl, const struct option *o, const struct waiting *w,
                      int64_t now_us)
 {
@@ -236,7 +243,7 @@ uint64_t priority_of(const struct cluster *cl, const struct option *o, const str
         struct order_job j = order_job_of(cl, o, w, now_us);
         return order_key(p->order, &j);
     }
-    int64_t sum = p->fifo ? PRIORITY_ONE : p->weight_age * age_factor(p, w, now_us);
+    int64_t sum = p->fifo ? by_number(w) : p->weight_age * age_factor(p, w, now_us);
     if (!p->fifo && p->weight_size)
         sum += p->weight_size * size_factor(cl, o);
     if (!p->fifo && p->weight_part)

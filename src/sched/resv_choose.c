@@ -202,8 +202,20 @@ static void candidates_text(struct choosing *k, const u32_vec *nodes)
     hostlist_done(&h);
 }
 
+/* Is it another reservation, and not jobs, that has one of them? */
+static bool reserved(struct choosing *k, const u32_vec *nodes)
+{
+    bool over_work = k->view.over_work, found = false;
+    k->view.over_work = true;
+    for (size_t i = 0; i < nodes->n && !found; i++)
+        found = !whole_free(k, &(struct candidate){.node = nodes->v[i]});
+    k->view.over_work = over_work;
+    return found;
+}
+
 static enum refusal busy(struct choosing *k, const u32_vec *nodes)
 {
+    bool others = reserved(k, nodes);
     candidates_text(k, nodes);
     str_add(k->detail, nodes->n == 1 ? " is" : " are");
     str_add(k->detail, " in use or reserved in that time");
@@ -211,7 +223,7 @@ static enum refusal busy(struct choosing *k, const u32_vec *nodes)
         str_add(k->detail, "; Flags=IGNORE_JOBS reserves over running jobs");
     if (!k->view.over_all)
         str_add(k->detail, "; Flags=OVERLAP, or MAINT, over other reservations");
-    return REFUSE_UNAVAILABLE;
+    return others ? REFUSE_RESERVATION_OVERLAP : REFUSE_UNAVAILABLE;
 }
 
 static enum refusal too_few(struct choosing *k, const char *what, int64_t asked, int64_t found)
@@ -461,11 +473,18 @@ static enum refusal licences_check(struct choosing *k)
     return REFUSE_NONE;
 }
 
+static bool asks_nodes(const struct reservation *r)
+{
+    return r->nodes || r->node_count > 0 || r->core_counts || r->gres || r->partition;
+}
+
 static enum refusal choose(struct choosing *k)
 {
     enum refusal r = asked_read(k);
     if (r == REFUSE_NONE)
         r = licences_check(k);
+    if (r == REFUSE_NONE && !(k->r->flags & RESV_ANY_NODES) && !asks_nodes(k->r))
+        return refuse(k, REFUSE_INVALID_NODE, "licences without nodes are reserved with Flags=LICENSE_ONLY");
     if (r == REFUSE_NONE && (k->r->flags & RESV_ANY_NODES))
         return REFUSE_NONE;
     if (r == REFUSE_NONE)
