@@ -1,5 +1,5 @@
-#include "cli/columns_job.h"
 #include "cli/columns_step.h"
+#include "cli/columns_job.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"

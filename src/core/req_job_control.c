@@ -40,7 +40,7 @@ static enum refusal suspend(struct core *c, struct jobrec *r)
     if (!peer_operates(c, c->peer))
         return REFUSE_ACCESS_DENIED;
     if (r->j.state == JOB_SUSPENDED && r->j.suspended_by == SUSPENDER_PERSON)
-        return REFUSE_NONE; /* as in Slurm: it is as was asked */
+        return REFUSE_NONE;            /* as in Slurm: it is as was asked */
     if (r->j.state == JOB_SUSPENDED) { /* by the planner: from now on it stays so until somebody resumes it */
         r->j.suspended_by = SUSPENDER_PERSON;
         suspend_tell_planner(c, r);

@@ -56,6 +56,7 @@ wait_state() { # JOB STATE
     [[ "$(scontrol -o show reservation class)" =~ Duration=00:40:00.*Flags=SPEC_NODES.*Users=$me,root ]] || [ "$me" = root ]
     [[ "$(scontrol -o show reservation class)" =~ Duration=00:40:00.*Flags=SPEC_NODES ]]
     run -1 scontrol create reservation other StartTime=now+1hour Duration=30 Users="$me" Nodes=n2
+    [ "${lines[0]}" = "Error creating the reservation: Requested reservation overlaps with another reservation" ]
     [[ "$output" == *"n2 is in use or reserved in that time"* ]]
     run -1 scontrol create reservation class StartTime=now Duration=30 Users="$me" Nodes=n3
     [[ "$output" == *"Duplicate reservation name"* ]]

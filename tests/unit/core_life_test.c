@@ -45,7 +45,7 @@ static void a_refused_submission_leaves_no_trace(void **unused)
     refused(s, REFUSE_TIME_LIMIT);
     s = a_job("one");
     s.req.mem_per_node_mib = 9000;
-    refused(s, REFUSE_NODE_CONFIG);
+    refused(s, REFUSE_NODE_MEMORY);
     s = a_job("one");
     s.dependency = "afterok:777";
     refused(s, REFUSE_DEPENDENCY);

@@ -263,6 +263,14 @@ static void test_resources_of_a_plan(void **state)
     settings.constrain_ram = false;
     assert_true(plan(&p, NULL));
     assert_true(p.mem_limit_bytes == 0);
+    assert_int_equal(p.sample_us, settings.accounting_freq_us);
+    job.spec.sample_s_plus1 = 11; /* --acctg-freq=10 */
+    assert_true(plan(&p, NULL));
+    assert_int_equal(p.sample_us, 10 * USEC_PER_SEC);
+    job.spec.sample_s_plus1 = 1; /* none but at the end */
+    assert_true(plan(&p, NULL));
+    assert_int_equal(p.sample_us, 0);
+    job.spec.sample_s_plus1 = 0;
     settings.constrain_ram = true;
     job.alloc = "nonsense=";
     struct err err = {0};

@@ -137,6 +137,31 @@ static void tiers_then_nice_then_age(void **state)
     assert_int_equal(wait_of(4).priority, 1);
 }
 
+/* priority/basic: one less for each job, and --nice counts from there. */
+static void nice_counts_the_places_given_up(void **state)
+{
+    struct settings s;
+    settings_default(&s);
+    s.priority_type = "priority/basic";
+    cluster_set_policy(cl, &s);
+    struct job_request whole = nodes_for(4, HOUR);
+    for (uint64_t id = 1; id <= 4; id++) {
+        struct waiting w = {.job_id = id,
+                            .req = &whole,
+                            .uid = 1,
+                            .elements = 1,
+                            .submit_us = NOW,
+                            .eligible_us = NOW,
+                            .nice = id == 1 ? 2 : 0};
+        cluster_wait(cl, &w);
+    }
+    sched_plan(cl, NOW, NULL, plan);
+    assert_int_equal(plan->start[0].job_id, 2);
+    assert_int_equal(wait_of(1).priority, wait_of(3).priority);
+    assert_int_equal(wait_of(3).priority, wait_of(4).priority + 1);
+    assert_int_equal(wait_of(4).rank, 4);
+}
+
 static void several_elements_start_at_once(void **state)
 {
     struct job_request one = {.partition = "main", .cpus_per_task = 3, .time_limit_us = HOUR};
@@ -297,6 +322,7 @@ int main(void)
         T(spare_nodes_may_be_held_past_the_promise),
         T(a_limit_is_cut_to_its_minimum),
         T(tiers_then_nice_then_age),
+        T(nice_counts_the_places_given_up),
         T(several_elements_start_at_once),
         T(components_start_together_or_not_at_all),
         T(licences_are_waited_for),
