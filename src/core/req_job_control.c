@@ -27,6 +27,8 @@ static enum refusal release(struct core *c, struct jobrec *r, const char **detai
         return refusal;
     if (r->j.state == JOB_SPECIAL_EXIT)
         job_move(c, r, JOB_PENDING);
+    if (r->j.state == JOB_PENDING && r->j.spec.hold && !r->j.restored)
+        r->j.spec.priority_asked = 0; /* as in Slurm: who is released has the priority that is computed */
     hold_end(r);
     eligible_update(c, r);
     job_save(c, r);

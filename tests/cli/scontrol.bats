@@ -188,7 +188,7 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     scontrol wait_job "$a"
     scontrol suspend "$a"
     [ "$(job "$a" JobState)" = SUSPENDED ]
-    run -1 scontrol suspend "$a"
+    scontrol suspend "$a" # it is as was asked
     scontrol resume "$a"
     [ "$(job "$a" JobState)" = RUNNING ]
     scontrol requeue Incomplete "$a,$b"

@@ -182,8 +182,8 @@ END
 @test "scontrol show step: limits, and what the step and the script hold of the job" {
     sbatch -W -Q -N2 -n4 --gres=gpu:p100:2 --mem=2G -t 5 -o shown.out --wrap 'srun -n1 -N1 -c1 --gres=gpu:1 --mem=500M -t 2 scontrol show step $SLURM_JOB_ID.0 -o; scontrol show step $SLURM_JOB_ID.batch -o' > /dev/null
     cat shown.out
-    grep -q 'StepId=[0-9]*\.0 .*TimeLimit=00:02:00 State=RUNNING .*Nodes=1 CPUs=1 Tasks=1 Name=scontrol TRES=cpu=1,mem=500M,node=1,gres/gpu=1,gres/gpu:p100=1' shown.out
-    grep -q 'StepId=[0-9]*\.batch .*Nodes=1 CPUs=2 Tasks=1 Name=batch TRES=cpu=2,node=1,gres/gpu=2,gres/gpu:p100=2' shown.out
+    grep -q 'StepId=[0-9]*\.0 .*TimeLimit=00:02:00 State=RUNNING .*Nodes=1 CPUs=1 Tasks=1 Name=scontrol Network=(null) TRES=cpu=1,gres/gpu=1,gres/gpu:p100=1,mem=500M,node=1 ResvPorts=(null) CPUFreqReq=Default Dist=Cyclic SrunHost:Pid=[^ ]*:[1-9][0-9]* TresPerNode=gres/gpu:1' shown.out
+    grep -q 'StepId=[0-9]*\.batch .*Nodes=1 CPUs=2 Tasks=1 Name=batch Network=(null) TRES=cpu=2,gres/gpu=2,gres/gpu:p100=2,node=1 ' shown.out
 }
 
 @test "use_interactive_step: salloc's shell is on the node, and steps have the whole allocation beside it" {
