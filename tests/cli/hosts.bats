@@ -363,7 +363,7 @@ far_runs() { ip netns pids "$FAR_NS" | xargs ps -o args= -p | grep -c "^$1" || t
     local one=$!
     on "$FAR_NS" seen env REMUDA_STATE="$SHARED/seen2" remuda join 10.99.0.1:6999 "$token" 2>warned 3>&- &
     local two=$!
-    for _ in $(seq 100); do [ "$(ps -eo args | grep -c "[r]emudad join.*seen")" = 2 ] && break; sleep 0.1; done
+    for _ in $(seq 200); do [ "$(ps -eo args | grep -c "[r]emudad join.*seen")" = 2 ] && break; sleep 0.1; done
     run ps -eo args
     ps -eo pid,args | awk '/remudad join.*seen/ {print $1}' | xargs -r kill || true
     kill "$dumb"
@@ -496,5 +496,6 @@ forged() { local dir=$1; shift; on "$FAR_NS" forger timeout 60 python3 "$BATS_TE
     head1 remuda hosts remove far
     until_is 20 "" head1 sinfo -h -N -n far -o %N # it takes its line of joined.conf with it
     run ! far1 squeue
+    echo "$output"
     [[ "$output" =~ "shut out" ]]
 }

@@ -21,8 +21,8 @@ teardown_file() {
 
 setup() { cd "$SITE" || exit 1; }
 
-eventually() { # eventually COMMAND…: true within 20 s
-    for _ in $(seq 200); do
+eventually() { # eventually COMMAND…: true within a minute
+    for _ in $(seq 600); do
         "$@" && return 0
         sleep 0.1
     done
