@@ -4,7 +4,6 @@
 #include "cli/host_dir.h"
 #include "cli/program.h"
 
-#include <stdint.h>
 #include <stdio.h>
 
 static const char backup_usage[] = "Usage: remuda backup [--state DIR] FILE\n"
@@ -20,8 +19,8 @@ static int remudad_run(const char *role, const char *usage, int argc, char **arg
     struct err err = {0};
     char **words = arena_alloc(a, ((size_t)argc + 2) * sizeof *words);
     size_t n = 0;
-    words[n++] = (char *)(uintptr_t)program_sibling("remudad", a);
-    words[n++] = (char *)(uintptr_t)role;
+    words[n++] = arena_strdup(a, program_sibling("remudad", a));
+    words[n++] = arena_strdup(a, role);
     for (int i = 1; i < argc; i++) {
         if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
             fputs(usage, stdout);
