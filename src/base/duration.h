@@ -15,6 +15,17 @@
 
 #define TIME_UNLIMITED INT64_MAX /* "UNLIMITED", "INFINITE", -1 */
 
+/* A time and a span, or two spans, together: what has no end stays without end, and what would not fit is the end of what fits. The one way to add times. */
+static inline int64_t time_add(int64_t at_us, int64_t span_us)
+{
+    int64_t sum;
+    if (at_us == TIME_UNLIMITED || span_us == TIME_UNLIMITED)
+        return TIME_UNLIMITED;
+    if (__builtin_add_overflow(at_us, span_us, &sum))
+        return span_us > 0 ? TIME_UNLIMITED : INT64_MIN;
+    return sum;
+}
+
 /* A limit as sbatch(1) --time: minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes,
  * days-hours:minutes:seconds, UNLIMITED, INFINITE, -1. Seconds are kept (Slurm rounds up to minutes; callers that want that do it). */
 bool duration_parse(const char *text, int64_t *ret_us, struct err *ret_err);

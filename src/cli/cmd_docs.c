@@ -46,6 +46,10 @@ static void fields_write(struct str *out, const struct fields *t)
         str_addf(out, "| `%s` | %s", f->name, field_type_names[f->type]);
         if (f->type == FIELD_LIST)
             str_addf(out, " of %s", ((const struct fields *)f->aux)->name);
+        if (field_range(f) && f->aux) {
+            str_add(out, ", ");
+            range_say(f->aux, out);
+        }
         str_add(out, " | ");
         cell_add(out, f->doc);
         str_add(out, " |\n");

@@ -52,7 +52,7 @@ bool array_over(const struct core *c, uint64_t array_id)
     return (!array || !array->live) && !(rest && job_is_array(rest) && job_live(rest));
 }
 
-struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
+struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)
 {
     struct arrayrec *array = array_ensure(c, master->j.array_job_id);
     CHECK(idset_del(&master->pending, task));
@@ -82,8 +82,21 @@ struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
     if (!waits)
         job_move(c, r, JOB_SPECIAL_EXIT);
     map_u64_put(array->element, task, r);
+    return r;
+}
+
+void array_taken(struct core *c, struct jobrec *master)
+{
+    if (!job_is_array(master))
+        return; /* the last index took its record */
     array_pending_text(c, master);
     eligible_update(c, master);
     job_save(c, master);
+}
+
+struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
+{
+    struct jobrec *r = array_take(c, master, task);
+    array_taken(c, master);
     return r;
 }

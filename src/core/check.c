@@ -31,6 +31,16 @@ static void texts_check(const struct core *c, const struct fields *t, const void
     }
 }
 
+/* What the wire would not take, nothing here may hold. */
+static void ranges_check(const struct fields *t, const void *record)
+{
+    struct err err = {0};
+    if (!record_check(t, record, &err)) {
+        err_prefix(&err, "%s", t->name);
+        die(err.text);
+    }
+}
+
 /* ---- jobs ------------------------------------------------------------------------------------------------------------------ */
 
 static size_t times_listed(const struct noderec *n, uint64_t job_id)
@@ -98,6 +108,7 @@ static void steps_check(const struct core *c, const struct jobrec *r)
         CHECK(!step_live(st) || !all_over);
         CHECK(!st->lonely_us || (step_live(st) && !st->holder_conn));
         texts_check(c, &step_fields, s);
+        ranges_check(&step_fields, s);
     }
     CHECK(!r->wish.n || r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     step_queue_check(r);
@@ -139,6 +150,7 @@ static void array_check(const struct core *c, const struct jobrec *r)
 static void job_check(const struct core *c, const struct jobrec *r)
 {
     CHECK(r->j.id && r->j.id < c->next_job_id);
+    ranges_check(&job_fields, &r->j);
     state_check(c, r);
     holds_check(c, r);
     steps_check(c, r);
@@ -210,6 +222,7 @@ static void nodes_check(const struct core *c)
         }
         texts_check(c, &node_fields, &n->n);
         texts_check(c, &node_fields, &n->conf);
+        ranges_check(&node_fields, &n->n);
     }
     CHECK(connected == map_u64_count(c->node_by_conn));
     CHECK(c->node.n == map_str_count(c->node_by_name));
@@ -220,6 +233,7 @@ static void parts_check(const struct core *c)
     for (size_t i = 0; i < c->part.n; i++) {
         CHECK(part_find(c, c->part.v[i]->p.name) == c->part.v[i]);
         texts_check(c, &partition_fields, &c->part.v[i]->p);
+        ranges_check(&partition_fields, &c->part.v[i]->p);
     }
 }
 
@@ -264,6 +278,7 @@ static void resvs_check(const struct core *c)
         CHECK(v->r.start_us < v->r.end_us && (recurs & (recurs - 1)) == 0);
         CHECK(c->loaded ? cluster_knows_reservation(c->cluster, &v->r) : true);
         texts_check(c, &reservation_fields, &v->r);
+        ranges_check(&reservation_fields, &v->r);
         kept_check(c, v);
     }
     while (c->loaded && map_u64_next(c->job, &w)) {
@@ -290,7 +305,7 @@ static void timers_check(const struct core *c)
     while (c->loaded && map_u64_next(c->job, &w)) {
         const struct jobrec *r = w.value;
         bool limited = r->j.state == JOB_RUNNING && job_limit_end(c, r) != INT64_MAX &&
-                       c->settings.over_time_limit_us != TIME_UNLIMITED;
+                       job_over_time(c, r) != TIME_UNLIMITED;
         bool begins = r->j.state == JOB_PENDING && r->j.spec.begin_us > c->now_us;
         CHECK((!limited && !begins && job_live(r)) || map_u64_get(armed, r->j.id));
         CHECK(!r->timer_us || map_u64_get(armed, r->j.id));

@@ -94,6 +94,8 @@ void core_free(struct core *c)
     vec_done(&c->heap);
     vec_done(&c->woken);
     vec_done(&c->unsaved);
+    vec_done(&c->out);
+    arena_free(c->out_arena);
     steps_gathered_done(c);
     usage_free(c);
     map_str_free(c->node_by_name);
@@ -356,6 +358,11 @@ static void meta_load(struct core *c, const struct meta *row)
 
 void core_load(struct core *c, enum store_table table, const void *record)
 {
+    struct err err = {0};
+    if (!row_sound(table, record, &err)) {
+        row_leave_out(c, table, record, err.text);
+        return;
+    }
     switch (table) {
     case TABLE_JOB: job_load(c, record); break;
     case TABLE_STEP: step_load(c, record); break;
@@ -371,6 +378,7 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_JOB_RUN:
     case TABLE_JOB_PART:
     case TABLE_PAYLOAD:
+    case TABLE_LEFT_OUT:
     case STORE_TABLE_COUNT: break;
     }
 }
@@ -423,8 +431,8 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
         cluster_suspend(c->cluster, r->j.id, false);
     if (ending || r->j.preempt_us)
         cluster_ending(c->cluster, r->j.id, r->j.preempt_for,
-                       (ending || r->j.preempt_end_us < c->now_us ? c->now_us : r->j.preempt_end_us) +
-                           c->settings.kill_wait_us);
+                       time_add(ending || r->j.preempt_end_us < c->now_us ? c->now_us : r->j.preempt_end_us,
+                                c->settings.kill_wait_us));
 }
 
 static bool holds_nodes(const struct jobrec *r)
@@ -486,6 +494,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     arena_free(a);
     dependents_run(c);
     saves_write(c);
+    rows_left_out(c);
     plan_soon(c);
     c->fx = NULL;
 }

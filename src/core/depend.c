@@ -81,7 +81,8 @@ static enum dep_status status_of(const struct core *c, const struct jobrec *r, c
     if (!verdict_of(c, d->job_id, corresponds(c, r, d) ? r->j.array_task_id : d->task_id, &v))
         return d->status; /* it left memory long after its end; what was known then stands */
     switch (d->kind) {
-    case DEP_AFTER: return v.begun && v.began_us + d->delay_us <= c->now_us ? DEP_SATISFIED : DEP_OPEN;
+    case DEP_AFTER:
+        return v.begun && time_add(v.began_us, d->delay_us) <= c->now_us ? DEP_SATISFIED : DEP_OPEN;
     case DEP_AFTERANY: return v.over ? DEP_SATISFIED : DEP_OPEN;
     case DEP_AFTEROK: return !v.well ? DEP_FAILED : v.over ? DEP_SATISFIED : DEP_OPEN;
     case DEP_AFTERCORR: return !v.over ? DEP_OPEN : v.well ? DEP_SATISFIED : DEP_FAILED;
@@ -229,8 +230,12 @@ bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct
     struct dependency_list list = {0};
     bool changed, ok = text_empty(text) || dependency_parse(text, a, &list, ret_err);
     for (size_t i = 0; ok && i < list.n; i++) {
+        if (list.v[i].status == DEP_FAILED)
+            ok =
+                err_set(ret_err, ERR_INVALID,
+                        "\"(failed)\" is what is said of a dependency, and nothing to ask for: leave it out");
         list.v[i].status = DEP_OPEN;
-        ok = entry_check(c, r, &list.v[i], ret_err);
+        ok = ok && entry_check(c, r, &list.v[i], ret_err);
     }
     if (ok && closes_circle(c, r, &list))
         ok = err_set(ret_err, ERR_EXISTS, /* a circle */
@@ -255,7 +260,7 @@ int64_t dependencies_due(const struct core *c, const struct jobrec *r)
         if (d->kind != DEP_AFTER || d->status != DEP_OPEN || !verdict_of(c, d->job_id, d->task_id, &v) ||
             !v.begun)
             continue;
-        int64_t at = v.began_us + d->delay_us;
+        int64_t at = time_add(v.began_us, d->delay_us);
         due = at > c->now_us && at < due ? at : due;
     }
     return due;

@@ -149,8 +149,8 @@ void gang_turn(struct core *c, bool slice_over)
         c->gang_due_us = 0;
     else if (slice_over || !c->gang_due_us)
         c->gang_due_us =
-            c->now_us + (c->settings.scheduler_time_slice_us > 0 ? c->settings.scheduler_time_slice_us
-                                                                 : 30 * USEC_PER_SEC);
+            time_add(c->now_us, c->settings.scheduler_time_slice_us > 0 ? c->settings.scheduler_time_slice_us
+                                                                        : 30 * USEC_PER_SEC);
     given_free(&g);
     vec_done(&member);
 }

@@ -213,6 +213,10 @@ struct core {
     int64_t clock_us;        /* the wall clock less the one that is never set */
     int64_t clock_missed_us; /* by how much it was set while the controller was down */
     bool clock_known;
+    VEC(struct left_out)
+    out; /* rows that cannot be lived with, until core_loaded says so */
+    struct arena *out_arena;
+    size_t outs; /* and how many they were */
     /* the step at hand */
     int64_t now_us;
     struct effects *fx;
@@ -236,6 +240,12 @@ void fx_log(struct core *c, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Answers the request at hand. */
 void reply_done(struct core *c, enum refusal refusal, const char *detail);
+
+/* ---- left_out.c: stored rows that cannot be lived with ---- */
+bool row_sound(enum store_table table, const void *record, struct err *ret_err);
+void row_leave_out(struct core *c, enum store_table table, const void *record, const char *why);
+void rows_left_out(struct core *c);                               /* at the end of loading */
+const char *left_out_said(const struct core *c, struct arena *a); /* for `remuda status`; NULL = none */
 
 /* ---- records.c: texts, records, indexes ---- */
 void text_set(struct core *c, const char **to, const char *text);
@@ -273,6 +283,9 @@ void array_count(struct core *c, const struct jobrec *r, int sign);
 bool array_over(const struct core *c, uint64_t array_id); /* all its elements are */
 /* Makes index `task` a record of its own; the last index takes the array's own record. */
 struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task);
+/* The same for many at once: each is taken, then the array's record is put in order. */
+struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task);
+void array_taken(struct core *c, struct jobrec *master);
 
 /* ---- refs.c ---- */
 typedef VEC(struct jobrec *) jobrec_vec;

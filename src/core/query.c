@@ -147,8 +147,8 @@ static int64_t expected_end(const struct job *j, int64_t now_us)
 {
     if (!j->limit_us || j->limit_us == TIME_UNLIMITED)
         return 0;
-    return j->start_us + j->limit_us + j->suspended_us +
-           (j->state == JOB_SUSPENDED ? now_us - j->suspend_us : 0);
+    return time_add(time_add(j->start_us, j->limit_us),
+                    time_add(j->suspended_us, j->state == JOB_SUSPENDED ? now_us - j->suspend_us : 0));
 }
 
 static void job_show(const struct core *c, const struct jobrec *r, int64_t now_us, struct part_cpus *known,
@@ -450,7 +450,10 @@ static void status_show(const struct core *c, const struct view *v)
                                        .jobs_running = c->running,
                                        .plans = c->plans,
                                        .queue_considered = c->considered};
+    struct arena *said = arena_new();
+    controller.trouble = left_out_said(c, said);
     v->row(v->ctx, &controller);
+    arena_free(said);
     for (size_t i = 0; i < c->node.n; i++) {
         const struct noderec *n = c->node.v[i];
         if (!node_shown(n))

@@ -67,7 +67,7 @@ void pending_complete(const struct core *c, struct part_cpus *known, struct job 
                                                : TIME_UNLIMITED;
     int64_t limit = r->time_limit_us > 0 ? r->time_limit_us : j->limit_us;
     if (j->planned_us && limit > 0 && limit != TIME_UNLIMITED)
-        j->end_us = j->planned_us + limit;
+        j->end_us = time_add(j->planned_us, limit);
     if (!j->eligible_us)
         j->eligible_us = j->spec.begin_us;
     if (r->ntasks > 1 && r->ntasks_per_node <= 0) {

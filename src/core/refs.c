@@ -1,6 +1,13 @@
 #include "core/inside.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define SPLIT_MAX 16384u /* elements that one request may make jobs of their own */
+#define SPLIT_TEXT                                                                                           \
+    "more than 16384 elements that wait are named, each of which would become a job of its own: name "       \
+    "fewer, or "                                                                                             \
+    "the whole array"
 
 bool list_has(const char *list, const char *word)
 {
@@ -23,9 +30,8 @@ bool may_control(const struct core *c, const struct jobrec *r)
 }
 
 /* An element gets a record of its own because somebody names it; what is asked of it may still be refused, so it is stored and planned with as it is. */
-static struct jobrec *element_make(struct core *c, struct jobrec *master, uint32_t task)
+static struct jobrec *element_known(struct core *c, struct jobrec *element)
 {
-    struct jobrec *element = array_split(c, master, task);
     eligible_update(c, element);
     job_save(c, element);
     return element;
@@ -39,11 +45,77 @@ static bool task_resolve(struct core *c, struct jobrec *master, struct arrayrec 
         /* What was cancelled as a whole stays whole. */
         r = split && (master->j.state == JOB_PENDING || master->j.state == JOB_SPECIAL_EXIT) &&
                     may_control(c, master)
-                ? element_make(c, master, task)
+                ? element_known(c, array_split(c, master, task))
                 : master;
     if (r && !(out->n && out->v[out->n - 1] == r))
         vec_push(out, r);
     return r != NULL;
+}
+
+/* The first that is in both, from `from` on. Ranges are jumped over, so that what is named costs nothing where nothing is. */
+static bool common_next(const struct idset *a, const struct idset *b, uint32_t from, uint32_t *ret)
+{
+    uint32_t at = from, other;
+    bool found = idset_has(a, from) || idset_next(a, from, &at);
+    while (found) {
+        if (idset_has(b, at)) {
+            *ret = at;
+            return true;
+        }
+        if (!idset_next(b, at, &other))
+            return false;
+        at = other;
+        found = idset_has(a, at) || idset_next(a, at, &at);
+    }
+    return false;
+}
+
+/* How many of the waiting elements of an array are named; above `most` it is not counted further. */
+static size_t waiting_named(const struct jobrec *master, const struct idset *tasks, size_t most)
+{
+    size_t n = 0;
+    uint32_t at = 0;
+    for (bool more = common_next(&master->pending, tasks, 0, &at); more && n <= most; n++)
+        more = at < UINT32_MAX && common_next(&master->pending, tasks, at + 1, &at);
+    return n;
+}
+
+static int by_task(const void *va, const void *vb)
+{
+    const struct jobrec *a = *(struct jobrec *const *)va, *b = *(struct jobrec *const *)vb;
+    return (a->j.array_task_id > b->j.array_task_id) - (a->j.array_task_id < b->j.array_task_id);
+}
+
+static bool may_split(const struct core *c, const struct jobrec *master)
+{
+    return (master->j.state == JOB_PENDING || master->j.state == JOB_SPECIAL_EXIT) && may_control(c, master);
+}
+
+/* ID_[tasks]: what there is of the array is looked through, not what is named: that may be two thousand million. */
+static bool tasks_resolve(struct core *c, struct jobrec *master, struct arrayrec *array,
+                          const struct idset *tasks, bool split, jobrec_vec *out)
+{
+    struct map_walk w = {0};
+    uint32_t task = 0;
+    size_t before = out->n;
+    bool waits = master && job_is_array(master) && common_next(&master->pending, tasks, 0, &task);
+    if (waits && split && may_split(c, master)) {
+        struct idset pending = IDSET_INIT;
+        idset_copy(&pending, &master->pending);
+        for (bool more = true; more; more = common_next(&pending, tasks, task + 1, &task))
+            element_known(c, array_take(c, master, task));
+        array_taken(c, master);
+        idset_done(&pending);
+    } else if (waits) {
+        vec_push(out, master);
+    }
+    size_t elements = out->n;
+    while (array && map_u64_next(array->element, &w))
+        if (idset_has(tasks, (uint32_t)w.key))
+            vec_push(out, (struct jobrec *)w.value);
+    if (out->n > elements + 1)
+        qsort(out->v + elements, out->n - elements, sizeof out->v[0], by_task);
+    return out->n > before;
 }
 
 static bool array_resolve(struct jobrec *master, struct arrayrec *array, jobrec_vec *out)
@@ -61,8 +133,6 @@ bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_v
 {
     struct jobrec *r = job_find(c, ref->job_id);
     struct arrayrec *array = array_of(c, ref->job_id);
-    bool any = false;
-    uint32_t task;
     if (ref->het_offset >= 0) {
         struct jobrec *component = job_find(c, ref->job_id + (uint64_t)ref->het_offset);
         if (!component || component->j.het_job_id != ref->job_id)
@@ -72,11 +142,8 @@ bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_v
     }
     if (ref->task_id != NO_TASK)
         return task_resolve(c, r, array, ref->task_id, split, out);
-    if (ref->tasks.count) {
-        for (bool more = idset_first(&ref->tasks, &task); more; more = idset_next(&ref->tasks, task, &task))
-            any |= task_resolve(c, r, array, task, split, out);
-        return any;
-    }
+    if (ref->tasks.count)
+        return tasks_resolve(c, r, array, &ref->tasks, split, out);
     if (array && !ref->exact)
         return array_resolve(r, array, out);
     if (r && r->j.het_job_id == r->j.id && !ref->exact) {
@@ -94,6 +161,7 @@ struct outcome {
     VEC(struct result) result;
     uint64_t done;
     enum refusal first;
+    size_t split; /* elements that became jobs of their own, or would have */
 };
 
 static void outcome_add(struct core *c, struct outcome *o, const char *ref, enum refusal refusal,
@@ -120,6 +188,15 @@ static void ref_act(struct core *c, struct outcome *o, const char *text, bool sp
         return;
     }
     ref.exact = ref.has_step; /* a step is one record's */
+    const struct jobrec *master = job_find(c, ref.job_id);
+    if (split && master && job_is_array(master) && may_split(c, master))
+        o->split += waiting_named(master, &ref.tasks, SPLIT_MAX - o->split);
+    if (o->split > SPLIT_MAX) {
+        o->split = SPLIT_MAX;
+        outcome_add(c, o, text, REFUSE_TOO_LARGE, SPLIT_TEXT);
+        job_ref_done(&ref);
+        return;
+    }
     if (!ref_resolve(c, &ref, split && !ref.has_step, &jobs))
         outcome_add(c, o, text, REFUSE_INVALID_JOB_ID, NULL);
     for (size_t i = 0; i < jobs.n; i++) {

@@ -62,7 +62,7 @@ void allocation_lonely(struct core *c, struct jobrec *r)
 
 int64_t allocation_due(const struct core *c, const struct jobrec *r)
 {
-    return r->lonely_us ? r->lonely_us + c->settings.attach_grace_us : INT64_MAX;
+    return r->lonely_us ? time_add(r->lonely_us, c->settings.attach_grace_us) : INT64_MAX;
 }
 
 /* ---- its end -------------------------------------------------------------------------------------------------------------------- */

@@ -129,7 +129,7 @@ void req_make_token(struct core *c, const struct msg_make_token *m)
     }
     t.uses_left = asked->uses_left ? asked->uses_left : 1;
     t.created_us = c->now_us;
-    t.expires_us = c->now_us + (asked->expires_us ? asked->expires_us : TOKEN_AGE_US);
+    t.expires_us = time_add(c->now_us, asked->expires_us ? asked->expires_us : TOKEN_AGE_US);
     t.created_by = c->peer->user;
     token_load(c, &t);
     fx_store(c, TABLE_TOKEN, &t);

@@ -103,7 +103,8 @@ static enum refusal limit_find(const struct jobrec *r, struct update *u, const c
         return refuse(REFUSE_TIME_LIMIT,
                       "the job has its partition's default limit: give the new limit itself", detail);
     if (m->time_limit_add_us && limit != TIME_UNLIMITED)
-        limit = limit + m->time_limit_add_us > USEC_PER_MIN ? limit + m->time_limit_add_us : USEC_PER_MIN;
+        limit = time_add(limit, m->time_limit_add_us) > USEC_PER_MIN ? time_add(limit, m->time_limit_add_us)
+                                                                     : USEC_PER_MIN;
     if (m->end_us && !runs(r))
         return refuse(REFUSE_NOT_RUNNING, "EndTime is of a running job; a waiting one has a TimeLimit",
                       detail);

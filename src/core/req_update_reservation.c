@@ -65,9 +65,10 @@ static enum refusal times_settle(struct core *c, const struct msg_update_reserva
     if (length && r->duration_us > LONGEST_US)
         r->duration_us = LONGEST_US;
     if (!end || (length && m->create))
-        r->end_us = r->start_us + (length || (old && start) ? r->duration_us : r->end_us - r->start_us);
-    if (r->end_us > r->start_us + LONGEST_US)
-        r->end_us = r->start_us + LONGEST_US;
+        r->end_us =
+            time_add(r->start_us, length || (old && start) ? r->duration_us : r->end_us - r->start_us);
+    if (r->end_us > time_add(r->start_us, LONGEST_US))
+        r->end_us = time_add(r->start_us, LONGEST_US);
     r->duration_us = r->end_us - r->start_us;
     int64_t next = resv_next_start(r, r->start_us, cluster_zone(c->cluster));
     if (r->duration_us <= 0 || next < r->end_us) {
@@ -77,7 +78,7 @@ static enum refusal times_settle(struct core *c, const struct msg_update_reserva
     }
     while (r->end_us <= c->now_us && (r->flags & RESV_RECURRING)) {
         r->start_us = resv_next_start(r, r->start_us, cluster_zone(c->cluster));
-        r->end_us = r->start_us + r->duration_us;
+        r->end_us = time_add(r->start_us, r->duration_us);
     }
     return REFUSE_NONE;
 }
@@ -221,7 +222,7 @@ static enum refusal resv_skip(struct core *c, struct resvrec *v, const char **de
         return REFUSE_RESERVATION_BUSY;
     }
     v->r.start_us = resv_next_start(&v->r, v->r.start_us, cluster_zone(c->cluster));
-    v->r.end_us = v->r.start_us + length;
+    v->r.end_us = time_add(v->r.start_us, length);
     resv_save(c, v);
     resv_tell(c, v);
     return REFUSE_NONE;

@@ -77,7 +77,7 @@ int64_t resv_job_end(const struct core *c, const struct jobrec *r)
     const struct resvrec *v = r->j.run_reservation ? resv_find(c, r->j.run_reservation) : NULL;
     if (!v || (v->r.flags & RESV_FLEX) || c->settings.resv_over_run_us == TIME_UNLIMITED)
         return INT64_MAX;
-    return v->r.end_us + c->settings.resv_over_run_us;
+    return time_add(v->r.end_us, c->settings.resv_over_run_us);
 }
 
 bool resv_there(const struct core *c, const char *names)
@@ -243,8 +243,8 @@ static int64_t resv_due(const struct core *c, const struct resvrec *v)
     int64_t due = v->r.end_us;
     if (v->r.start_us > c->now_us && v->r.start_us < due)
         due = v->r.start_us;
-    if ((v->r.flags & RESV_PURGE_COMP) && v->r.start_us + v->r.purge_us < due)
-        due = v->r.start_us + v->r.purge_us;
+    if ((v->r.flags & RESV_PURGE_COMP) && time_add(v->r.start_us, v->r.purge_us) < due)
+        due = time_add(v->r.start_us, v->r.purge_us);
     return due > v->look_us ? due : v->look_us;
 }
 
@@ -264,7 +264,7 @@ static void resv_roll(struct core *c, struct resvrec *v)
     int64_t length = v->r.end_us - v->r.start_us;
     while (v->r.end_us <= c->now_us) {
         v->r.start_us = resv_next_start(&v->r, v->r.start_us, cluster_zone(c->cluster));
-        v->r.end_us = v->r.start_us + length;
+        v->r.end_us = time_add(v->r.start_us, length);
     }
     fx_log(c, LEVEL_INFO, "reservation %s comes again", v->r.name);
     resv_save(c, v);
@@ -288,16 +288,16 @@ static bool resv_fire(struct core *c, struct resvrec *v)
     }
     if (v->r.start_us <= c->now_us)
         plan_soon(c);
-    if (!(v->r.flags & RESV_PURGE_COMP) || v->r.start_us + v->r.purge_us > c->now_us)
+    if (!(v->r.flags & RESV_PURGE_COMP) || time_add(v->r.start_us, v->r.purge_us) > c->now_us)
         return false;
     int64_t since = idle_since(c, v);
-    if (since != INT64_MAX && since + v->r.purge_us <= c->now_us) {
+    if (since != INT64_MAX && time_add(since, v->r.purge_us) <= c->now_us) {
         fx_log(c, LEVEL_INFO, "reservation %s goes: nobody has used it for as long as PURGE_COMP says",
                v->r.name);
         resv_drop(c, v);
         return true;
     }
-    v->look_us = since == INT64_MAX ? c->now_us + LOOK_AGAIN_US : since + v->r.purge_us;
+    v->look_us = since == INT64_MAX ? c->now_us + LOOK_AGAIN_US : time_add(since, v->r.purge_us);
     return false;
 }
 

@@ -314,12 +314,13 @@ static int64_t limit_end(const struct core *c, const struct jobrec *r, const str
     int64_t extra = job_over_time(c, r);
     if (!st->s.limit_us || st->s.step_id == STEP_BATCH || extra == TIME_UNLIMITED)
         return INT64_MAX;
-    return st->s.start_us + st->s.limit_us + extra + r->j.suspended_us - st->suspended_before_us;
+    return time_add(time_add(st->s.start_us, st->s.limit_us),
+                    time_add(extra, r->j.suspended_us - st->suspended_before_us));
 }
 
 static int64_t grace_end(const struct core *c, const struct steprec *st)
 {
-    return st->lonely_us ? st->lonely_us + c->settings.attach_grace_us : INT64_MAX;
+    return st->lonely_us ? time_add(st->lonely_us, c->settings.attach_grace_us) : INT64_MAX;
 }
 
 int64_t steps_due(const struct core *c, const struct jobrec *r)

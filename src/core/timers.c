@@ -2,7 +2,8 @@
  * that ended long before their limit would gather for days: when most of the heap is out of date it is made anew. */
 #include "core/inside.h"
 
-#define HEAP_SLACK 1024 /* entries that may be out of date in any case */
+#define HEAP_SLACK 1024         /* entries that may be out of date in any case */
+#define AGAIN_US   USEC_PER_SEC /* before a job that fired in vain fires again */
 
 static bool current(const struct core *c, const struct alarm *a)
 {
@@ -58,12 +59,17 @@ static struct alarm heap_pop(struct core *c)
     return top;
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 int64_t job_limit_end(const struct core *c, const struct jobrec *r)
 {
     (void)c;
     if (!r->j.limit_us || r->j.limit_us == TIME_UNLIMITED)
         return INT64_MAX;
-    int64_t end = r->j.start_us + r->j.limit_us + r->j.suspended_us;
+    int64_t end = time_add(time_add(r->j.start_us, r->j.limit_us), r->j.suspended_us);
     return r->j.state == JOB_SUSPENDED ? INT64_MAX : end;
 }
 
@@ -78,7 +84,7 @@ static int64_t kill_time(const struct core *c, const struct jobrec *r)
     int64_t end = job_limit_end(c, r), extra = job_over_time(c, r), with = resv_job_end(c, r);
     if (end == INT64_MAX || extra == TIME_UNLIMITED)
         return with;
-    return end + extra < with ? end + extra : with;
+    return least(time_add(end, extra), with);
 }
 
 struct limit_mail {
@@ -102,11 +108,6 @@ static int64_t signal_time(const struct core *c, const struct jobrec *r)
     if (!r->j.spec.signal || r->warned || end == INT64_MAX)
         return INT64_MAX;
     return end - r->j.spec.signal_before_us;
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Of a job that only says when it must be over, whatever time is left until then is its limit; a minute is the least. */
@@ -158,17 +159,28 @@ static int64_t job_due(const struct core *c, const struct jobrec *r)
     if (r->j.state == JOB_SUSPENDED)
         return gone;
     if (job_state_over((enum job_state)r->j.state))
-        return r->j.end_us + c->settings.min_job_age_us;
+        return time_add(r->j.end_us, c->settings.min_job_age_us);
     return INT64_MAX;
 }
 
-void timer_arm(struct core *c, struct jobrec *r)
+static void timer_arm_at(struct core *c, struct jobrec *r, int64_t due)
 {
-    int64_t due = job_due(c, r);
     if (due == INT64_MAX || due == r->timer_us)
         return;
     r->timer_us = due;
     heap_push(c, (struct alarm){.at_us = due, .job_id = r->j.id});
+}
+
+void timer_arm(struct core *c, struct jobrec *r)
+{
+    timer_arm_at(c, r, job_due(c, r));
+}
+
+/* Whatever made it due was done by firing. Should it be due at once again, that changes nothing: it is looked at later, so that no job can hold the clock. */
+static void timer_arm_again(struct core *c, struct jobrec *r)
+{
+    int64_t due = job_due(c, r);
+    timer_arm_at(c, r, due <= c->now_us ? time_add(c->now_us, AGAIN_US) : due);
 }
 
 void node_timer_arm(struct core *c, struct noderec *n, int64_t at_us)
@@ -244,7 +256,8 @@ static void pending_fire(struct core *c, struct jobrec *r)
 /* An array's record stays until the last of its elements may go. */
 static bool may_forget(const struct core *c, const struct jobrec *r)
 {
-    if (!job_state_over((enum job_state)r->j.state) || r->j.end_us + c->settings.min_job_age_us > c->now_us)
+    if (!job_state_over((enum job_state)r->j.state) ||
+        time_add(r->j.end_us, c->settings.min_job_age_us) > c->now_us)
         return false;
     const struct id_list *list = map_u64_get(c->dependents, r->j.array_job_id ? r->j.array_job_id : r->j.id);
     for (size_t i = 0; list && i < list->id.n; i++) {
@@ -271,11 +284,11 @@ static void job_fire(struct core *c, struct jobrec *r)
         return;
     } else if (job_state_over((enum job_state)r->j.state)) {
         /* Somebody still waits for it: look again later. */
-        r->timer_us = c->now_us + c->settings.min_job_age_us + USEC_PER_SEC;
+        r->timer_us = time_add(c->now_us, time_add(c->settings.min_job_age_us, USEC_PER_SEC));
         heap_push(c, (struct alarm){.at_us = r->timer_us, .job_id = r->j.id});
         return;
     }
-    timer_arm(c, r);
+    timer_arm_again(c, r);
 }
 
 void timers_fire(struct core *c)

@@ -290,7 +290,7 @@ int64_t usage_due(const struct core *c)
     /* Nobody used anything, nobody does. */
     if (!map_str_count(c->usage) || (!c->running && !c->usage_any))
         return INT64_MAX;
-    return c->usage_at_us + period(c);
+    return time_add(c->usage_at_us, period(c));
 }
 
 void usage_tick(struct core *c)

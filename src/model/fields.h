@@ -14,7 +14,7 @@
 
 enum field_type {
     FIELD_BOOL, /* bool */
-    FIELD_I32,
+    FIELD_I32,  /* numbers: aux = const struct int_range *, NULL = the range of the type (field_range) */
     FIELD_U32,
     FIELD_I64,
     FIELD_U64,
@@ -42,6 +42,21 @@ struct enum_names {
     const char *const *name;
     size_t n;
 };
+
+/* What a number may be. Times and sums of them stay far from where 64 bits end. */
+struct int_range {
+    int64_t min;
+    uint64_t max;
+    bool endless; /* and TIME_UNLIMITED */
+};
+
+#define FIELD_TIME_MAX INT64_C(253402300799999999) /* 9999-12-31T23:59:59 */
+#define FIELD_SPAN_MAX INT64_C(257698037700000000) /* as many minutes as 32 bits hold */
+#define FIELD_MIB_MAX  (INT64_C(1) << 44)          /* more than any machine, and its bytes fit in 64 bits */
+
+extern const struct int_range range_any32, range_any64, range_nodes, range_tasks, range_cpus, range_signal,
+    range_port, range_window, range_umask, range_mail, range_shares, range_resv, range_priority, range_step,
+    range_mem, range_change, range_reader;
 
 struct field {
     const char *name; /* as on the wire, in SQL and in --help of it: snake_case, units last */
@@ -120,6 +135,15 @@ ptrdiff_t fields_find(const struct fields *t, const char *name);
 
 const char *enum_name(const struct enum_names *names, int32_t value);            /* "?" if out of range */
 bool enum_value(const struct enum_names *names, const char *name, int32_t *ret); /* any letter case */
+
+/* What the number in a field may be; NULL: the field holds no number. */
+const struct int_range *field_range(const struct field *f);
+/* "0 to 65536", "0 to 9, or 9223372036854775807 for no limit", appended. */
+struct str;
+void range_say(const struct int_range *r, struct str *out);
+/* Is every number within its range and every enumeration a value that there is, in lists as well? ERR_INVALID names field, value and range. */
+struct err;
+bool record_check(const struct fields *t, const void *record, struct err *ret_err);
 
 /* Deep copy: texts, blobs and lists go to the arena. */
 void record_copy(const struct fields *t, void *to, const void *from, struct arena *a);

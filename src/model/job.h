@@ -45,21 +45,21 @@ enum mail_type {
     X(TEXT, account, 0, "account to charge")                                                                             \
     X(TEXT, qos, 0, "quality of service")                                                                                \
     X(TEXT, reservation, 0, "reservation to run in")                                                                     \
-    X(I32, min_nodes, 0, "nodes, at least")                                                                              \
-    X(I32, max_nodes, 0, "nodes, at most; 0 = as min_nodes needs")                                                       \
-    X(I32, ntasks, 0, "tasks in all; 0 = derived from nodes and tasks per node")                                         \
-    X(I32, cpus_per_task, 0, "CPUs of each task; 0 = 1")                                                                 \
-    X(I32, ntasks_per_node, 0, "tasks on each node (at most, when ntasks is given too)")                                 \
-    X(I32, ntasks_per_socket, 0, "tasks on each socket, at most")                                                        \
-    X(I32, ntasks_per_core, 0, "tasks on each core, at most")                                                            \
-    X(I32, ntasks_per_gpu, 0, "tasks for each GPU")                                                                      \
-    X(I32, min_cpus_per_node, 0, "--mincpus: CPUs each node must have")                                                  \
-    X(I32, sockets_per_node, 0, "sockets each node must have")                                                           \
-    X(I32, cores_per_socket, 0, "cores each socket must have")                                                           \
-    X(I32, threads_per_core, 0, "threads of each core to use, at most")                                                  \
-    X(I32, core_spec, 0, "cores set aside for the system on each node, plus 1 (0 = not given)")                          \
+    X(I32, min_nodes, &range_nodes, "nodes, at least")                                                                   \
+    X(I32, max_nodes, &range_nodes, "nodes, at most; 0 = as min_nodes needs")                                            \
+    X(I32, ntasks, &range_tasks, "tasks in all; 0 = derived from nodes and tasks per node")                              \
+    X(I32, cpus_per_task, &range_cpus, "CPUs of each task; 0 = 1")                                                       \
+    X(I32, ntasks_per_node, &range_tasks, "tasks on each node (at most, when ntasks is given too)")                      \
+    X(I32, ntasks_per_socket, &range_tasks, "tasks on each socket, at most")                                             \
+    X(I32, ntasks_per_core, &range_tasks, "tasks on each core, at most")                                                 \
+    X(I32, ntasks_per_gpu, &range_tasks, "tasks for each GPU")                                                           \
+    X(I32, min_cpus_per_node, &range_cpus, "--mincpus: CPUs each node must have")                                        \
+    X(I32, sockets_per_node, &range_cpus, "sockets each node must have")                                                 \
+    X(I32, cores_per_socket, &range_cpus, "cores each socket must have")                                                 \
+    X(I32, threads_per_core, &range_cpus, "threads of each core to use, at most")                                        \
+    X(I32, core_spec, &range_cpus, "cores set aside for the system on each node, plus 1 (0 = not given)")                \
     X(ENUM, hint, &hint_names, "--hint")                                                                                 \
-    X(MIB, mem_per_node_mib, 0, "memory on each node; -1 = all of it")                                                   \
+    X(MIB, mem_per_node_mib, &range_mem, "memory on each node; -1 = all of it")                                          \
     X(MIB, mem_per_cpu_mib, 0, "memory for each CPU")                                                                    \
     X(MIB, mem_per_gpu_mib, 0, "memory for each GPU")                                                                    \
     X(MIB, tmp_disk_mib, 0, "temporary disk each node must have")                                                        \
@@ -68,7 +68,7 @@ enum mail_type {
     X(TEXT, gpus_per_node, 0, "GPUs on each node: [type:]count")                                                         \
     X(TEXT, gpus_per_task, 0, "GPUs for each task: [type:]count")                                                        \
     X(TEXT, gpus_per_socket, 0, "GPUs on each socket: [type:]count")                                                     \
-    X(I32, cpus_per_gpu, 0, "CPUs for each GPU")                                                                         \
+    X(I32, cpus_per_gpu, &range_cpus, "CPUs for each GPU")                                                               \
     X(MIB, gpu_mem_mib, 0, "memory each GPU must have at least")                                                         \
     X(TEXT, constraint, 0, "node features asked for, Slurm's grammar")                                                   \
     X(TEXT, prefer, 0, "node features liked, not required")                                                              \
@@ -109,19 +109,19 @@ enum mail_type {
     X(ENUM, kill_on_invalid_dep, &tristate_names, "cancel when a dependency can never be satisfied")                     \
     X(TEXT, array, 0, "array indexes as asked: 0-15:4,20%5")                                                             \
     X(BOOL, hold, 0, "submitted held")                                                                                   \
-    X(I32, nice, 0, "lowers the priority; negative raises it (operators only)")                                          \
-    X(I32, site_factor, 0, "added to the priority by the site")                                                          \
-    X(U64, priority_asked, 0, "--priority (operators only); 0 = computed")                                               \
+    X(I32, nice, &range_any32, "lowers the priority; negative raises it (operators only)")                               \
+    X(I32, site_factor, &range_any32, "added to the priority by the site")                                               \
+    X(U64, priority_asked, &range_priority, "--priority (operators only); 0 = computed")                                 \
     X(ENUM, requeue, &tristate_names, "may be requeued after node failure or preemption; unset = JobRequeue setting")    \
     X(BOOL, reboot, 0, "--reboot")                                                                                       \
-    X(I32, signal, 0, "signal number to send before the limit; 0 = none")                                                \
+    X(I32, signal, &range_signal, "signal number to send before the limit; 0 = none")                                    \
     X(SPAN, signal_before_us, 0, "how long before the limit")                                                            \
     X(BOOL, signal_batch, 0, "B: to the batch shell only")                                                               \
-    X(U32, mail_types, 0, "bits of enum mail_type")                                                                      \
+    X(U32, mail_types, &range_mail, "bits of enum mail_type")                                                            \
     X(TEXT, mail_user, 0, "who gets mail; NULL = the submitting user")                                                   \
     X(BOOL, no_kill, 0, "goes on when one of its nodes fails")                                                           \
     X(TEXT, rlimits, 0, "soft limits to propagate: NOFILE=1024,STACK=unlimited,…")                                       \
-    X(U32, umask_plus1, 0, "umask of the submitter plus 1 (0 = not given)")                                              \
+    X(U32, umask_plus1, &range_umask, "umask of the submitter plus 1 (0 = not given)")                                   \
     X(BOOL, get_user_env, 0, "--get-user-env: the node makes a login environment")                                       \
     X(TEXT, cpu_bind, 0, "--cpu-bind for the steps")                                                                     \
     X(TEXT, mem_bind, 0, "--mem-bind for the steps")                                                                     \
@@ -172,17 +172,17 @@ enum mail_type {
     X(U64, priority, 0, "scheduling priority; 0 = held")                                                                 \
     X(U32, restarts, 0, "times it was requeued after a start")                                                           \
     X(U32, attempt, 0, "number of this start, 1 for the first; what nodes are told")                                     \
-    X(I32, exit_status, 0, "wait status of the batch script: exit code in bits 8-15, signal in bits 0-6")                \
-    X(I32, derived_exit_status, 0, "highest wait status of its steps")                                                   \
+    X(I32, exit_status, &range_any32, "wait status of the batch script: exit code in bits 8-15, signal in bits 0-6")     \
+    X(I32, derived_exit_status, &range_any32, "highest wait status of its steps")                                        \
     X(U32, killed_by_uid_plus1, 0, "uid that cancelled it, plus 1")                                                      \
     X(TEXT, run_partition, 0, "partition it runs (ran) in")                                                              \
     X(TEXT, run_reservation, 0, "reservation it runs (ran) in")                                                          \
     X(TEXT, nodes, 0, "nodes it runs (ran) on, folded, rank 0 first")                                                    \
     X(TEXT, batch_host, 0, "node that runs the batch script")                                                            \
-    X(I32, alloc_nodes, 0, "nodes allocated")                                                                            \
+    X(I32, alloc_nodes, &range_nodes, "nodes allocated")                                                                 \
     X(I32, alloc_cpus, 0, "CPUs allocated in all")                                                                       \
     X(MIB, alloc_mem_mib, 0, "memory allocated in all")                                                                  \
-    X(I32, alloc_tasks, 0, "tasks it was laid out for")                                                                  \
+    X(I32, alloc_tasks, &range_tasks, "tasks it was laid out for")                                                       \
     X(TEXT, alloc, 0, "what it holds on each node (model/alloc.h)")                                                      \
     X(TEXT, alloc_gres, 0, "gres held in all: gpu:v100=4,nic=2")                                                         \
     X(SPAN, limit_us, 0, "limit in force for this run (partition default applied)")                                      \
@@ -231,20 +231,20 @@ enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
 #define STEP_FIELDS(X)                                                                  \
     X(U64, job_id, 0, "job")                                                            \
     X(U32, attempt, 0, "start of the job it belongs to")                                \
-    X(I64, step_id, 0, "step number; -1 batch, -2 extern, -3 interactive")              \
+    X(I64, step_id, &range_step, "step number; -1 batch, -2 extern, -3 interactive")    \
     X(TEXT, step_name, 0, "name: batch, or the program")                                \
     X(ENUM, state, &job_state_names, "RUNNING, then how it ended")                      \
     X(TEXT, nodes, 0, "nodes, folded")                                                  \
-    X(I32, node_count, 0, "nodes")                                                      \
-    X(I32, ntasks, 0, "tasks")                                                          \
+    X(I32, node_count, &range_nodes, "nodes")                                           \
+    X(I32, ntasks, &range_tasks, "tasks")                                               \
     X(I32, cpus, 0, "CPUs")                                                             \
     X(TEXT, gres, 0, "gres held: gpu:v100=2")                                           \
     X(TEXT, layout, 0, "what it holds and which tasks run on each node (model/alloc.h); not for the batch step") \
     X(SPAN, limit_us, 0, "its own time limit; 0 = the job's")                           \
     X(TEXT, submit_line, 0, "command line that launched it")                            \
     X(TEXT, master_addr, 0, "host name of its first node, as all nodes of the job resolve it") \
-    X(I32, master_port, 0, "port reserved for it on that node; 0 = none")               \
-    X(U32, shares, 0, "bits of enum step_shares: what of its layout others may use too") \
+    X(I32, master_port, &range_port, "port reserved for it on that node; 0 = none")     \
+    X(U32, shares, &range_shares, "bits of enum step_shares: what of its layout others may use too") \
     X(BOOL, no_kill, 0, "goes on without a node that fails")                            \
     X(BOOL, detached, 0, "srun --async: no command stands behind it")                   \
     X(U64, key_hash, 0, "of create_step's key: a repeated call finds its step")         \
@@ -252,7 +252,7 @@ enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
     X(TIME, start_us, 0, "started")                                                     \
     X(TIME, end_us, 0, "ended; 0 while running")                                        \
     X(SPAN, suspended_us, 0, "time spent suspended")                                    \
-    X(I32, exit_status, 0, "wait status, the highest of its tasks")                     \
+    X(I32, exit_status, &range_any32, "wait status, the highest of its tasks")          \
     X(BOOL, oom, 0, "a process was killed for memory")                                  \
     X(U32, killed_by_uid_plus1, 0, "uid that cancelled it, plus 1")                     \
     X(SPAN, cpu_user_us, 0, "user CPU time")                                            \

@@ -313,7 +313,7 @@ void env_put_times(struct env_maker *m)
     env_put_count(m, "SLURM_RESTART_COUNT", j->restarts);
     env_put_count(m, "SLURM_JOB_START_TIME", j->start_us / USEC_PER_SEC);
     if (j->limit_us > 0 && j->limit_us != TIME_UNLIMITED && j->start_us > 0)
-        env_put_i64(m, "SLURM_JOB_END_TIME", (j->start_us + j->limit_us) / USEC_PER_SEC);
+        env_put_i64(m, "SLURM_JOB_END_TIME", time_add(j->start_us, j->limit_us) / USEC_PER_SEC);
 }
 
 static bool path_has(const char *path, const char *dir)

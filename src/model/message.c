@@ -52,6 +52,9 @@ TABLE(answered, struct answered, ANSWERED_FIELDS)
 #define STRUCTURE struct meta
 TABLE(meta, struct meta, META_FIELDS)
 #undef STRUCTURE
+#define STRUCTURE struct left_out
+TABLE(left_out, struct left_out, LEFT_OUT_FIELDS)
+#undef STRUCTURE
 #define STRUCTURE                             struct queued_step
 #define QUEUED_REQ_ROW(type, name, aux, doc)  FIELD_ROW_AT(STRUCTURE, spec.req., type, name, aux, doc)
 #define QUEUED_SPEC_ROW(type, name, aux, doc) FIELD_ROW_AT(STRUCTURE, spec., type, name, aux, doc)

@@ -102,7 +102,7 @@ extern const struct enum_names job_action_names;
 // clang-format off
 #define MSG_CANCEL_FIELDS(X)                                                                               \
     X(TEXT, ids, 0, "job and step references, comma-separated; NULL = by the filters alone")               \
-    X(I32, signal, 0, "signal to send; 0 = end the job")                                                   \
+    X(I32, signal, &range_signal, "signal to send; 0 = end the job")                                       \
     X(BOOL, batch, 0, "to the batch shell only")                                                           \
     X(BOOL, full, 0, "to the steps and the batch shell")                                                   \
     X(BOOL, hurry, 0, "no staging out")                                                                    \
@@ -121,7 +121,7 @@ extern const struct enum_names job_action_names;
     X(TEXT, ids, 0, "job references, comma-separated; or name=NAME")                                       \
     X(TEXT, fields, 0, "fields of job_spec to set, comma-separated")                                       \
     X(LIST, values, &job_spec_fields, "one job_spec with the new values")                                  \
-    X(SPAN, time_limit_add_us, 0, "TimeLimit+= and -=")                                                    \
+    X(SPAN, time_limit_add_us, &range_change, "TimeLimit+= and -=")                                        \
     X(TEXT, admin_comment, 0, "AdminComment; \"\" not given")                                              \
     X(U32, array_limit_plus1, 0, "ArrayTaskThrottle, plus 1")                                              \
     X(TIME, end_us, 0, "EndTime=")                                                                         \
@@ -163,7 +163,7 @@ extern const struct enum_names job_action_names;
 #define MSG_FINISH_JOB_FIELDS(X)                                                                             \
     X(U64, job_id, 0,                                                                                        \
       "an allocation that is no longer needed (of a heterogeneous job: its leader; all components end)")     \
-    X(I32, exit_status, 0, "wait status the job ends with: COMPLETED or FAILED")
+    X(I32, exit_status, &range_any32, "wait status the job ends with: COMPLETED or FAILED")
 
 /* create_step with `async`: the program comes with the request, is stored with it, and goes to the nodes with the launch; output goes to files that the nodes write. */
 /* A step: one launch of tasks in an allocation. The answer on the same call: STEP_PENDING if it has to wait for resources of the job, STEP_CREATED when it has them (the
@@ -180,7 +180,7 @@ extern const struct enum_names job_action_names;
     X(BOOL, pty, 0, "task 0 gets a terminal")                                                              \
     X(BOOL, interactive, 0, "STEP_INTERACTIVE: the shell of an allocation")                                \
     X(BOOL, no_rendezvous, 0, "no MASTER_ADDR, MASTER_PORT, RANK … in the tasks' environment")             \
-    X(I32, relative_plus1, 0, "--relative, plus 1: from the n-th node of the job")                         \
+    X(I32, relative_plus1, &range_nodes, "--relative, plus 1: from the n-th node of the job")              \
     X(TEXT, task_nodes, 0, "--distribution=arbitrary: node of each task, comma-separated")                 \
     X(BOOL, async, 0, "srun --async: the step belongs to no connection; it is answered with STEP_CREATED at once, and waits by itself") \
     X(BLOB, tasks, 0, "async: the frame of the STREAM_TASKS that its shepherds would get from a command")  \
@@ -202,7 +202,7 @@ extern const struct enum_names job_action_names;
 // clang-format off
 #define MSG_ATTACH_STEP_FIELDS(X)                                                                          \
     X(U64, job_id, 0, "job")                                                                               \
-    X(I64, step_id, 0, "step")                                                                             \
+    X(I64, step_id, &range_step, "step")                                                                   \
     X(BOOL, hold, 0, "the step belongs to this connection from now on")                                    \
     X(TEXT, address, 0, "as in create_step; NULL = streams stay as they are")                              \
     X(TEXT, key, 0, "secret the shepherds show there")
@@ -280,7 +280,7 @@ extern const struct fields result_fields;
 #define MSG_JOB_ENDED_FIELDS(X)                                                                              \
     X(U64, job_id, 0, "job")                                                                                 \
     X(ENUM, state, &job_state_names, "how it ended")                                                         \
-    X(I32, exit_status, 0, "wait status; of an array: the highest")
+    X(I32, exit_status, &range_any32, "wait status; of an array: the highest")
 
 /* A controller or node daemon as `remuda status` shows it (rows of QUERY_STATUS). */
 // clang-format off
@@ -314,7 +314,7 @@ extern const struct fields status_fields;
 #define HELD_FIELDS(X)                                                                                       \
     X(U64, job_id, 0, "job")                                                                                 \
     X(U32, attempt, 0, "which start of it")                                                                  \
-    X(I64, step_id, 0, "step")                                                                               \
+    X(I64, step_id, &range_step, "step")                                                                     \
     X(BOOL, ended, 0, "its processes are gone; the report is on its way")
 struct held {
     HELD_FIELDS(FIELD_MEMBER)
@@ -373,7 +373,7 @@ extern const struct fields msg_create_step_fields;
 // clang-format off
 #define MSG_LAUNCH_FIELDS(X)                                                                               \
     X(LIST, job, &job_fields, "the job, as it starts; of a heterogeneous job's script all components, the leader first")                                                     \
-    X(I64, step_id, 0, "STEP_BATCH or a step's number")                                                    \
+    X(I64, step_id, &range_step, "STEP_BATCH or a step's number")                                          \
     X(BLOB, script, 0, "batch script; of an async step what runs: create_step.tasks")                      \
     X(BLOB, env, 0, "exported environment")                                                                \
     X(LIST, step, &step_fields, "one step with its layout; none for the batch script")                     \
@@ -382,7 +382,7 @@ extern const struct fields msg_create_step_fields;
 #define MSG_STREAM_TO_FIELDS(X)                                                                            \
     X(U64, job_id, 0, "job")                                                                               \
     X(U32, attempt, 0, "which start of it")                                                                \
-    X(I64, step_id, 0, "step")                                                                             \
+    X(I64, step_id, &range_step, "step")                                                                   \
     X(TEXT, address, 0, "as in create_step")                                                               \
     X(TEXT, key, 0, "secret to show")
 // clang-format on
@@ -395,15 +395,15 @@ extern const struct fields msg_create_step_fields;
     X(SPAN, kill_wait_us, 0, "grace; 0 = SIGKILL at once")                                                 \
     X(TEXT, why, 0, "line for the job's stderr: \"DUE TO TIME LIMIT\", \"\"")                              \
     X(BOOL, only_step, 0, "that step only; the job goes on")                                               \
-    X(I64, step_id, 0, "step, when only_step")
+    X(I64, step_id, &range_step, "step, when only_step")
 #define MSG_SIGNAL_FIELDS(X)                                                                               \
     X(U64, job_id, 0, "job")                                                                               \
     X(U32, attempt, 0, "which start of it")                                                                \
-    X(I64, step_id, 0, "step, when only_step")                                                             \
+    X(I64, step_id, &range_step, "step, when only_step")                                                   \
     X(BOOL, only_step, 0, "to that step only")                                                             \
     X(BOOL, batch, 0, "to the batch shell only")                                                           \
     X(BOOL, full, 0, "to steps, batch shell and what it started; neither = to steps")                        \
-    X(I32, signal, 0, "signal number; SIGSTOP and SIGCONT suspend and resume all processes")                 \
+    X(I32, signal, &range_signal, "signal number; SIGSTOP and SIGCONT suspend and resume all processes")     \
     X(TEXT, say, 0, "no signal: a line for the error output of the batch script, or of the steps where there is none")
 // clang-format on
 #define MSG_REPORT_ACK_FIELDS(X) X(U64, seq, 0, "the node's number of the report that is now durable")
@@ -424,9 +424,9 @@ extern const struct enum_names report_kind_names;
     X(ENUM, kind, &report_kind_names, "what happened")                                                     \
     X(U64, job_id, 0, "job")                                                                               \
     X(U32, attempt, 0, "which start of it")                                                                \
-    X(I64, step_id, 0, "step")                                                                             \
+    X(I64, step_id, &range_step, "step")                                                                   \
     X(TIME, at_us, 0, "when, by the node's clock")                                                         \
-    X(I32, exit_status, 0, "EXITED: wait status")                                                          \
+    X(I32, exit_status, &range_any32, "EXITED: wait status")                                               \
     X(BOOL, clean, 0, "EXITED of a batch script: nothing of the job is left here (RELEASED is implied)")                     \
     X(BOOL, oom, 0, "a process was killed for memory")                                                     \
     X(BOOL, retry, 0, "FAILED: trying again elsewhere may work")                                           \
@@ -445,7 +445,7 @@ extern const struct enum_names report_kind_names;
 #define MSG_STREAM_HELLO_FIELDS(X)                                                                         \
     X(U64, job_id, 0, "job")                                                                               \
     X(U32, attempt, 0, "which start of it")                                                                \
-    X(I64, step_id, 0, "step")                                                                             \
+    X(I64, step_id, &range_step, "step")                                                                   \
     X(TEXT, key, 0, "first half of the secret of create_step or attach_step")                              \
     X(TEXT, node, 0, "node of this shepherd")                                                              \
     X(I64, pid, 0, "its process id")
@@ -462,21 +462,21 @@ extern const struct enum_names report_kind_names;
     X(BOOL, append, 0, "files: append instead of truncating")                                              \
     X(BOOL, errors_apart, 0, "errors: the stream, though output is a file")                                \
     X(BOOL, label, 0, "files: the task's number before each line")                                         \
-    X(I32, stdin_task_plus1, 0, "stream: the one task that reads it, plus 1; 0 = all; -1 = none (/dev/null)") \
+    X(I32, stdin_task_plus1, &range_reader, "stream: the one task that reads it, plus 1; 0 = all; -1 = none (/dev/null)") \
     X(TEXT, task_prolog, 0, "program before each task")                                                    \
     X(TEXT, task_epilog, 0, "program after each task")                                                     \
-    X(U32, umask_plus1, 0, "umask, plus 1")                                                                \
+    X(U32, umask_plus1, &range_umask, "umask, plus 1")                                                     \
     X(TEXT, rlimits, 0, "soft limits to propagate")                                                        \
     X(BOOL, wait_children, 0, "--wait-for-children: tasks end with the last process they leave behind")    \
     X(BOOL, preserve_env, 0, "SLURM_NNODES, SLURM_NTASKS … stay as the command has them")                  \
-    X(I32, first_task, 0, "of several components: what is added to the step's task numbers")               \
-    X(I32, first_node, 0, "and to its node numbers")                                                       \
-    X(I32, world, 0, "tasks of all components together; 0 = there is one")                                 \
+    X(I32, first_task, &range_tasks, "of several components: what is added to the step's task numbers")    \
+    X(I32, first_node, &range_nodes, "and to its node numbers")                                            \
+    X(I32, world, &range_tasks, "tasks of all components together; 0 = there is one")                      \
     X(BLOB, whole_env, 0, "NAME=VALUE of all components together, each ended by NUL, instead of the step's own") \
     X(TEXT, master_addr, 0, "rendezvous of all components; NULL = the step's own")                         \
     X(TEXT, master_port, 0, "and its port")                                                                \
-    X(I32, rows, 0, "pty: window")                                                                         \
-    X(I32, columns, 0, "pty: window")                                                                      \
+    X(I32, rows, &range_window, "pty: window")                                                             \
+    X(I32, columns, &range_window, "pty: window")                                                          \
     X(TEXT, term, 0, "pty: TERM of the command's terminal")
 // clang-format on
 #define MSG_STREAM_STARTED_FIELDS(X)                                                                         \
@@ -488,7 +488,7 @@ extern const struct enum_names stream_names;
 /* From shepherds: output of a task. To shepherds: input for a task, or for all that read the stream. */
 #define MSG_STREAM_DATA_FIELDS(X)                                                                            \
     X(ENUM, stream, &stream_names, "which of a task's streams")                                              \
-    X(I32, task_plus1, 0, "task number, plus 1; 0 = all tasks of the node that read it")                     \
+    X(I32, task_plus1, &range_tasks, "task number, plus 1; 0 = all tasks of the node that read it")          \
     X(BLOB, data, 0, "bytes")                                                                                \
     X(BOOL, end, 0, "nothing follows on this stream")
 #define MSG_STREAM_CREDIT_FIELDS(X)                                                                          \
@@ -496,21 +496,21 @@ extern const struct enum_names stream_names;
 // clang-format off
 #define MSG_STREAM_EXIT_FIELDS(X)                                                                          \
     X(TEXT, tasks, 0, "numbers of tasks that ended, folded")                                               \
-    X(I32, exit_status, 0, "their wait status")                                                            \
+    X(I32, exit_status, &range_any32, "their wait status")                                                 \
     X(BOOL, oom, 0, "a process was killed for memory")                                                     \
     X(TEXT, detail, 0, "why they could not start: \"execve(): foo: No such file or directory\"; NULL = they ran")
 // clang-format on
 #define MSG_STREAM_WINDOW_FIELDS(X)                                                                          \
-    X(I32, rows, 0, "lines of the terminal")                                                                 \
-    X(I32, columns, 0, "columns")
+    X(I32, rows, &range_window, "lines of the terminal")                                                     \
+    X(I32, columns, &range_window, "columns")
 #define MSG_STREAM_SIGNAL_FIELDS(X)                                                                          \
-    X(I32, signal, 0, "for all tasks of the node; SIGKILL ends the step there")
+    X(I32, signal, &range_signal, "for all tasks of the node; SIGKILL ends the step there")
 /* Lines from the shepherd itself for the command's standard error. */
 #define MSG_STREAM_NOTICE_FIELDS(X)                                                                          \
     X(TEXT, text, 0, "\"slurmstepd: error: …\"")                                                             \
     X(BOOL, ends, 0, "it says that the step was told to end")
 /* All tasks of the node are gone and all their output was sent; the shepherd closes. */
-#define MSG_STREAM_DONE_FIELDS(X) X(I32, exit_status, 0, "the highest wait status of its tasks")
+#define MSG_STREAM_DONE_FIELDS(X) X(I32, exit_status, &range_any32, "the highest wait status of its tasks")
 
 /* ---- the table -------------------------------------------------------------------------------------------------- */
 
@@ -783,12 +783,12 @@ extern const struct fields payload_fields;
 #define QUEUED_STEP_FIELDS(X)                                                                              \
     X(U64, job_id, 0, "job")                                                                               \
     X(U32, attempt, 0, "start of the job it belongs to")                                                   \
-    X(I64, step_id, 0, "number it has")                                                                    \
+    X(I64, step_id, &range_step, "number it has")                                                          \
     X(BOOL, exact, 0, "as in create_step")                                                                 \
     X(BOOL, overlap, 0, "as in create_step")                                                               \
     X(BOOL, goes_on, 0, "no_kill of create_step")                                                          \
     X(BOOL, no_rendezvous, 0, "as in create_step")                                                         \
-    X(I32, relative_plus1, 0, "as in create_step")                                                         \
+    X(I32, relative_plus1, &range_nodes, "as in create_step")                                              \
     X(TEXT, task_nodes, 0, "as in create_step")                                                            \
     X(U64, key_hash, 0, "of create_step's key")                                                            \
     X(BLOB, tasks, 0, "as in create_step")
@@ -816,6 +816,17 @@ struct answered {
 };
 extern const struct fields answered_fields;
 
+/* A row that a start could not take: see core/left_out.c. */
+#define LEFT_OUT_FIELDS(X)                                                                                   \
+    X(TEXT, name, 0, "table and key of the row: job 42")                                                     \
+    X(TIME, at_us, 0, "when")                                                                                \
+    X(TEXT, why, 0, "what is wrong with it")                                                                 \
+    X(TEXT, record, 0, "the row: name=value of all that is given, a line each")
+struct left_out {
+    LEFT_OUT_FIELDS(FIELD_MEMBER)
+};
+extern const struct fields left_out_fields;
+
 /* Small facts: next_job_id, epoch, cluster name, schema version. */
 #define META_FIELDS(X)                                                                                       \
     X(TEXT, key, 0, "name")                                                                                  \
@@ -841,7 +852,8 @@ extern const struct fields meta_fields;
     X(USAGE, "usage", usage_fields, "who", "what users used, for fair share")  \
     X(TOKEN, "token", token_fields, "id", "tokens with which hosts may join")                               \
     X(HOST, "host", host_fields, "id", "hosts that joined")                                                 \
-    X(ANSWERED, "answered", answered_fields, "at_us,id", "requests of the last minutes, answered")
+    X(ANSWERED, "answered", answered_fields, "at_us,id", "requests of the last minutes, answered")          \
+    X(LEFT_OUT, "left_out", left_out_fields, "name", "rows that a start could not take, in words")
 // clang-format on
 
 enum store_table {

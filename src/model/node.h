@@ -22,14 +22,14 @@ extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
     X(U32, reason_uid, 0, "who said so")                                                        \
     X(TEXT, reason_user, 0, "name of who said so")                                              \
     X(TIME, reason_us, 0, "when")                                                               \
-    X(I32, cpus, 0, "CPUs to schedule (threads, unless set to cores)")                          \
-    X(I32, boards, 0, "boards")                                                                 \
-    X(I32, sockets, 0, "sockets")                                                               \
-    X(I32, cores_per_socket, 0, "cores on each socket")                                         \
-    X(I32, threads_per_core, 0, "threads of each core")                                         \
+    X(I32, cpus, &range_cpus, "CPUs to schedule (threads, unless set to cores)")                \
+    X(I32, boards, &range_cpus, "boards")                                                       \
+    X(I32, sockets, &range_cpus, "sockets")                                                     \
+    X(I32, cores_per_socket, &range_cpus, "cores on each socket")                               \
+    X(I32, threads_per_core, &range_cpus, "threads of each core")                               \
     X(MIB, memory_mib, 0, "memory to schedule (RealMemory); 0 = not configured")                \
     X(MIB, memory_spec_mib, 0, "memory set aside for the system (MemSpecLimit)")                \
-    X(I32, core_spec, 0, "cores set aside for the system (CoreSpecCount)")                      \
+    X(I32, core_spec, &range_cpus, "cores set aside for the system (CoreSpecCount)")            \
     X(MIB, tmp_disk_mib, 0, "temporary disk (TmpDisk)")                                         \
     X(I32, weight, 0, "nodes of lower weight are used first")                                   \
     X(TEXT, features, 0, "features, comma-separated")                                           \
@@ -42,7 +42,7 @@ extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
     X(TEXT, os, 0, "operating system it reported")                                              \
     X(TEXT, version, 0, "Remuda version it runs")                                               \
     X(TEXT, isolation, 0, "what jobs are held to there, and what they are not, as it reported") \
-    X(I32, real_cpus, 0, "CPUs it reported")                                                    \
+    X(I32, real_cpus, &range_cpus, "CPUs it reported")                                          \
     X(MIB, real_memory_mib, 0, "memory it reported")                                            \
     X(TEXT, real_gres, 0, "gres it reported")                                                   \
     X(TEXT, complaint, 0, "what it has less of than configured, in a sentence")                 \

@@ -35,7 +35,7 @@ extern const struct enum_names part_state_names, part_share_names, preempt_mode_
     X(MIB, def_mem_per_node_mib, 0, "memory a node for jobs that ask none; 0 = not set")           \
     X(MIB, def_mem_per_cpu_mib, 0, "memory a CPU for jobs that ask none; 0 = not set")             \
     X(MIB, def_mem_per_gpu_mib, 0, "memory a GPU for jobs that ask none")                          \
-    X(I32, def_cpu_per_gpu, 0, "CPUs a GPU for jobs that ask none")                                \
+    X(I32, def_cpu_per_gpu, &range_cpus, "CPUs a GPU for jobs that ask none")                      \
     X(TEXT, allow_groups, 0, "groups that may use it; NULL = all")                                 \
     X(TEXT, allow_accounts, 0, "accounts that may use it; NULL = all")                             \
     X(TEXT, deny_accounts, 0, "accounts that may not")                                             \

@@ -20,22 +20,22 @@
     X(TEXT, qos, 0, "quality of service")                                                          \
     X(U64, priority, 0, "the sum")                                                                 \
     X(BOOL, asked, 0, "set by an operator: the parts do not count")                                \
-    X(I64, age, 0, "for the time waited")                                                          \
-    X(I64, assoc, 0, "for the account and user")                                                   \
-    X(I64, fairshare, 0, "for little use in the past")                                             \
-    X(I64, size, 0, "for the size")                                                                \
-    X(I64, part, 0, "for the partition")                                                           \
-    X(I64, qos_part, 0, "for the QOS")                                                             \
-    X(I64, tres_sum, 0, "for the resources asked for, all together")                               \
+    X(I64, age, &range_any64, "for the time waited")                                               \
+    X(I64, assoc, &range_any64, "for the account and user")                                        \
+    X(I64, fairshare, &range_any64, "for little use in the past")                                  \
+    X(I64, size, &range_any64, "for the size")                                                     \
+    X(I64, part, &range_any64, "for the partition")                                                \
+    X(I64, qos_part, &range_any64, "for the QOS")                                                  \
+    X(I64, tres_sum, &range_any64, "for the resources asked for, all together")                    \
     X(TEXT, tres, 0, "for each resource: cpu=10,mem=3")                                            \
-    X(I64, site, 0, "set by the site (scontrol update SiteFactor=)")                               \
-    X(I64, nice, 0, "taken off")                                                                   \
-    X(I64, age_factor, 0, "0 to 1, before the weight")                                             \
-    X(I64, assoc_factor, 0, "of the account")                                                                    \
-    X(I64, fairshare_factor, 0, "of fair share")                                                                \
-    X(I64, size_factor, 0, "of the size")                                                                     \
-    X(I64, part_factor, 0, "of the partition")                                                                     \
-    X(I64, qos_factor, 0, "of the QOS")                                                                      \
+    X(I64, site, &range_any64, "set by the site (scontrol update SiteFactor=)")                    \
+    X(I64, nice, &range_any64, "taken off")                                                        \
+    X(I64, age_factor, &range_any64, "0 to 1, before the weight")                                  \
+    X(I64, assoc_factor, &range_any64, "of the account")                                                         \
+    X(I64, fairshare_factor, &range_any64, "of fair share")                                                     \
+    X(I64, size_factor, &range_any64, "of the size")                                                          \
+    X(I64, part_factor, &range_any64, "of the partition")                                                          \
+    X(I64, qos_factor, &range_any64, "of the QOS")                                                           \
     X(TEXT, tres_factors, 0, "of each resource: cpu=0.25,mem=0.02")
 // clang-format on
 

@@ -54,11 +54,11 @@ extern const struct resv_flag_row resv_flag_table[RESV_FLAG_COUNT];
     X(TEXT, name, 0, "name")                                                                                 \
     X(TIME, start_us, 0, "begins; of a recurring one: this time or the next")                                \
     X(TIME, end_us, 0, "ends")                                                                               \
-    X(SPAN, duration_us, 0, "how long; asked instead of the end")                                            \
-    X(U32, flags, 0, "bits of enum resv_flag")                                                               \
+    X(SPAN, duration_us, &range_change, "how long; asked instead of the end")                                \
+    X(U32, flags, &range_resv, "bits of enum resv_flag")                                                     \
     X(SPAN, purge_us, 0, "PURGE_COMP: goes after so long without jobs")                                      \
     X(TEXT, nodes, 0, "nodes, folded")                                                                       \
-    X(I32, node_count, 0, "nodes asked for; 0 = those named")                                                \
+    X(I32, node_count, &range_nodes, "nodes asked for; 0 = those named")                                     \
     X(TEXT, core_counts, 0, "cores: of each node in order, comma-separated, or in all; NULL = whole nodes")  \
     X(TEXT, gres, 0, "generic resources in all: gpu:a100:4 (the rest of these nodes stays free for others)") \
     X(TEXT, holds, 0, "what it keeps where it keeps no whole nodes: n1 cpu=4 gpu:a100=2;n2 … (computed)")    \

@@ -30,7 +30,7 @@ static bool turn_is_near(struct asker *a)
 static int64_t grace_of(const struct cluster *cl, const struct run *r)
 {
     const struct partition *p = run_partition(cl, r);
-    return (p ? p->grace_time_us : 0) + cl->policy.grace_us;
+    return time_add(p ? p->grace_time_us : 0, cl->policy.grace_us);
 }
 
 static void victims_emit(struct pass *p, uint64_t for_job, const victims *chosen, bool suspend)

@@ -71,7 +71,7 @@ static bool run_may_go(struct pass *p, const struct run *r, enum preempt_mode mo
     if (mode == PREEMPT_SUSPEND) {
         if (r->suspended)
             return false;
-        safe_until = r->yielded_us ? r->yielded_us + YIELD_PAUSE_US : 0;
+        safe_until = r->yielded_us ? time_add(r->yielded_us, YIELD_PAUSE_US) : 0;
     } else {
         safe_until = time_add(r->start_us, p->cl->policy.preempt_exempt_us);
     }

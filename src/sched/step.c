@@ -22,7 +22,7 @@ static bool place_before_turn(struct pass *p, const struct entry *e, int64_t *li
         int64_t room = (p->w->turn.v[i] - p->w->now_us) / USEC_PER_MIN * USEC_PER_MIN;
         if (room < e->o->limit_min_us || room >= *limit_us)
             continue;
-        if (world_place(p->w, e->c, e->o, p->w->now_us, p->w->now_us + room, &p->at)) {
+        if (world_place(p->w, e->c, e->o, p->w->now_us, time_add(p->w->now_us, room), &p->at)) {
             *limit_us = room;
             return true;
         }
@@ -37,7 +37,7 @@ static bool place_shorter(struct pass *p, const struct entry *e, int64_t *limit_
         int64_t room = (p->promise.v[i].start_us - p->w->now_us) / USEC_PER_MIN * USEC_PER_MIN;
         if (room < e->o->limit_min_us || room >= *limit_us)
             continue;
-        if (world_place(p->w, e->c, e->o, p->w->now_us, p->w->now_us + room, &p->at)) {
+        if (world_place(p->w, e->c, e->o, p->w->now_us, time_add(p->w->now_us, room), &p->at)) {
             *limit_us = room;
             return true;
         }

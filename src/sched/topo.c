@@ -271,5 +271,5 @@ int64_t topo_insists_until(const struct cluster *cl, const struct waiting *j)
         return 0;
     if (wait <= 0 || wait > cl->policy.max_switch_wait_us)
         wait = cl->policy.max_switch_wait_us;
-    return j->eligible_us + wait;
+    return time_add(j->eligible_us, wait);
 }

@@ -190,9 +190,5 @@ static inline bool world_group_has(const struct variant *v, const struct group *
 {
     return bit_get(v->groups, g->idx);
 }
-static inline int64_t time_add(int64_t at, int64_t span)
-{
-    return span >= INT64_MAX - at ? INT64_MAX : at + span;
-}
 
 #endif

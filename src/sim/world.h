@@ -68,6 +68,12 @@ void world_fail_store(struct world *w, unsigned commits);
 void world_set_clock(struct world *w, int64_t by_us);
 size_t world_nodes(const struct world *w);
 
+/* ---- a stranger (world_hostile.c) ---- */
+#define HOSTILE_UID      1001u
+#define HOSTILE_UID_TEXT "1001"
+void world_hostile(struct world *w, struct rng *rng); /* one frame by hand of an ordinary user */
+bool world_hostile_ends(struct world *w); /* all that user's jobs are cancelled; false: not answered */
+
 /* ---- the oracle ---- */
 /* What must always hold was broken: the first sentence, or NULL. */
 const char *world_broken(const struct world *w);

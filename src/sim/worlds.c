@@ -18,6 +18,7 @@ struct play {
     struct world *w;
     struct rng rng;
     bool commands;    /* salloc and srun too */
+    bool hostile;     /* and a user who writes frames by hand */
     VEC(uint64_t) id; /* acknowledged submissions */
     size_t keys;      /* given to steps */
 };
@@ -276,6 +277,8 @@ static void fault(struct play *p)
 
 static void act(struct play *p)
 {
+    for (uint64_t n = p->hostile ? rng_below(&p->rng, 4) : 0; n; n--)
+        world_hostile(p->w, &p->rng);
     uint64_t dice = rng_below(&p->rng, 100);
     if (p->commands && dice < 50)
         command(p);
@@ -319,10 +322,13 @@ static void heal(struct play *p)
     vec_push(&p->id, 1); /* any_id's choice before an answer came: its own may have been lost */
     unreserve_all(p);
     release_all(p);
+    bool ended = p->hostile && world_hostile_ends(p->w);
     for (int i = 0; i < HEAL_ROUNDS && !world_idle(p->w) && !world_broken(p->w); i++) {
         world_run(p->w, world_now(p->w) + 10 * USEC_PER_SEC);
         if (!resumed) /* a crash that was to come at the next commit came at this one */
             resumed = world_request(p->w, MSG_UPDATE_NODE, &resume, NULL);
+        if (p->hostile && !ended)
+            ended = world_hostile_ends(p->w);
         if (i % 8 == 0) {
             unreserve_all(p); /* those in which jobs ran */
             release_all(p);   /* those that waited for one are held when it goes */
@@ -332,9 +338,9 @@ static void heal(struct play *p)
 }
 
 /* Returns the hash of all that happened; *ret_broken is the complaint, owned by the caller, or NULL. */
-static uint64_t play(uint64_t seed, bool trace, char **ret_broken)
+static uint64_t play(uint64_t seed, bool hostile, bool trace, char **ret_broken)
 {
-    struct play p = {.rng = {seed}, .commands = seed % 2 == 0};
+    struct play p = {.rng = {seed}, .commands = seed % 2 == 0, .hostile = hostile};
     struct err err = {0};
     static const char *const modes[] = {"OFF", "CANCEL", "REQUEUE", "REQUEUE", "SUSPEND,GANG"};
     char config[512];
@@ -368,20 +374,22 @@ static uint64_t play(uint64_t seed, bool trace, char **ret_broken)
 int sim_worlds(int argc, char **argv)
 {
     uint64_t seed = 1, count = 100;
-    bool trace = false;
+    bool trace = false, hostile = false;
     size_t failed = 0;
     for (int i = 1; i < argc; i++) {
         if (text_is(argv[i], "--seed") && i + 1 < argc)
             text_to_u64(argv[++i], UINT64_MAX, &seed);
         else if (text_is(argv[i], "--count") && i + 1 < argc)
             text_to_u64(argv[++i], 1000000, &count);
+        else if (text_is(argv[i], "--hostile"))
+            hostile = true;
         else
             trace |= text_is(argv[i], "--trace");
     }
     printf("1..%llu\n", (unsigned long long)count);
     for (uint64_t i = 0; i < count; i++) {
         char *first, *second;
-        uint64_t a = play(seed + i, trace, &first), b = play(seed + i, false, &second);
+        uint64_t a = play(seed + i, hostile, trace, &first), b = play(seed + i, hostile, false, &second);
         bool ok = !first && a == b;
         failed += !ok;
         if (first)

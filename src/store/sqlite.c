@@ -279,11 +279,12 @@ static const void *sqlite_next(struct cursor *cursor, bool *ret_failed, struct e
     if (rc == SQLITE_DONE)
         return NULL;
     memset(c->record, 0, c->table->row->fields->size);
-    if (rc != SQLITE_ROW)
+    if (rc != SQLITE_ROW) {
         *ret_failed = !sql_failed(sqlite_of(cursor->store)->db, rc, "reading", ret_err);
-    else
-        *ret_failed = !sql_read_record(c->table, c->st, c->record, ret_err);
-    return *ret_failed ? NULL : c->record;
+        return NULL;
+    }
+    sql_read_record(c->table, c->st, c->record);
+    return c->record;
 }
 
 struct store *store_open_sqlite(const char *path, bool read_only, struct err *ret_err)

@@ -180,6 +180,7 @@ static void add_where(struct str *sql, const struct scan *scan)
     case TABLE_TOKEN:
     case TABLE_HOST:
     case TABLE_ANSWERED:
+    case TABLE_LEFT_OUT:
     case STORE_TABLE_COUNT: break;
     }
 }

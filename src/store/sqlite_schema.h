@@ -49,9 +49,8 @@ void sql_order_text(const struct sql_table *t, struct str *out);
  * the statement is reset. */
 int sql_bind_record(const struct sql_table *t, sqlite3_stmt *st, const void *record);
 int sql_bind_key(const struct sql_table *t, sqlite3_stmt *st, const void *record);
-/* Fills a zeroed record from the row; texts and blobs point into the statement. False if a name of an enum is
- * unknown. */
-bool sql_read_record(const struct sql_table *t, sqlite3_stmt *st, void *record, struct err *ret_err);
+/* Fills a zeroed record from the row; texts and blobs point into the statement. A name that its enumeration does not have becomes -1. */
+void sql_read_record(const struct sql_table *t, sqlite3_stmt *st, void *record);
 
 /* Error of SQLite → ours. Always false. */
 bool sql_failed(sqlite3 *db, int rc, const char *doing, struct err *ret_err);

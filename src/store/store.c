@@ -48,6 +48,7 @@ bool scan_wants(const struct scan *scan, const void *record)
     case TABLE_TOKEN:
     case TABLE_HOST:
     case TABLE_ANSWERED:
+    case TABLE_LEFT_OUT:
     case STORE_TABLE_COUNT: break;
     }
     return true;

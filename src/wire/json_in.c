@@ -297,8 +297,7 @@ static bool is_digit(const struct json_in *in)
     return in->at < in->end && *in->at >= '0' && *in->at <= '9';
 }
 
-/* A whole number: sign and magnitude. False if it is none or does not fit 64 bits. */
-static bool take_number(struct json_in *in, bool *ret_negative, uint64_t *ret)
+bool json_in_number(struct json_in *in, bool *ret_negative, uint64_t *ret)
 {
     uint64_t n = 0;
     *ret_negative = json_in_peek(in) == '-';
@@ -327,7 +326,7 @@ bool json_in_i64(struct json_in *in, int64_t min, int64_t max, int64_t *ret)
 {
     bool negative = false;
     uint64_t n = 0;
-    if (!take_number(in, &negative, &n))
+    if (!json_in_number(in, &negative, &n))
         return false;
     uint64_t most = negative ? (uint64_t)INT64_MAX + 1 : (uint64_t)INT64_MAX;
     int64_t value = n > most ? 0 : negative ? (int64_t)(0 - n) : (int64_t)n;
@@ -341,7 +340,7 @@ bool json_in_u64(struct json_in *in, uint64_t max, uint64_t *ret)
 {
     bool negative = false;
     uint64_t n = 0;
-    if (!take_number(in, &negative, &n))
+    if (!json_in_number(in, &negative, &n))
         return false;
     if ((negative && n) || n > max)
         return json_in_fail(in, "number %s%llu is out of range", negative ? "-" : "", (unsigned long long)n);

@@ -44,6 +44,8 @@ bool json_in_text(struct json_in *in, size_t max, const char **ret);
 bool json_in_bytes(struct json_in *in, size_t max, const char **ret, size_t *ret_len);
 /* A short string that is only looked at: in the text itself, or in the arena if it had escapes. */
 bool json_in_word(struct json_in *in, struct span *ret);
+/* A whole number: sign and magnitude. False if it is none or does not fit 64 bits. */
+bool json_in_number(struct json_in *in, bool *ret_negative, uint64_t *ret);
 bool json_in_i64(struct json_in *in, int64_t min, int64_t max, int64_t *ret);
 bool json_in_u64(struct json_in *in, uint64_t max, uint64_t *ret);
 bool json_in_bool(struct json_in *in, bool *ret);

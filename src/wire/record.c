@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/plain.h"
+#include "base/duration.h"
 #include "model/limits.h"
 #include "wire/utf8.h"
 
@@ -326,28 +327,61 @@ static bool read_list(struct record_reader *r, const struct fields *t, struct re
     return !r->in.failed;
 }
 
-static bool read_i64(struct record_reader *r, int64_t min, int64_t max, void *to, size_t size)
+/* A number out of its range: which are allowed belongs to the sentence. */
+static bool range_fail(struct record_reader *r, const struct int_range *range, const char *sign, uint64_t n)
 {
-    int64_t n = 0;
-    if (!json_in_i64(&r->in, min, max, &n))
+    struct str allowed = STR_INIT;
+    range_say(range, &allowed);
+    json_in_fail(&r->in, "%s%llu is out of range, %s is allowed", sign, (unsigned long long)n,
+                 str_text(&allowed));
+    str_done(&allowed);
+    return false;
+}
+
+static bool read_i64(struct record_reader *r, const struct int_range *range, void *to, size_t size)
+{
+    bool negative;
+    uint64_t n;
+    if (!json_in_number(&r->in, &negative, &n))
         return false;
+    /* The magnitude of a negative minimum, which -INT64_MIN would not be. */
+    uint64_t least = range->min < 0 ? 0 - (uint64_t)range->min : 0;
+    bool endless = range->endless && !negative && n == (uint64_t)TIME_UNLIMITED;
+    if (!endless && (negative ? n > least : n > range->max))
+        return range_fail(r, range, negative ? "-" : "", n);
+    int64_t value = (int64_t)(negative ? 0 - n : n);
     if (size == sizeof(int32_t))
-        *(int32_t *)to = (int32_t)n;
+        *(int32_t *)to = (int32_t)value;
     else
-        *(int64_t *)to = n;
+        *(int64_t *)to = value;
     return true;
 }
 
-static bool read_u64(struct record_reader *r, uint64_t max, void *to, size_t size)
+static bool read_u64(struct record_reader *r, const struct int_range *range, void *to, size_t size)
 {
-    uint64_t n = 0;
-    if (!json_in_u64(&r->in, max, &n))
+    bool negative;
+    uint64_t n;
+    if (!json_in_number(&r->in, &negative, &n))
         return false;
+    if ((negative && n) || n > range->max)
+        return range_fail(r, range, negative ? "-" : "", n);
     if (size == sizeof(uint32_t))
         *(uint32_t *)to = (uint32_t)n;
     else
         *(uint64_t *)to = n;
     return true;
+}
+
+/* What a number may be here: by the field's row, or, in what a daemon of ours shows, whatever fits. */
+static const struct int_range *range_of(const struct record_reader *r, const struct field *f)
+{
+    static const struct int_range any_u32 = {.max = UINT32_MAX}, any_u64 = {.max = UINT64_MAX};
+    if (!r->any_number)
+        return field_range(f);
+    return f->type == FIELD_I32   ? &range_any32
+           : f->type == FIELD_U32 ? &any_u32
+           : f->type == FIELD_U64 ? &any_u64
+                                  : &range_any64;
 }
 
 bool field_read(struct record_reader *r, const struct field *f, void *record)
@@ -357,13 +391,13 @@ bool field_read(struct record_reader *r, const struct field *f, void *record)
         return json_in_null(&r->in);
     switch (f->type) {
     case FIELD_BOOL: return json_in_bool(&r->in, p);
-    case FIELD_I32: return read_i64(r, INT32_MIN, INT32_MAX, p, sizeof(int32_t));
-    case FIELD_U32: return read_u64(r, UINT32_MAX, p, sizeof(uint32_t));
+    case FIELD_I32: return read_i64(r, range_of(r, f), p, sizeof(int32_t));
+    case FIELD_U32: return read_u64(r, range_of(r, f), p, sizeof(uint32_t));
     case FIELD_I64:
     case FIELD_TIME:
     case FIELD_SPAN:
-    case FIELD_MIB: return read_i64(r, INT64_MIN, INT64_MAX, p, sizeof(int64_t));
-    case FIELD_U64: return read_u64(r, UINT64_MAX, p, sizeof(uint64_t));
+    case FIELD_MIB: return read_i64(r, range_of(r, f), p, sizeof(int64_t));
+    case FIELD_U64: return read_u64(r, range_of(r, f), p, sizeof(uint64_t));
     case FIELD_TEXT: return json_in_text(&r->in, text_max(r, f), p);
     case FIELD_ENUM: return read_enum(r, f->aux, p);
     case FIELD_BLOB: return read_blob(r, p);

@@ -33,6 +33,7 @@ struct record_reader {
     size_t raw_len;
     size_t text_max;      /* bytes of a text, with the exceptions that limits.h and frame.h name */
     bool blobs_are_texts; /* a BLOB is a JSON string (site programs), not a length */
+    bool any_number;      /* rows: shown as they are, be they out of their range */
 };
 
 /* Reads one value into its field of a record. JSON null leaves the field zero. */

@@ -221,6 +221,7 @@ bool rows_decode(const struct frame *f, const struct fields *t, struct arena *a,
 {
     struct rows_reader rd = {.t = t, .row = row, .ctx = ctx, .scratch = a ? NULL : arena_new()};
     rd.r.text_max = SIZE_MAX;
+    rd.r.any_number = true;
     rd.record = xcalloc(1, t->size);
     json_in_begin(&rd.r.in, f->json, f->json_len, a ? a : rd.scratch, ret_err);
     bool done = read_frame(&rd);

@@ -80,7 +80,7 @@ static void rows_check(const struct frame *f)
         refusal_check(&e);
 }
 
-static void record_check(const char *text, size_t len, struct arena *a)
+static void record_words_check(const char *text, size_t len, struct arena *a)
 {
     struct job_spec once = {0}, twice = {0};
     struct err e = {0};
@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     f = (struct frame){.json = exact, .json_len = size, .raw = raw, .raw_len = size % 2 ? 0 : 3};
     message_check(&f, a);
     rows_check(&f);
-    record_check(exact, size, a);
+    record_words_check(exact, size, a);
     arena_free(a);
     free(exact);
     return 0;

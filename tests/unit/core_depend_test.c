@@ -78,6 +78,16 @@ static void after_waits_for_the_start_and_the_minutes(void **unused)
     assert_int_equal(state(later), JOB_RUNNING);
 }
 
+static void what_became_of_it_cannot_be_asked_for(void **unused)
+{
+    uint64_t first = submit(a_job("first"));
+    struct job_spec spec = a_job("second");
+    spec.dependency = arena_printf(w.a, "%s(failed)", on("afterok", first));
+    assert_int_equal(submit(spec), 0);
+    assert_int_equal(refusal(), REFUSE_DEPENDENCY);
+    assert_non_null(strstr(answer()->detail, "\"(failed)\" is what is said"));
+}
+
 static void one_of_several_suffices_with_question_marks(void **unused)
 {
     uint64_t a = submit(a_job("a")), b = submit(a_job("b"));
@@ -271,6 +281,7 @@ int main(void)
         STORY(a_job_starts_when_the_other_has_ended_well),
         STORY(a_job_that_failed_is_never_well),
         STORY(after_waits_for_the_start_and_the_minutes),
+        STORY(what_became_of_it_cannot_be_asked_for),
         STORY(one_of_several_suffices_with_question_marks),
         STORY(jobs_nobody_knows_are_refused),
         STORY(a_running_job_submits_its_successor),

@@ -1,6 +1,8 @@
 /* Questions to the controller's machine. */
 #include "core_help.h"
 
+#include <unistd.h>
+
 static void jobs_are_found_by_what_they_are(void **unused)
 {
     uint64_t one = submit(a_job("one"));
@@ -231,6 +233,29 @@ static void status_has_the_controller_and_each_node(void **unused)
     vec_done(&r.row);
 }
 
+/* Whoever names two thousand million elements, a thousand times over, waits no longer than one who names four. */
+static void what_is_named_costs_what_there_is(void **unused)
+{
+    struct job_spec spec = a_wide_job("array");
+    struct str ids = STR_INIT;
+    spec.array = "0-2147483646";
+    spec.hold = true;
+    uint64_t id = submit(spec);
+    alarm(60);
+    for (int i = 0; i < 1000; i++)
+        str_addf(&ids, "%s%llu_[0-2147483646]", i ? "," : "", (unsigned long long)id);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .ids = str_text(&ids)}), 1);
+    assert_int_equal(cancel(str_text(&ids)), REFUSE_TOO_LARGE);
+    assert_int_equal(cancel(arena_printf(w.a, "%llu_[2147483640-2147483646]", (unsigned long long)id)),
+                     REFUSE_NONE);
+    assert_string_equal(job(id)->array_pending, "0-2147483639");
+    assert_int_equal(cancel(arena_printf(w.a, "%llu_[1-401:2]", (unsigned long long)id)), REFUSE_NONE);
+    assert_true(text_starts(job(id)->array_pending, "0-402:2,403-"));
+    assert_int_equal(cancel(ids_of(id)), REFUSE_NONE);
+    alarm(0);
+    str_done(&ids);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +270,7 @@ int main(void)
         STORY(a_node_says_what_is_taken),
         STORY(a_job_being_cleaned_counts_as_such),
         STORY(a_partition_says_what_it_has),
+        STORY(what_is_named_costs_what_there_is),
         STORY(steps_of_running_jobs),
         STORY(status_has_the_controller_and_each_node),
     };

@@ -64,8 +64,11 @@ static void fields_check(const struct fields *t)
                 fail_msg("%s.%s overlaps %s", t->name, f->name, t->field[k].name);
         if (text_empty(f->doc) || strchr(f->doc, '\n'))
             fail_msg("%s.%s is not explained in a line", t->name, f->name);
-        if ((f->aux != NULL) != (f->type == FIELD_ENUM || f->type == FIELD_LIST))
+        const struct int_range *range = field_range(f);
+        if (!range && (f->aux != NULL) != (f->type == FIELD_ENUM || f->type == FIELD_LIST))
             fail_msg("%s.%s: enums and lists, and only they, point to their table", t->name, f->name);
+        if (range && (range->min > 0 || (range->min < 0 && (f->type == FIELD_U32 || f->type == FIELD_U64))))
+            fail_msg("%s.%s: 0 is \"not given\", and what has no sign is not below it", t->name, f->name);
         unit_check(t, f);
     }
 }

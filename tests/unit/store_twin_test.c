@@ -72,6 +72,8 @@ static void add_random(struct batch *batches[2], struct rng *r, struct arena *a)
         ((struct usage *)record)->who = names[rng_below(r, 4)];
     if (table == TABLE_PARTITION)
         ((struct partition *)record)->name = names[rng_below(r, 4)];
+    if (table == TABLE_LEFT_OUT)
+        ((struct left_out *)record)->name = names[rng_below(r, 4)];
     for (int i = 0; i < 2; i++)
         batch_add(batches[i], op, table, record);
 }

@@ -33,6 +33,19 @@ static int64_t random_i64(struct rng *r)
     return rng_chance(r, 300) ? edges[rng_below(r, 7)] : (int64_t)(rng_next(r) >> rng_below(r, 64));
 }
 
+/* Within the range of the field, its ends among them. */
+static int64_t random_number(const struct field *f, struct rng *r)
+{
+    const struct int_range *range = field_range(f);
+    bool is_signed = f->type != FIELD_U32 && f->type != FIELD_U64;
+    int64_t n = random_i64(r);
+    if (rng_chance(r, 200))
+        return rng_chance(r, 500) ? range->min : (int64_t)range->max;
+    if (is_signed ? n >= range->min && (n < 0 || (uint64_t)n <= range->max) : (uint64_t)n <= range->max)
+        return n;
+    return range->min + (int64_t)((uint64_t)n % (range->max / 2 + 1));
+}
+
 static struct blob random_blob(struct rng *r, struct arena *a)
 {
     struct blob b = {.len = rng_below(r, 300)};
@@ -60,12 +73,12 @@ static void field_random(const struct field *f, void *record, struct rng *r, uin
     switch (f->type) {
     case FIELD_BOOL: *(bool *)p = rng_chance(r, 500); break;
     case FIELD_I32:
-    case FIELD_U32: *(int32_t *)p = (int32_t)random_i64(r); break;
+    case FIELD_U32: *(int32_t *)p = (int32_t)random_number(f, r); break;
     case FIELD_I64:
     case FIELD_U64:
     case FIELD_TIME:
     case FIELD_SPAN:
-    case FIELD_MIB: *(int64_t *)p = random_i64(r); break;
+    case FIELD_MIB: *(int64_t *)p = random_number(f, r); break;
     case FIELD_TEXT: *(const char **)p = random_text(r, a); break;
     case FIELD_ENUM: *(int32_t *)p = (int32_t)rng_below(r, ((const struct enum_names *)f->aux)->n); break;
     case FIELD_BLOB: *(struct blob *)p = random_blob(r, a); break;
