@@ -14,6 +14,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import floods  # noqa: E402
 import goals  # noqa: E402
 import hosts  # noqa: E402
 import sched  # noqa: E402
@@ -200,11 +201,16 @@ def bench_streams():
     streams.measure(STAGE, row)
 
 
+def bench_floods():
+    """What one user's flood of requests costs another: see floods.py."""
+    floods.measure(Cluster, row, ratio_at_most)
+
+
 def planner(name):
     return lambda: sched.measure_planner(BUILD, row, name)
 
 
-BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams,
+BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods,
            **{name: planner(name) for name in ("sched-5k", "sched-100k", "sched-event", "sched-why")},
            "growth": lambda: sched.measure_growth(BUILD, row), "sim-year": lambda: sched.measure_year(ROOT, BUILD, row)}
 

@@ -8,7 +8,10 @@
 #include "io/clock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+#define PART_JOBS 1000 /* looked at in one go: some milliseconds */
 
 /* What the core gives for each kind of query. */
 static const struct fields *record_fields(enum query_what what)
@@ -122,6 +125,66 @@ static void diag_row(void *ctx, const void *record)
  * -----------------------------------------------------------------------------------------------------------
  */
 
+/* A reading of very many jobs is made a part at a time; requests of others come in between. */
+struct long_read {
+    struct controller *c;
+    uint64_t session;
+    struct answer *answer;
+    struct arena *arena; /* of the next two */
+    struct msg_query query;
+    struct peer peer;
+    struct query_at at;
+    struct timer *next;
+};
+
+void query_drop(struct long_read *r)
+{
+    if (!r)
+        return;
+    answer_free(r->answer);
+    timer_free(r->next);
+    arena_free(r->arena);
+    free(r);
+}
+
+static void long_read_part(void *ctx)
+{
+    struct long_read *r = ctx;
+    struct answer *a = r->answer;
+    struct sessions *sessions = r->c->sessions;
+    uint64_t session = r->session;
+    struct view view = {.row = answer_row_callback, .ctx = a};
+    struct str detail = STR_INIT;
+    int64_t began = clock_monotonic_us();
+    enum refusal refusal =
+        core_query_part(r->c->core, &r->query, &r->peer, clock_now_us(), &view, &detail, &r->at, PART_JOBS);
+    if (!r->at.more)
+        answer_end(a, refusal, detail.len > 0 ? str_text(&detail) : NULL);
+    str_done(&detail);
+    int64_t pause = session_spent(sessions, session, clock_monotonic_us() - began);
+    if (r->at.more) {
+        timer_set(r->next, pause);
+        return;
+    }
+    r->answer = NULL;
+    session_reading(sessions, session, NULL);
+    query_drop(r);
+    session_answer(sessions, session, a);
+}
+
+static void long_read_begin(struct controller *c, uint64_t session, struct answer *a,
+                            const struct msg_query *q, const struct peer *peer)
+{
+    struct long_read *r = xcalloc(1, sizeof *r);
+    *r = (struct long_read){.c = c, .session = session, .answer = a, .arena = arena_new()};
+    record_copy(message_table[MSG_QUERY].fields, &r->query, q, r->arena);
+    r->peer = (struct peer){.uid = peer->uid, .gid = peer->gid, .is_admin = peer->is_admin};
+    r->peer.user = arena_strdup(r->arena, peer->user);
+    r->next = timer_new(c->loop, long_read_part, r);
+    session_reading(c->sessions, session, r);
+    long_read_part(r);
+}
+
 static void live_answer(struct controller *c, struct answer *a, const struct msg_query *q,
                         const struct peer *peer)
 {
@@ -149,6 +212,9 @@ void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg
     if (q->what == QUERY_SETTINGS) {
         settings_answer(c, a);
         answer_end(a, REFUSE_NONE, NULL);
+    } else if ((q->what == QUERY_JOBS || q->what == QUERY_STEPS) && !q->ids) {
+        long_read_begin(c, id, a, q, peer);
+        return;
     } else {
         live_answer(c, a, q, peer);
     }

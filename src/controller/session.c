@@ -5,6 +5,7 @@
  * answered, and while it has more than ASKED_MAX requests in one turn: so one connection can neither starve
  * the others nor fill the memory, and answers come in order. */
 #include "base/alloc.h"
+#include "base/duration.h"
 #include "controller/config_file.h"
 #include "controller/query.h"
 #include "controller/session_inside.h"
@@ -17,16 +18,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ASKED_MAX       2048        /* requests of one connection in one turn */
-#define FRAME_MAX_BYTES (20u << 20) /* script + environment + specs */
-#define UNSENT_MAX      (64u << 20) /* of clients; nodes get conn.h's */
+#define ASKED_MAX         2048        /* requests of one connection in one turn */
+#define UNSENT_MAX        (64u << 20) /* of clients; nodes get conn.h's */
+#define CONNECTIONS_LEAST 16          /* that any user may have, however many others have */
 
 struct sessions *sessions_new(struct controller *c)
 {
     struct sessions *s = xcalloc(1, sizeof *s);
     s->c = c;
     s->by_id = map_u64_new();
-    s->per_user = map_u64_new();
+    s->shares = shares_new(c->loop);
+    s->unknown_last = &s->unknown;
+    s->sweep = timer_new(c->loop, halves_sweep, s);
     s->arena = arena_new();
     return s;
 }
@@ -37,7 +40,8 @@ void sessions_free(struct sessions *s)
         return;
     CHECK(map_u64_count(s->by_id) == 0);
     map_u64_free(s->by_id);
-    map_u64_free(s->per_user);
+    shares_free(s->shares);
+    timer_free(s->sweep);
     str_done(&s->same);
     arena_free(s->arena);
     free(s);
@@ -56,7 +60,7 @@ bool session_is_there(const struct sessions *s, uint64_t id)
 
 void session_gate(struct session *s)
 {
-    if (!s->user_known || s->querying || s->held)
+    if (!s->user_known || s->querying || s->held || s->resting)
         conn_pause(s->conn);
     else
         conn_resume(s->conn);
@@ -72,30 +76,15 @@ void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const
 /* ---- users and their limits
  * ----------------------------------------------------------------------------------------- */
 
-static size_t user_count(const struct sessions *s, uid_t uid)
-{
-    const size_t *n = map_u64_get(s->per_user, uid);
-    return n ? *n : 0;
-}
-
-static void user_count_add(struct sessions *s, uid_t uid, int more)
-{
-    size_t *n = map_u64_get(s->per_user, uid);
-    if (!n) {
-        n = xcalloc(1, sizeof *n);
-        map_u64_put(s->per_user, uid, n);
-    }
-    *n += (size_t)more;
-    if (*n == 0)
-        free(map_u64_del(s->per_user, uid));
-}
-
 static void session_uncount(struct session *s)
 {
-    if (!s->counted)
+    if (!s->share)
         return;
-    s->counted = false;
-    user_count_add(s->owner, s->who.uid, -1);
+    share_wait_cancel(s->share, &s->waiting);
+    share_bytes(s->share, -(ptrdiff_t)s->kept);
+    share_leave(s->share);
+    s->share = NULL;
+    s->resting = false;
 }
 
 struct peer session_peer(const struct session *s)
@@ -131,18 +120,29 @@ static void user_found(void *ctx)
     session_gate(s);
 }
 
-/* Node daemons do not count (those of root or of who started the cluster: others could call themselves so). */
+/* Node daemons do not count (those of root or of who started the cluster: others could call themselves so), nor does who has not said who it is: that has a limit of its own. */
 static bool too_many(const struct sessions *s)
 {
-    return sessions_count(s) - s->nodes > LIMIT_CONNECTIONS;
+    return sessions_count(s) - s->nodes - s->unknown_count > LIMIT_CONNECTIONS;
+}
+
+/* Where connections run short nobody may have more than half of what is left: a few users cannot shut the others out. */
+static size_t user_limit(const struct sessions *s)
+{
+    size_t used = sessions_count(s) - s->nodes - s->unknown_count;
+    size_t left = used < LIMIT_CONNECTIONS ? LIMIT_CONNECTIONS - used : 0,
+           most = left / 2 + CONNECTIONS_LEAST;
+    return most < LIMIT_CONNECTIONS_PER_USER ? most : LIMIT_CONNECTIONS_PER_USER;
 }
 
 static const char *surplus_text(const struct session *s, struct arena *a)
 {
     if (too_many(s->owner))
         return arena_printf(a, "the controller has %u connections; no more are allowed", LIMIT_CONNECTIONS);
-    return arena_printf(a, "uid %u has %u connections to the controller; no more are allowed",
-                        (unsigned)s->who.uid, LIMIT_CONNECTIONS_PER_USER);
+    return arena_printf(a, "uid %u has %zu connections to the controller; no more are allowed%s",
+                        (unsigned)s->who.uid, user_limit(s->owner),
+                        user_limit(s->owner) < LIMIT_CONNECTIONS_PER_USER ? " while others have so many"
+                                                                          : "");
 }
 
 /* The reason why this connection cannot be served, or NULL. Node daemons have no limit of this kind: after a restart all of a large cluster come at once, as root. */
@@ -155,7 +155,8 @@ static const char *unwelcome(struct session *s, struct arena *a, enum refusal *r
         return arena_printf(a, "this cluster was started by uid %u and runs jobs of that user only",
                             (unsigned)geteuid());
     *ret = REFUSE_BUSY;
-    s->surplus = too_many(s->owner) || user_count(s->owner, s->who.uid) >= LIMIT_CONNECTIONS_PER_USER;
+    s->surplus =
+        too_many(s->owner) || share_connections(s->owner->shares, s->who.uid) >= user_limit(s->owner);
     return s->surplus && !s->trusted ? surplus_text(s, a) : NULL;
 }
 
@@ -197,9 +198,13 @@ void session_step(struct session *s, const struct message *m, const struct peer 
         session_uncount(s);
         conn_set_unsent_max(s->conn, CONN_UNSENT_MAX_BYTES);
     }
-    turns_step(
-        s->owner->c->turns,
-        &(struct event){.kind = EV_MESSAGE, .now_us = clock_now_us(), .conn = s->id, .peer = peer, .msg = m});
+    turns_step(s->owner->c->turns,
+               &(struct event){.kind = EV_MESSAGE,
+                               .now_us = clock_now_us(),
+                               .conn = s->id,
+                               .peer = peer,
+                               .msg = m,
+                               .hurry = s->share && !s->trusted && share_others(s->share)});
 }
 
 static void store_refuse(struct session *s, uint64_t seq)
@@ -284,7 +289,10 @@ static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
     if (!s->remote || remote_take(s, &m)) {
         int64_t began = clock_monotonic_us();
         message_take(s, &m);
-        message_counted(s, &m, clock_monotonic_us() - began);
+        int64_t spent = clock_monotonic_us() - began;
+        message_counted(s, &m, spent);
+        if (s->share)
+            share_spent(s->share, spent);
     }
     asked_count(s);
 }
@@ -359,6 +367,8 @@ static const struct conn_ops session_ops = {
     .closed = session_closed,
     .drained = session_drained,
     .garbage = session_garbage,
+    .ready = session_ready,
+    .kept = session_kept,
 };
 
 void session_admit(struct session *s)
@@ -372,8 +382,8 @@ void session_admit(struct session *s)
         conn_close(s->conn);
         return;
     }
-    s->counted = true;
-    user_count_add(all, s->who.uid, 1);
+    s->share = share_join(all->shares, s->who.uid);
+    share_bytes(s->share, (ptrdiff_t)s->kept);
     s->user_known = users_cached(all->c->users, s->who.uid, s->who.gid) != NULL;
     session_gate(s);
     if (!s->user_known)
@@ -420,8 +430,6 @@ void session_accept_remote(struct sessions *all, int fd, struct tls_context *tls
         return;
     s->user_known = true; /* nobody speaks yet */
     remote_begin(s, fd);
-    if (too_many(all))
-        conn_close(s->conn);
 }
 
 void session_close(struct sessions *all, uint64_t id)

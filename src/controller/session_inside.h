@@ -4,7 +4,10 @@
 
 #include "base/map.h"
 #include "controller/session.h"
+#include "controller/share.h"
 #include "io/conn.h"
+
+#define FRAME_MAX_BYTES (20u << 20) /* script + environment + specs */
 
 struct queued {
     struct session *session; /* NULL when it is gone */
@@ -26,6 +29,7 @@ struct remote {
     const char *cert;       /* made for a host that joins, until it is let in */
     const char *config;     /* its node's line */
     struct timer *patience; /* until it is known */
+    struct session *next_unknown, **unknown_link; /* link: NULL = it is known */
 };
 
 struct session {
@@ -35,14 +39,18 @@ struct session {
     struct remote *remote; /* NULL: of this host */
     struct conn_peer who;
     bool trusted; /* may speak as a node daemon */
-    bool counted; /* in the limits per user */
-    bool surplus; /* above a limit: welcome only if it turns out to be a node daemon */
-    bool is_node; /* it has */
-    bool spoke;   /* the core knows of it */
-    bool user_known, querying, held;
-    unsigned asked; /* requests since turn `asked_turn` */
+    struct share *
+        share; /* of the user's time and connections; NULL: it is not known who speaks, or a node daemon does */
+    struct share_wait waiting; /* for the user's next slice */
+    size_t kept;               /* bytes of a message that is not whole yet */
+    bool surplus;              /* above a limit: welcome only if it turns out to be a node daemon */
+    bool is_node;              /* it has */
+    bool spoke;                /* the core knows of it */
+    bool user_known, querying, held, resting; /* resting: waits for the user's next slice */
+    unsigned asked;                           /* requests since turn `asked_turn` */
     uint64_t asked_turn;
     struct answer *answer;
+    struct long_read *reading; /* an answer that is being made */
     struct queued *first, **last;
     struct session *next_held;
 };
@@ -50,8 +58,13 @@ struct session {
 struct sessions {
     struct controller *c;
     struct map_u64 *by_id;
-    struct map_u64 *per_user; /* uid → size_t *, its connections */
-    size_t nodes;             /* connections of node daemons: as many as there are nodes */
+    struct shares *shares;
+    bool sweeping;
+    struct timer *sweep; /* looks for halves of messages whose rest does not come */
+    size_t nodes;        /* connections of node daemons: as many as there are nodes */
+    struct session *unknown,
+        **unknown_last; /* from other hosts, who have not said who they are: the oldest first */
+    size_t unknown_count;
     uint64_t last_id;
     struct session *held;
     const void
@@ -72,7 +85,13 @@ void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const
 /* It is known who speaks: looks whether they are welcome, and their names up. */
 void session_admit(struct session *s);
 
+/* ---- session_share.c: for conn_ops, and a timer's ---- */
+bool session_ready(void *session, struct conn *conn);
+void session_kept(void *session, struct conn *conn, ptrdiff_t more);
+void halves_sweep(void *sessions);
+
 /* ---- session_remote.c ---- */
+/* It gets one of the few places of those who have not said who they are. */
 void remote_begin(struct session *s, int fd);
 void remote_end(struct session *s);
 const struct host *remote_host(const struct session *s); /* NULL: shut out, or none yet */

@@ -2,6 +2,7 @@
  * store): then they wait behind it in a queue, because the order to a node must stay. Answers go as fast as they are read. */
 #include "base/alloc.h"
 #include "controller/payload.h"
+#include "controller/query.h"
 #include "controller/session_inside.h"
 #include "io/clock.h"
 
@@ -187,6 +188,13 @@ void session_pump(struct session *s)
     }
 }
 
+void session_reading(struct sessions *all, uint64_t id, struct long_read *r)
+{
+    struct session *s = map_u64_get(all->by_id, id);
+    CHECK(s);
+    s->reading = r;
+}
+
 void session_answer(struct sessions *all, uint64_t id, struct answer *a)
 {
     struct session *s = map_u64_get(all->by_id, id);
@@ -209,4 +217,6 @@ void session_out_done(struct session *s)
     }
     answer_free(s->answer);
     s->answer = NULL;
+    query_drop(s->reading);
+    s->reading = NULL;
 }

@@ -26,10 +26,50 @@
 #define ID_BYTES     4
 #define GUEST_UID    (UINT32_MAX - 1) /* nobody's: has no jobs and may do nothing */
 
+/* Of connections that have not said who they are. */
+#define UNKNOWN_MAX         256
+#define UNKNOWN_PER_ADDRESS 64
+#define UNKNOWN_FRAME_BYTES (64u << 10)
+
 static void impatient(void *ctx)
 {
     struct session *s = ctx;
     conn_abort(s->conn);
+}
+
+static void remote_known(struct session *s)
+{
+    struct remote *r = s->remote;
+    if (!r->unknown_link)
+        return;
+    *r->unknown_link = r->next_unknown;
+    if (r->next_unknown)
+        r->next_unknown->remote->unknown_link = r->unknown_link;
+    else
+        s->owner->unknown_last = r->unknown_link;
+    r->unknown_link = NULL;
+    s->owner->unknown_count--;
+}
+
+/* Where too many have not said who they are, at all or of one address, the oldest of them goes: who is what it should be needs a moment only. */
+static void unknown_add(struct session *s)
+{
+    struct sessions *all = s->owner;
+    struct session *oldest = NULL;
+    size_t same = 0;
+    for (struct session *one = all->unknown; one; one = one->remote->next_unknown)
+        if (text_is(one->remote->address, s->remote->address) && !same++)
+            oldest = one;
+    if (same < UNKNOWN_PER_ADDRESS)
+        oldest = all->unknown_count >= UNKNOWN_MAX ? all->unknown : NULL;
+    if (oldest) {
+        remote_known(oldest);
+        conn_abort(oldest->conn);
+    }
+    s->remote->unknown_link = all->unknown_last;
+    *all->unknown_last = s;
+    all->unknown_last = &s->remote->next_unknown;
+    all->unknown_count++;
 }
 
 void remote_begin(struct session *s, int fd)
@@ -39,12 +79,15 @@ void remote_begin(struct session *s, int fd)
     s->remote->address = tcp_socket_peer(fd, s->remote->arena);
     s->remote->patience = timer_new(s->owner->c->loop, impatient, s);
     timer_set(s->remote->patience, PATIENCE_US);
+    conn_set_frame_max(s->conn, UNKNOWN_FRAME_BYTES);
+    unknown_add(s);
 }
 
 void remote_end(struct session *s)
 {
     if (!s->remote)
         return;
+    remote_known(s);
     timer_free(s->remote->patience);
     arena_free(s->remote->arena);
     free(s->remote);
@@ -204,6 +247,8 @@ static void vouch_take(struct session *s, const struct msg_vouch *v, const struc
     const struct host_kind_row *kind = &host_kinds[h->kind];
     timer_stop(s->remote->patience);
     s->remote->vouched = true;
+    remote_known(s);
+    conn_set_frame_max(s->conn, FRAME_MAX_BYTES);
     s->remote->gid = v->gid;
     /* Nobody becomes root by the word of a host that is not trusted; of SlurmUser see request_fault. */
     s->remote->guest = kind->speaks != SPEAKS_FOR_ALL && v->uid == 0;

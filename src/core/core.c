@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define PLAN_HELD_US (USEC_PER_SEC / 5)
+
 struct core *core_new(uint64_t seed, const char *host)
 {
     struct core *c = xcalloc(1, sizeof *c);
@@ -94,6 +96,7 @@ void core_free(struct core *c)
     vec_done(&c->heap);
     vec_done(&c->woken);
     vec_done(&c->unsaved);
+    sweeps_free(c);
     vec_done(&c->out);
     arena_free(c->out_arena);
     steps_gathered_done(c);
@@ -219,17 +222,27 @@ static void message_take(struct core *c, const struct message *m)
     reply_done(c, REFUSE_BAD_MESSAGE, "the controller does not take this message");
 }
 
+/* While many jobs are being ended, each slice would be planned for: now and
+ * then is enough. */
+static bool plan_held(const struct core *c)
+{
+    return c->sweep.n && c->now_us - c->planned_us < PLAN_HELD_US;
+}
+
 static void wake(struct core *c)
 {
     steps_gathered(c);
+    sweeps_go(c);
     timers_fire(c);
     if (usage_due(c) <= c->now_us && !c->store_away)
         usage_tick(c);
     if (c->gang_due_us && c->gang_due_us <= c->now_us && !c->store_away)
         gang_turn(c, true);
     resvs_fire(c);
-    if (c->plan_needed || (c->plan_due_us && c->plan_due_us <= c->now_us))
+    if (!plan_held(c) && (c->plan_needed || (c->plan_due_us && c->plan_due_us <= c->now_us))) {
+        c->planned_us = c->now_us;
         starts_apply(c);
+    }
 }
 
 void core_step(struct core *c, const struct event *ev, struct effects *fx)
@@ -239,10 +252,13 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     c->conn = ev->conn;
     c->peer = ev->peer;
     c->seq = ev->msg ? ev->msg->seq : 0;
+    c->hurry = ev->hurry;
     clock_look(c, ev);
     size_t from = fx->n;
     switch (ev->kind) {
     case EV_MESSAGE:
+        if (message_table[ev->msg->kind].who != WHO_NODE)
+            sweeps_heed(c, ev->peer);
         if (!allowed(c, ev))
             refuse_stranger(c, ev->msg->kind);
         else if (!answered_again(c, ev->msg))
@@ -273,15 +289,18 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
 
 int64_t core_wake_due(const struct core *c)
 {
-    if ((c->plan_needed || c->gathered.n || c->acks.n) && !c->store_away)
+    bool held = plan_held(c);
+    if (((c->plan_needed && !held) || c->gathered.n || c->acks.n) && !c->store_away)
         return 0;
     int64_t due = timers_due(c), turn = resvs_due(c);
     due = turn < due ? turn : due;
+    if (c->sweep.n && !c->store_away)
+        due = c->sweep_due_us < due ? c->sweep_due_us : due;
     if (c->gang_due_us && c->gang_due_us < due && !c->store_away)
         due = c->gang_due_us;
     if (usage_due(c) < due && !c->store_away)
         due = usage_due(c);
-    return c->plan_due_us && c->plan_due_us < due ? c->plan_due_us : due;
+    return c->plan_due_us && c->plan_due_us < due && !held ? c->plan_due_us : due;
 }
 
 /* ---- loading ------------------------------------------------------------------------------------------------------------------ */

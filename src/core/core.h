@@ -7,6 +7,7 @@
 #define REMUDA_CORE_CORE_H
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "model/message.h"
 #include "model/settings.h"
@@ -47,6 +48,7 @@ struct event {
     const struct message *msg;   /* EV_MESSAGE */
     const struct config *config; /* EV_CONFIG */
     const char *text;            /* EV_CONFIG: name of the machine's boot, or NULL; EV_STORE_AWAY: why */
+    bool hurry;                  /* EV_MESSAGE: others wait, what can be cut short is */
 };
 
 enum effect_kind {
@@ -112,10 +114,20 @@ struct view {
             record); /* struct job, node, partition, step or daemon_status as q->what says; valid during the call */
     void *ctx;
 };
+/* Where a reading of many jobs stands; zeroed before the first call. */
+struct query_at {
+    struct map_walk walk;
+    bool more; /* there is: call again */
+};
 /* Reads live state. Rows a user may not see are left out. ERR by value when a filter makes no sense (refusal + detail). Unknown single job id: REFUSE_INVALID_JOB_ID
  * (clients.md edge 7). QUERY_SETTINGS and QUERY_HISTORY are the shell's. */
 enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer,
                         int64_t now_us, const struct view *v, struct str *detail);
+/* The same a part at a time: of queries of all jobs or steps at most so many
+ * jobs are looked at; others are answered whole. */
+enum refusal core_query_part(const struct core *c, const struct msg_query *q, const struct peer *peer,
+                             int64_t now_us, const struct view *v, struct str *detail, struct query_at *at,
+                             size_t most);
 
 /* The host of that certificate name; NULL = shut out, or never there. Valid until the next step. */
 const struct host *core_host(const struct core *c, const char *id);

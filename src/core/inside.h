@@ -205,6 +205,10 @@ struct core {
     VEC(struct gathered) gathered; /* steps that the next wake sums up and stores */
     VEC(struct ack_due) acks;      /* of reports that it stores */
     VEC(uint64_t) unsaved;         /* jobs to be stored when this step ends */
+    VEC(struct sweep *) sweep;     /* see req_cancel.c */
+    int64_t sweep_due_us;          /* when the next slice is due */
+    int64_t asked_us;              /* when somebody else asked for something, while there are some */
+    int64_t planned_us;            /* when the last plan was made */
     uint64_t stored_job_id;        /* next_job_id as the store has it */
     VEC(uint64_t)
     woken; /* jobs that began or ended in this step: who depends on them is looked at when it ends */
@@ -222,6 +226,7 @@ struct core {
     struct effects *fx;
     const struct peer *peer;
     uint64_t conn, seq;
+    bool hurry; /* others wait */
 };
 
 struct id_list {
@@ -287,6 +292,12 @@ struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
 struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task);
 void array_taken(struct core *c, struct jobrec *master);
 
+/* ---- req_cancel.c: ends of many jobs, a slice a wake ---- */
+struct sweep;
+void sweeps_go(struct core *c);
+void sweeps_heed(struct core *c, const struct peer *asks); /* somebody else is there */
+void sweeps_free(struct core *c);
+
 /* ---- refs.c ---- */
 typedef VEC(struct jobrec *) jobrec_vec;
 /* Records that a reference means; with `split`, pending array indexes become records. False: there is none. */
@@ -300,6 +311,11 @@ enum refusal refs_collect(struct core *c, const char *refs, jobrec_vec *out, con
 bool may_control(const struct core *c, const struct jobrec *r); /* the peer at hand */
 bool peer_operates(const struct core *c, const struct peer *peer);
 bool list_has(const char *list, const char *word);
+/* What resolving it takes, in records looked at, and what one request may take:
+ * what there is, twice over. */
+size_t ref_work(const struct core *c, const struct job_ref *ref);
+size_t refs_work_most(const struct core *c);
+#define REFS_WORK_TEXT "the same jobs are named again and again: name each once"
 
 /* ---- job_hold.c: who holds a job, and who may let it go ---- */
 /* What the peer at hand holds of that job is an administrator's hold. */

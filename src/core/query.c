@@ -196,6 +196,7 @@ struct show {
     int64_t now_us;
     bool steps;
     struct part_cpus *known;
+    struct str *detail;
 };
 
 /* An element that was cancelled before it ran is no job that anybody saw: as in Slurm it is listed no more, and accounting alone remembers it. */
@@ -238,9 +239,15 @@ static void ref_show(const struct show *x, const struct job_ref *ref, const jobr
 static enum refusal refs_show(const struct show *x)
 {
     struct map_u64 *shown = map_u64_new();
-    size_t found = 0;
+    size_t found = 0, work = 0;
     for (size_t i = 0; i < x->f->ref.n; i++) {
         jobrec_vec jobs = {0};
+        work += ref_work(x->c, &x->f->ref.v[i]);
+        if (work > refs_work_most(x->c)) {
+            map_u64_free(shown);
+            str_add(x->detail, REFS_WORK_TEXT);
+            return REFUSE_TOO_LARGE;
+        }
         /* Nothing is split: resolving without `split` changes nothing. */
         found += ref_resolve((struct core *)(uintptr_t)x->c, &x->f->ref.v[i], false, &jobs);
         ref_show(x, &x->f->ref.v[i], &jobs, shown);
@@ -251,21 +258,23 @@ static enum refusal refs_show(const struct show *x)
 }
 
 static enum refusal jobs_show(const struct core *c, const struct msg_query *q, int64_t now_us,
-                              const struct view *v, bool steps, struct str *detail)
+                              const struct view *v, bool steps, struct str *detail, struct query_at *at,
+                              size_t most)
 {
     struct filter f;
-    struct map_walk w = {0};
     enum refusal refusal = filter_read(&f, q, detail);
     /* A job asked for by its id is shown as long as it is in memory. */
     if (q->ids && !q->states)
         f.states = UINT32_MAX;
     struct part_cpus known = {0};
-    struct show x = {.c = c, .f = &f, .v = v, .now_us = now_us, .steps = steps, .known = &known};
+    struct show x = {
+        .c = c, .f = &f, .v = v, .now_us = now_us, .steps = steps, .known = &known, .detail = detail};
     if (!refusal && q->ids)
         refusal = refs_show(&x);
     else
-        while (!refusal && map_u64_next(c->job, &w))
-            record_show(&x, w.value, NULL);
+        for (at->more = !refusal; at->more && most; most--)
+            if ((at->more = map_u64_next(c->job, &at->walk)))
+                record_show(&x, at->walk.value, NULL);
     part_cpus_done(&known);
     filter_done(&f);
     return refusal;
@@ -475,10 +484,19 @@ static void status_show(const struct core *c, const struct view *v)
 enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer,
                         int64_t now_us, const struct view *v, struct str *detail)
 {
+    struct query_at at = {0};
+    return core_query_part(c, q, peer, now_us, v, detail, &at, SIZE_MAX);
+}
+
+enum refusal core_query_part(const struct core *c, const struct msg_query *q, const struct peer *peer,
+                             int64_t now_us, const struct view *v, struct str *detail, struct query_at *at,
+                             size_t most)
+{
+    at->more = false;
     /* Everyone sees all jobs, as in Slurm without PrivateData. */
     switch ((enum query_what)q->what) {
-    case QUERY_JOBS: return jobs_show(c, q, now_us, v, false, detail);
-    case QUERY_STEPS: return jobs_show(c, q, now_us, v, true, detail);
+    case QUERY_JOBS: return jobs_show(c, q, now_us, v, false, detail, at, most);
+    case QUERY_STEPS: return jobs_show(c, q, now_us, v, true, detail, at, most);
     case QUERY_NODES: return nodes_show(c, q, now_us, v, detail);
     case QUERY_PARTITIONS: return partitions_show(c, q, v, detail);
     case QUERY_RESERVATIONS: return reservations_show(c, q, now_us, v, detail);

@@ -157,10 +157,22 @@ bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_v
     return r != NULL;
 }
 
+size_t ref_work(const struct core *c, const struct job_ref *ref)
+{
+    const struct arrayrec *array = array_of(c, ref->job_id);
+    return 1 + (array && ref->task_id == NO_TASK && !ref->exact ? map_u64_count(array->element) : 0);
+}
+
+size_t refs_work_most(const struct core *c)
+{
+    return 2 * map_u64_count(c->job) + LIMIT_LIST_RECORDS;
+}
+
 struct outcome {
     VEC(struct result) result;
     uint64_t done;
     enum refusal first;
+    size_t work;  /* see ref_work */
     size_t split; /* elements that became jobs of their own, or would have */
 };
 
@@ -188,6 +200,12 @@ static void ref_act(struct core *c, struct outcome *o, const char *text, bool sp
         return;
     }
     ref.exact = ref.has_step; /* a step is one record's */
+    o->work += ref_work(c, &ref);
+    if (o->work > refs_work_most(c)) {
+        outcome_add(c, o, text, REFUSE_TOO_LARGE, REFS_WORK_TEXT);
+        job_ref_done(&ref);
+        return;
+    }
     const struct jobrec *master = job_find(c, ref.job_id);
     if (split && master && job_is_array(master) && may_split(c, master))
         o->split += waiting_named(master, &ref.tasks, SPLIT_MAX - o->split);

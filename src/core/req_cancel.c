@@ -5,9 +5,25 @@
 
 #include <string.h>
 
+#define SLICE_JOBS 128    /* ended in one go */
+#define REST_US    (5000) /* between two goes while others ask for something */
+#define ALONE_US   USEC_PER_SEC
+
 struct cancel {
     const struct msg_cancel *m;
     struct hostlist nodes;
+};
+
+/* `scancel -u` of very many jobs: they are ended a slice a wake, so that
+ * everybody else is served in between, and the answer comes when all are. */
+struct sweep {
+    struct cancel x;
+    struct msg_cancel m; /* texts live in the arena */
+    struct arena *arena;
+    struct peer peer;
+    uint64_t conn, seq, count;
+    VEC(uint64_t) id;
+    size_t next;
 };
 
 static bool number_in(const char *list, uint64_t n)
@@ -158,6 +174,76 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
     return REFUSE_ALREADY_DONE;
 }
 
+static void sweep_begin(struct core *c, const struct cancel *x, const jobrec_vec *jobs)
+{
+    struct sweep *s = xcalloc(1, sizeof *s);
+    s->arena = arena_new();
+    record_copy(message_table[MSG_CANCEL].fields, &s->m, x->m, s->arena);
+    s->x.m = &s->m;
+    if (s->m.nodes)
+        hostlist_parse(&s->x.nodes, s->m.nodes, NULL);
+    s->peer = (struct peer){.uid = c->peer->uid, .gid = c->peer->gid, .is_admin = c->peer->is_admin};
+    s->peer.user = arena_strdup(s->arena, c->peer->user);
+    s->conn = c->conn;
+    s->seq = c->seq;
+    for (size_t i = 0; i < jobs->n; i++)
+        vec_push(&s->id, jobs->v[i]->j.id);
+    vec_push(&c->sweep, s);
+    c->sweep_due_us = c->now_us;
+}
+
+static void sweep_free(struct sweep *s)
+{
+    hostlist_done(&s->x.nodes);
+    vec_done(&s->id);
+    arena_free(s->arena);
+    free(s);
+}
+
+void sweeps_free(struct core *c)
+{
+    for (size_t i = 0; i < c->sweep.n; i++)
+        sweep_free(c->sweep.v[i]);
+    vec_done(&c->sweep);
+}
+
+/* True when it is done. */
+static bool sweep_slice(struct core *c, struct sweep *s)
+{
+    c->peer = &s->peer;
+    for (size_t n = 0; n < SLICE_JOBS && s->next < s->id.n; n++) {
+        struct jobrec *r = job_find(c, s->id.v[s->next++]);
+        const char *detail = NULL;
+        if (r && job_live(r) && may_control(c, r))
+            s->count += cancel_one(c, r, NULL, &s->x, &detail) == REFUSE_NONE;
+    }
+    c->peer = NULL;
+    if (s->next < s->id.n)
+        return false;
+    struct msg_done done = {.count = s->count};
+    fx_reply(c, s->conn, s->seq, MSG_DONE, &done);
+    return true;
+}
+
+void sweeps_go(struct core *c)
+{
+    if (!c->sweep.n || c->store_away || c->sweep_due_us > c->now_us)
+        return;
+    for (size_t i = c->sweep.n; i-- > 0;)
+        if (sweep_slice(c, c->sweep.v[i])) {
+            sweep_free(c->sweep.v[i]);
+            vec_remove(&c->sweep, i);
+        }
+    c->sweep_due_us = c->now_us + (c->asked_us > c->now_us - ALONE_US ? REST_US : 0);
+}
+
+void sweeps_heed(struct core *c, const struct peer *asks)
+{
+    for (size_t i = 0; i < c->sweep.n; i++)
+        if (asks && asks->uid != c->sweep.v[i]->peer.uid)
+            c->asked_us = c->now_us;
+}
+
 /* By filters alone: all live jobs that fit and that the peer may end. */
 static void cancel_filtered(struct core *c, struct cancel *x)
 {
@@ -169,12 +255,15 @@ static void cancel_filtered(struct core *c, struct cancel *x)
         if (job_live(r) && may_control(c, r) && fits(x, r))
             vec_push(&jobs, r);
     }
-    for (size_t i = 0; i < jobs.n; i++) {
+    if (jobs.n > SLICE_JOBS)
+        sweep_begin(c, x, &jobs);
+    for (size_t i = 0; i < jobs.n && jobs.n <= SLICE_JOBS; i++) {
         const char *detail = NULL;
         done.count += cancel_one(c, jobs.v[i], NULL, x, &detail) == REFUSE_NONE;
     }
+    if (jobs.n <= SLICE_JOBS)
+        fx_reply(c, c->conn, c->seq, MSG_DONE, &done);
     vec_done(&jobs);
-    fx_reply(c, c->conn, c->seq, MSG_DONE, &done);
 }
 
 void req_cancel(struct core *c, const struct msg_cancel *m)

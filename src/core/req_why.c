@@ -258,7 +258,7 @@ static enum refusal named_in_full(struct core *c, const struct msg_why *m, struc
             answer->more++;
             continue;
         }
-        explain(c, jobs.v[i], true, m->no_advice ? 0 : ADVICE_COST, &cost, &w);
+        explain(c, jobs.v[i], true, m->no_advice ? 0 : c->hurry ? ADVICE_COST_HURRY : ADVICE_COST, &cost, &w);
         vec_push(&answer->row, w);
     }
     vec_done(&jobs);

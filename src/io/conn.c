@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "io/clock.h"
 #include "io/conn_inside.h"
 
 #include <errno.h>
@@ -84,6 +85,8 @@ static void conn_poll_closed(uv_handle_t *handle)
 static void conn_gone(void *ctx)
 {
     struct conn *c = ctx;
+    if (c->in_told && c->ops->kept)
+        c->ops->kept(c->ctx, c, -(ptrdiff_t)c->in_told);
     c->ops->closed(c->ctx, c, &c->why);
     str_done(&c->in);
     str_done(&c->out);
@@ -174,11 +177,34 @@ static ssize_t in_frame(const struct conn *c, const char *data, size_t len, stru
     return frame_take(data, len, ret, ret_err);
 }
 
+static bool in_may(struct conn *c)
+{
+    if (!c->ops->ready || c->ops->ready(c->ctx, c))
+        return true;
+    conn_pause(c);
+    return false;
+}
+
+/* What is kept has changed. A rest that is not delivered because of a pause is not waited for. */
+static void in_kept(struct conn *c)
+{
+    ptrdiff_t more = (ptrdiff_t)(c->in.len - c->in_told);
+    if (c->in.len == 0 || c->paused)
+        c->half_us = 0;
+    else if (!c->half_us)
+        c->half_us = clock_monotonic_us();
+    c->in_told = c->in.len;
+    if (more && c->ops->kept)
+        c->ops->kept(c->ctx, c, more);
+}
+
 /* Delivers the whole frames at the start of data; returns how many bytes they took. */
 static size_t in_deliver(struct conn *c, const char *data, size_t len)
 {
     size_t at = 0;
     while (c->state == CONN_OPEN && !c->paused) {
+        if (at < len && !in_may(c))
+            break;
         struct frame f;
         struct err why = {0};
         ssize_t n = in_frame(c, data + at, len - at, &f, &why);
@@ -200,15 +226,18 @@ static void in_work_off(struct conn *c)
     struct str had = c->in;
     c->in = STR_INIT;
     size_t at = in_deliver(c, had.data, had.len);
+    if (at > 0)
+        c->half_us = 0; /* what is left is another frame's beginning */
     if (at == had.len) {
         str_done(&had);
-        return;
+    } else {
+        if (at > 0) {
+            memmove(had.data, had.data + at, had.len - at);
+            str_cut(&had, had.len - at);
+        }
+        c->in = had;
     }
-    if (at > 0) {
-        memmove(had.data, had.data + at, had.len - at);
-        str_cut(&had, had.len - at);
-    }
-    c->in = had;
+    in_kept(c);
 }
 
 static void in_came(struct conn *c, const char *data, size_t len)
@@ -226,6 +255,7 @@ static void in_came(struct conn *c, const char *data, size_t len)
     size_t at = in_deliver(c, data, len);
     if (c->state == CONN_OPEN && at < len)
         str_addn(&c->in, data + at, len - at);
+    in_kept(c);
 }
 
 /* Bytes of the wire: opened, then as if they had come plain. What the handshake wants to say is said. */
@@ -275,7 +305,7 @@ static void conn_polled(uv_poll_t *handle, int status, int events)
         if (c->state != CONN_GONE)
             conn_out_written(c);
     }
-    if ((events & UV_READABLE) && c->state == CONN_OPEN && !c->paused)
+    if ((events & UV_READABLE) && c->state == CONN_OPEN && !c->paused && in_may(c))
         in_read(c);
     if (status < 0)
         conn_fail(c, ERR_UNAVAILABLE, "the connection broke");
@@ -319,6 +349,11 @@ struct conn_peer conn_peer(const struct conn *c)
         who.uid == (uid_t)-1)
         return (struct conn_peer){0};
     return (struct conn_peer){.known = true, .uid = who.uid, .gid = who.gid, .pid = who.pid};
+}
+
+int64_t conn_half_since(const struct conn *c)
+{
+    return c->half_us;
 }
 
 uint64_t conn_bytes_in(const struct conn *c)

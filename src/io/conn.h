@@ -36,6 +36,12 @@ struct conn_ops {
     void (*drained)(void *ctx, struct conn *c);
     /* Bytes came that can never become a frame; conn_send (of a last answer) is still possible, then the connection closes. May be NULL. */
     void (*garbage)(void *ctx, struct conn *c, const struct err *why);
+    /* Before anything is read and before each frame: false leaves it where it is,
+   * and the connection is paused (conn_resume lets it go on). May be NULL. */
+    bool (*ready)(void *ctx, struct conn *c);
+    /* So many more bytes (less, below 0) of frames that are not whole, or not
+   * delivered, are kept. May be NULL. */
+    void (*kept)(void *ctx, struct conn *c, ptrdiff_t more);
 };
 
 /* Who is at the other end of a Unix socket, as the kernel says (SO_PEERCRED). */
@@ -76,6 +82,9 @@ void conn_abort(struct conn *c);
 bool conn_is_closing(const struct conn *c);
 
 struct conn_peer conn_peer(const struct conn *c);
+/* Since when part of a frame is there whose rest does not come
+ * (clock_monotonic_us); 0 = none is waited for. */
+int64_t conn_half_since(const struct conn *c);
 uint64_t conn_bytes_in(const struct conn *c);
 uint64_t conn_bytes_out(const struct conn *c);
 uint64_t conn_frames_in(const struct conn *c);

@@ -18,6 +18,8 @@ struct conn {
     const struct conn_ops *ops;
     void *ctx;
     struct str in;
+    size_t in_told;  /* bytes of `in` that ops->kept knows of */
+    int64_t half_us; /* since when `in` is the beginning of a frame */
     struct str out;
     size_t out_sent; /* bytes of `out` that the socket took */
     size_t unsent_max, frame_max;

@@ -21,7 +21,8 @@ struct advices {
     uint64_t cost;        /* counted work, in units of about 5 ns */
 };
 
-#define ADVICE_COST UINT64_C(8000000) /* a good bound for a controller that serves others: some 60 ms */
+#define ADVICE_COST       UINT64_C(8000000) /* a good bound for a controller that serves others: some 60 ms */
+#define ADVICE_COST_HURRY (ADVICE_COST / 16) /* where others wait for it at this moment */
 
 /* Tries changes of the waiting job until counted work of cost_max is spent. user_groups: of its owner, NULL = not known. Texts live in the arena. Of a
  * job that does not wait nothing is known; of a component of a heterogeneous job, only what `scontrol update` can change is tried. An advice keeps the job's place in the order when it can be

@@ -4,8 +4,8 @@
 #include "wire/record.h"
 
 #include "base/alloc.h"
-#include "base/plain.h"
 #include "base/duration.h"
+#include "base/plain.h"
 #include "model/limits.h"
 #include "wire/utf8.h"
 

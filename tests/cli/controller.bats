@@ -122,15 +122,15 @@ eventually() {
 
 @test "a number that cannot be is refused with its range; one that was stored is left out, and everything else goes on" {
     start
-    run frames message '{"type":"submit","call":1,"specs":[{"name":"x","time_min_us":-3600000000,"deadline_us":9223372036854775807}]}'
-    [[ "$output" == "done BAD_MESSAGE "*"job_spec.time_min_us: -3600000000 is out of range, 0 to "*" is allowed"* ]]
+    run frames message '{"type":"submit","call":1,"specs":[{"name":"x","time_limit_us":9223372036854775807,"deadline_us":9223372036854775807}]}'
+    [[ "$output" == "done BAD_MESSAGE "*"job_spec.deadline_us: 9223372036854775807 is out of range, 0 to "*" is allowed"* ]]
     run frames message '{"type":"submit","call":1,"specs":[{"name":"x","core_spec":2147483648}]}'
     [[ "$output" == *"job_spec.core_spec: 2147483648 is out of range, 0 to 1048577 is allowed"* ]]
     frames submit 2
     stop
-    python3 -c 'import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute("UPDATE job SET deadline_us=9223372036854775807, time_min_us=-3600000000 WHERE id=1"); d.execute("UPDATE job SET name=\"kept\" WHERE id=2"); d.commit()' "$S/remuda.db"
+    python3 -c 'import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute("UPDATE job SET deadline_us=9223372036854775807, time_limit_us=9223372036854775807 WHERE id=1"); d.execute("UPDATE job SET name=\"kept\" WHERE id=2"); d.commit()' "$S/remuda.db"
     start
-    eventually grep -q "job 1 of the store cannot be: time_min_us: -3600000000 is out of range" "$S/log/controller.log"
+    eventually grep -q "job 1 of the store cannot be: deadline_us: 9223372036854775807 is out of range" "$S/log/controller.log"
     run frames jobs
     [ "$output" = "1 rows, done NONE" ]
     run frames submit 1
@@ -138,7 +138,7 @@ eventually() {
     run frames query STATUS
     [[ "$output" == *"1 row of the store cannot be and is left out: the log names it"* ]]
     run python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT name, why, record FROM left_out").fetchall())' "$S/remuda.db"
-    [[ "$output" == *"'job 1', 'time_min_us: -3600000000 is out of range"*"name=test"* ]]
+    [[ "$output" == *"'job 1', 'deadline_us: 9223372036854775807 is out of range"*"name=test"* ]]
 }
 
 @test "more connections than allowed are refused with the limit; the others are served" {
@@ -148,6 +148,24 @@ eventually() {
     [[ "${lines[1]}" == "77 done BUSY "*"1024 connections"* ]]
     run frames ping
     [ "$output" = "done NONE" ]
+}
+
+@test "halves of messages: so many bytes a user, and the others are served" {
+    [ "$(id -u)" = 0 ] || skip "needs root to be another user"
+    chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"
+    start
+    run frames halves 64101 100
+    [[ "$output" == *"done TOO_LARGE your unfinished messages to the controller have too many bytes together"* ]]
+    run frames ping
+    [ "$output" = "done NONE" ]
+}
+
+@test "a flood of one user leaves the others their share" {
+    [ "$(id -u)" = 0 ] || skip "needs root to be two users"
+    chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"
+    start
+    run frames flood 64101 64102 50
+    [[ "$output" == "50 submissions of the other user were answered"* ]]
 }
 
 @test "kill -9: every submission that was answered is there afterwards, with its script" {

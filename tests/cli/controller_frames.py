@@ -4,6 +4,8 @@
 Usage: controller_frames.py STATE_DIR COMMAND [ARGUMENT…]. Prints one line for each answer, as the tests compare them.
 """
 import json
+import os
+import signal
 import socket
 import struct
 import sys
@@ -172,8 +174,73 @@ def many(c, count):
         print(f"{n} {why}")
 
 
+def as_user(uid, work):
+    """In a process of that user; its id."""
+    pid = os.fork()
+    if pid == 0:
+        os.setgroups([])
+        os.setgid(int(uid))
+        os.setuid(int(uid))
+        try:
+            work()
+        finally:
+            os._exit(0)
+    return pid
+
+
+def halves(c, uid, count):
+    """Begins so many messages of 15 MiB with a MiB each, as that user, and prints what is said to it, each sentence once."""
+
+    def work():
+        held, said = [], set()
+        for _ in range(int(count)):
+            one = Connection(sys.argv[1], timeout=5)
+            held.append(one)
+            try:
+                one.socket.sendall(struct.pack(">II", 15 << 20, 0) + b'{"type":"submit","x":"' + b"x" * (1 << 20))
+                one.socket.settimeout(0.01)
+                said.add(show(one.receive()))
+            except OSError:
+                pass
+        for one in held:
+            try:
+                one.socket.settimeout(0.01)
+                said.add(show(one.receive()))
+            except OSError:
+                pass
+        print("\n".join(sorted(said)), flush=True)
+
+    os.waitpid(as_user(uid, work), 0)
+
+
+def flood(c, uid, other, count):
+    """One user submits over fifty connections as fast as it goes; another submits so many jobs one after another meanwhile."""
+
+    def submit_for_ever():
+        connections = [Connection(sys.argv[1]) for _ in range(50)]
+        for one in connections:
+            for _ in range(40):
+                one.submit()
+        while True:
+            for one in connections:
+                one.receive()
+                one.submit()
+
+    def submit_some():
+        for _ in range(int(count)):
+            one = Connection(sys.argv[1])
+            one.submit()
+            assert one.receive()["type"] == "submitted"
+        print(f"{count} submissions of the other user were answered", flush=True)
+
+    flooder = as_user(uid, submit_for_ever)
+    os.waitpid(as_user(other, submit_some), 0)
+    os.kill(flooder, signal.SIGKILL)
+    os.waitpid(flooder, 0)
+
+
 def main():
-    command = {f.__name__: f for f in (ping, submit, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
+    command = {f.__name__: f for f in (halves, flood, ping, submit, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
     command(Connection(sys.argv[1]), *sys.argv[3:])
 
 

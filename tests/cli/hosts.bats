@@ -239,6 +239,38 @@ overheard() { # overheard WORD COMMAND…
     head1 scontrol ping
 }
 
+@test "strangers at the port have a few places of their own: neither users nor hosts notice them" {
+    cat >"$SHARED/strangers.py" <<'EOF'
+import select, socket, sys
+held = []
+for _ in range(400):
+    s = socket.create_connection(("10.99.0.1", int(sys.argv[1])))
+    held.append(s)
+# Those above the limit of an address are closed at once: they become readable, and are at their end.
+closed = set()
+while len(closed) < 300:
+    for s in select.select([s for s in held if s not in closed], [], [], 10)[0] or sys.exit(f"{len(closed)} closed"):
+        closed.add(s)
+print("away")
+sys.stdin.read()
+EOF
+    mkfifo "$SHARED/strangers.in"
+    far1 python3 "$SHARED/strangers.py" 6817 <"$SHARED/strangers.in" >"$SHARED/strangers.out" &
+    strangers=$!
+    exec 7>"$SHARED/strangers.in"
+    for _ in $(seq 200); do
+        grep -q away "$SHARED/strangers.out" && break
+        sleep 0.1
+    done
+    grep -q away "$SHARED/strangers.out"
+    run head1 sinfo -h
+    [ "$status" -eq 0 ]
+    run far1 sinfo -h
+    [ "$status" -eq 0 ]
+    exec 7>&-
+    wait "$strangers"
+}
+
 @test "the certificate renews itself" {
     before=$(sha256sum <"$SHARED/far/tls/host.crt")
     for _ in $(seq 60); do [ "$(sha256sum <"$SHARED/far/tls/host.crt")" != "$before" ] && break; sleep 0.2; done

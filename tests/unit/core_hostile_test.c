@@ -432,7 +432,7 @@ static const struct left_out *stored_out(void)
 static void poison_deadline(struct job *j)
 {
     j->spec.deadline_us = INT64_MAX;
-    j->spec.req.time_min_us = -60 * MIN;
+    j->spec.req.time_limit_us = TIME_UNLIMITED;
 }
 static void poison_state(struct job *j)
 {
@@ -454,7 +454,7 @@ static void test_a_row_that_cannot_be_is_left_out(void **state)
         void (*poison)(struct job *j);
         uint64_t id;
         const char *why;
-    } rows[] = {{poison_deadline, WAITS, "time_min_us: -3600000000 is out of range, 0 to"},
+    } rows[] = {{poison_deadline, WAITS, "deadline_us: 9223372036854775807 is out of range, 0 to"},
                 {poison_state, WAITS, "state: there is no value 99"},
                 {poison_run, RUNS, "alloc: "},
                 {poison_array, WAITS, "1-"}};

@@ -1,0 +1,51 @@
+/* Each user's share of the controller's time. Whoever asks for much waits for
+ * their own turn, not everybody for theirs: a user who has used up a slice of
+ * the loop's time is not listened to until others, if there are any, had
+ * several times as much. The turn goes round over users, not over connections.
+ */
+#ifndef REMUDA_CONTROLLER_SHARE_H
+#define REMUDA_CONTROLLER_SHARE_H
+
+#include "io/loop.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct shares; /* opaque */
+struct share;  /* opaque: of one user, as long as somebody has it */
+
+struct shares *shares_new(struct loop *l);
+void shares_free(struct shares *all); /* all shares must have been left */
+
+/* One connection more, or less, of that user. */
+struct share *share_join(struct shares *all, uid_t uid);
+void share_leave(struct share *s);
+size_t share_connections(const struct shares *all, uid_t uid);
+
+/* May this user be listened to now? */
+bool share_may(const struct share *s);
+/* So much of the loop's time went into a request. */
+void share_spent(struct share *s, int64_t us);
+
+/* Has somebody else asked for something a moment ago? */
+bool share_others(const struct share *s);
+/* In which time the user may go on; 0 = now. */
+int64_t share_pause(const struct share *s);
+
+/* Waits for the user's next slice: fn(ctx) is called once, those that wait
+ * longest first. */
+struct share_wait {
+    struct share_wait *next, **link; /* link: NULL = it does not wait */
+    loop_fn fn;
+    void *ctx;
+};
+void share_wait(struct share *s, struct share_wait *w, loop_fn fn, void *ctx);
+void share_wait_cancel(struct share *s, struct share_wait *w);
+
+/* Bytes of messages that are not whole yet, of all connections of the user:
+ * more (or, below 0, less). False: it is more than a user may have. */
+bool share_bytes(struct share *s, ptrdiff_t more);
+
+#endif
