@@ -361,6 +361,8 @@ static bool node_verb(struct story *s, char **word, size_t n)
         answer_say(s, answered, refusal);
     } else if (text_is(word[0], "lose") && n == 3) {
         world_lose_machine(s->w, node_number(word[1]), seconds);
+    } else if (text_is(word[0], "kill-shepherds") && n == 2) {
+        world_kill_shepherds(s->w, (uint64_t)number_of(word[1]));
     } else if (text_is(word[0], "cut") && n == 3) {
         world_cut_link(s->w, node_number(word[1]), seconds);
     } else if ((text_is(word[0], "break-gpu") || text_is(word[0], "mend-gpu")) && n == 3) {

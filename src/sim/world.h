@@ -60,6 +60,8 @@ enum crash_point { CRASH_NOW, CRASH_BEFORE_COMMIT, CRASH_AFTER_COMMIT, CRASH_BET
 void world_crash_controller(struct world *w, enum crash_point point, int64_t back_after_us);
 void world_crash_agent(struct world *w, size_t node, int64_t back_after_us);
 void world_lose_machine(struct world *w, size_t node, int64_t back_after_us); /* its jobs die with it */
+/* The shepherds of a job are killed, with all processes that they stand over. */
+void world_kill_shepherds(struct world *w, uint64_t job_id);
 void world_cut_link(struct world *w, size_t node, int64_t back_after_us);
 /* A GPU breaks, which its node's daemon sees if it lives, or is well again, which nobody notices. */
 void world_break_gpu(struct world *w, size_t node, int32_t index, bool broken);

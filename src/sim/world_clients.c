@@ -211,6 +211,20 @@ void world_lose_machine(struct world *w, size_t node, int64_t back_after_us)
     world_crash_agent(w, node, back_after_us);
 }
 
+void world_kill_shepherds(struct world *w, uint64_t job_id)
+{
+    for (size_t i = 0; i < w->node.n; i++)
+        for (size_t k = 0; k < w->node.v[i].step.n; k++) {
+            struct simstep *s = w->node.v[i].step.v[k];
+            if ((uint64_t)s->ids.job_id != job_id || !s->alive)
+                continue;
+            simstep_dies(w, &w->node.v[i], s);
+            struct happening h = {.what = H_NOTE, .node = i, .note = s->ids};
+            h.note.kind = NOTE_GONE;
+            world_plan(w, 50, h);
+        }
+}
+
 void world_break_gpu(struct world *w, size_t node, int32_t index, bool broken)
 {
     struct simnode *n = &w->node.v[node];

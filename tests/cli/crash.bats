@@ -160,3 +160,59 @@ must() {
     remuda up -q 3>&-
     squeue
 }
+
+# Everything of this cluster on this machine: daemons, shepherds, and all that descends from them.
+everything() {
+    local pids
+    pids=$(pgrep -f "^[^ ]*remudad? .*$REMUDA_STATE|^[^ ]*remuda-shepherd $REMUDA_STATE" | tr '\n' ' ')
+    while [ -n "$pids" ]; do
+        echo "$pids"
+        pids=$(pgrep -P "$(tr ' ' ',' <<< "${pids% }")" | tr '\n' ' ')
+    done
+}
+
+power_fails() {
+    local victims
+    victims=$(everything)
+    [ -n "$victims" ]
+    # shellcheck disable=SC2086
+    kill -9 $victims 2>/dev/null || true
+    remuda up -q 3>&-
+}
+
+running() { [ "$(squeue -h -j "$1" -o %T | sort -u)" = RUNNING ]; }
+ended() { [ -z "$(squeue -h -j "$1")" ]; }
+eventually() {
+    for _ in $(seq 300); do
+        "$@" && return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+@test "after a power failure, with no process left, jobs run again; one that may not ends NODE_FAIL, and both say why" {
+    again=$(sbatch --parsable -o "$WORK/again.out" --open-mode=append --wrap 'echo "run $SLURM_RESTART_COUNT"; [ -n "$SLURM_RESTART_COUNT" ] || sleep 300')
+    tasks=$(sbatch --parsable --array=1-2 -o /dev/null --wrap '[ -n "$SLURM_RESTART_COUNT" ] || sleep 300')
+    once=$(sbatch --parsable --no-requeue -o /dev/null --wrap 'sleep 300')
+    eventually running "$again,$tasks,$once"
+    eventually grep -q run "$WORK/again.out"
+    power_fails
+    eventually ended "$again,$tasks,$once"
+    [ "$(sacct -n -P -X -D -j "$again" -o State)" = $'NODE_FAIL\nCOMPLETED' ]
+    [ "$(sacct -n -P -X -j "$again,$tasks" -o State | sort -u)" = COMPLETED ]
+    [ "$(sacct -n -P -X -j "$once" -o State)" = NODE_FAIL ]
+    [ "$(tail -1 "$WORK/again.out")" = "run 1" ]
+    [[ "$(scontrol show job "$once")" == *"were lost: the machine went down, or remuda-shepherd was killed"* ]]
+}
+
+@test "a job whose shepherd alone is killed runs again" {
+    id=$(sbatch --parsable -o /dev/null --wrap '[ -n "$SLURM_RESTART_COUNT" ] || sleep 60.85')
+    eventually pgrep -f "^sleep 60.85$"
+    child=$(pgrep -f "^sleep 60.85$" | tail -1)
+    shepherd=$(ps -o ppid= -p "$(ps -o ppid= -p "$child" | tr -d ' ')" | tr -d ' ')
+    kill -9 "$shepherd"
+    eventually ended "$id"
+    [ "$(sacct -n -P -X -D -j "$id" -o State)" = $'NODE_FAIL\nCOMPLETED' ]
+    dead() { ! kill -0 "$child" 2>/dev/null; }
+    eventually dead
+}
