@@ -30,8 +30,10 @@
 
 struct cgroup_system cgroup_system_here(void)
 {
-    return (struct cgroup_system){"/proc/self/mounts", "/proc/self/cgroup", geteuid() == 0,
-                                  access("/run/systemd/system", F_OK) == 0};
+    return (struct cgroup_system){.mounts = "/proc/self/mounts",
+                                  .own = "/proc/self/cgroup",
+                                  .is_root = geteuid() == 0,
+                                  .has_systemd = access("/run/systemd/system", F_OK) == 0};
 }
 
 /* ---- where controllers are ---- */
@@ -457,6 +459,15 @@ static void tell(struct cgroup_bases *b, const struct cgroup_system *sys, struct
 
 /* ---- the whole ---- */
 
+/* Jobs must not be able to leave nobody else on the machine a process to start. */
+static void pids_limit(const struct cgroup_bases *b, const struct cgroup_system *sys)
+{
+    char dir[PATH_MAX];
+    bool is_v2;
+    if (sys->pids > 0 && base_of(b, "pids", dir, sizeof dir, &is_v2))
+        cgroup_put_number(dir, "pids.max", sys->pids);
+}
+
 void cgroup_bases_make(struct cgroup_bases *b, const struct cgroup_system *sys, const char *key,
                        const char *former)
 {
@@ -471,6 +482,7 @@ void cgroup_bases_make(struct cgroup_bases *b, const struct cgroup_system *sys, 
     v2_base(b, sys, name, !memory, &p[5]);
     if (!ends_all(b))
         v1_base(b, sys, "freezer", name, &p[4]);
+    pids_limit(b, sys);
     tell(b, sys, &p[0], &p[1], &p[2], &p[3], &p[5]);
     free(p);
     if (former)

@@ -6,6 +6,7 @@
 #include "base/str.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Where to look what is mounted and which groups this process is in. */
 struct cgroup_system {
@@ -13,6 +14,7 @@ struct cgroup_system {
     const char *own;    /* /proc/self/cgroup */
     bool is_root;
     bool has_systemd; /* which is asked for a scope, as root of a machine with version 2 alone */
+    int64_t pids;     /* processes and threads that all jobs of the node may have together; 0 = no limit */
 };
 struct cgroup_system cgroup_system_here(void);
 

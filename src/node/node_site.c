@@ -89,6 +89,7 @@ static int64_t pids_possible(void)
 static const char *cgroups_make(struct node_daemon *d, const char *node_dir)
 {
     struct cgroup_system here = cgroup_system_here();
+    here.pids = pids_possible() / 4 * 3;
     struct str known = STR_INIT;
     struct err err = {0};
     uint64_t hash = UINT64_C(0xcbf29ce484222325);

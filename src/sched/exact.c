@@ -277,9 +277,9 @@ bool exact_take(struct exacts *e, const struct compiled *c, const struct option 
     int32_t *open = sockets_open(&ch, e->cl->node.v[node], &o->part->p);
     ok = ok && slots_choose(&ch, c, o, open, t.cpus / g->slot_cpus);
     free(open);
-    for (int32_t s = g->slots - (c->req->core_spec - 1); ok && c->req->core_spec > 1 && s < g->slots; s++)
-        if (s > 0)
-            ch.slot[s] = 0;
+    int32_t spared = c->req->core_spec > 1 ? c->req->core_spec - 1 : 0; /* at the end, but never all */
+    for (int32_t s = spared < g->slots ? g->slots - spared : 1; ok && s < g->slots; s++)
+        ch.slot[s] = 0;
     if (ok) {
         answer(e, &ch, &t, node, ret);
         choice_apply(&ch, o);

@@ -146,6 +146,15 @@ key() { sed -n 's|.*/remuda\.node1\.||p' "$REMUDA_STATE/nodes/node1/cgroups" | h
     eventually test -z "$(pgrep -f "^python3 $TOP/bomb.py")"
 }
 
+@test "all jobs of a node together leave processes for others" {
+    needs processes
+    while IFS='=' read -r controllers dir; do
+        [[ "$controllers" == *pids* ]] && limit=$(cat "$dir/pids.max")
+    done <"$REMUDA_STATE/nodes/node1/cgroups"
+    [ "$limit" -gt 60 ]
+    [ "$limit" -lt "$(cat /proc/sys/kernel/pid_max)" ]
+}
+
 @test "daemons that left their session, forked twice and ignore SIGTERM end with the job" {
     id=$(sbatch --parsable --no-requeue -o out --wrap 'for i in 1 2 3; do (setsid bash -c "trap \"\" TERM HUP; (setsid bash -c \"trap \\\"\\\" TERM HUP; echo \\\$\\\$ >>pids; while :; do sleep 1; done\" &) ; exit 0" &); done; until [ -e pids ] && [ "$(wc -l <pids)" = 3 ]; do sleep 0.1; done')
     eventually is "$id" COMPLETED

@@ -154,7 +154,7 @@ static const char *in_tree(const char *path)
 
 static struct cgroup_bases bases_of(bool is_root, const char *former)
 {
-    struct cgroup_system sys = {mounts, own, is_root, false};
+    struct cgroup_system sys = {.mounts = mounts, .own = own, .is_root = is_root, .pids = 300};
     struct cgroup_bases b;
     cgroup_bases_make(&b, &sys, "n1.1", former);
     return b;
@@ -171,6 +171,7 @@ static void test_a_delegated_group_is_used(void **state)
     assert_string_equal(str_text(&b.text), want);
     assert_true(b.limits_memory);
     assert_false(b.hides_devices);
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1"), "pids.max"), "300"); /* of all jobs together */
     assert_string_equal(
         str_text(&b.said),
         "enforced by cgroup v2: cores, memory, swap, number of processes, the end of all processes; "
@@ -236,7 +237,7 @@ static void test_nothing_there_is_said_thing_by_thing(void **state)
 static void test_leftovers_of_killed_daemons_go_others_stay(void **state)
 {
     (void)state;
-    struct cgroup_system sys = {mounts, own, false, false};
+    struct cgroup_system sys = {.mounts = mounts, .own = own};
     struct cgroup_bases alive;
     cgroup_bases_make(&alive, &sys, "n2.1", NULL); /* its daemon lives: it holds the lock */
     assert_int_equal(mkdir(in_tree("user/me/remuda.n3.1"), 0755), 0);
