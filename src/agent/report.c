@@ -105,7 +105,7 @@ struct report *report_make(enum report_kind kind, const struct held_step *s, con
     case REPORT_EXITED:
         p->msg.exit_status = (int32_t)n->status;
         p->msg.oom = n->oom;
-        if (n->oom && n->detail[0])
+        if (n->detail[0])
             p->msg.detail = xstrdup(n->detail);
         usage_fill(p, s, n, node);
         p->usage.end_us = p->msg.at_us;

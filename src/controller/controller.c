@@ -76,16 +76,21 @@ static void config_use(struct controller *c, const struct config *config)
     c->has_config = true;
     config_warn(c);
     const struct settings *s = &c->config.settings;
-    mailer_configure(c->mailer, &(struct mail_settings){
-                                    .program = s->mail_prog,
-                                    .server = s->smtp_server,
-                                    .from = s->mail_from,
-                                    .domain = s->mail_domain,
-                                });
+    struct mail_settings mail = {
+        .program = s->mail_prog,
+        .server = s->smtp_server,
+        .from = s->mail_from,
+        .domain = s->mail_domain,
+    };
+    struct str fault = STR_INIT;
+    mailer_configure(c->mailer, &mail);
+    bool no_mail = mail_settings_fault(&mail, &fault);
     turns_step(c->turns, &(struct event){.kind = EV_CONFIG,
                                          .now_us = clock_now_us(),
                                          .config = &c->config,
-                                         .text = boot_name(c->arena)});
+                                         .text = boot_name(c->arena),
+                                         .mail_fault = no_mail ? str_text(&fault) : NULL});
+    str_done(&fault);
     if (had)
         config_done(&former);
 }

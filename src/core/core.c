@@ -272,6 +272,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     case EV_CONFIG:
         clock_boot(c, ev->text);
         config_apply(c, ev->config);
+        c->mail_fault = ev->mail_fault ? arena_strdup(c->settings_arena, ev->mail_fault) : NULL;
         break;
     case EV_STORE_AWAY: c->store_away = true; break;
     case EV_STORE_BACK:

@@ -49,6 +49,7 @@ struct event {
     const struct config *config; /* EV_CONFIG */
     const char *text;            /* EV_CONFIG: name of the machine's boot, or NULL; EV_STORE_AWAY: why */
     bool hurry;                  /* EV_MESSAGE: others wait, what can be cut short is */
+    const char *mail_fault;      /* EV_CONFIG: why mail cannot be sent; NULL = as far as is known it can */
 };
 
 enum effect_kind {

@@ -173,6 +173,7 @@ struct core {
     char *host;
     struct intern *pool;
     struct arena *settings_arena;
+    const char *mail_fault; /* why mail cannot be sent, in that arena; NULL = it can */
     struct settings settings;
     struct cluster *cluster;
     struct plan *plan;

@@ -61,6 +61,19 @@ static enum refusal partition_check(struct core *c, struct submission *s, struct
     return REFUSE_NONE;
 }
 
+/* Who waits for a mail must know now that none comes. */
+static void mail_check(const struct core *c, struct submission *s, const struct job_spec *spec)
+{
+    struct str text = STR_INIT;
+    if (!spec->mail_types || !c->mail_fault)
+        return;
+    str_addf(&text,
+             "no mail will come of this job: %s; MailProg or SmtpServer in remuda.conf names what sends it",
+             c->mail_fault);
+    say(&s->warning, str_text(&text));
+    str_done(&text);
+}
+
 static enum refusal privileges_check(struct core *c, struct submission *s, struct job_spec *spec)
 {
     bool operates = peer_operates(c, c->peer);
@@ -168,6 +181,8 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
         refusal = exclude_check(c, &d->spec.req, &s->detail);
     if (!refusal)
         refusal = privileges_check(c, s, &d->spec);
+    if (!refusal)
+        mail_check(c, s, &d->spec);
     if (!refusal)
         refusal = times_check(c, s, &d->spec);
     if (!refusal)

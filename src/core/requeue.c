@@ -175,6 +175,8 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
     r->script_ended = true;
     if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) {
         text_set(c, &r->j.reason_detail, report->detail);
+        if (!report->retry)
+            r->j.exit_status = STATUS_LAUNCH_FAILED;
         r->j.requeue_pending = again;
         bool hold = report->prolog && !list_has(c->settings.sched_parameters, "nohold_on_prolog_fail");
         bool often = r->j.restarts >= (uint32_t)c->settings.max_batch_requeue;

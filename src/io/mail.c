@@ -11,6 +11,7 @@
 #include "io/smtp.h"
 #include "io/spawn.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -52,6 +53,14 @@ struct mailer {
     uint64_t serial;
     struct letters waiting, going;
 };
+
+bool mail_settings_fault(const struct mail_settings *s, struct str *ret)
+{
+    if (!text_empty(s->server) || !s->program || s->program[0] != '/' || access(s->program, X_OK) == 0)
+        return false;
+    str_addf(ret, "%s: %s", s->program, strerror(errno));
+    return true;
+}
 
 /* ---- the letter
  * ----------------------------------------------------------------------------------------------------- */

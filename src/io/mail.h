@@ -19,6 +19,9 @@ struct mail_settings {
 
 struct mailer *mailer_new(struct loop *l, struct log *log);
 void mailer_configure(struct mailer *m, const struct mail_settings *s); /* copies */
+/* Can it be seen already that mail cannot be sent? Then why, in a few words, appended. */
+struct str;
+bool mail_settings_fault(const struct mail_settings *s, struct str *ret);
 /* Takes copies and returns at once. `to` is a user name or an address, or several with commas. Line breaks in `to` and `subject` become blanks. */
 void mailer_send(struct mailer *m, const char *to, const char *subject, const char *body);
 size_t mailer_waiting(const struct mailer *m);

@@ -327,6 +327,8 @@ static inline int status_signal(int32_t status)
 }
 /* Memory ran out: Slurm shows a signal that there is not, 0:125, and commands exit with 128 more. */
 #define STATUS_OOM 125
+/* Nothing of it ran, and would not elsewhere: 0:53, as Slurm shows it. */
+#define STATUS_LAUNCH_FAILED 53
 static inline int32_t status_of_code(int code)
 {
     return (code & 0xff) << 8;

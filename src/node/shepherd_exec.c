@@ -34,6 +34,9 @@ static void files_open(struct setup *s)
 {
     const struct step_plan *p = s->plan;
     int flags = p->append ? 0 : O_TRUNC;
+    file_place_check(s, "output", p->std_out);
+    file_place_check(s, "error", p->std_err);
+    file_place_check(s, "input", p->std_in);
     int out = output_open(p->std_out, flags);
     if (out < 0)
         setup_fail(s, "cannot open the output file %s: %s", p->std_out, strerror(errno));
@@ -191,9 +194,10 @@ _Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int gr
 
 static _Noreturn void error_line_write(const struct step_plan *p, const char *line)
 {
-    if (!identity_take(p, NULL, 0) || (chdir(p->work_dir ? p->work_dir : "/") != 0 && chdir("/tmp") != 0))
+    const char *path = p->std_err ? p->std_err : p->std_out;
+    if (!identity_take(p, NULL, 0) || (chdir(p->work_dir ? p->work_dir : "/") != 0 && path[0] != '/'))
         _exit(1);
-    int fd = output_open(p->std_err ? p->std_err : p->std_out, O_NONBLOCK);
+    int fd = output_open(path, O_NONBLOCK);
     ssize_t n = fd < 0 ? -1 : write(fd, line, strlen(line));
     _exit(n < 0);
 }

@@ -37,6 +37,15 @@ void remarks_write(struct setup *s)
     str_clear(&s->remarks);
 }
 
+static void shepherd_hears(const struct setup *s, enum setup_word word, const char *text)
+{
+    struct str line = STR_INIT;
+    str_addf(&line, "%c%s\n", word, text);
+    ssize_t n = write(s->failure_fd, line.data, line.len);
+    (void)n; /* of a failure the exit code still tells */
+    str_done(&line);
+}
+
 _Noreturn void setup_fail(struct setup *s, const char *format, ...)
 {
     struct str line = STR_INIT;
@@ -46,9 +55,7 @@ _Noreturn void setup_fail(struct setup *s, const char *format, ...)
     va_end(args);
     remark(s, "%s", str_text(&line));
     remarks_write(s);
-    str_addc(&line, '\n');
-    ssize_t n = write(s->failure_fd, line.data, line.len);
-    (void)n; /* the exit code still says that it failed */
+    shepherd_hears(s, SETUP_FAILED, str_text(&line));
     _exit(SHEPHERD_SETUP_EXIT);
 }
 
@@ -157,9 +164,21 @@ void work_dir_enter(struct setup *s, const char *dir)
     dir = dir ? dir : "/";
     if (chdir(dir) == 0)
         return;
-    remark(s, "couldn't chdir to `%s': %s: going to /tmp instead", dir, strerror(errno));
+    struct str why = STR_INIT, odd = STR_INIT;
+    str_addf(&why, "couldn't chdir to `%s': %s", dir, strerror(errno));
+    s->astray = str_take(&why);
+    remark(s, "%s: going to /tmp instead", s->astray);
     if (chdir("/tmp") != 0)
         setup_fail(s, "cannot use the work directory %s, nor /tmp: %s", dir, strerror(errno));
+    str_addf(&odd, "%s on %s: it ran in /tmp there", s->astray, s->plan->node);
+    shepherd_hears(s, SETUP_ODD, str_text(&odd));
+    str_done(&odd);
+}
+
+void file_place_check(struct setup *s, const char *what, const char *path)
+{
+    if (s->astray && path && path[0] != '/')
+        setup_fail(s, "%s on %s, where the %s file %s was to be", s->astray, s->plan->node, what, path);
 }
 
 void move_to(int fd, int to)

@@ -12,7 +12,8 @@
 struct setup {
     const struct herd *herd;
     const struct step_plan *plan;
-    int failure_fd; /* a pipe to the shepherd, that takes one line from it: why the step could not be set up */
+    int failure_fd;     /* a pipe to the shepherd, for lines of enum setup_word */
+    char *astray;       /* why the work directory could not be entered; NULL = we are there */
     bool has_output;    /* descriptor 2 is the job's */
     struct str remarks; /* lines for the job's error file, until it is open */
 };
@@ -20,6 +21,12 @@ struct setup {
 /* "slurmstepd: error: …" for the step's standard error; kept until there is one. */
 void remark(struct setup *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void remarks_write(struct setup *s);
+/* What a line of the pipe begins with; of each the first counts. */
+enum setup_word {
+    SETUP_FAILED = 'F', /* why the step could not be set up */
+    SETUP_ODD = 'O'     /* it runs, but not as asked: for the job's records */
+};
+
 /* Says it, to the shepherd too, and ends the process. */
 _Noreturn void setup_fail(struct setup *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -30,8 +37,10 @@ bool identity_take(const struct step_plan *p, const int *keep, size_t n);
 /* The same with the pipe for failures; then the limits of the job, which the owner may not raise above the node's. */
 void owner_become(struct setup *s, const char *rlimits, const int *keep, size_t n);
 void signals_unblock(void);
-/* The work directory, or /tmp with a remark. */
+/* The work directory, or /tmp with a remark, as in Slurm. */
 void work_dir_enter(struct setup *s, const char *dir);
+/* A file that was meant to be in the work directory must not land in /tmp of some node, where nobody looks: then the step fails. `what`: "output". */
+void file_place_check(struct setup *s, const char *what, const char *path);
 /* Opened for appending, with parents made; -1 with errno. */
 int output_open(const char *path, int flags);
 void move_to(int fd, int to);

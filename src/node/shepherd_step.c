@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "node/shepherd_say.h"
+#include "node/shepherd_setup.h"
 #include "node/shepherd_signals.h"
 #include "node/shepherd_usage.h"
 
@@ -80,17 +81,30 @@ static bool reap(struct shepherd *s)
     return none_left && s->main_ended;
 }
 
+/* What the step's processes said before they executed its program; of several tasks the first. */
+static bool setup_word_find(struct shepherd *s, enum setup_word word, char detail[NOTE_DETAIL_BYTES])
+{
+    char piece[4096];
+    ssize_t n;
+    while ((n = read(s->failure_fd[0], piece, sizeof piece)) > 0)
+        str_addn(&s->setup_words, piece, (size_t)n);
+    struct span rest = {str_text(&s->setup_words), s->setup_words.len}, line;
+    while (span_next(&rest, '\n', &line))
+        if (line.len > 1 && line.data[0] == (char)word) {
+            snprintf(detail, NOTE_DETAIL_BYTES, "%.*s", (int)(line.len - 1), line.data + 1);
+            return true;
+        }
+    return false;
+}
+
 /* The step's process says why it could not be set up. */
 static bool setup_failed(struct shepherd *s, struct note *ret)
 {
     *ret = s->note;
     if (!WIFEXITED(s->status) || WEXITSTATUS(s->status) != SHEPHERD_SETUP_EXIT)
         return false;
-    ssize_t n = read(s->failure_fd[0], ret->detail, sizeof ret->detail - 1);
-    if (n <= 0)
+    if (!setup_word_find(s, SETUP_FAILED, ret->detail))
         return false;
-    ret->detail[n] = '\0';
-    ret->detail[strcspn(ret->detail, "\n")] = '\0'; /* of several tasks the first */
     ret->kind = NOTE_FAILED;
     ret->at_us = shepherd_clock_us(CLOCK_REALTIME);
     shepherd_state_write(s, ret);
@@ -141,6 +155,8 @@ static bool exit_tell(struct shepherd *s, bool clean)
     s->note.at_us = shepherd_clock_us(CLOCK_REALTIME);
     if (kills > 0 && !s->over_memory)
         shepherd_oom_say(s, kills);
+    if (!s->note.detail[0])
+        setup_word_find(s, SETUP_ODD, s->note.detail);
     if (clean && kills == 0)
         groups_hand_back(s);
     shepherd_state_write(s, &s->note);

@@ -26,6 +26,7 @@ struct shepherd {
     bool groups_used_up; /* their processes were killed or stopped as a whole: they are not handed back */
     int state_fd;
     int failure_fd[2]; /* a pipe: ours, and that of the step's processes until they execute its program */
+    struct str setup_words; /* lines that were read from it */
     struct task_set *tasks; /* NULL = a batch script */
     struct pollfd *fds;     /* what is waited for: the signals, then the tasks' */
     pid_t main_pid;

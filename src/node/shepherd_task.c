@@ -52,6 +52,7 @@ static int32_t number_of(const struct making *m)
 static void output_use(struct making *m, const char *pattern, int its_pipe, int to)
 {
     const char *path = pattern && its_pipe < 0 ? task_path(m->t, m->task, pattern) : NULL;
+    file_place_check(&m->setup, "output", path);
     int fd = path ? output_open(path, m->t->what.append ? 0 : O_TRUNC) : its_pipe;
     if (path && fd < 0)
         setup_fail(&m->setup, "cannot open the output file %s: %s", path, strerror(errno));
@@ -74,6 +75,7 @@ static void streams_use(struct making *m, const struct task_ends *ends)
         dup2(STDOUT_FILENO, STDERR_FILENO);
     m->setup.has_output = true;
     const char *path = w->std_in ? task_path(m->t, m->task, w->std_in) : NULL;
+    file_place_check(&m->setup, "input", path);
     int in = path ? open(path, O_RDONLY | O_NOCTTY) : ends->in >= 0 ? ends->in : open("/dev/null", O_RDONLY);
     if (in < 0)
         setup_fail(&m->setup, "cannot open the input file %s: %s", path, strerror(errno));

@@ -8,7 +8,7 @@ setup_file() {
     chmod 755 "$TOP"
     REMUDA_STATE="$TOP/state"
     remuda up -q --nodes 1 --cpus 8 --mem 4000 --name nodetest 3>&-
-    printf 'KillWait=2\nSlurmctldHost=localhost\nHeartbeatInterval=2\n' >> "$REMUDA_STATE/remuda.conf"
+    printf 'KillWait=2\nSlurmctldHost=localhost\nHeartbeatInterval=2\nMailProg=/nonexistent/mailer\n' >> "$REMUDA_STATE/remuda.conf"
     remuda down
     remuda up -q 3>&-
 }
@@ -228,4 +228,24 @@ C
     [ "$status" -eq 2 ] && [[ "$output" == *"--name needs a value"* ]]
     run remudad node --state "$REMUDA_STATE" --name node1
     [ "$status" -eq 1 ] && [[ "$output" == *"runs already"* ]]
+}
+
+@test "a work directory that is not there fails the job, as in Slurm, where its files were to be in it; else it runs in /tmp and its records say so" {
+    id=$(sbatch --parsable -D /nonexistent/dir --wrap 'echo ran')
+    eventually is "$id" FAILED
+    [ "$(sacct -n -P -X -j "$id" -o ExitCode)" = 0:53 ]
+    [[ "$(scontrol show job "$id")" == *"JobState=FAILED Reason=JobLaunchFailure"*"couldn't chdir to \`/nonexistent/dir': No such file or directory on node1, where the output file slurm-$id.out was to be"* ]]
+    [ ! -e "/tmp/slurm-$id.out" ]
+    id=$(sbatch --parsable -D /nonexistent/dir -o "$PWD/out" --wrap pwd)
+    eventually is "$id" COMPLETED
+    [ "$(cat out)" = "slurmstepd: error: couldn't chdir to \`/nonexistent/dir': No such file or directory: going to /tmp instead"$'\n/tmp' ]
+    [[ "$(scontrol show job "$id")" == *"it ran in /tmp there"* ]]
+}
+
+@test "who asks for mail where none can be sent is told at submission" {
+    run -0 --separate-stderr sbatch --parsable --mail-type=END -o /dev/null --wrap true
+    [ "$stderr" = "sbatch: no mail will come of this job: /nonexistent/mailer: No such file or directory; MailProg or SmtpServer in remuda.conf names what sends it" ]
+    [[ "$output" =~ ^[0-9]+$ ]]
+    run -0 --separate-stderr sbatch --parsable --mail-type=NONE -o /dev/null --wrap true
+    [ -z "$stderr" ]
 }

@@ -171,7 +171,8 @@ static void test_a_delegated_group_is_used(void **state)
     assert_string_equal(str_text(&b.text), want);
     assert_true(b.limits_memory);
     assert_false(b.hides_devices);
-    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1"), "pids.max"), "300"); /* of all jobs together */
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1"), "pids.max"),
+                        "300"); /* of all jobs together */
     assert_string_equal(
         str_text(&b.said),
         "enforced by cgroup v2: cores, memory, swap, number of processes, the end of all processes; "

@@ -186,12 +186,39 @@ static void an_array_whose_dependency_fails_is_told_of_once(void **unused)
     assert_non_null(strstr(mail(0)->subject, "Invalid dependency"));
 }
 
+static const struct msg_submitted *submitted(void)
+{
+    for (size_t i = 0; i < w.fx.n; i++)
+        if (w.fx.v[i].kind == FX_REPLY && w.fx.v[i].msg.kind == MSG_SUBMITTED)
+            return w.fx.v[i].msg.body;
+    fail_msg("nothing was submitted");
+    return NULL;
+}
+
+/* Said when it is asked for, not in the log when it is too late. */
+static void who_will_get_none_is_told_at_once(void **unused)
+{
+    step((struct event){
+        .kind = EV_CONFIG, .config = &w.config, .mail_fault = "/no/mta: No such file or directory"});
+    submit(mailing(MAIL_END));
+    assert_string_equal(
+        submitted()->warning,
+        "no mail will come of this job: /no/mta: No such file or directory; MailProg or SmtpServer in "
+        "remuda.conf names what sends it");
+    submit(a_job("train"));
+    assert_null(submitted()->warning);
+    step((struct event){.kind = EV_CONFIG, .config = &w.config});
+    submit(mailing(MAIL_END));
+    assert_null(submitted()->warning);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(nobody_is_told_who_did_not_ask),
         STORY(a_beginning_and_an_end),
         STORY(time_in_the_queue_is_told),
+        STORY(who_will_get_none_is_told_at_once),
         STORY(failures_are_told_apart),
         STORY(a_requeue_and_a_dependency_that_cannot_be_kept),
         STORY(limits_come_nearer),

@@ -216,11 +216,36 @@ static void test_unusable_work_directory(void **state)
     struct step_plan p = world_plan(&world, 1, "pwd");
     p.work_dir = "/nonexistent";
     world_send(&world, &p);
-    assert_int_equal(world_wait(&world, NOTE_EXITED).status, 0);
+    struct note ended = world_wait(&world, NOTE_EXITED);
+    assert_int_equal(ended.status, 0);
+    assert_string_equal(ended.detail,
+                        "couldn't chdir to `/nonexistent': No such file or directory on n1: it ran "
+                        "in /tmp there");
     assert_string_equal(
         world_output(&world),
         "slurmstepd: error: couldn't chdir to `/nonexistent': No such file or directory: going "
         "to /tmp instead\n/tmp\n");
+}
+
+/* Its files would be in /tmp of some node. */
+static void test_files_of_an_unusable_work_directory(void **state)
+{
+    (void)state;
+    struct step_plan p = world_plan(&world, 1, "echo ran >/tmp/it-ran");
+    p.work_dir = "/nonexistent";
+    p.std_out = "slurm-1.out";
+    world_send(&world, &p);
+    struct note failed = world_wait(&world, NOTE_FAILED);
+    assert_false(failed.retry);
+    assert_string_equal(failed.detail,
+                        "couldn't chdir to `/nonexistent': No such file or directory on n1, where "
+                        "the output file slurm-1.out was to be");
+    p = world_plan(&world, 2, "true");
+    p.work_dir = "/nonexistent";
+    p.std_in = "data";
+    world_send(&world, &p);
+    assert_non_null(strstr(world_wait(&world, NOTE_FAILED).detail, "where the input file data was to be"));
+    assert_int_equal(access("/tmp/it-ran", F_OK), -1);
 }
 
 static void test_bad_interpreter(void **state)
@@ -470,6 +495,7 @@ int main(void)
         TEST(missing_input_fails_with_the_reason),
         TEST(output_directories_are_made_and_files_truncated_or_appended),
         TEST(unusable_work_directory),
+        TEST(files_of_an_unusable_work_directory),
         TEST(bad_interpreter),
         TEST(arguments_environment_umask_and_limits),
         TEST(the_owner_is_taken_on),
