@@ -31,6 +31,7 @@ struct stream_peer {
     void *ctx; /* NULL until it said hello */
     struct str in, out;
     size_t sent; /* bytes of `out` */
+    bool deaf;   /* it reads no more; what it wrote before is still to be read */
     bool closing, dead;
 };
 
@@ -242,10 +243,11 @@ static void peer_flush(struct stream_peer *p)
             return;
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0)
-            p->dead = true;
-        else
-            p->sent += (size_t)n;
+        if (n < 0) {
+            p->deaf = true;
+            break;
+        }
+        p->sent += (size_t)n;
     }
     str_clear(&p->out);
     p->sent = 0;
@@ -256,7 +258,7 @@ static void peer_flush(struct stream_peer *p)
 void peer_send(struct stream_peer *p, enum message_kind kind, const void *body)
 {
     struct message m = {.kind = kind, .body = body};
-    if (p->dead || p->closing)
+    if (p->dead || p->closing || p->deaf)
         return;
     wire_encode(&m, &p->out);
     peer_flush(p);
@@ -389,7 +391,7 @@ void hub_serve(struct stream_hub *h, const struct pollfd *v, size_t n)
         if (v[2 + i].revents & (POLLIN | POLLHUP | POLLERR) && (v[2 + i].events & POLLIN))
             peer_read(h, p);
         else if (v[2 + i].revents & POLLERR)
-            p->dead = true;
+            peer_flush(p);
     }
     if (v[0].revents & POLLIN)
         peers_accept(h, h->listen_fd[0]);

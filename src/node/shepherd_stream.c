@@ -6,18 +6,23 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CONNECT_WAIT_MS 5000
 #define READ_BYTES      (64u << 10)
+#define ARRIVAL_WAIT_S  60 /* for a host that does not even say that it is gone */
+#define ARRIVAL_POLL_MS 2
 
 /* ---- connecting ---- */
 
@@ -258,6 +263,30 @@ size_t stream_unsent(const struct stream *s)
     return s->fd < 0 ? 0 : s->out.len - s->sent + sealed;
 }
 
+/* A TCP socket that is closed while something came that nobody read, or that something comes to afterwards, forgets what the other host
+ * does not have yet. So it is read from until all has arrived there; a host that is gone ends the waiting. */
+static void arrival_await(int fd)
+{
+    char dropped[4096];
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    time_t until = now.tv_sec + ARRIVAL_WAIT_S;
+    int domain, unsent = 0;
+    socklen_t len = sizeof domain;
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) != 0 || domain == AF_UNIX)
+        return;
+    while (ioctl(fd, SIOCOUTQ, &unsent) == 0 && unsent > 0 && now.tv_sec < until) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (poll(&p, 1, ARRIVAL_POLL_MS) <= 0)
+            continue;
+        if (p.revents & (POLLERR | POLLHUP) || recv(fd, dropped, sizeof dropped, 0) == 0)
+            return;
+    }
+    while (recv(fd, dropped, sizeof dropped, 0) > 0)
+        continue;
+}
+
 void stream_finish(struct stream *s)
 {
     while (s->fd >= 0 && stream_unsent(s) > 0) {
@@ -265,8 +294,10 @@ void stream_finish(struct stream *s)
         poll(&p, 1, -1);
         stream_flush(s);
     }
-    if (s->fd >= 0)
+    if (s->fd >= 0) {
         shutdown(s->fd, SHUT_WR);
+        arrival_await(s->fd);
+    }
     stream_close(s);
 }
 

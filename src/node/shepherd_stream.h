@@ -33,7 +33,7 @@ void stream_close(struct stream *s);
 void stream_send(struct stream *s, enum message_kind kind, const void *body);
 size_t stream_unsent(const struct stream *s);
 void stream_flush(struct stream *s);
-/* Writes all that is unsent, however long the other end takes; then closes. */
+/* Writes all that is unsent, however long the other end takes, and closes when another host has it all. */
 void stream_finish(struct stream *s);
 
 /* Reads what came and calls take for each message (of a peer that has proved itself, or whose STREAM_TASKS does so). Closes the stream when the other end is gone or talks nonsense. */

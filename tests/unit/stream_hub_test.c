@@ -1,0 +1,165 @@
+#include "unit.h"
+
+#include "base/alloc.h"
+#include "cli/stream_hub.h"
+#include "wire/frame.h"
+
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* ---- a command, and a shepherd that is this test ---- */
+
+static struct stream_hub *hub;
+static int shepherd;
+static size_t data_bytes, gone, helloes;
+static bool done, answers;
+
+static void *hello(void *ctx, struct stream_peer *p, const struct msg_stream_hello *m)
+{
+    (void)ctx;
+    (void)p;
+    (void)m;
+    helloes++;
+    return &helloes;
+}
+
+static void message(void *ctx, void *peer_ctx, struct stream_peer *p, const struct message *m)
+{
+    (void)ctx;
+    (void)peer_ctx;
+    if (m->kind == MSG_STREAM_DATA) {
+        data_bytes += ((const struct msg_stream_data *)m->body)->data.len;
+        if (answers)
+            peer_send(p, MSG_STREAM_CREDIT, &(struct msg_stream_credit){.bytes = 1});
+    } else if (m->kind == MSG_STREAM_DONE) {
+        done = true;
+        peer_close(p);
+    }
+}
+
+static void peer_gone(void *ctx, void *peer_ctx, struct stream_peer *p)
+{
+    (void)ctx;
+    (void)peer_ctx;
+    (void)p;
+    gone++;
+}
+
+static const struct hub_ops ops = {hello, message, peer_gone};
+
+static int setup(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    data_bytes = gone = helloes = 0;
+    done = answers = false;
+    hub = hub_new(false, NULL, NULL, &ops, NULL, &err);
+    assert_non_null(hub);
+    const char *address = hub_address(hub);
+    size_t len = strlen(address);
+    assert_true(len < sizeof name.sun_path);
+    memcpy(name.sun_path, address, len);
+    name.sun_path[0] = '\0';
+    shepherd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(shepherd, (struct sockaddr *)&name,
+                             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)),
+                     0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    hub_free(hub);
+    return 0;
+}
+
+static void say(enum message_kind kind, const void *body)
+{
+    struct str out = STR_INIT;
+    wire_encode(&(struct message){.kind = kind, .body = body}, &out);
+    assert_int_equal(send(shepherd, out.data, out.len, MSG_NOSIGNAL), (ssize_t)out.len);
+    str_done(&out);
+}
+
+static void data_say(size_t len)
+{
+    char bytes[1000];
+    memset(bytes, 'x', sizeof bytes);
+    say(MSG_STREAM_DATA, &(struct msg_stream_data){.data = {bytes, len}});
+}
+
+/* As long as there is something to do. */
+static void serve(bool paused)
+{
+    struct pollfd v[8];
+    for (int i = 0; i < 100; i++) {
+        size_t n = hub_wait_for(hub, v, paused);
+        if (poll(v, n, 20) <= 0)
+            return;
+        hub_serve(hub, v, n);
+    }
+}
+
+/* ---- tests ---- */
+
+/* The shepherd is done and leaves before the command has read a word of it: what is said to it does not arrive, what it said does. */
+static void test_who_leaves_is_heard_to_the_end(void **state)
+{
+    (void)state;
+    answers = true;
+    say(MSG_STREAM_HELLO, &(struct msg_stream_hello){.key = "k"});
+    for (int i = 0; i < 50; i++)
+        data_say(1000);
+    say(MSG_STREAM_DONE, &(struct msg_stream_done){0});
+    close(shepherd);
+    serve(false);
+    assert_int_equal(helloes, 1);
+    assert_int_equal(data_bytes, 50 * 1000);
+    assert_true(done);
+    assert_int_equal(gone, 1);
+}
+
+/* The command's own output stands still, so it reads nothing, when the shepherd leaves. */
+static void test_who_leaves_meanwhile_is_heard_afterwards(void **state)
+{
+    (void)state;
+    say(MSG_STREAM_HELLO, &(struct msg_stream_hello){.key = "k"});
+    serve(false);
+    data_say(500);
+    say(MSG_STREAM_DONE, &(struct msg_stream_done){0});
+    close(shepherd);
+    serve(true);
+    assert_int_equal(gone, 0);
+    serve(false);
+    assert_int_equal(data_bytes, 500);
+    assert_true(done);
+    assert_int_equal(gone, 1);
+}
+
+static void test_who_breaks_off_is_gone(void **state)
+{
+    (void)state;
+    answers = true;
+    say(MSG_STREAM_HELLO, &(struct msg_stream_hello){.key = "k"});
+    data_say(10);
+    close(shepherd);
+    serve(false);
+    assert_int_equal(data_bytes, 10);
+    assert_false(done);
+    assert_int_equal(gone, 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(who_leaves_is_heard_to_the_end),
+        TEST(who_leaves_meanwhile_is_heard_afterwards),
+        TEST(who_breaks_off_is_gone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
