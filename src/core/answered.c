@@ -21,6 +21,18 @@ void answered_load(struct core *c, const struct answered *row)
     map_u64_put(c->answered, row->id, kept);
 }
 
+/* The clock was set: they are as old as before. */
+void answered_move(struct core *c, int64_t by_us)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(c->answered, &w)) {
+        struct answered *row = w.value;
+        fx_remove(c, TABLE_ANSWERED, row);
+        row->at_us += by_us;
+        fx_store(c, TABLE_ANSWERED, row);
+    }
+}
+
 static void oldest_drop(struct core *c)
 {
     for (;;) {

@@ -93,6 +93,7 @@ void clock_look(struct core *c, const struct event *ev)
            by_us > 0 ? "forward" : "back", (long long)((by_us > 0 ? by_us : -by_us) / USEC_PER_SEC));
     nodes_move(c, by_us);
     runs_move(c, by_us);
+    answered_move(c, by_us);
     moved(&c->gang_due_us, by_us);
     moved(&c->usage_at_us, by_us);
     timers_anew(c);
@@ -117,8 +118,10 @@ void clock_load(struct core *c, const char *value)
 
 void clock_restore(struct core *c)
 {
-    if (c->clock_missed_us >= STEP_US || c->clock_missed_us <= -STEP_US)
+    if (c->clock_missed_us >= STEP_US || c->clock_missed_us <= -STEP_US) {
         runs_move(c, c->clock_missed_us);
+        answered_move(c, c->clock_missed_us);
+    }
     c->clock_missed_us = 0;
     difference_save(c);
 }

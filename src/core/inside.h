@@ -529,6 +529,7 @@ bool answered_again(struct core *c, const struct message *m); /* it was answered
 /* Keeps the answer to `m`, if it changed something; its effects begin at `from`. */
 void answered_keep(struct core *c, const struct message *m, size_t from);
 void answered_load(struct core *c, const struct answered *row);
+void answered_move(struct core *c, int64_t by_us);
 void answered_free(struct core *c);
 
 /* ---- req_host.c ---- */
