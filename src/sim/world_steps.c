@@ -105,9 +105,26 @@ static void limit_check(struct world *w, const struct simjob *known, const struc
                     (long long)(j->limit_us / USEC_PER_SEC), (long long)(ran_us / USEC_PER_SEC));
 }
 
+static void state_keep(void *ctx, const void *record)
+{
+    *(int32_t *)ctx = ((const struct node *)record)->state;
+}
+
+/* A row that was late, because the store was away, is no longer true. */
+static bool is_down(const struct world *w, const char *name)
+{
+    struct msg_query q = {.what = QUERY_NODES, .names = name};
+    struct str detail = STR_INIT;
+    int32_t state = NODE_UNKNOWN;
+    struct view v = {state_keep, &state};
+    core_query(w->core, &q, &world_daemon, world_wall(w), &v, &detail);
+    str_done(&detail);
+    return state == NODE_DOWN;
+}
+
 static void silence_check(struct world *w, const struct node *row)
 {
-    if (row->state != NODE_DOWN || !text_is(row->reason, "Not responding"))
+    if (!is_down(w, row->name) || row->state != NODE_DOWN || !text_is(row->reason, "Not responding"))
         return;
     for (size_t i = 0; i < w->node.n; i++) {
         int64_t silent_us = w->now_us - w->node.v[i].heard_us;
