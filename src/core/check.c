@@ -41,6 +41,13 @@ static void ranges_check(const struct fields *t, const void *record)
     }
 }
 
+/* Each field of a job or step that is over was looked at when it ended, and hardly one changes: those have their turn, an eighth of them each
+ * millisecond. (Looking at all fields of all records was three fifths of what a simulated world costs.) */
+static bool fields_due(const struct core *c, bool live, int64_t end_us, uint64_t id)
+{
+    return live || c->now_us - end_us < USEC_PER_SEC || id % 8 == (uint64_t)c->now_us / 1000 % 8;
+}
+
 /* ---- jobs ------------------------------------------------------------------------------------------------------------------ */
 
 static size_t times_listed(const struct noderec *n, uint64_t job_id)
@@ -107,8 +114,10 @@ static void steps_check(const struct core *c, const struct jobrec *r)
         }
         CHECK(!step_live(st) || !all_over);
         CHECK(!st->lonely_us || (step_live(st) && !st->holder_conn));
-        texts_check(c, &step_fields, s);
-        ranges_check(&step_fields, s);
+        if (fields_due(c, step_live(st), s->end_us, (uint64_t)s->step_id)) {
+            texts_check(c, &step_fields, s);
+            ranges_check(&step_fields, s);
+        }
     }
     CHECK(!r->wish.n || r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     step_queue_check(r);
@@ -150,12 +159,14 @@ static void array_check(const struct core *c, const struct jobrec *r)
 static void job_check(const struct core *c, const struct jobrec *r)
 {
     CHECK(r->j.id && r->j.id < c->next_job_id);
-    ranges_check(&job_fields, &r->j);
+    if (fields_due(c, job_live(r), r->j.end_us, r->j.id)) {
+        ranges_check(&job_fields, &r->j);
+        texts_check(c, &job_fields, &r->j);
+    }
     state_check(c, r);
     holds_check(c, r);
     steps_check(c, r);
     indexes_check(c, r);
-    texts_check(c, &job_fields, &r->j);
     if (r->j.array_job_id)
         array_check(c, r);
     else
