@@ -78,13 +78,14 @@ void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const ch
     }
 }
 
-/* What is known to be broken is broken, whatever a daemon says that has not heard of it yet. */
+/* What is known to be broken is broken, whatever a daemon says that has not heard of it yet. A new connection's first word is the node's latest,
+ * however it is numbered: a daemon that was started after its clock was set back begins below its predecessor. */
 void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq, const char *out)
 {
     struct arena *a = c->fx->arena;
     struct device_outs known = {0}, said = {0};
     struct str text = STR_INIT;
-    if (!seq || seq < n->devices_seq)
+    if (!seq)
         return;
     n->devices_seq = seq;
     device_outs_parse(n->n.devices_out, a, &known);
