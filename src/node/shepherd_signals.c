@@ -117,9 +117,18 @@ void shepherd_command(struct shepherd *s, const struct signalfd_siginfo *info)
     switch (c.op) {
     case COMMAND_TERMINATE: terminate(s, &c); break;
     case COMMAND_KILL: signal_step(s, &c); break;
-    case COMMAND_FOLLOW: follow(s); break;
-    case COMMAND_TELL: shepherd_message_say(s); break;
+    case COMMAND_FOLLOW: s->follow_due = true; break;
+    case COMMAND_TELL: s->tell_due = true; break;
     }
+}
+
+void shepherd_commands_later(struct shepherd *s)
+{
+    if (s->follow_due && !s->terminating)
+        follow(s);
+    if (s->tell_due && !s->terminating)
+        shepherd_message_say(s);
+    s->follow_due = s->tell_due = false;
 }
 
 void shepherd_owner_signals(void *ctx, int signo)

@@ -238,6 +238,7 @@ static bool signals_take(struct shepherd *s, int fd)
         else
             shepherd_command(s, &info);
     }
+    shepherd_commands_later(s);
     return gone;
 }
 

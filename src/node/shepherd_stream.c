@@ -24,9 +24,24 @@
 #define ARRIVAL_WAIT_S  60 /* for a host that does not even say that it is gone */
 #define ARRIVAL_POLL_MS 2
 
-/* ---- connecting ---- */
+/* ---- connecting ----
+ * The command's addresses are its user's words: they may be many, and whoever is there may say nothing, or a byte now and then. All of them together get the caller's time. */
 
-static bool connect_wait(int fd, const struct sockaddr *name, socklen_t len)
+static int64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* What poll may wait for one thing, in ms. */
+static int wait_ms_until(int64_t until_us)
+{
+    int64_t left = (until_us - now_us()) / 1000;
+    return left <= 0 ? 0 : left < CONNECT_WAIT_MS ? (int)left : CONNECT_WAIT_MS;
+}
+
+static bool connect_wait(int fd, const struct sockaddr *name, socklen_t len, int64_t until_us)
 {
     int error = 0;
     socklen_t size = sizeof error;
@@ -35,7 +50,7 @@ static bool connect_wait(int fd, const struct sockaddr *name, socklen_t len)
     if (errno != EINPROGRESS && errno != EAGAIN)
         return false;
     struct pollfd p = {.fd = fd, .events = POLLOUT};
-    if (poll(&p, 1, CONNECT_WAIT_MS) != 1) {
+    if (poll(&p, 1, wait_ms_until(until_us)) != 1) {
         errno = ETIMEDOUT;
         return false;
     }
@@ -56,7 +71,7 @@ static bool is_owners(int fd, int64_t uid)
     return false;
 }
 
-static bool unix_connect(int fd, const char *text, const struct step_plan *p)
+static bool unix_connect(int fd, const char *text, const struct step_plan *p, int64_t until_us)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     size_t len = strlen(text);
@@ -65,11 +80,11 @@ static bool unix_connect(int fd, const char *text, const struct step_plan *p)
     memcpy(name.sun_path, text, len);
     name.sun_path[0] = '\0';
     return connect_wait(fd, (struct sockaddr *)&name,
-                        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) &&
+                        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len), until_us) &&
            is_owners(fd, p->uid);
 }
 
-static bool tcp_connect(int fd, char *text)
+static bool tcp_connect(int fd, char *text, int64_t until_us)
 {
     struct sockaddr_in name = {.sin_family = AF_INET};
     int on = 1;
@@ -79,7 +94,7 @@ static bool tcp_connect(int fd, char *text)
     *colon = '\0';
     name.sin_port = htons((uint16_t)strtol(colon + 1, NULL, 10));
     if (inet_pton(AF_INET, text, &name.sin_addr) != 1 ||
-        !connect_wait(fd, (struct sockaddr *)&name, sizeof name))
+        !connect_wait(fd, (struct sockaddr *)&name, sizeof name, until_us))
         return false;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
@@ -106,7 +121,7 @@ static bool sealed_send(struct stream *s)
     return true;
 }
 
-static bool handshake(struct stream *s, const char *key)
+static bool handshake(struct stream *s, const char *key, int64_t until_us)
 {
     char room[4096];
     struct err err = {0};
@@ -116,7 +131,7 @@ static bool handshake(struct stream *s, const char *key)
         return false;
     while (!tls_is_ready(s->tls)) {
         struct pollfd p = {.fd = s->fd, .events = POLLIN};
-        if (!sealed_send(s) || poll(&p, 1, CONNECT_WAIT_MS) != 1)
+        if (!sealed_send(s) || poll(&p, 1, wait_ms_until(until_us)) != 1)
             return false;
         ssize_t n = recv(s->fd, room, sizeof room, 0);
         if (n <= 0)
@@ -130,7 +145,7 @@ static bool handshake(struct stream *s, const char *key)
 
 /* ---- one after another ---- */
 
-static int one_connect(struct span address, const struct step_plan *p)
+static int one_connect(struct span address, const struct step_plan *p, int64_t until_us)
 {
     char text[256];
     bool local = address.len > 0 && address.data[0] == '@';
@@ -139,7 +154,7 @@ static int one_connect(struct span address, const struct step_plan *p)
     memcpy(text, address.data, address.len);
     text[address.len] = '\0';
     int fd = socket(local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && (local ? unix_connect(fd, text, p) : tcp_connect(fd, text)))
+    if (fd >= 0 && (local ? unix_connect(fd, text, p, until_us) : tcp_connect(fd, text, until_us)))
         return fd;
     int why = errno;
     if (fd >= 0)
@@ -164,20 +179,21 @@ static void hello(struct stream *s, const struct step_plan *p, const char *key, 
 }
 
 bool stream_connect(struct stream *s, const struct step_plan *p, const char *addresses, const char *key,
-                    int64_t pid)
+                    int64_t pid, int64_t within_us)
 {
     struct span rest = span_of(addresses), address;
+    int64_t until_us = now_us() + within_us;
     *s = (struct stream){.fd = -1};
     errno = EINVAL;
     if (!key)
         return false;
-    while (s->fd < 0 && span_next(&rest, ' ', &address)) {
+    while (s->fd < 0 && now_us() < until_us && span_next(&rest, ' ', &address)) {
         bool sealed = address.len > 4 && memcmp(address.data, "tls:", 4) == 0;
         if (sealed)
             address = (struct span){address.data + 4, address.len - 4};
         if (address.len)
-            s->fd = one_connect(address, p);
-        if (s->fd >= 0 && sealed && !handshake(s, key)) {
+            s->fd = one_connect(address, p, until_us);
+        if (s->fd >= 0 && sealed && !handshake(s, key, until_us)) {
             stream_close(s);
             errno = EPROTO;
         }
@@ -287,12 +303,14 @@ static void arrival_await(int fd)
         continue;
 }
 
-void stream_finish(struct stream *s)
+void stream_finish(struct stream *s, int wait_ms)
 {
     while (s->fd >= 0 && stream_unsent(s) > 0) {
         struct pollfd p = {.fd = s->fd, .events = POLLOUT};
-        poll(&p, 1, -1);
-        stream_flush(s);
+        if (poll(&p, 1, wait_ms) == 1)
+            stream_flush(s);
+        else
+            stream_close(s);
     }
     if (s->fd >= 0) {
         shutdown(s->fd, SHUT_WR);

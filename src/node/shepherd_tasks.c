@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/idset.h"
 #include "base/vec.h"
+#include "node/linger.h"
 #include "node/output_keep.h"
 #include "node/task_files.h"
 #include "wire/frame.h"
@@ -22,9 +23,12 @@
 
 #define PIPE_BYTES       (1u << 20)
 #define READ_BYTES       (256u << 10)
-#define INPUT_BYTES      (256u << 10)    /* granted at first, and kept granted */
-#define TELL_TOGETHER_US INT64_C(100000) /* tasks that end within this are told of as one */
-#define FOLLOWER_BYTES   (4u << 20)      /* a sattach that lags further is let go */
+#define INPUT_BYTES      (256u << 10)      /* granted at first, and kept granted */
+#define TELL_TOGETHER_US INT64_C(100000)   /* tasks that end within this are told of as one */
+#define FOLLOWER_BYTES   (4u << 20)        /* a sattach that lags further is let go */
+#define LATE_WAIT_MS     10000             /* for the reader of a pipe that takes what ended tasks wrote */
+#define CONNECT_US       INT64_C(20000000) /* for a command, however many addresses it names */
+#define FOLLOW_US        INT64_C(5000000)  /* for a sattach: the step's own matters wait meanwhile */
 
 /* ---- the plan's tasks ---- */
 
@@ -59,7 +63,8 @@ bool task_set_open(struct task_set *t, char *why, size_t why_size)
     t->nstreams = 1;
     t->detached = t->plan->script.len > 0;
     t->stream[0].fd = -1;
-    if (t->detached || stream_connect(&t->stream[0], t->plan, t->plan->address, t->plan->key, getpid()))
+    if (t->detached ||
+        stream_connect(&t->stream[0], t->plan, t->plan->address, t->plan->key, getpid(), CONNECT_US))
         return true;
     snprintf(why, why_size, "cannot reach the command at %s: %s", t->plan->address, strerror(errno));
     return false;
@@ -74,7 +79,7 @@ void task_set_follow(struct task_set *t, const char *address, const char *key)
         return;
     if (i == t->nstreams)
         t->nstreams++;
-    stream_connect(&t->stream[i], t->plan, address, arena_strdup(t->arena, key), getpid());
+    stream_connect(&t->stream[i], t->plan, address, arena_strdup(t->arena, key), getpid(), FOLLOW_US);
 }
 
 /* ---- starting ---- */
@@ -339,12 +344,12 @@ static void data_send(struct task_set *t, const struct msg_stream_data *m)
     }
 }
 
-/* One read; false when there is nothing to read now. */
+/* One read; false when there is nothing to read now, or nowhere to put it. */
 static bool output_read(struct task_set *t, struct task *task, enum stream_name stream)
 {
     static char bytes[READ_BYTES];
     int *fd = stream == STREAM_OUT ? &task->out_fd : &task->err_fd;
-    if (*fd < 0)
+    if (*fd < 0 || task_file_is_late(&task->file[stream == STREAM_ERR]))
         return false;
     ssize_t n = read(*fd, bytes, sizeof bytes);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -466,27 +471,56 @@ bool task_set_notice(struct task_set *t, const char *line)
     return true;
 }
 
+/* Waits until one takes more. False: none does any more, or it took too long. */
+static bool room_await(int fd, int wait_ms)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    return poll(&p, 1, wait_ms) == 1;
+}
+
+/* What a file does not take now that the step is over is lost. */
+static void late_finish(struct task_set *t, struct task_file *f)
+{
+    while (task_file_is_late(f)) {
+        if (room_await(f->fd, LATE_WAIT_MS))
+            task_file_flush(t, f);
+        else
+            str_clear(&f->late);
+    }
+}
+
+/* Nobody writes any more: what cannot be read now never comes. */
+static void task_finish(struct task_set *t, struct task *task, int wait_ms)
+{
+    struct stream *command = &t->stream[0];
+    while (task->out_fd >= 0 || task->err_fd >= 0) {
+        late_finish(t, &task->file[0]);
+        late_finish(t, &task->file[1]);
+        if (full(t)) {
+            if (!room_await(command->fd, wait_ms))
+                stream_close(command);
+            stream_flush(command);
+            continue;
+        }
+        if (!output_read(t, task, STREAM_OUT))
+            fd_close(&task->out_fd);
+        if (!output_read(t, task, STREAM_ERR))
+            fd_close(&task->err_fd);
+    }
+    late_finish(t, &task->file[0]);
+    late_finish(t, &task->file[1]);
+}
+
 void task_set_finish(struct task_set *t)
 {
+    int wait_ms = linger_ms(t->herd, t->plan->uid);
     ends_tell(t, false);
     for (size_t i = 0; i < t->n; i++)
-        while (t->stream[0].fd >= 0 && (t->task[i].out_fd >= 0 || t->task[i].err_fd >= 0)) {
-            struct pollfd p = {.fd = t->stream[0].fd, .events = POLLOUT};
-            if (full(t)) {
-                poll(&p, 1, -1);
-                stream_flush(&t->stream[0]);
-                continue;
-            }
-            /* Nobody writes any more: what cannot be read now never comes. */
-            if (!output_read(t, &t->task[i], STREAM_OUT))
-                fd_close(&t->task[i].out_fd);
-            if (!output_read(t, &t->task[i], STREAM_ERR))
-                fd_close(&t->task[i].err_fd);
-        }
+        task_finish(t, &t->task[i], wait_ms);
     struct msg_stream_done m = {.exit_status = task_set_status(t)};
     for (size_t i = 0; i < t->nstreams; i++) {
         stream_send(&t->stream[i], MSG_STREAM_DONE, &m);
-        stream_finish(&t->stream[i]);
+        stream_finish(&t->stream[i], wait_ms);
     }
 }
 
@@ -536,6 +570,13 @@ size_t task_set_wait_max(const struct task_set *t)
     return 1 + FOLLOWERS_MAX + 3 * t->n;
 }
 
+/* A task whose file does not take what it wrote is not read until the file does. */
+static struct pollfd output_wait_for(const struct task_file *f, int fd)
+{
+    return task_file_is_late(f) ? (struct pollfd){.fd = f->fd, .events = POLLOUT}
+                                : (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
 size_t task_set_wait_for(struct task_set *t, struct pollfd *v)
 {
     size_t n = 0;
@@ -549,8 +590,8 @@ size_t task_set_wait_for(struct task_set *t, struct pollfd *v)
     for (size_t i = 0; i < t->n; i++) {
         const struct task *task = &t->task[i];
         bool wants_input = task->in_fd >= 0 && task->in_done < input_until(t);
-        v[n++] = (struct pollfd){.fd = is_full ? -1 : task->out_fd, .events = POLLIN};
-        v[n++] = (struct pollfd){.fd = is_full ? -1 : task->err_fd, .events = POLLIN};
+        v[n++] = output_wait_for(&task->file[0], is_full ? -1 : task->out_fd);
+        v[n++] = output_wait_for(&task->file[1], is_full ? -1 : task->err_fd);
         v[n++] = (struct pollfd){.fd = wants_input ? task->in_fd : -1, .events = POLLOUT};
     }
     return n;
@@ -572,16 +613,24 @@ static void streams_serve(struct task_set *t, const struct pollfd *v)
     }
 }
 
+static void output_serve(struct task_set *t, struct task *task, enum stream_name stream,
+                         const struct pollfd *v)
+{
+    struct task_file *f = &task->file[stream == STREAM_ERR];
+    if (v->revents && task_file_is_late(f))
+        task_file_flush(t, f);
+    else if (v->revents && !full(t))
+        output_read(t, task, stream);
+}
+
 void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n)
 {
     const struct pollfd *mine = v + 1 + FOLLOWERS_MAX;
     size_t tasks = (n - 1 - FOLLOWERS_MAX) / 3;
     for (size_t i = 0; i < tasks; i++) {
         struct task *task = &t->task[i];
-        if (mine[3 * i].revents && !full(t))
-            output_read(t, task, STREAM_OUT);
-        if (mine[3 * i + 1].revents && !full(t))
-            output_read(t, task, STREAM_ERR);
+        output_serve(t, task, STREAM_OUT, &mine[3 * i]);
+        output_serve(t, task, STREAM_ERR, &mine[3 * i + 1]);
         if (mine[3 * i + 2].revents)
             input_write(t, task);
     }

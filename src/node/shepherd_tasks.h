@@ -18,6 +18,7 @@ struct task_file {
     int fd; /* -1 = none */
     const char *path;
     struct str begun; /* of a line, without its end yet */
+    struct str late;  /* lines that it does not take yet */
 };
 
 struct task {

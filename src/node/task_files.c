@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define GROUPS_MAX     65536
 #define LINE_MAX_BYTES (64u << 10) /* a longer one goes out in pieces */
+#define PIECE_BYTES    4096u       /* what a pipe takes as a whole or not at all */
 
 static int32_t node_index(const struct task_set *t)
 {
@@ -51,26 +51,17 @@ char *task_path(const struct task_set *t, const struct task *task, const char *p
 
 /* ---- opening ---- */
 
-/* What the kernel asks when files are opened, and nothing else, becomes the owner's. False: it did not. */
-static bool files_as_owner(const struct step_plan *p)
+/* The owner's rights and no others. The ids of the file system alone would not do: what is open under /proc/sys is asked for the effective user, and a quota or the
+ * room kept for root for capabilities, which go with him. False: it did not. */
+static bool as_owner(const struct step_plan *p)
 {
-    static const gid_t none;
-    if (!p->switch_user)
-        return true;
-    if (setgroups(p->groups.len / sizeof(gid_t), p->groups.len ? p->groups.data : &none) != 0)
-        return false;
-    setfsgid((gid_t)p->gid);
-    setfsuid((uid_t)p->uid);
-    return setfsuid((uid_t)-1) == (int)p->uid && setfsgid((gid_t)-1) == (int)p->gid;
+    return !p->switch_user || (setegid((gid_t)p->gid) == 0 && seteuid((uid_t)p->uid) == 0);
 }
 
-static void files_as_before(const struct step_plan *p, const gid_t *groups, int n)
+static void as_before(const struct step_plan *p, uid_t uid, gid_t gid)
 {
-    if (!p->switch_user)
-        return;
-    setfsuid(geteuid());
-    setfsgid(getegid());
-    setgroups((size_t)(n > 0 ? n : 0), groups);
+    if (p->switch_user)
+        CHECK(seteuid(uid) == 0 && setegid(gid) == 0);
 }
 
 /* Those before it may have the same file. */
@@ -97,27 +88,40 @@ static void file_open(struct task_set *t, size_t i, size_t stream, const char *p
     if (f->fd <
         0) /* a named pipe that nobody reads must not stop the shepherd: the task waits for its reader then */
         f->fd = output_open(path, O_CLOEXEC | O_NONBLOCK | (t->what.append ? 0 : O_TRUNC));
-    if (f->fd >= 0)
+    if (f->fd >= 0 && !t->what.label)
         fcntl(f->fd, F_SETFL, fcntl(f->fd, F_GETFL) & ~O_NONBLOCK);
     f->path = path;
 }
 
-void task_files_open(struct task_set *t)
+static void all_open(struct task_set *t)
 {
-    if (text_empty(t->what.std_out) && text_empty(t->what.std_err))
-        return;
-    gid_t *groups = xcalloc(GROUPS_MAX, sizeof *groups);
-    int n = getgroups(GROUPS_MAX, groups);
     mode_t before = t->what.umask_plus1 ? umask((mode_t)(t->what.umask_plus1 - 1)) : 0;
-    bool may = files_as_owner(t->plan);
-    for (size_t i = 0; may && i < t->n; i++) {
+    for (size_t i = 0; i < t->n; i++) {
         file_open(t, i, 0, t->what.std_out);
         file_open(t, i, 1, t->what.std_err);
     }
-    files_as_before(t->plan, groups, n);
-    free(groups);
     if (t->what.umask_plus1)
         umask(before);
+}
+
+void task_files_open(struct task_set *t)
+{
+    static const gid_t none;
+    const struct step_plan *p = t->plan;
+    if (text_empty(t->what.std_out) && text_empty(t->what.std_err))
+        return;
+    uid_t uid = geteuid();
+    gid_t gid = getegid(), *groups = xcalloc(GROUPS_MAX, sizeof *groups);
+    int n = p->switch_user ? getgroups(GROUPS_MAX, groups) : 0;
+    if (!p->switch_user ||
+        setgroups(p->groups.len / sizeof(gid_t), p->groups.len ? p->groups.data : &none) == 0) {
+        if (as_owner(p))
+            all_open(t);
+        as_before(p, uid, gid);
+    }
+    if (p->switch_user)
+        setgroups((size_t)(n > 0 ? n : 0), groups);
+    free(groups);
 }
 
 /* ---- lines with numbers ---- */
@@ -127,33 +131,59 @@ bool task_file_is_labelled(const struct task_set *t, const struct task *task, en
     return t->what.label && task->file[stream == STREAM_ERR].fd >= 0;
 }
 
-static void bytes_write(int fd, const char *bytes, size_t len)
+/* As many whole lines as go out together, so that lines of several tasks do not mix in a pipe; at least one. */
+static size_t piece_of(const char *bytes, size_t len)
 {
-    while (len > 0) {
-        ssize_t n = write(fd, bytes, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return; /* a full disk: as for a task that writes itself, what follows is lost */
-        bytes += n;
-        len -= (size_t)n;
-    }
+    const char *end = len > PIECE_BYTES ? memrchr(bytes, '\n', PIECE_BYTES) : bytes + len - 1;
+    if (!end)
+        end = memchr(bytes, '\n', len);
+    return end ? (size_t)(end - bytes) + 1 : len;
 }
 
-/* In one write: lines of several tasks do not mix. */
-static void line_write(const struct task_set *t, const struct task *task, struct task_file *f,
-                       const char *bytes, size_t len, bool cut)
+/* A full disk: as for a task that writes itself, what follows is lost. */
+static void late_write(struct task_file *f)
 {
-    struct str line = STR_INIT;
+    size_t done = 0;
+    while (done < f->late.len) {
+        const char *at = f->late.data + done;
+        ssize_t n = write(f->fd, at, piece_of(at, f->late.len - done));
+        if (n < 0 && errno == EAGAIN)
+            break;
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0 || errno != EINTR)
+            done = f->late.len;
+    }
+    f->late.len -= done;
+    memmove(f->late.data, f->late.data + done, f->late.len);
+}
+
+bool task_file_is_late(const struct task_file *f)
+{
+    return f->fd >= 0 && f->late.len > 0;
+}
+
+void task_file_flush(struct task_set *t, struct task_file *f)
+{
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+    if (task_file_is_late(f) && as_owner(t->plan))
+        late_write(f);
+    as_before(t->plan, uid, gid);
+}
+
+/* Lines of several tasks do not mix as long as each goes out in one write. */
+static void line_add(const struct task_set *t, const struct task *task, struct task_file *f,
+                     const char *bytes, size_t len, bool cut)
+{
+    struct str *line = &f->late;
     int width = snprintf(NULL, 0, "%lld", (long long)(t->what.world ? t->what.world : t->plan->world) - 1);
-    str_addf(&line, "%*d: ", width, task->id + t->what.first_task);
-    str_addn(&line, str_text(&f->begun), f->begun.len);
-    str_addn(&line, bytes, len);
+    str_addf(line, "%*d: ", width, task->id + t->what.first_task);
+    str_addn(line, str_text(&f->begun), f->begun.len);
+    str_addn(line, bytes, len);
     if (cut)
-        str_addc(&line, '\n');
-    bytes_write(f->fd, line.data, line.len);
+        str_addc(line, '\n');
     str_clear(&f->begun);
-    str_done(&line);
 }
 
 void task_file_write(struct task_set *t, struct task *task, enum stream_name stream, const char *bytes,
@@ -165,11 +195,12 @@ void task_file_write(struct task_set *t, struct task *task, enum stream_name str
         size_t n = newline ? (size_t)(newline - bytes) + 1 : len;
         if (!newline && f->begun.len + len < LINE_MAX_BYTES)
             break;
-        line_write(t, task, f, bytes, n, false);
+        line_add(t, task, f, bytes, n, false);
         bytes += n;
         len -= n;
     }
     str_addn(&f->begun, bytes, len);
     if (end && f->begun.len)
-        line_write(t, task, f, "", 0, true);
+        line_add(t, task, f, "", 0, true);
+    task_file_flush(t, f);
 }

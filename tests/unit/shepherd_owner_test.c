@@ -1,0 +1,330 @@
+/* What the owner of a step can make its shepherd do, which is root's: open files for him, wait for him. The other end of the stream is a fake srun. */
+#include "unit.h"
+
+#include "shepherd_world.h"
+
+#include "base/str.h"
+#include "cli/stream_hub.h"
+#include "node/linger.h"
+#include "node/shepherd_stream.h"
+#include "node/step_dir.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NOBODY  65534
+#define WAIT_MS 15000
+#define DOMAIN  "/proc/sys/kernel/domainname"
+
+static struct herd_world world;
+static struct stream_hub *hub;
+static struct arena *arena;
+static const char *key;
+static struct msg_stream_tasks tasks;
+static bool done, started;
+
+static void *hello(void *ctx, struct stream_peer *p, const struct msg_stream_hello *m)
+{
+    (void)m;
+    tasks.proof = key + strlen(key) / 2;
+    peer_send(p, MSG_STREAM_TASKS, &tasks);
+    return ctx;
+}
+
+static void message(void *ctx, void *peer_ctx, struct stream_peer *p, const struct message *m)
+{
+    (void)ctx;
+    (void)peer_ctx;
+    started |= m->kind == MSG_STREAM_STARTED;
+    done |= m->kind == MSG_STREAM_DONE;
+    if (m->kind == MSG_STREAM_DONE)
+        peer_close(p);
+}
+
+static void gone(void *ctx, void *peer_ctx, struct stream_peer *p)
+{
+    (void)ctx;
+    (void)peer_ctx;
+    (void)p;
+}
+
+static const struct hub_ops ops = {hello, message, gone};
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void until(const bool *condition)
+{
+    for (int64_t end = now_ms() + WAIT_MS; !*condition;) {
+        struct pollfd v[16];
+        size_t n = hub_wait_for(hub, v, false);
+        poll(v, n, 50);
+        hub_serve(hub, v, n);
+        assert_true(now_ms() < end);
+    }
+}
+
+static int setup(void **state)
+{
+    static char ctx;
+    struct err e = {0};
+    (void)state;
+    world_begin(&world);
+    chmod(world.dir, 0777);
+    arena = arena_new();
+    key = hub_key_new(arena);
+    tasks = (struct msg_stream_tasks){0};
+    done = started = false;
+    hub = hub_new(false, NULL, NULL, &ops, &ctx, &e);
+    assert_non_null(hub);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    hub_free(hub);
+    arena_free(arena);
+    world_end(&world);
+    return 0;
+}
+
+/* Step 7.0 with one task, as nobody where we are root. */
+static void launch(const char *command)
+{
+    static char name[64];
+    static const char env[] = "SLURM_NODEID=0";
+    struct step_plan p = world_plan(&world, 7, "");
+    struct str dir = STR_INIT, args = STR_INIT;
+    step_dir_name(7, 1, 0, &dir);
+    snprintf(name, sizeof name, "%s", str_text(&dir));
+    str_addn(&args, "sh\0-c", 6);
+    str_addn(&args, command, strlen(command) + 1);
+    tasks.args = (struct blob){arena_dup(arena, args.data, args.len), args.len};
+    tasks.env = (struct blob){"PATH=/usr/bin:/bin", 19};
+    tasks.work_dir = world.dir;
+    p.switch_user = geteuid() == 0;
+    p.uid = p.gid = geteuid() == 0 ? NOBODY : geteuid();
+    p.step_id = 0;
+    p.dir_name = name;
+    p.address = hub_address(hub);
+    p.key = key;
+    p.tasks = "0 - - -\n";
+    p.world = 1;
+    p.kill_wait_us = 500000;
+    p.std_out = NULL;
+    p.script = (struct plan_bytes){0};
+    p.env = (struct plan_bytes){env, sizeof env};
+    world_send(&world, &p);
+    str_done(&dir);
+    str_done(&args);
+}
+
+/* ---- files that only root may write ---- */
+
+static void domain_set(const char *name)
+{
+    int fd = open(DOMAIN, O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0 && write(fd, name, strlen(name)) == (ssize_t)strlen(name));
+    close(fd);
+}
+
+/* Below /proc/sys the effective user counts, not that of the file system: a shepherd that changed this one alone opened them for anybody. In a namespace of our own. */
+static void output_to_the_kernel(bool label)
+{
+    char link[96];
+    if (geteuid() != 0 || unshare(CLONE_NEWUTS) != 0 || access(DOMAIN, W_OK) != 0)
+        skip();
+    world_stop_serving(&world);
+    world_serve(&world); /* in the namespace, too */
+    domain_set("before");
+    snprintf(link, sizeof link, "%s/link0", world.dir);
+    assert_int_equal(symlink(DOMAIN, link), 0);
+    tasks.std_out = "link%t";
+    tasks.label = label;
+    launch("echo owned");
+    until(&done);
+    assert_string_equal(world_file(DOMAIN), "before\n");
+    assert_non_null(strstr(world_wait(&world, NOTE_FAILED).detail, "Permission denied"));
+}
+
+static void test_its_output_does_not_go_to_the_kernel(void **state)
+{
+    (void)state;
+    output_to_the_kernel(false);
+}
+
+static void test_nor_with_labels(void **state)
+{
+    (void)state;
+    output_to_the_kernel(true);
+}
+
+static void test_a_labelled_file_is_the_owners(void **state)
+{
+    char path[96];
+    struct stat st;
+    (void)state;
+    snprintf(path, sizeof path, "%s/file0", world.dir);
+    tasks.std_out = "file%t";
+    tasks.label = true;
+    tasks.umask_plus1 = 0137 + 1;
+    launch("echo one; echo two");
+    until(&done);
+    assert_string_equal(world_file(path), "0: one\n0: two\n");
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_uid, geteuid() == 0 ? NOBODY : geteuid());
+    assert_int_equal(st.st_mode & 0777, 0640);
+}
+
+/* ---- waiting ---- */
+
+static void pipe_fill_await(int fd)
+{
+    int n = 0, before = -1;
+    for (int same = 0; same < 5; usleep(20000)) {
+        ioctl(fd, FIONREAD, &n);
+        same = n > 4096 && n == before ? same + 1 : 0;
+        before = n;
+    }
+}
+
+/* Somebody has the pipe open and does not read: the task waits, not the shepherd. */
+static void test_a_labelled_pipe_that_is_full_holds_the_task_only(void **state)
+{
+    char path[96];
+    (void)state;
+    snprintf(path, sizeof path, "%s/pipe0", world.dir);
+    assert_int_equal(mkfifo(path, 0666), 0);
+    chmod(path, 0666);
+    int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    tasks.std_out = "pipe%t";
+    tasks.label = true;
+    launch("yes 'a line of some length, so that it is soon full'");
+    until(&started);
+    pid_t shepherd = (pid_t)world_wait(&world, NOTE_STARTED).pid;
+    pipe_fill_await(reader);
+    world_command(&world, shepherd, &(struct command){.op = COMMAND_TERMINATE});
+    world_wait(&world, NOTE_EXITED);
+    close(reader);
+}
+
+/* All that was written arrives, whole lines, however slowly it is read. */
+static void test_a_labelled_pipe_loses_nothing(void **state)
+{
+    char path[96], piece[1000];
+    struct str all = STR_INIT, line = STR_INIT;
+    (void)state;
+    snprintf(path, sizeof path, "%s/pipe0", world.dir);
+    assert_int_equal(mkfifo(path, 0666), 0);
+    chmod(path, 0666);
+    int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    tasks.std_out = "pipe%t";
+    tasks.label = true;
+    launch("i=0; while [ $i -lt 20000 ]; do echo number $i; i=$((i+1)); done");
+    until(&started);
+    for (int64_t end = now_ms() + WAIT_MS; now_ms() < end;) {
+        struct pollfd p = {.fd = reader, .events = POLLIN};
+        poll(&p, 1, 1000);
+        ssize_t n = read(reader, piece, sizeof piece);
+        if (n == 0 && all.len)
+            break;
+        if (n > 0)
+            str_addn(&all, piece, (size_t)n);
+    }
+    const char *at = str_text(&all);
+    for (int i = 0; i < 20000; i++) {
+        str_clear(&line);
+        str_addf(&line, "0: number %d\n", i);
+        assert_memory_equal(at, str_text(&line), line.len);
+        at += line.len;
+    }
+    close(reader);
+    str_done(&all);
+    str_done(&line);
+}
+
+/* A thousand addresses, all of somebody who takes the call and says nothing: all of them together have the time that one gets. */
+static void test_addresses_that_say_nothing(void **state)
+{
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t len = sizeof name;
+    struct str addresses = STR_INIT;
+    struct stream s;
+    struct step_plan p = world_plan(&world, 7, "");
+    (void)state;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&name, sizeof name), 0);
+    assert_int_equal(listen(fd, 4096), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&name, &len), 0);
+    for (int i = 0; i < 1000; i++)
+        str_addf(&addresses, "%stls:127.0.0.1:%u", i ? " " : "", (unsigned)ntohs(name.sin_port));
+    int64_t began = now_ms();
+    assert_false(stream_connect(&s, &p, str_text(&addresses), key, getpid(), 300000));
+    assert_true(now_ms() - began < 60000); /* not 1,000 times 5 s */
+    str_done(&addresses);
+    close(fd);
+}
+
+/* Sixteen of a user's shepherds may wait without end for who does not read; of other users others. */
+static void test_places_to_linger(void **state)
+{
+    struct herd h = {.steps_fd = world.steps};
+    pid_t child[LINGER_SLOTS];
+    int ends[2];
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    for (int i = 0; i < LINGER_SLOTS; i++) {
+        if ((child[i] = fork()) == 0) {
+            char c = (char)('0' + (linger_ms(&h, NOBODY) == -1));
+            ssize_t n = write(ends[1], &c, 1);
+            pause();
+            _exit(n != 1);
+        }
+        char c = 0;
+        assert_int_equal(read(ends[0], &c, 1), 1);
+        assert_int_equal(c, '1');
+    }
+    assert_int_equal(linger_ms(&h, NOBODY), LINGER_MS);
+    assert_int_equal(linger_ms(&h, NOBODY - 1), -1);
+    assert_int_equal(linger_ms(&h, UINT32_MAX), -1);
+    for (int i = 0; i < LINGER_SLOTS; i++) {
+        kill(child[i], SIGKILL);
+        waitpid(child[i], NULL, 0);
+    }
+    assert_int_equal(linger_ms(&h, NOBODY), -1); /* the kernel gave the places back */
+    close(ends[0]);
+    close(ends[1]);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests_all[] = {
+        TEST(its_output_does_not_go_to_the_kernel),
+        TEST(nor_with_labels),
+        TEST(a_labelled_file_is_the_owners),
+        TEST(a_labelled_pipe_that_is_full_holds_the_task_only),
+        TEST(a_labelled_pipe_loses_nothing),
+        TEST(addresses_that_say_nothing),
+        TEST(places_to_linger),
+    };
+    return cmocka_run_group_tests(tests_all, NULL, NULL);
+}
