@@ -18,7 +18,7 @@ const char *const fuzz_words[] = {
     "*",         ",",        "?",         "[1-9:2]",  "%4",     "0-7", ".batch",
     "gpu",       "v100",     "(IDX:0,1)", "gres/",    "none",   "2K",  "gpu1 ",
     "cpus=0-3 ", "mem=100 ", "tasks=2 ",  "gpu=0,2 ", "nic=#2", ";",   "gpu:v100:0:16384:0-7:u",
-    "1g",        "a|b",      NULL,
+    "1g",        "a|b",      "(failed)",  NULL,
 };
 
 static void refusal_check(const struct err *e)
@@ -84,20 +84,20 @@ static bool alloc_rewrite(const char *text, struct arena *a, struct str *out, st
     return ok;
 }
 
-/* Without the "(unfulfilled)" after each. */
+/* Without the "(unfulfilled)" or "(failed)" after each. */
 static bool dependency_rewrite(const char *text, struct arena *a, struct str *out, struct err *e)
 {
-    static const char open[] = "(unfulfilled)";
     struct dependency_list list;
     struct str shown = STR_INIT;
     if (!dependency_parse(text, a, &list, e))
         return false;
     dependency_format(&list, &shown);
     for (const char *at = str_text(&shown); *at;) {
-        const char *end = strstr(at, open);
-        CHECK(end);
-        str_addn(out, at, (size_t)(end - at));
-        at = end + strlen(open);
+        const char *open = strchr(at, '('), *close = open ? strchr(open, ')') : NULL;
+        CHECK(close);
+        CHECK(text_starts(open, "(unfulfilled)") || text_starts(open, "(failed)"));
+        str_addn(out, at, (size_t)(open - at));
+        at = close + 1;
     }
     str_done(&shown);
     return true;
