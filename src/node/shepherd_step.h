@@ -37,9 +37,9 @@ struct shepherd {
     bool exit_told;            /* EXITED was written, not clean */
     bool terminating;
     bool follow_due, tell_due; /* commands that may take a while: after all others */
-    int64_t kill_at_us;   /* monotonic: SIGKILL to everything from then on */
-    int64_t clear_by_us;  /* monotonic: tell EXITED by then, clean or not */
-    int64_t sample_at_us; /* monotonic */
+    int64_t kill_at_us;        /* monotonic: SIGKILL to everything from then on */
+    int64_t clear_by_us;       /* monotonic: tell EXITED by then, clean or not */
+    int64_t sample_at_us;      /* monotonic */
     int64_t sample_gap_us;
     int64_t stopped_us; /* monotonic: suspended since; 0 = is not */
     int64_t
