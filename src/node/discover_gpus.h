@@ -39,7 +39,10 @@ void gpus_link(struct gpu_found *f, struct arena *a);
 void discover_nvidia(struct gpu_found *f, struct arena *a, struct str *remarks);
 void discover_amd(struct gpu_found *f, struct arena *a, struct str *remarks);
 
-/* "NVIDIA A100-SXM4-40GB MIG 1g.5gb" → "a100_1g.5gb". */
+/* "NVIDIA A100-SXM4-40GB MIG 1g.5gb" → "a100_1g.5gb", "Aqua Vanjaram [Instinct MI300X]" → "mi300x"; "gpu" if the name has no model.
+ */
 void gpu_type_of(const char *name, char *ret, size_t size);
+/* The type of an AMD accelerator by its PCI device number, 0x74a1 → "mi300x"; NULL: not one that is known here. */
+const char *amd_type_of_device(uint32_t device);
 
 #endif

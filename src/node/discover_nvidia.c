@@ -14,30 +14,6 @@
 #define NVIDIA_MAJOR 195 /* of /dev/nvidia0, …: registered for it */
 #define MIG_MOST     8u
 
-/* "NVIDIA A100-SXM4-40GB" → "a100", "Tesla V100-SXM2-16GB" → "v100", "NVIDIA GeForce RTX 3090" → "rtx3090", "NVIDIA H200" → "h200": the first
- * word with a digit, up to a dash; letters before a lone number stay with it. "… MIG 1g.5gb" adds "_1g.5gb". */
-void gpu_type_of(const char *name, char *ret, size_t size)
-{
-    char words[128], before[32] = "", *save = NULL;
-    const char *mig = strstr(name, " MIG ");
-    snprintf(words, sizeof words, "%.*s", mig ? (int)(mig - name) : 127, name);
-    snprintf(ret, size, "gpu");
-    for (char *word = strtok_r(words, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-        word[strcspn(word, "-")] = '\0';
-        if (strpbrk(word, "0123456789")) {
-            snprintf(ret, size, "%s%s", isdigit((unsigned char)word[0]) ? before : "", word);
-            break;
-        }
-        snprintf(before, sizeof before, "%.31s", word);
-    }
-    size_t len = strlen(ret);
-    if (mig)
-        snprintf(ret + len, size - len, "_%s", mig + 5);
-    for (char *c = ret; *c; c++)
-        *c = isalnum((unsigned char)*c) || (*c == '.' && c > ret + len) ? (char)tolower((unsigned char)*c)
-                                                                        : '_';
-}
-
 /* Folded numbers of the set bits. */
 static void cpus_of(const unsigned long *set, size_t words, struct str *out)
 {
