@@ -1,6 +1,9 @@
-/* AMD's management library (ROCm SMI), opened at run time; REMUDA_RSMI names another, for tests. The declarations are its ABI. */
+/* AMD's management library (ROCm SMI), opened at run time; REMUDA_RSMI names another, for tests. The declarations are its ABI. Its calls take locks in shared memory that any user can
+ * hold: they may wait, or answer that it is busy. */
 #ifndef REMUDA_NODE_RSMI_H
 #define REMUDA_NODE_RSMI_H
+
+#include "base/str.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,10 +12,11 @@
 #define RSMI_VRAM        0 /* kind of memory */
 #define RSMI_LINK_XGMI   2
 #define RSMI_DEVICES_MAX 256u /* more are not believed */
+#define RSMI_BLOCKS      19u  /* of a device that count errors, a bit each: UMC, SDMA, GFX, MMHUB, … */
 
 struct rsmi_process {
     uint32_t pid, pasid;
-    uint64_t vram_bytes, sdma_usage;
+    uint64_t vram_bytes, sdma_usage; /* not of `processes` */
     uint32_t cu_occupancy;
 };
 struct rsmi_errors {
@@ -30,26 +34,31 @@ struct rsmi_errors {
     X(memory_total, true, "rsmi_dev_memory_total_get", (uint32_t, int, uint64_t *))                          \
     X(memory_used, true, "rsmi_dev_memory_usage_get", (uint32_t, int, uint64_t *))                           \
     X(pci, true, "rsmi_dev_pci_id_get", (uint32_t, uint64_t *))                                              \
+    X(device_id, false, "rsmi_dev_id_get", (uint32_t, uint16_t *))                                           \
     X(render_minor, false, "rsmi_dev_drm_render_minor_get", (uint32_t, uint32_t *))                          \
-    X(numa, false, "rsmi_topo_numa_affinity_get", (uint32_t, int32_t *))                                     \
     X(link_type, false, "rsmi_topo_get_link_type", (uint32_t, uint32_t, uint64_t *, int *))                  \
     X(processes, false, "rsmi_compute_process_info_get", (struct rsmi_process *, uint32_t *))                \
+    X(process_on, false, "rsmi_compute_process_info_by_device_get",                                          \
+      (uint32_t, uint32_t, struct rsmi_process *))                                                           \
     X(process_gpus, false, "rsmi_compute_process_gpus_get", (uint32_t, uint32_t *, uint32_t *))              \
     X(busy, false, "rsmi_dev_busy_percent_get", (uint32_t, uint32_t *))                                      \
-    X(ecc, false, "rsmi_dev_ecc_count_get", (uint32_t, int, struct rsmi_errors *))
+    X(ecc, false, "rsmi_dev_ecc_count_get", (uint32_t, uint64_t, struct rsmi_errors *))
 // clang-format on
 
 struct rsmi {
     void *library;
+    char path[256]; /* of it */
 #define X(member, must, symbol, parameters) int(*member) parameters;
     RSMI_FUNCTIONS(X)
 #undef X
 };
 
-/* False if there is no such library, or no driver; *ret_unfit: it lacks what is needed. */
+/* False, with why, if there is no such library, or it cannot be used. */
+bool rsmi_begin(struct rsmi *r, struct str *why);
+/* The same of a machine with AMD's driver; *ret_unfit is false. */
 bool rsmi_open(struct rsmi *r, bool *ret_unfit);
-void rsmi_close(struct rsmi *r);
 /* How a device is called: by its unique id, as ROCR_VISIBLE_DEVICES takes it. `to` holds 32 bytes. */
 bool rsmi_uuid(const struct rsmi *r, uint32_t device, char *to);
+void rsmi_close(struct rsmi *r);
 
 #endif
