@@ -151,7 +151,7 @@ void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effe
     case AGENT_EPILOG_DONE: take_epilog_done(&t, ev); break;
     case AGENT_WAKE: wake(&t, ev); break;
     case AGENT_LOOKED:
-    case AGENT_DEVICE_FAILED: devices_seen(&t, ev); break;
+    case AGENT_DEVICE_SIGN: devices_seen(&t, ev); break;
     case AGENT_GPU_USED: devices_used(&t, ev); break;
     }
 }

@@ -10,6 +10,7 @@
 #ifndef REMUDA_AGENT_AGENT_H
 #define REMUDA_AGENT_AGENT_H
 
+#include "agent/health.h"
 #include "agent/note.h"
 #include "base/arena.h"
 #include "base/str.h"
@@ -32,8 +33,8 @@ enum agent_event_kind {
     AGENT_PROLOG_DONE,   /* note: the step; ok, text */
     AGENT_EPILOG_DONE,   /* note: the step; ok, text */
     AGENT_WAKE,          /* agent_wake_due() has come; load_centi and free_mem_mib are filled */
-    AGENT_LOOKED,        /* the answer to AGENT_LOOK: seen */
-    AGENT_DEVICE_FAILED, /* a device broke: seen */
+    AGENT_LOOKED,      /* the answer to AGENT_LOOK: seen */
+    AGENT_DEVICE_SIGN, /* a device showed by itself how it is: seen */
     AGENT_GPU_USED, /* what steps use of the GPUs at this moment: used; others use nothing. ok: how busy the GPUs are can be told */
 };
 
@@ -54,14 +55,11 @@ struct device_look {
     uint32_t nsteps;
 };
 
-/* SHARED: nothing holds it but those steps. */
-enum device_state { DEVICE_CLEAN, DEVICE_SHARED, DEVICE_HELD, DEVICE_BROKEN };
-
 /* What was seen of it. */
 struct device_seen {
     int32_t index;
     uint64_t use;
-    enum device_state state;
+    enum device_sign sign;
     const char *why; /* the evidence, if it is not clean */
 };
 
@@ -102,7 +100,7 @@ enum agent_effect_kind {
     AGENT_EPILOG, /* run the epilog (note: ids; job, or NULL if it was found), then AGENT_EPILOG_DONE */
     AGENT_FORGET, /* everything is acknowledged: remove the step's state (note: ids) */
     AGENT_LOG,    /* text; is_error */
-    AGENT_LOOK, /* look at the devices `look`; always answered by AGENT_LOOKED, even if with DEVICE_HELD because it cannot be found out */
+    AGENT_LOOK, /* look at the devices `look`; always answered by AGENT_LOOKED, even if with DEVICE_BLIND because it cannot be found out */
     AGENT_TELL, /* tell the people of a step (note: ids, pid): text goes to its error output */
 };
 

@@ -22,12 +22,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KIND         "gpu"
-#define PAUSE_US     INT64_C(100000)   /* before the second look */
-#define PAUSE_MAX_US INT64_C(10000000) /* between looks, at most */
-#define FOUND_MAX    63                /* numbers that a note can name */
+#define KIND      "gpu"
+#define FOUND_MAX 63 /* numbers that a note can name */
 
-static const char not_looked[] = "the node has not looked at it yet";
+const char devices_not_looked[] = "the node has not looked at it yet";
 
 void devices_init(struct devices *d, uint64_t first_seq)
 {
@@ -35,7 +33,7 @@ void devices_init(struct devices *d, uint64_t first_seq)
                           .first_seq = first_seq ? first_seq : 1,
                           .text = xstrdup(""),
                           .due_us = INT64_MAX,
-                          .pause_us = PAUSE_US};
+                          .pause_us = LOOK_PAUSE_US};
 }
 
 static void watched_free(struct watched *v, size_t n)
@@ -51,7 +49,7 @@ void devices_done(struct devices *d)
     free(d->text);
 }
 
-static struct watched *watched_find(const struct devices *d, int32_t index)
+struct watched *watched_find(const struct devices *d, int32_t index)
 {
     for (size_t i = 0; i < d->n; i++)
         if (d->v[i].index == index)
@@ -59,7 +57,17 @@ static struct watched *watched_find(const struct devices *d, int32_t index)
     return NULL;
 }
 
-static void why_set(struct watched *w, const char *why)
+bool watched_is_clean(const struct watched *w)
+{
+    return w->health.state == HEALTH_CLEAN;
+}
+
+void watched_set(struct watched *w, enum device_health state)
+{
+    w->health = (struct health){.state = state};
+}
+
+void watched_why_set(struct watched *w, const char *why)
 {
     char *copy = xstrdup(why ? why : "");
     free(w->why);
@@ -83,7 +91,7 @@ void devices_take(struct devices *d, const struct node *self)
             known->why = NULL;
         } else {
             fresh[n].index = list.v[i].index;
-            fresh[n].why = xstrdup(not_looked);
+            fresh[n].why = xstrdup(devices_not_looked);
         }
         n++;
     }
@@ -95,7 +103,7 @@ void devices_take(struct devices *d, const struct node *self)
 
 /* ---- who uses them ---- */
 
-static bool in_use(const struct agent *a, const struct watched *w)
+bool watched_in_use(const struct agent *a, const struct watched *w)
 {
     struct held_walk walk = {0};
     while (held_next(&a->held, &walk))
@@ -174,15 +182,17 @@ static bool is_own(const struct agent *a, const struct held_step *s, const struc
 
 static enum devices_answer may_have(const struct agent *a, const struct held_step *s, const struct watched *w)
 {
-    if (w->failed)
+    if (w->health.state == HEALTH_SUSPECT)
+        return DEVICES_LATER;
+    if (health_is_ill(&w->health))
         return DEVICES_REFUSED;
-    if (w->clean)
+    if (watched_is_clean(w))
         return DEVICES_GIVEN;
     if (is_own(a, s, w))
         return w->settled ? DEVICES_GIVEN : DEVICES_LATER;
     if (is_leaving(a, w))
         return DEVICES_LATER;
-    return in_use(a, w) ? DEVICES_GIVEN : DEVICES_REFUSED;
+    return watched_in_use(a, w) ? DEVICES_GIVEN : DEVICES_REFUSED;
 }
 
 /* The worst answer of those that it is to have, with the first reason for it. */
@@ -198,7 +208,7 @@ static enum devices_answer may_have_all(const struct agent *a, const struct held
         worst = one;
         str_clear(why);
         str_addf(why, "GPU %d of %s cannot be used: %s", w->index, a->node->name,
-                 text_empty(w->why) ? not_looked : w->why);
+                 text_empty(w->why) ? devices_not_looked : w->why);
     }
     return worst;
 }
@@ -221,7 +231,7 @@ enum devices_answer devices_give(struct turn *t, struct held_step *s, const stru
             continue;
         if (w->job_id != j->id || w->attempt != j->attempt || !w->from_us)
             w->from_us = t->now_us;
-        w->clean = false;
+        watched_set(w, HEALTH_IN_USE);
         w->use++;
         w->job_id = j->id;
         w->attempt = j->attempt;
@@ -240,7 +250,8 @@ void devices_found(struct turn *t, struct held_step *s, int64_t gpus)
         if (w->index >= FOUND_MAX || !(gpus >> w->index & 1))
             continue;
         idset_add(&s->gpus, (uint32_t)w->index);
-        w->clean = false;
+        if (!health_is_ill(&w->health))
+            watched_set(w, HEALTH_IN_USE);
         w->job_id = s->job_id;
         w->attempt = s->attempt;
     }
@@ -251,14 +262,17 @@ void devices_give_back(struct turn *t, const struct held_step *s)
     struct devices *d = &t->a->devices;
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
-        if (!idset_has(&s->gpus, (uint32_t)w->index) || w->clean || w->failed)
+        if (!idset_has(&s->gpus, (uint32_t)w->index) || watched_is_clean(w) || health_is_failed(&w->health))
             continue;
         if (!w->settled)
             w->use++; /* what a look that is under way sees was before */
-        w->settled = w->held = false;
-        w->since_us = t->now_us;
-        why_set(w, not_looked);
-        d->pause_us = PAUSE_US;
+        w->settled = false;
+        if (!health_is_ill(&w->health)) {
+            watched_set(w, watched_in_use(t->a, w) ? HEALTH_IN_USE : HEALTH_UNKNOWN);
+            w->since_us = t->now_us;
+            watched_why_set(w, devices_not_looked);
+        }
+        d->pause_us = LOOK_PAUSE_US;
     }
     devices_look(t);
 }
@@ -268,7 +282,8 @@ bool devices_proven(const struct turn *t, const struct held_step *s)
     const struct devices *d = &t->a->devices;
     for (size_t i = 0; i < d->n; i++) {
         const struct watched *w = &d->v[i];
-        if (idset_has(&s->gpus, (uint32_t)w->index) && !w->clean && !w->failed && !in_use(t->a, w))
+        if (idset_has(&s->gpus, (uint32_t)w->index) && !watched_is_clean(w) && !health_is_ill(&w->health) &&
+            !watched_in_use(t->a, w))
             return false;
     }
     return true;
@@ -276,9 +291,9 @@ bool devices_proven(const struct turn *t, const struct held_step *s)
 
 /* ---- looking ---- */
 
-static bool wants_look(const struct agent *a, const struct watched *w)
+bool watched_wants_look(const struct agent *a, const struct watched *w)
 {
-    return !w->clean && !w->failed && !(w->settled && in_use(a, w));
+    return !watched_is_clean(w) && !health_is_failed(&w->health) && !(w->settled && watched_in_use(a, w));
 }
 
 void devices_look(struct turn *t)
@@ -288,7 +303,7 @@ void devices_look(struct turn *t)
     size_t n = 0;
     for (size_t i = 0; i < d->n; i++) {
         const struct watched *w = &d->v[i];
-        if (!wants_look(t->a, w))
+        if (!watched_wants_look(t->a, w))
             continue;
         look[n] = (struct device_look){
             .index = w->index, .use = w->use, .job_id = w->job_id, .uid = w->uid, .from_us = w->from_us};
@@ -309,136 +324,6 @@ void devices_look(struct turn *t)
     e->nlook = n;
 }
 
-/* It is said once what keeps a device, and once that it is free. */
-static void held_by(struct turn *t, struct watched *w, const char *why)
-{
-    if (!text_is(w->why, why))
-        turn_log(t, true, "GPU %d is not given to anybody: %s", w->index, why);
-    if (!w->since_us)
-        w->since_us = t->now_us;
-    w->held = true;
-    w->settled = false;
-    why_set(w, why);
-}
-
-/* Steps go on with it, and nothing else is there. */
-static void settled(struct turn *t, struct watched *w)
-{
-    if (w->held)
-        turn_log(t, false, "GPU %d is free of what a step left on it", w->index);
-    w->settled = true;
-    w->held = false;
-    why_set(w, in_use(t->a, w) ? NULL : "a step that was found when the node's daemon started may use it");
-}
-
-static void proven(struct turn *t, struct watched *w)
-{
-    if (!text_empty(w->why) && !text_is(w->why, not_looked))
-        turn_log(t, false, "GPU %d is clean and can be given again", w->index);
-    w->clean = w->settled = true;
-    w->held = false;
-    w->since_us = 0;
-    w->job_id = 0;
-    w->from_us = 0;
-    why_set(w, NULL);
-}
-
-/* Its jobs go on, if they can; they are told. */
-static void broken(struct turn *t, struct watched *w, const char *why)
-{
-    struct held_walk walk = {0};
-    if (w->failed)
-        return;
-    w->failed = true;
-    w->clean = false;
-    w->since_us = t->now_us;
-    why_set(w, why);
-    turn_log(t, true, "GPU %d is taken out of use: %s", w->index, why);
-    while (held_next(&t->a->held, &walk)) {
-        if (walk.step->state != HELD_RUNNING || !idset_has(&walk.step->gpus, (uint32_t)w->index))
-            continue;
-        struct agent_effect *e = turn_effect_about(t, AGENT_TELL, walk.step);
-        e->text = arena_printf(t->fx->arena, "GPU %d of %s, which this job uses, is broken: %s", w->index,
-                               t->a->node->name, why);
-    }
-}
-
-static void one_seen(struct turn *t, const struct device_seen *seen, bool answers)
-{
-    struct watched *w = watched_find(&t->a->devices, seen->index);
-    if (!w || w->failed || (answers && seen->use != w->use))
-        return;
-    switch (seen->state) {
-    case DEVICE_CLEAN:
-        if (answers && !in_use(t->a, w))
-            proven(t, w);
-        else if (answers)
-            settled(t, w);
-        break;
-    case DEVICE_SHARED:
-        if (answers)
-            settled(t, w);
-        break;
-    case DEVICE_HELD:
-        if (answers && wants_look(t->a, w))
-            held_by(t, w, seen->why);
-        break;
-    case DEVICE_BROKEN: broken(t, w, seen->why); break;
-    }
-}
-
-static bool any_unproven(const struct agent *a)
-{
-    for (size_t i = 0; i < a->devices.n; i++)
-        if (wants_look(a, &a->devices.v[i]))
-            return true;
-    return false;
-}
-
-void devices_seen(struct turn *t, const struct agent_event *ev)
-{
-    struct devices *d = &t->a->devices;
-    bool answers = ev->kind == AGENT_LOOKED;
-    for (size_t i = 0; i < ev->nseen; i++)
-        one_seen(t, &ev->seen[i], answers);
-    if (answers) {
-        d->looking = false;
-        d->looked = true;
-        d->due_us = any_unproven(t->a) ? t->now_us + d->pause_us : INT64_MAX;
-        d->pause_us = 2 * d->pause_us < PAUSE_MAX_US ? 2 * d->pause_us : PAUSE_MAX_US;
-    }
-    hello_when_looked(t);
-    steps_proven(t);
-    devices_announce(t);
-}
-
-/* ---- what is used of them ---- */
-
-void devices_used(struct turn *t, const struct agent_event *ev)
-{
-    struct held_walk walk = {0};
-    while (held_next(&t->a->held, &walk)) {
-        struct held_step *s = walk.step;
-        struct gpu_used used = {0};
-        if (s->state != HELD_RUNNING || s->gpus.count == 0)
-            continue;
-        for (size_t i = 0; i < ev->nused; i++)
-            if (ev->used[i].job_id == s->job_id && ev->used[i].attempt == s->attempt &&
-                ev->used[i].step_id == s->step_id)
-                used = ev->used[i];
-        s->gpu.samples++;
-        s->gpu.mem_sum_kib += used.mem_bytes / 1024;
-        if (used.mem_bytes > s->gpu.mem_max_bytes)
-            s->gpu.mem_max_bytes = used.mem_bytes;
-        if (!ev->ok)
-            continue;
-        s->gpu.util_samples++;
-        s->gpu.util_sum += used.util;
-        if (used.util > s->gpu.util_max)
-            s->gpu.util_max = used.util;
-    }
-}
-
 /* ---- what the controller knows ---- */
 
 void devices_learn_failed(struct turn *t, const char *failed)
@@ -450,12 +335,11 @@ void devices_learn_failed(struct turn *t, const char *failed)
         struct watched *w = text_is(list.v[i].kind, KIND) && list.v[i].failed
                                 ? watched_find(&t->a->devices, list.v[i].index)
                                 : NULL;
-        if (!w || w->failed)
+        if (!w || health_is_failed(&w->health))
             continue;
-        w->failed = true;
-        w->clean = false;
+        watched_set(w, HEALTH_BROKEN);
         w->since_us = list.v[i].since_us;
-        why_set(w, list.v[i].why);
+        watched_why_set(w, list.v[i].why);
     }
     arena_free(a);
 }
@@ -464,13 +348,14 @@ void devices_retry(struct turn *t)
 {
     struct devices *d = &t->a->devices;
     for (size_t i = 0; i < d->n; i++) {
-        if (!d->v[i].failed)
+        if (!health_is_failed(&d->v[i].health))
             continue;
-        d->v[i].failed = d->v[i].settled = d->v[i].held = false;
-        why_set(&d->v[i], "it was broken and is being looked at again");
+        watched_set(&d->v[i], HEALTH_UNKNOWN);
+        d->v[i].settled = false;
+        watched_why_set(&d->v[i], "it was broken and is being looked at again");
         d->v[i].use++; /* what a look that is under way sees was before */
     }
-    d->pause_us = PAUSE_US;
+    d->pause_us = LOOK_PAUSE_US;
     devices_look(t);
     devices_announce(t);
 }
@@ -503,16 +388,25 @@ static void stuck_say(const struct turn *t, struct str *text)
     }
 }
 
+/* Nobody may be given it, and that is news: of what a job keeps, only that it is ill, or that something else is on it. */
+static bool is_out(const struct agent *a, const struct watched *w)
+{
+    if (watched_is_clean(w) || health_is_ill(&w->health))
+        return !watched_is_clean(w);
+    return !is_kept(a, w) || (w->health.state != HEALTH_IN_USE && watched_in_use(a, w));
+}
+
 void devices_refresh(struct turn *t)
 {
     struct devices *d = &t->a->devices;
     struct str text = STR_INIT;
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
-        if (w->clean || (!w->failed && is_kept(t->a, w) && !(w->held && in_use(t->a, w))))
+        if (!is_out(t->a, w))
             continue;
         w->since_us = w->since_us ? w->since_us : t->now_us;
-        struct device_out out = {KIND, w->index, w->failed, w->since_us, w->why ? w->why : ""};
+        struct device_out out = {KIND, w->index, health_is_failed(&w->health), w->since_us,
+                                 w->why ? w->why : ""};
         device_out_format(&out, &text);
     }
     stuck_say(t, &text);

@@ -6,13 +6,15 @@
 #include "agent/agent.h"
 #include "agent/held.h"
 
+#define LOOK_PAUSE_US     INT64_C(100000)   /* before the second look */
+#define LOOK_PAUSE_MAX_US INT64_C(10000000) /* between looks, at most */
+
 struct watched {
     int32_t index;
-    bool clean; /* proven, and not given to anybody since */
+    struct health
+        health; /* clean: proven, and not given to anybody since; `why` and since_us are the evidence if it is not */
     bool
         settled; /* nothing is left on it of a step that is over; with steps that go on, this is all that can be proven */
-    bool held;       /* a look has shown what keeps it; `why` says so */
-    bool failed;     /* broken; `why` and since_us are the evidence */
     uint64_t use;    /* grows whenever it is given: what was seen of an earlier use proves nothing */
     uint64_t job_id; /* had it last; 0 = not known */
     uint32_t attempt;
@@ -37,6 +39,20 @@ struct devices {
 
 struct turn;
 
+/* ---- one device ---- */
+
+extern const char devices_not_looked[]; /* why of what no look has been answered for */
+struct watched *watched_find(const struct devices *d, int32_t index); /* NULL: there is none */
+bool watched_is_clean(const struct watched *w);
+/* By what is done with it, not by a sign: healthy, so far. */
+void watched_set(struct watched *w, enum device_health state);
+void watched_why_set(struct watched *w, const char *why); /* copied; NULL: none */
+/* A step that is not over has it. */
+bool watched_in_use(const struct agent *a, const struct watched *w);
+bool watched_wants_look(const struct agent *a, const struct watched *w);
+
+/* ---- all of them ---- */
+
 /* From the node's description; what is known of devices that are still there stays. */
 void devices_take(struct devices *d, const struct node *self);
 void devices_init(struct devices *d, uint64_t first_seq);
@@ -51,7 +67,7 @@ enum devices_answer devices_give(struct turn *t, struct held_step *s, const stru
 void devices_found(struct turn *t, struct held_step *s, int64_t gpus);
 /* Nothing of the step is left: a look is due at what it had, also where others of its job go on with it. */
 void devices_give_back(struct turn *t, const struct held_step *s);
-/* All that the step had is clean, or broken. */
+/* All that the step had is clean, or ill: then it is told to be out. */
 bool devices_proven(const struct turn *t, const struct held_step *s);
 
 /* A sample for each step that has GPUs and runs. */

@@ -198,19 +198,15 @@ void discover_nvidia(struct gpu_found *found, struct arena *a, struct str *remar
 {
     struct looking l = {.found = found, .a = a};
     unsigned count = 0;
-    switch (nvml_open(&l.nvml)) {
-    case NVML_ABSENT: return;
-    case NVML_UNFIT:
-        remark_add(remarks,
-                   "NVIDIA's management library lacks functions that are needed; its devices are not used");
-        return;
-    case NVML_NO_DRIVER:
-        remark_add(
-            remarks,
-            "NVIDIA's management library could not be started (no driver loaded?); its devices are not used");
-        return;
-    case NVML_OPENED: break;
+    struct str why = STR_INIT;
+    enum nvml_opened opened = nvml_open(&l.nvml, &why);
+    if (opened != NVML_OPENED && opened != NVML_ABSENT) {
+        str_add(&why, "; its devices are not used");
+        remark_add(remarks, str_text(&why));
     }
+    str_done(&why);
+    if (opened != NVML_OPENED)
+        return;
     if (l.nvml.count(&count) != NVML_OK || count > NVML_DEVICES_MAX) {
         remark_add(remarks,
                    "NVIDIA's management library does not say how many devices there are; none are used");

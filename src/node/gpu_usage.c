@@ -3,9 +3,11 @@
  */
 #include "node/gpu_usage.h"
 
+#include "base/alloc.h"
 #include "node/gpu_holders.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PROCESSES_MAX 256u
@@ -74,7 +76,7 @@ static bool samples_take(struct gpu_usage *u, const struct nvml *n, nvml_device 
 static void share_out(struct gpu_usage *u, const uint32_t *pid, size_t n, int64_t percent)
 {
     size_t seen = 0;
-    size_t at[PROCESSES_MAX];
+    size_t *at = xcalloc(n + 1, sizeof *at);
     for (size_t i = 0; i < n; i++) {
         const struct step_use *s = step_of_process(u, pid[i]);
         bool known = s == NULL;
@@ -85,30 +87,48 @@ static void share_out(struct gpu_usage *u, const uint32_t *pid, size_t n, int64_
     }
     for (size_t i = 0; i < seen; i++)
         u->step.v[at[i]].percent += percent / (int64_t)seen;
+    free(at);
+}
+
+/* Clients of MPS stand in a list of their own, and with some drivers in both. */
+static void processes_join(struct nvml_processes *to, const struct nvml_processes *from)
+{
+    for (size_t i = 0; i < from->v.n; i++) {
+        bool known = false;
+        for (size_t k = 0; k < to->v.n && !known; k++)
+            known = to->v.v[k].pid == from->v.v[i].pid;
+        if (!known)
+            vec_push(&to->v, from->v.v[i]);
+    }
 }
 
 void gpu_usage_nvidia(struct gpu_usage *u, const struct nvml *n, nvml_device device,
                       unsigned long long *since_us)
 {
-    struct nvml_process process[PROCESSES_MAX];
-    uint32_t pid[PROCESSES_MAX];
-    unsigned count = PROCESSES_MAX;
+    struct nvml_processes list = {0}, mps = {0};
     struct nvml_use whole = {0};
-    if (!n->compute_processes || n->compute_processes(device, &count, process) != NVML_OK)
+    if (nvml_processes_read(n->compute_processes, device, &list) != NVML_OK) {
+        vec_done(&list.v);
         return;
-    count = count < PROCESSES_MAX ? count : PROCESSES_MAX;
-    for (unsigned i = 0; i < count; i++) {
-        struct step_use *s = step_of_process(u, process[i].pid);
-        pid[i] = process[i].pid;
-        if (s && process[i].used_bytes < (UINT64_C(1) << 50)) /* all ones, and whatever cannot be */
-            s->bytes += (int64_t)process[i].used_bytes;
     }
-    if (samples_take(u, n, device, process, count, since_us)) {
+    if (nvml_processes_read(n->mps_processes, device, &mps) == NVML_OK)
+        processes_join(&list, &mps);
+    uint32_t *pid = xcalloc(list.v.n + 1, sizeof *pid);
+    for (size_t i = 0; i < list.v.n; i++) {
+        struct step_use *s = step_of_process(u, list.v.v[i].pid);
+        pid[i] = list.v.v[i].pid;
+        if (s && list.v.v[i].used_bytes < (UINT64_C(1) << 50)) /* all ones, and whatever cannot be */
+            s->bytes += (int64_t)list.v.v[i].used_bytes;
+    }
+    if (samples_take(u, n, device, list.v.v, (unsigned)list.v.n, since_us)) {
         u->percent_known = true;
     } else if (n->use && n->use(device, &whole) == NVML_OK && whole.gpu <= 100) {
         u->percent_known = true;
-        share_out(u, pid, count, whole.gpu);
+        share_out(u, pid, list.v.n, whole.gpu);
     }
+    free(pid);
+    vec_done(&list.v);
+    vec_done(&mps.v);
 }
 
 /* ---- AMD ---- */

@@ -156,9 +156,9 @@ static void gpus_used(void *ctx, const struct gpu_used *used, size_t n, bool uti
     node_event(ctx, &ev);
 }
 
-static void device_broke(void *ctx, const struct device_seen *seen)
+static void device_signed(void *ctx, const struct device_seen *seen)
 {
-    devices_event(ctx, AGENT_DEVICE_FAILED, seen, 1);
+    devices_event(ctx, AGENT_DEVICE_SIGN, seen, 1);
 }
 
 /* At the pace of heartbeats also the look at shepherds that might be gone. */
@@ -194,7 +194,7 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
 {
     static const struct herd_ops herd_events = {.note = shepherd_note, .parent_lost = parent_lost};
     static const struct gpu_watch_ops gpu_events = {
-        .looked = devices_looked, .broke = device_broke, .used = gpus_used};
+        .looked = devices_looked, .sign = device_signed, .used = gpus_used};
     struct node self = node_self(d);
     d->loop = loop_new(ret_err);
     if (!d->loop)

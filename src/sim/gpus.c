@@ -127,21 +127,21 @@ static bool goes_on(const struct device_look *look, const struct note *ids)
 struct device_seen simgpus_look(const struct simgpus *g, const struct device_look *look, int64_t now_us,
                                 struct arena *a)
 {
-    struct device_seen seen = {.index = look->index, .use = look->use, .state = DEVICE_CLEAN};
+    struct device_seen seen = {.index = look->index, .use = look->use, .sign = DEVICE_CLEAN};
     if (idset_has(&g->broken, (uint32_t)look->index)) {
-        seen.state = DEVICE_BROKEN;
+        seen.sign = DEVICE_BROKEN;
         seen.why = "it has fallen off the bus";
         return seen;
     }
-    for (size_t i = 0; i < g->holder.n && seen.state != DEVICE_HELD; i++) {
+    for (size_t i = 0; i < g->holder.n && seen.sign != DEVICE_HELD; i++) {
         const struct gpu_holder *h = &g->holder.v[i];
         if (h->index != look->index || h->until_us <= now_us)
             continue;
         if (goes_on(look, &h->ids)) {
-            seen.state = DEVICE_SHARED;
+            seen.sign = DEVICE_SHARED;
             continue;
         }
-        seen.state = DEVICE_HELD;
+        seen.sign = DEVICE_HELD;
         seen.why = arena_printf(a, "a process of job %lld still holds it", (long long)h->ids.job_id);
     }
     return seen;

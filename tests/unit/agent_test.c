@@ -674,9 +674,9 @@ static int setup_gpus(void **state)
     return 0;
 }
 
-static void looked(int32_t index, uint64_t use, enum device_state state, const char *why)
+static void looked(int32_t index, uint64_t use, enum device_sign sign, const char *why)
 {
-    struct device_seen seen = {index, use, state, why};
+    struct device_seen seen = {index, use, sign, why};
     step((struct agent_event){.kind = AGENT_LOOKED, .seen = &seen, .nseen = 1});
 }
 
@@ -959,7 +959,7 @@ static void test_a_broken_device_is_out_until_it_is_asked_back(void **state)
     launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
     note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
     str_clear(&said);
-    step((struct agent_event){.kind = AGENT_DEVICE_FAILED, .seen = &seen, .nseen = 1});
+    step((struct agent_event){.kind = AGENT_DEVICE_SIGN, .seen = &seen, .nseen = 1});
     EXPECT("log \"GPU 1 is taken out of use: XID 79\"; tell 5.1 pid=9 \"GPU 1 of n1, which this job uses, is "
            "broken: XID 79\"; heartbeat out=gpu:1:failed");
     note((struct note){
@@ -983,6 +983,64 @@ static void test_a_new_daemon_is_told_what_is_broken(void **state)
     EXPECT("heartbeat out=gpu:1:failed");
     launch_with(6, "n1 cpus=0 mem=1 gpu:v100=1");
     EXPECT("report failed 6.1 #100 retry \"GPU 1 of n1 cannot be used: XID 79\" out=gpu:1:failed");
+}
+
+static void signed_by_itself(int32_t index, enum device_sign sign, const char *why)
+{
+    struct device_seen seen = {index, 0, sign, why};
+    step((struct agent_event){.kind = AGENT_DEVICE_SIGN, .seen = &seen, .nseen = 1});
+}
+
+/* Its job goes on and is told; the device comes back when its library says that the reset has been done, and a look has shown that nobody is on it. */
+static void test_what_needs_a_reset_comes_back_by_itself(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    str_clear(&said);
+    signed_by_itself(1, DEVICE_RESET, "it needs a reset");
+    EXPECT("log \"GPU 1 is taken out of use: it needs a reset\"; tell 5.1 pid=9 \"GPU 1 of n1, which this "
+           "job uses, is broken: it needs a reset\"; heartbeat out=gpu:1:unproven");
+    signed_by_itself(1, DEVICE_RESET, "it needs a reset");
+    signed_by_itself(1, DEVICE_BLIND, "no driver");
+    EXPECT("");
+    note((struct note){
+        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    EXPECT("report exited 5.1 #100 clean out=gpu:1:unproven; look 1/1");
+    looked(1, 1, DEVICE_RESET, "it needs a reset");
+    EXPECT("");
+    signed_by_itself(1, DEVICE_WELL, "");
+    EXPECT("log \"GPU 1 answers again\"; look 1/1; heartbeat out=gpu:1:unproven");
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    EXPECT("heartbeat");
+}
+
+static void test_one_failure_is_no_suspicion(void **state)
+{
+    (void)state;
+    both_clean();
+    signed_by_itself(1, DEVICE_DOUBT, "timeout");
+    signed_by_itself(1, DEVICE_WELL, "");
+    signed_by_itself(1, DEVICE_DOUBT, "timeout");
+    EXPECT("");
+    signed_by_itself(1, DEVICE_DOUBT, "timeout");
+    EXPECT("log \"GPU 1 is not given to anybody: timeout\"; heartbeat out=gpu:1:unproven");
+    launch_with(6,
+                "n1 cpus=0 mem=1 gpu:v100=1"); /* it was on its way: it waits for what the next look says */
+    EXPECT("");
+}
+
+static void test_a_clean_device_that_cannot_be_asked_any_more_is_not_clean(void **state)
+{
+    (void)state;
+    both_clean();
+    signed_by_itself(1, DEVICE_BLIND, "no driver");
+    EXPECT("log \"GPU 1 is not given to anybody: no driver\"; heartbeat out=gpu:1:unproven");
+    wait_us(20000000);
+    EXPECT("look 1/0; heartbeat out=gpu:1:unproven");
+    looked(1, 0, DEVICE_CLEAN, NULL);
+    EXPECT("log \"GPU 1 is clean and can be given again\"; heartbeat");
 }
 
 int main(void)
@@ -1027,6 +1085,9 @@ int main(void)
         TEST_GPUS(what_was_seen_of_an_earlier_use_proves_nothing),
         TEST_GPUS(a_broken_device_is_out_until_it_is_asked_back),
         TEST_GPUS(a_new_daemon_is_told_what_is_broken),
+        TEST_GPUS(what_needs_a_reset_comes_back_by_itself),
+        TEST_GPUS(one_failure_is_no_suspicion),
+        TEST_GPUS(a_clean_device_that_cannot_be_asked_any_more_is_not_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define DEVICES "gpu:a100:0:40960::GPU-1;gpu:a100:1:40960::GPU-2"
+#define DEVICES "gpu:a100:0:40960::GPU-1|pci=0000:10:00.0;gpu:a100:1:40960::GPU-2"
 
 /* ---- the process ---- */
 
@@ -43,7 +43,8 @@ static void answer(const char *asked)
     if (text_is(how, "hang"))
         return;
     if (text_is(how, "garbage"))
-        say("seen\nseen x y z\nseen 0\nseen 99 99999999999999999999999 clean \nsee 0 1 clean\n\n "
+        say("seen\nseen x y z\nseen 0\nseen 99 99999999999999999999999 clean \nsee 0 1 clean\nsign\nsign "
+            "0\nat x\n\n "
             "\nused\nused 1.1 5\n"
             "used 7.1.0 -9 999999999999999999999999999\nbroke\nusage\n");
     if (text_is(how, "partial")) { /* one device, in pieces */
@@ -58,23 +59,68 @@ static void answer(const char *asked)
                                                              : "seen 0 5 held nobody said who\n");
     say("seen 1 6 held process 12 (x) still holds it\ndone\n");
     if (text_is(how, "more"))
-        say("broke 1 it is lost\nused 7.1.0 85 1048576\nused 7.1.batch 0 5\nused nonsense 1 2\nusage 1\n");
+        say("note something\nsign 1 lost it is lost\nsign 0 doubt it did not answer\nused 7.1.0 85 "
+            "1048576\nused 7.1.batch 0 5\nused nonsense 1 2\nusage 1\n");
+}
+
+/* How often it was started, by what it writes into a file. */
+static long starts(void)
+{
+    FILE *f = fopen(getenv("FAKE_MARK"), "a");
+    fputc('x', f);
+    long n = ftell(f);
+    fclose(f);
+    return n;
+}
+
+static bool hangs_twice(void)
+{
+    return text_is(behaviour(), "hangs at 1") && getenv("FAKE_STARTS") && atol(getenv("FAKE_STARTS")) > 2;
+}
+
+/* After the hello. */
+static void start(void)
+{
+    const char *how = behaviour();
+    say("at -1\n");
+    if (text_is(how, "slow"))
+        for (int i = 0; i < 12; i++) { /* longer than a look may take, and than it may be silent */
+            usleep(50000);
+            say(i % 2 ? "at 0\n" : "at 1\n");
+        }
+    if (text_is(how, "silent"))
+        pause();
+    if (text_is(how, "hangs at 1") && !hangs_twice()) {
+        say("at 0\nat 1\n");
+        pause();
+    }
+    say("library NVML 12.1\nready\n");
 }
 
 static int fake_process(void)
 {
     static char all[65536];
+    bool begun = false;
     size_t len = 0;
     ssize_t n;
     while ((n = recv(3, all + len, sizeof all - 1 - len, 0)) > 0) {
         len += (size_t)n;
         all[len] = '\0';
-        if (!strstr(all, "device 0 GPU-1 195:3\n") || !strstr(all, "device 1 GPU-2 -\n"))
+        if (!begun && text_is(behaviour(), "hangs at 1")) {
+            char text[24];
+            snprintf(text, sizeof text, "%ld", starts());
+            setenv("FAKE_STARTS", text, 1);
+        }
+        if (!strstr(all, "device 0 GPU-1 0000:10:00.0 0 195:3\n") ||
+            !strstr(all, hangs_twice() ? "device 1 GPU-2 - 1 -\n" : "device 1 GPU-2 - 0 -\n"))
             return 1;
+        if (strstr(all, "begin\n") && !begun) {
+            begun = true;
+            start();
+        }
         if (strstr(all, "go\n")) {
             answer(all);
-            len = 0;
-            say("");
+            len = (size_t)(strstr(all, "begin\n") + 6 - all);
         }
     }
     return 0;
@@ -91,18 +137,17 @@ static int looks, looks_wanted, uses;
 static void looked(void *ctx, const struct device_seen *seen, size_t n)
 {
     (void)ctx;
-    static const char *const words[] = {"clean", "shared", "held", "broken"};
     for (size_t i = 0; i < n; i++)
         str_addf(&said, "%d/%llu %s %s; ", seen[i].index, (unsigned long long)seen[i].use,
-                 words[seen[i].state], seen[i].why);
+                 device_sign_word(seen[i].sign), seen[i].why);
     if (++looks == looks_wanted)
         loop_stop(the_loop);
 }
 
-static void broke(void *ctx, const struct device_seen *seen)
+static void signed_by_itself(void *ctx, const struct device_seen *seen)
 {
     (void)ctx;
-    str_addf(&said, "broke %d %s; ", seen->index, seen->why);
+    str_addf(&said, "%s %d %s; ", device_sign_word(seen->sign), seen->index, seen->why);
 }
 
 static void used(void *ctx, const struct gpu_used *u, size_t n, bool util_known)
@@ -119,8 +164,12 @@ static void used(void *ctx, const struct gpu_used *u, size_t n, bool util_known)
 
 static void begin(const char *how)
 {
-    static const struct gpu_watch_ops ops = {
-        .looked = looked, .broke = broke, .used = used, .answer_us = 300000, .restart_us = 50000};
+    const struct gpu_watch_ops ops = {.looked = looked,
+                                      .sign = signed_by_itself,
+                                      .used = used,
+                                      .answer_us = 300000,
+                                      .start_us = text_is(how, "slow") ? 20000000 : 300000,
+                                      .restart_us = 50000};
     struct err err = {0};
     setenv("FAKE_WATCH", how, 1);
     the_loop = loop_new(&err);
@@ -185,7 +234,8 @@ static void test_a_look_is_answered_and_what_happens_is_told(void **state)
         looks_wanted = 0;
         loop_run(the_loop);
     }
-    SAID("0/5 shared ; 1/6 held process 12 (x) still holds it; broke 1 it is lost; used 7.1.0 85 1048576; "
+    SAID("0/5 shared ; 1/6 held process 12 (x) still holds it; lost 1 it is lost; doubt 0 it did not answer; "
+         "used 7.1.0 85 1048576; "
          "used 7.1.-1 0 5; "
          "usage 1; ");
     end();
@@ -196,9 +246,9 @@ static void test_a_process_that_hangs_is_ended_and_its_devices_are_held(void **s
     (void)state;
     begin("hang");
     look();
-    SAID("0/5 held " SILENT "; 1/6 held " SILENT "; ");
+    SAID("0/5 blind " SILENT "; 1/6 blind " SILENT "; ");
     look(); /* at once: there is no process yet */
-    SAID("0/5 held " SILENT "; 1/6 held " SILENT "; ");
+    SAID("0/5 blind " SILENT "; 1/6 blind " SILENT "; ");
     end();
 }
 
@@ -207,7 +257,7 @@ static void test_a_process_that_crashes_proves_nothing(void **state)
     (void)state;
     begin("crash");
     look();
-    SAID("0/5 held " SILENT "; 1/6 held " SILENT "; ");
+    SAID("0/5 blind " SILENT "; 1/6 blind " SILENT "; ");
     end();
 }
 
@@ -220,7 +270,7 @@ static void test_after_a_crash_another_process_answers(void **state)
     setenv("FAKE_MARK", mark, 1);
     begin("once");
     look();
-    SAID("0/5 held " SILENT "; 1/6 held " SILENT "; ");
+    SAID("0/5 blind " SILENT "; 1/6 blind " SILENT "; ");
     idle(200000);
     look();
     SAID("0/5 shared ; 1/6 held process 12 (x) still holds it; ");
@@ -246,7 +296,58 @@ static void test_lines_come_in_pieces_and_devices_may_be_missing(void **state)
     (void)state;
     begin("partial");
     look();
-    SAID("0/5 clean ; 1/6 held " SILENT "; ");
+    SAID("0/5 clean ; 1/6 blind " SILENT "; ");
+    end();
+}
+
+#define STARTING                                                                                             \
+    "the library of its maker is still starting the GPUs, which takes seconds each without persistence mode"
+
+/* Until it has started, what was asked is answered with that; then it is asked. */
+static void test_a_process_that_starts_slowly_is_not_ended(void **state)
+{
+    (void)state;
+    begin("slow");
+    look();
+    SAID("0/5 blind " STARTING "; 1/6 blind " STARTING "; ");
+    for (int i = 0; i < 50 && !strstr(str_text(&said), "shared"); i++) {
+        str_clear(&said);
+        look();
+    }
+    SAID("0/5 shared ; 1/6 held process 12 (x) still holds it; ");
+    end();
+}
+
+static void test_a_process_of_which_nothing_is_heard_while_it_starts_is_ended(void **state)
+{
+    (void)state;
+    begin("silent");
+    look();
+    idle(400000);
+    str_clear(&said);
+    look();
+    assert_non_null(strstr(str_text(&said), "0/5 blind "));
+    end();
+}
+
+/* The others come back. */
+static void test_a_device_at_which_it_hung_twice_is_broken_and_not_asked_again(void **state)
+{
+    char mark[] = "/tmp/remuda-watch-XXXXXX";
+    (void)state;
+    close(mkstemp(mark));
+    setenv("FAKE_MARK", mark, 1);
+    begin("hangs at 1");
+    bool told = false;
+    for (int i = 0; i < 200 && !strstr(str_text(&said), "0/5 shared"); i++) {
+        idle(30000);
+        told |= strstr(str_text(&said), "broken 1 its library hung twice") != NULL;
+        str_clear(&said);
+        look();
+    }
+    assert_true(told);
+    assert_non_null(strstr(str_text(&said), "0/5 shared ; 1/6 held "));
+    unlink(mark);
     end();
 }
 
@@ -258,6 +359,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_process_that_crashes_proves_nothing),
         cmocka_unit_test(test_after_a_crash_another_process_answers),
         cmocka_unit_test(test_nonsense_proves_nothing),
+        cmocka_unit_test(test_a_process_that_starts_slowly_is_not_ended),
+        cmocka_unit_test(test_a_process_of_which_nothing_is_heard_while_it_starts_is_ended),
+        cmocka_unit_test(test_a_device_at_which_it_hung_twice_is_broken_and_not_asked_again),
         cmocka_unit_test(test_lines_come_in_pieces_and_devices_may_be_missing),
     };
     if (argc == 3 && text_is(argv[2], "--watch-gpus"))
