@@ -56,6 +56,8 @@ struct simnode {
 struct simjob {
     enum job_state state;
     uint32_t attempt, live_steps;
+    uint64_t het_job_id;
+    int64_t limit_us;
     int64_t began_us, stopped_us,
         idle_us; /* of its run, by the world's own time: begin, since when it is suspended, for how long it was before */
 };

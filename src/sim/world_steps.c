@@ -94,15 +94,31 @@ static void time_learn(struct world *w, struct simjob *known, const struct job *
     }
 }
 
+static int64_t ran_us(const struct world *w, const struct simjob *known)
+{
+    int64_t idle_us = known->idle_us + (known->stopped_us ? w->now_us - known->stopped_us : 0);
+    return known->began_us ? w->now_us - known->began_us - idle_us : 0;
+}
+
+/* The components of a heterogeneous job end together, with the first that reaches its limit: others of it
+ * may have been suspended meanwhile. Their ids follow each other from the leader's. */
+static bool another_is_due(const struct world *w, const struct job *j)
+{
+    const struct simjob *other = j->het_job_id ? map_u64_get(w->job, j->het_job_id) : NULL;
+    for (uint64_t id = j->het_job_id; other; other = map_u64_get(w->job, ++id))
+        if (other->het_job_id == j->het_job_id && id != j->id && ran_us(w, other) + SLACK_US >= other->limit_us)
+            return true;
+    return false;
+}
+
 /* Nothing ends because somebody sets the clock. */
 static void limit_check(struct world *w, const struct simjob *known, const struct job *j)
 {
     bool timeout = j->state == JOB_TIMEOUT || (j->state == JOB_COMPLETING && j->end_state == JOB_TIMEOUT);
-    int64_t ran_us = w->now_us - known->began_us - known->idle_us;
     if (timeout && known->state == JOB_RUNNING && known->began_us && !j->run_reservation &&
-        ran_us + SLACK_US < j->limit_us)
+        ran_us(w, known) + SLACK_US < j->limit_us && !another_is_due(w, j))
         world_broke(w, "job %llu is ended for its limit of %lld s after %lld s", (unsigned long long)j->id,
-                    (long long)(j->limit_us / USEC_PER_SEC), (long long)(ran_us / USEC_PER_SEC));
+                    (long long)(j->limit_us / USEC_PER_SEC), (long long)(ran_us(w, known) / USEC_PER_SEC));
 }
 
 static void state_keep(void *ctx, const void *record)
@@ -147,6 +163,8 @@ static void job_learn(struct world *w, const struct job *j)
     time_learn(w, known, j);
     known->state = (enum job_state)j->state;
     known->attempt = j->attempt;
+    known->limit_us = j->limit_us;
+    known->het_job_id = j->het_job_id;
 }
 
 static void step_learn(struct world *w, const struct step *s, bool began)
