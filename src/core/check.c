@@ -4,6 +4,11 @@
 
 #include <string.h>
 
+static bool is_due(uint64_t number, uint32_t turn)
+{
+    return turn == CHECK_ALL || number % CHECK_TURNS == turn % CHECK_TURNS;
+}
+
 static bool holds_nodes(const struct jobrec *r)
 {
     return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED || r->j.state == JOB_COMPLETING ||
@@ -16,36 +21,6 @@ static bool in_list(const struct id_list *list, uint64_t id)
         if (list->id.v[i] == id)
             return true;
     return false;
-}
-
-/* A text of the pool is the pool's own copy; an empty one is NULL. */
-static void texts_check(const struct core *c, const struct fields *t, const void *record)
-{
-    for (size_t i = 0; i < t->n; i++) {
-        if (t->field[i].type != FIELD_TEXT)
-            continue;
-        const char *text = *(const char *const *)field_ptr(&t->field[i], record);
-        CHECK(!text || *text);
-        CHECK(intern_take(c->pool, text) == text);
-        intern_drop(c->pool, text);
-    }
-}
-
-/* What the wire would not take, nothing here may hold. */
-static void ranges_check(const struct fields *t, const void *record)
-{
-    struct err err = {0};
-    if (!record_check(t, record, &err)) {
-        err_prefix(&err, "%s", t->name);
-        die(err.text);
-    }
-}
-
-/* Each field of a job or step that is over was looked at when it ended, and hardly one changes: those have their turn, an eighth of them each
- * millisecond. (Looking at all fields of all records was three fifths of what a simulated world costs.) */
-static bool fields_due(const struct core *c, bool live, int64_t end_us, uint64_t id)
-{
-    return live || c->now_us - end_us < USEC_PER_SEC || id % 8 == (uint64_t)c->now_us / 1000 % 8;
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------------------------------------ */
@@ -114,10 +89,6 @@ static void steps_check(const struct core *c, const struct jobrec *r)
         }
         CHECK(!step_live(st) || !all_over);
         CHECK(!st->lonely_us || (step_live(st) && !st->holder_conn));
-        if (fields_due(c, step_live(st), s->end_us, (uint64_t)s->step_id)) {
-            texts_check(c, &step_fields, s);
-            ranges_check(&step_fields, s);
-        }
     }
     CHECK(!r->wish.n || r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     step_queue_check(r);
@@ -159,10 +130,6 @@ static void array_check(const struct core *c, const struct jobrec *r)
 static void job_check(const struct core *c, const struct jobrec *r)
 {
     CHECK(r->j.id && r->j.id < c->next_job_id);
-    if (fields_due(c, job_live(r), r->j.end_us, r->j.id)) {
-        ranges_check(&job_fields, &r->j);
-        texts_check(c, &job_fields, &r->j);
-    }
     state_check(c, r);
     holds_check(c, r);
     steps_check(c, r);
@@ -173,14 +140,15 @@ static void job_check(const struct core *c, const struct jobrec *r)
         CHECK(r->j.array_task_id == NO_TASK && r->pending.count == 0);
 }
 
-static void jobs_check(const struct core *c)
+static void jobs_check(const struct core *c, uint32_t turn)
 {
     struct map_walk w = {0};
     uint64_t pending = 0, running = 0;
     while (map_u64_next(c->job, &w)) {
         const struct jobrec *r = w.value;
         CHECK(r->j.id == w.key);
-        job_check(c, r);
+        if (job_live(r) || is_due(r->j.id, turn)) /* what is over hardly changes */
+            job_check(c, r);
         if (r->j.state == JOB_PENDING)
             pending += job_is_array(r) ? r->pending.count : 1;
         running += r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
@@ -231,9 +199,6 @@ static void nodes_check(const struct core *c)
             const struct jobrec *r = job_find(c, n->job.v[k]);
             CHECK(r && holds_node(r, (uint32_t)i));
         }
-        texts_check(c, &node_fields, &n->n);
-        texts_check(c, &node_fields, &n->conf);
-        ranges_check(&node_fields, &n->n);
     }
     CHECK(connected == map_u64_count(c->node_by_conn));
     CHECK(c->node.n == map_str_count(c->node_by_name));
@@ -243,8 +208,6 @@ static void parts_check(const struct core *c)
 {
     for (size_t i = 0; i < c->part.n; i++) {
         CHECK(part_find(c, c->part.v[i]->p.name) == c->part.v[i]);
-        texts_check(c, &partition_fields, &c->part.v[i]->p);
-        ranges_check(&partition_fields, &c->part.v[i]->p);
     }
 }
 
@@ -288,8 +251,6 @@ static void resvs_check(const struct core *c)
         CHECK(v->r.name && resv_find(c, v->r.name) == v);
         CHECK(v->r.start_us < v->r.end_us && (recurs & (recurs - 1)) == 0);
         CHECK(c->loaded ? cluster_knows_reservation(c->cluster, &v->r) : true);
-        texts_check(c, &reservation_fields, &v->r);
-        ranges_check(&reservation_fields, &v->r);
         kept_check(c, v);
     }
     while (c->loaded && map_u64_next(c->job, &w)) {
@@ -324,15 +285,76 @@ static void timers_check(const struct core *c)
     map_u64_free(armed);
 }
 
-void core_check(const struct core *c)
+/* ---- fields of all records -------------------------------------------------------------------------------------------------- */
+
+/* A text of the pool is the pool's own copy; an empty one is NULL. */
+static void texts_check(const struct core *c, const struct fields *t, const void *record)
 {
-    jobs_check(c);
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->field[i].type != FIELD_TEXT)
+            continue;
+        const char *text = *(const char *const *)field_ptr(&t->field[i], record);
+        CHECK(!text || *text);
+        CHECK(intern_take(c->pool, text) == text);
+        intern_drop(c->pool, text);
+    }
+}
+
+/* What the wire would not take, nothing here may hold. */
+static void ranges_check(const struct fields *t, const void *record)
+{
+    struct err err = {0};
+    if (!record_check(t, record, &err)) {
+        err_prefix(&err, "%s", t->name);
+        die(err.text);
+    }
+}
+
+static void record_fields_check(const struct core *c, const struct fields *t, const void *record)
+{
+    ranges_check(t, record);
+    texts_check(c, t, record);
+}
+
+static void fields_check(const struct core *c, uint32_t turn)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(c->job, &w)) {
+        const struct jobrec *r = w.value;
+        if (is_due(w.key, turn))
+            record_fields_check(c, &job_fields, &r->j);
+        for (size_t i = 0; i < r->step.n; i++)
+            if (is_due(w.key + i, turn))
+                record_fields_check(c, &step_fields, &r->step.v[i]->s);
+    }
+    for (size_t i = 0; i < c->node.n; i++)
+        if (is_due(i, turn)) {
+            record_fields_check(c, &node_fields, &c->node.v[i]->n);
+            texts_check(c, &node_fields, &c->node.v[i]->conf);
+        }
+    for (size_t i = 0; i < c->part.n; i++)
+        if (is_due(i, turn))
+            record_fields_check(c, &partition_fields, &c->part.v[i]->p);
+    for (size_t i = 0; i < c->resv.n; i++)
+        if (is_due(i, turn))
+            record_fields_check(c, &reservation_fields, &c->resv.v[i]->r);
+}
+
+void core_check_turn(const struct core *c, uint32_t turn)
+{
+    jobs_check(c, turn);
     arrays_check(c);
     nodes_check(c);
     parts_check(c);
     resvs_check(c);
     timers_check(c);
     cluster_check(c->cluster);
+    fields_check(c, turn);
+}
+
+void core_check(const struct core *c)
+{
+    core_check_turn(c, CHECK_ALL);
 }
 
 uint64_t core_hash(const struct core *c)

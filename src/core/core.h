@@ -134,7 +134,12 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q, co
 const struct host *core_host(const struct core *c, const char *id);
 size_t core_hosts_count(const struct core *c); /* hosts and tokens */
 
-void core_check(const struct core *c);    /* asserts every invariant */
+void core_check(const struct core *c); /* asserts every invariant */
+/* The same, but of every CHECK_TURNS records the fields of one only, and of every CHECK_TURNS jobs that are over one: looking at all fields of all records after
+ * each event was half of what a simulated world costs. TURN counts up. */
+void core_check_turn(const struct core *c, uint32_t turn);
+#define CHECK_TURNS 32
+#define CHECK_ALL   UINT32_MAX
 uint64_t core_hash(const struct core *c); /* of the whole state; equal states, equal hashes */
 const struct settings *core_settings(const struct core *c);
 /* The simulator's own order of the waiting jobs (sched/order.h); copied. */

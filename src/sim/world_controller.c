@@ -107,7 +107,7 @@ void controller_event(struct world *w, struct event ev)
     ev.now_us = world_wall(w);
     ev.mono_us = world_monotonic(w);
     core_step(w->core, &ev, &w->fx);
-    core_check(w->core);
+    core_check_turn(w->core, w->check_turn++ % CHECK_TURNS);
 }
 
 static void wake_plan(struct world *w)

@@ -102,6 +102,7 @@ struct world {
     struct core *core; /* NULL: the controller is down */
     struct store *store;
     uint64_t epoch, batch_seq, next_conn, next_order, answer_seq;
+    uint32_t check_turn; /* whose fields are looked at */
     struct effects fx;   /* of the open turn */
     struct batch *stuck; /* a batch that could not be committed, with its effects in fx */
     bool away;

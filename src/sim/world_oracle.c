@@ -61,6 +61,8 @@ void world_audit(struct world *w)
     while (map_u64_next(w->acknowledged, &walk))
         if (!map_u64_get(a.seen, walk.key))
             world_broke(w, "job %llu was acknowledged and is lost", (unsigned long long)walk.key);
+    if (w->core)
+        core_check(w->core);
     for (size_t i = 0; i < w->node.n; i++)
         for (size_t k = 0; k < w->node.v[i].step.n; k++)
             if (w->node.v[i].step.v[k]->alive)

@@ -106,7 +106,8 @@ static bool another_is_due(const struct world *w, const struct job *j)
 {
     const struct simjob *other = j->het_job_id ? map_u64_get(w->job, j->het_job_id) : NULL;
     for (uint64_t id = j->het_job_id; other; other = map_u64_get(w->job, ++id))
-        if (other->het_job_id == j->het_job_id && id != j->id && ran_us(w, other) + SLACK_US >= other->limit_us)
+        if (other->het_job_id == j->het_job_id && id != j->id &&
+            ran_us(w, other) + SLACK_US >= other->limit_us)
             return true;
     return false;
 }

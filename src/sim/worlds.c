@@ -374,7 +374,7 @@ static uint64_t play(uint64_t seed, bool hostile, bool trace, char **ret_broken)
 int sim_worlds(int argc, char **argv)
 {
     uint64_t seed = 1, count = 100;
-    bool trace = false, hostile = false;
+    bool trace = false, hostile = false, once = false;
     size_t failed = 0;
     for (int i = 1; i < argc; i++) {
         if (text_is(argv[i], "--seed") && i + 1 < argc)
@@ -383,13 +383,22 @@ int sim_worlds(int argc, char **argv)
             text_to_u64(argv[++i], 1000000, &count);
         else if (text_is(argv[i], "--hostile"))
             hostile = true;
-        else
-            trace |= text_is(argv[i], "--trace");
+        else if (text_is(argv[i], "--once"))
+            once = true;
+        else if (text_is(argv[i], "--trace"))
+            trace = true;
+        else {
+            fprintf(stderr,
+                    "remuda-sim worlds: %s is not one of --seed N, --count N, --hostile, --once, --trace\n",
+                    argv[i]);
+            return 2;
+        }
     }
     printf("1..%llu\n", (unsigned long long)count);
     for (uint64_t i = 0; i < count; i++) {
-        char *first, *second;
-        uint64_t a = play(seed + i, hostile, trace, &first), b = play(seed + i, hostile, false, &second);
+        char *first, *second = NULL;
+        uint64_t a = play(seed + i, hostile, trace, &first),
+                 b = once ? a : play(seed + i, hostile, false, &second);
         bool ok = !first && a == b;
         failed += !ok;
         if (first)
