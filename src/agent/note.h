@@ -46,13 +46,20 @@ enum note_kind {
     X(write_bytes, "bytes written")
 // clang-format on
 
+/* For whom a step's control groups are as if new, given the same limits. */
+enum group_back {
+    GROUP_KEPT,       /* nobody */
+    GROUP_TO_OWN_JOB, /* other steps of the job (of older shepherds: anybody) */
+    GROUP_TO_ANY,
+};
+
 /* Numbers that came later: shepherds of older releases do not write them. New ones go to the end. */
 // clang-format off
 #define NOTE_MORE_NUMBERS(X)                                                                                 \
     X(gpus, "GPUs it has here: bit n for number n, up to 62")                                                \
     X(group, "number of its job's control groups (group_pool.h); 0 = they are named after the job")          \
     X(group_part, "its own in them")                                                                         \
-    X(group_back, "of EXITED: they are as if new, for another step with the same limits")                                    \
+    X(group_back, "of EXITED: an enum group_back")                                                           \
     X(tasks, "tasks here; 0 = the figures below are not known, and those above are of one")                  \
     X(rss_task, "number of the task with most")                                                              \
     X(ave_rss_bytes, "mean over the tasks")                                                                  \

@@ -274,23 +274,54 @@ static int64_t number_in(const char *dir, const char *file)
     return cgroup_get(dir, file, text, sizeof text) ? strtoll(text, NULL, 10) : -1;
 }
 
-static bool memory_is_clean(const struct step_cgroup *c, const struct cgroup_limits *l)
+static int64_t left_at_most(const struct cgroup_limits *l)
 {
-    char job[PATH_MAX], text[1024];
+    int64_t limit = l->step_mem_bytes > 0 ? l->step_mem_bytes : l->job_mem_bytes;
+    return limit > 0 && limit / LEFT_OF_LIMIT < LEFT_BYTES ? limit / LEFT_OF_LIMIT : LEFT_BYTES;
+}
+
+static bool nobody_was_out_of_memory(const char *dir)
+{
+    char text[1024];
+    return cgroup_get(dir, "memory.events", text, sizeof text) && cgroup_number(text, "oom") <= 0 &&
+           cgroup_number(text, "oom_kill") <= 0;
+}
+
+/* Of what is charged, what the kernel cannot take back at once: all but files that were read or written. -1 if unknown. */
+static int64_t kept_bytes(const struct step_cgroup *c)
+{
     bool v2 = c->memory == c->v2;
-    int64_t limit = l->step_mem_bytes > 0 ? l->step_mem_bytes : l->job_mem_bytes, most = LEFT_BYTES;
-    if (limit > 0 && limit / LEFT_OF_LIMIT < most)
-        most = limit / LEFT_OF_LIMIT;
+    int64_t rss = step_cgroup_rss(c), swapped = 0;
+    if (v2)
+        swapped = number_in(c->memory, "memory.swap.current");
+    else if (number_in(c->memory, "memory.memsw.usage_in_bytes") >= 0)
+        swapped = number_in(c->memory, "memory.memsw.usage_in_bytes") -
+                  number_in(c->memory, "memory.usage_in_bytes");
+    return rss < 0 || swapped < 0 ? rss : rss + swapped;
+}
+
+/* Is next to nothing of the step's charged? What the job read and wrote is the job's, and stays with it. */
+static bool part_is_clean(const struct step_cgroup *c, int64_t most)
+{
+    bool v2 = c->memory == c->v2;
+    int64_t left = number_in(c->memory, v2 ? "memory.current" : "memory.usage_in_bytes");
+    if (left > most)
+        left = kept_bytes(c);
+    if (left < 0 || left > most)
+        return false;
+    return v2 ? nobody_was_out_of_memory(c->memory) : cgroup_put(c->memory, "memory.max_usage_in_bytes", "0");
+}
+
+static bool job_is_clean(const struct step_cgroup *c, int64_t most)
+{
+    char job[PATH_MAX];
+    bool v2 = c->memory == c->v2;
     snprintf(job, sizeof job, "%s", c->memory);
     *strrchr(job, '/') = '\0';
     int64_t left = number_in(job, v2 ? "memory.current" : "memory.usage_in_bytes");
     if (left < 0 || left > most)
         return false;
-    if (!v2)
-        return cgroup_put(c->memory, "memory.max_usage_in_bytes", "0") &&
-               cgroup_put(job, "memory.max_usage_in_bytes", "0");
-    return cgroup_get(job, "memory.events", text, sizeof text) && cgroup_number(text, "oom") <= 0 &&
-           cgroup_number(text, "oom_kill") <= 0;
+    return v2 ? nobody_was_out_of_memory(job) : cgroup_put(job, "memory.max_usage_in_bytes", "0");
 }
 
 static bool group_is_empty(const char *dir)
@@ -301,16 +332,19 @@ static bool group_is_empty(const char *dir)
            !*text;
 }
 
-bool step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup_limits *limits)
+enum group_back step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup_limits *limits)
 {
+    int64_t most = left_at_most(limits);
     bool ok = c->n > 0 && (!limits->deny || c->hides) &&
-              (c->memory ? c->limits_memory && memory_is_clean(c, limits)
+              (c->memory ? c->limits_memory && part_is_clean(c, most)
                          : limits->job_mem_bytes <= 0 && limits->step_mem_bytes <= 0);
     for (size_t i = 0; ok && i < c->n; i++)
         ok = group_is_empty(c->dir[i]);
-    if (ok)
-        step_cgroup_done(c);
-    return ok;
+    if (!ok)
+        return GROUP_KEPT;
+    enum group_back back = !c->memory || job_is_clean(c, most) ? GROUP_TO_ANY : GROUP_TO_OWN_JOB;
+    step_cgroup_done(c);
+    return back;
 }
 
 void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name)

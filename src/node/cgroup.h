@@ -6,6 +6,7 @@
 #ifndef REMUDA_NODE_CGROUP_H
 #define REMUDA_NODE_CGROUP_H
 
+#include "agent/note.h"
 #include "base/str.h"
 
 #include <stdbool.h>
@@ -50,9 +51,10 @@ void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name
 /* Those that another step with the same limits handed back, limits set. False if one of them is gone; then c is empty. */
 bool step_cgroup_take(struct step_cgroup *c, const char *bases, const char *name,
                       const struct cgroup_limits *limits);
-/* Of a step none of whose processes was killed for memory. True if nobody could tell them from new ones with the same limits, and nothing was left out when they were made: no process and no
- * group in them, next to no memory charged, no other step's processes killed for memory; the most that was used is counted anew. Then c is empty, and they stay. */
-bool step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup_limits *limits);
+/* Of a step none of whose processes was killed for memory. GROUP_TO_ANY: nobody could tell them from new ones with the same limits, and nothing was left out when they were made: no process and no
+ * group in them, next to no memory charged, no other step's processes killed for memory; the most that was used is counted anew. GROUP_TO_OWN_JOB: that is so of the step's, but not of the job's, in
+ * which other steps run or files that it read are charged; or files that the step itself read. Then c is empty, and they stay. GROUP_KEPT: neither; c is as it was. */
+enum group_back step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup_limits *limits);
 /* Opens those that another process made. */
 void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name);
 /* fork(), with the child in the groups from the start. To the child, which has to have one thread only, *ret_why

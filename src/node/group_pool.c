@@ -1,6 +1,6 @@
 /* A place is what a job has: a group in each of the node's, number `group` in all of them. In it are the parts of steps. A place whose steps
- * all handed back is spare. One that had a step which did not is for its own job alone, and goes with its last step: what that did may
- * be charged to the job's group. */
+ * all handed back to anybody is spare. One that had a step which did not is for its own job alone, for what that did may be charged to the
+ * job's group; it goes some seconds after its last step, in which another step of the job may begin. */
 #include "node/group_pool.h"
 
 #include "base/alloc.h"
@@ -22,8 +22,8 @@ struct place {
     int64_t job_id, attempt; /* who has it, or had it */
     VEC(struct part) part;
     int64_t last_part;
-    bool marked; /* a step did not hand back */
-    bool old;    /* spare since before the last group_pool_age */
+    bool marked; /* a step did not hand back, or to its own job only */
+    bool old;    /* idle since before the last group_pool_age */
 };
 
 struct group_pool {
@@ -67,9 +67,14 @@ static size_t busy_parts(const struct place *p)
     return n;
 }
 
+static bool is_idle(const struct place *p)
+{
+    return busy_parts(p) == 0;
+}
+
 static bool is_spare(const struct place *p)
 {
-    return !p->marked && busy_parts(p) == 0;
+    return !p->marked && is_idle(p);
 }
 
 static bool is_of(const struct place *p, int64_t job_id, int64_t attempt)
@@ -202,19 +207,19 @@ static void place_drop(struct group_pool *g, size_t i)
 
 static void spares_bound(struct group_pool *g)
 {
-    size_t spare = 0;
+    size_t idle = 0;
     for (size_t i = g->place.n; i-- > 0;)
-        if (is_spare(g->place.v[i]) && ++spare > GROUP_POOL_SPARES)
+        if (is_idle(g->place.v[i]) && (g->place.v[i]->part.n == 0 || ++idle > GROUP_POOL_SPARES))
             place_drop(g, i);
 }
 
-/* The part is as new. */
-static void part_back(struct group_pool *g, struct place *p, struct part *part)
+/* The part is as new, to its job at least. */
+static void part_back(struct group_pool *g, struct place *p, struct part *part, bool to_any)
 {
     part->busy = false;
-    if (!part->limits || !p->limits)
-        p->marked = true; /* of an earlier daemon: nobody knows for whom they would do */
-    if (is_spare(p))
+    if (!to_any || !part->limits || !p->limits)
+        p->marked = true; /* without limits: of an earlier daemon, nobody knows for whom they would do */
+    if (is_idle(p))
         spares_bound(g);
 }
 
@@ -241,21 +246,19 @@ void group_pool_note(struct group_pool *g, const struct note *n)
         part_learn(g, n);
     else if (n->kind == NOTE_EXITED && n->group_back && part && p->number == n->group &&
              part->number == n->group_part)
-        part_back(g, p, part);
+        part_back(g, p, part, n->group_back >= GROUP_TO_ANY);
 }
 
 void group_pool_forget(struct group_pool *g, const struct note *step)
 {
     struct place *p = place_of(g, step->job_id, step->attempt);
     struct part *part = p ? part_of(p, step->step_id) : NULL;
-    if (part) {
-        free(part->limits);
-        vec_remove(&p->part, (size_t)(part - p->part.v));
-        p->marked = true;
-    }
-    for (size_t i = g->place.n; i-- > 0;)
-        if (g->place.v[i]->marked && busy_parts(g->place.v[i]) == 0)
-            place_drop(g, i);
+    if (!part)
+        return;
+    free(part->limits);
+    vec_remove(&p->part, (size_t)(part - p->part.v));
+    p->marked = true;
+    spares_bound(g);
 }
 
 bool group_pool_find(const struct group_pool *g, const struct note *step, int64_t *ret_group,
@@ -284,7 +287,7 @@ bool group_pool_age(struct group_pool *g, bool all)
     bool some = false;
     for (size_t i = g->place.n; i-- > 0;) {
         struct place *p = g->place.v[i];
-        if (!is_spare(p))
+        if (!is_idle(p))
             continue;
         if (all || p->old)
             place_drop(g, i);

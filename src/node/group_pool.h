@@ -1,6 +1,6 @@
 /* Which control groups the steps of this node have. Groups that a step handed back are given to another with the very same limits and
  * devices, so that nothing has to be set, and nothing of the former can still hold: of the same job, or of another once no step of the
- * former is in them.
+ * former is in them and nothing is charged to them.
  *
  * Known in the daemon alone; its successor learns from the notes of the steps which are in use, and removes the others. */
 #ifndef REMUDA_NODE_GROUP_POOL_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GROUP_POOL_SPARES 32 /* jobs' groups that wait for a job, at most */
+#define GROUP_POOL_SPARES 32 /* jobs' groups that wait for a job, or for their own job's next step, at most */
 
 struct group_pool; /* opaque */
 

@@ -356,26 +356,48 @@ static void test_clean_groups_are_handed_back_and_taken(void **state)
     step_cgroup_make(&c, str_text(&b.text), name, &l);
 
     step_ended(job, "4096\n", 0);
+    step_ended(part, "4096\n", 0);
     file_fill(part, "cgroup.procs", "77\n");
-    assert_false(step_cgroup_hand_back(&c, &l)); /* a process is in it */
+    assert_int_equal(step_cgroup_hand_back(&c, &l), GROUP_KEPT); /* a process is in it */
     file_fill(part, "cgroup.procs", "");
     assert_int_equal(mkdir(deeper, 0755), 0);
-    assert_false(step_cgroup_hand_back(&c, &l)); /* a group is */
+    assert_int_equal(step_cgroup_hand_back(&c, &l), GROUP_KEPT); /* a group is */
     assert_int_equal(rmdir(deeper), 0);
-    step_ended(job, "1600000\n", 0);
-    assert_false(step_cgroup_hand_back(&c, &l)); /* memory is still charged */
-    step_ended(job, "4096\n", 1);
-    assert_false(step_cgroup_hand_back(&c, &l)); /* somebody was killed for the job's memory */
-    step_ended(job, "4096\n", 0);
-    assert_true(step_cgroup_hand_back(&c, &l));
-    assert_int_equal(c.n, 0);
+    step_ended(part, "9000000\n", 0);
+    assert_int_equal(step_cgroup_hand_back(&c, &l),
+                     GROUP_KEPT); /* memory is charged: nobody says what it is */
+    file_fill(part, "memory.stat", "anon 0\nfile 9000000\nshmem 2000000\n");
+    assert_int_equal(step_cgroup_hand_back(&c, &l), GROUP_KEPT); /* a file in /dev/shm */
+    file_fill(part, "memory.stat", "anon 0\nfile 9000000\nshmem 0\n");
+    file_fill(part, "memory.swap.current", "2000000\n");
+    assert_int_equal(step_cgroup_hand_back(&c, &l), GROUP_KEPT); /* the same, swapped out */
+    file_fill(part, "memory.swap.current", "0\n");
+    step_ended(part, "9000000\n", 1);
+    assert_int_equal(step_cgroup_hand_back(&c, &l), GROUP_KEPT); /* memory was short in the step */
 
-    assert_true(step_cgroup_take(&c, str_text(&b.text), name, &l));
+    static const struct {
+        const char *job, *part;
+        int kills;
+        enum group_back back;
+    } left[] = {
+        {"4096\n", "4096\n", 0, GROUP_TO_ANY},
+        {"9000000\n", "9000000\n", 0,
+         GROUP_TO_OWN_JOB},                           /* files that were read: the kernel takes them back */
+        {"9000000\n", "4096\n", 0, GROUP_TO_OWN_JOB}, /* the job's script, or another step, is large */
+        {"4096\n", "4096\n", 1, GROUP_TO_OWN_JOB},    /* somebody was killed for the job's memory */
+    };
+    for (size_t i = 0; i < ARRAY_LEN(left); i++) {
+        step_ended(job, left[i].job, left[i].kills);
+        step_ended(part, left[i].part, 0);
+        assert_int_equal(step_cgroup_hand_back(&c, &l), left[i].back);
+        assert_int_equal(c.n, 0);
+        assert_true(step_cgroup_take(&c, str_text(&b.text), name, &l));
+    }
     assert_true(c.limits_memory && c.memory == c.v2 && c.ender);
     assert_string_equal(c.memory, part);
     assert_string_equal(file_text(part, "memory.max"), "33554432");
     c.limits_memory = false; /* as if they could not be set when it was made */
-    assert_false(step_cgroup_hand_back(&c, &l));
+    assert_int_equal(step_cgroup_hand_back(&c, &l), GROUP_KEPT);
     step_cgroup_remove(&c);
     step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
     cgroup_bases_done(&b);
@@ -391,7 +413,7 @@ static void test_groups_that_do_not_hide_what_they_should_are_not_handed_back(vo
     step_cgroup_make(&c, str_text(&b.text), "g1.1", &l);
     step_ended(in_tree("user/me/remuda.n1.1/g1"), "0\n", 0);
     l.deny = "195:1";
-    assert_false(step_cgroup_hand_back(&c, &l));
+    assert_int_equal(step_cgroup_hand_back(&c, &l), GROUP_KEPT);
     step_cgroup_remove(&c);
     step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
     cgroup_bases_done(&b);

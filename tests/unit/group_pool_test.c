@@ -50,7 +50,7 @@ static struct note note_of(enum note_kind kind, int64_t job, int64_t step)
     return n;
 }
 
-static void ends(int64_t job, int64_t step, bool back)
+static void ends(int64_t job, int64_t step, enum group_back back)
 {
     struct note n = note_of(NOTE_EXITED, job, step);
     n.group_back = back;
@@ -61,11 +61,11 @@ static void ends(int64_t job, int64_t step, bool back)
 static void test_what_is_handed_back_goes_to_the_next_with_equal_limits(void **state)
 {
     assert_string_equal(give(plan_of(1, STEP_BATCH, 50)), "1.1");
-    ends(1, STEP_BATCH, true);
+    ends(1, STEP_BATCH, GROUP_TO_ANY);
     assert_true(group_pool_has(pool, FIRST + 1, 1));
     assert_string_equal(give(plan_of(2, STEP_BATCH, 50)), "1.1!");
     assert_string_equal(give(plan_of(3, STEP_BATCH, 50)), "2.1");
-    ends(2, STEP_BATCH, true);
+    ends(2, STEP_BATCH, GROUP_TO_ANY);
     assert_string_equal(give(plan_of(4, STEP_BATCH, 60)), "3.1");
     struct step_plan p = plan_of(5, STEP_BATCH, 50);
     p.pids_max = 100;
@@ -82,9 +82,9 @@ static void test_devices_and_cores_of_another_are_not_taken_over(void **state)
     p.deny = "195:1";
     p.cpus = "0-1";
     give(p);
-    ends(1, STEP_BATCH, true);
+    ends(1, STEP_BATCH, GROUP_TO_ANY);
     assert_string_equal(give(plan_of(2, STEP_BATCH, 50)), "1.2"); /* the job's are equal: a part of its own */
-    ends(2, STEP_BATCH, true);
+    ends(2, STEP_BATCH, GROUP_TO_ANY);
     p.job_id = 3;
     assert_string_equal(give(p), "1.1!");
     p.job_id = 4;
@@ -95,7 +95,7 @@ static void test_devices_and_cores_of_another_are_not_taken_over(void **state)
 static void test_what_was_not_handed_back_is_for_nobody(void **state)
 {
     give(plan_of(1, STEP_BATCH, 50));
-    ends(1, STEP_BATCH, false);
+    ends(1, STEP_BATCH, GROUP_KEPT);
     assert_false(group_pool_has(pool, FIRST + 1, 1));
     assert_string_equal(give(plan_of(2, STEP_BATCH, 50)), "2.1");
 }
@@ -105,18 +105,52 @@ static void test_steps_of_a_job_share_its_group_and_take_turns_in_its_parts(void
     assert_string_equal(give(plan_of(1, STEP_BATCH, 50)), "1.1");
     assert_string_equal(give(plan_of(1, 0, 50)), "1.2");
     assert_string_equal(give(plan_of(1, 0, 50)), "1.2"); /* the same once more */
-    ends(1, 0, true);
+    ends(1, 0, GROUP_TO_ANY);
     assert_string_equal(give(plan_of(1, 1, 50)), "1.2!");
     assert_string_equal(give(plan_of(1, 2, 50)), "1.3");
     assert_string_equal(give(plan_of(2, STEP_BATCH, 50)), "2.1"); /* the first job is still there */
-    ends(1, 1, false);
+    ends(1, 1, GROUP_KEPT);
     assert_false(group_pool_has(pool, FIRST + 1, 2));
-    ends(1, 2, true);
+    ends(1, 2, GROUP_TO_ANY);
     assert_string_equal(give(plan_of(1, 3, 50)), "1.3!");
-    ends(1, 3, true);
-    ends(1, STEP_BATCH, true); /* one of them left something: it is nobody's */
-    assert_false(group_pool_has(pool, FIRST + 1, 1));
+    ends(1, 3, GROUP_TO_ANY);
+    ends(1, STEP_BATCH, GROUP_TO_ANY); /* one of them left something: it is its job's alone */
     assert_string_equal(give(plan_of(3, STEP_BATCH, 50)), "3.1");
+    group_pool_age(pool, false);
+    assert_true(group_pool_has(pool, FIRST + 1, 1));
+    group_pool_age(pool, false);
+    assert_false(group_pool_has(pool, FIRST + 1, 1));
+}
+
+/* The job has read files, or its script is large: its steps take turns, and nobody else gets their groups. */
+static void test_what_is_for_the_own_job_is_given_to_its_steps_only(void **state)
+{
+    assert_string_equal(give(plan_of(1, 0, 50)), "1.1"); /* of salloc: one step after another */
+    ends(1, 0, GROUP_TO_OWN_JOB);
+    assert_string_equal(give(plan_of(2, 0, 50)), "2.1");
+    assert_string_equal(give(plan_of(1, 1, 50)), "1.1!");
+    assert_false(group_pool_age(pool, false)); /* nothing waits */
+    ends(1, 1, GROUP_TO_ANY);                  /* what the step before left may still be there */
+    assert_string_equal(give(plan_of(3, 0, 50)), "3.1");
+    assert_true(group_pool_age(pool, false));
+    assert_string_equal(give(plan_of(1, 2, 50)), "1.1!");
+    ends(1, 2, GROUP_TO_OWN_JOB);
+    assert_true(group_pool_age(pool, false));
+    assert_false(group_pool_age(pool, false));
+    assert_false(group_pool_has(pool, FIRST + 1, 1));
+    assert_string_equal(give(plan_of(1, 3, 50)), "4.1");
+}
+
+static void test_no_more_wait_than_may(void **state)
+{
+    for (int64_t job = 1; job <= 3 * GROUP_POOL_SPARES; job++) {
+        give(plan_of(job, 0, 50));
+        ends(job, 0, GROUP_TO_OWN_JOB);
+    }
+    int kept = 0;
+    for (int64_t group = 1; group <= 3 * GROUP_POOL_SPARES; group++)
+        kept += group_pool_has(pool, FIRST + group, 1);
+    assert_int_equal(kept, GROUP_POOL_SPARES);
 }
 
 static void test_a_job_that_comes_again_is_another(void **state)
@@ -131,12 +165,12 @@ static void test_limits_that_changed_are_set(void **state)
 {
     give(plan_of(1, STEP_BATCH, 50));
     give(plan_of(1, 0, 50));
-    ends(1, 0, true);
+    ends(1, 0, GROUP_TO_ANY);
     struct step_plan p = plan_of(1, 1, 50);
     p.job_mem_bytes = 80; /* scontrol update */
     assert_string_equal(give(p), "1.3");
-    ends(1, 1, true);
-    ends(1, STEP_BATCH, true);
+    ends(1, 1, GROUP_TO_ANY);
+    ends(1, STEP_BATCH, GROUP_TO_ANY);
     p = plan_of(2, 0, 50);
     assert_string_equal(give(p), "2.1");
 }
@@ -152,8 +186,11 @@ static void test_a_daemon_learns_from_notes_what_is_in_use(void **state)
     assert_true(group_pool_has(pool, FIRST + 7, 3));
     assert_string_equal(give(plan_of(1, 0, 50)), "7.4"); /* in its job's; none that may be there */
     assert_string_equal(give(plan_of(2, STEP_BATCH, 50)), "8.1");
-    ends(1, 0, true);
-    ends(1, STEP_BATCH, true); /* nobody knows its limits */
+    ends(1, 0, GROUP_TO_ANY);
+    ends(1, STEP_BATCH, GROUP_TO_ANY); /* nobody knows its limits */
+    assert_string_equal(give(plan_of(3, STEP_BATCH, 50)), "9.1");
+    group_pool_age(pool, false);
+    group_pool_age(pool, false);
     assert_false(group_pool_has(pool, FIRST + 7, 3));
     struct note older = {.kind = NOTE_STARTED, .job_id = 9, .attempt = 1}; /* of a release without */
     int64_t group, part;
@@ -165,7 +202,7 @@ static void test_a_note_that_comes_twice_changes_nothing(void **state)
 {
     give(plan_of(1, STEP_BATCH, 50));
     struct note n = note_of(NOTE_EXITED, 1, STEP_BATCH);
-    n.group_back = 1;
+    n.group_back = GROUP_TO_ANY;
     group_pool_note(pool, &n);
     assert_string_equal(give(plan_of(2, STEP_BATCH, 50)), "1.1!");
     group_pool_note(pool, &n);
@@ -179,14 +216,14 @@ static void test_those_that_wait_go_with_time(void **state)
     for (int64_t job = 1; job <= GROUP_POOL_SPARES + 5; job++)
         give(plan_of(job, STEP_BATCH, 50));
     for (int64_t job = 1; job <= GROUP_POOL_SPARES + 5; job++)
-        ends(job, STEP_BATCH, true);
+        ends(job, STEP_BATCH, GROUP_TO_ANY);
     int kept = 0;
     for (int64_t group = 1; group <= GROUP_POOL_SPARES + 5; group++)
         kept += group_pool_has(pool, FIRST + group, 1);
     assert_int_equal(kept, GROUP_POOL_SPARES);
     assert_true(group_pool_age(pool, false));
     give(plan_of(99, STEP_BATCH, 50));
-    ends(99, STEP_BATCH, true);
+    ends(99, STEP_BATCH, GROUP_TO_ANY);
     assert_true(group_pool_age(pool, false)); /* the one that was used */
     assert_false(group_pool_age(pool, false));
     struct step_plan none = {.job_id = 5, .cgroups = NULL};
@@ -203,6 +240,8 @@ int main(void)
         TEST(test_devices_and_cores_of_another_are_not_taken_over),
         TEST(test_what_was_not_handed_back_is_for_nobody),
         TEST(test_steps_of_a_job_share_its_group_and_take_turns_in_its_parts),
+        TEST(test_what_is_for_the_own_job_is_given_to_its_steps_only),
+        TEST(test_no_more_wait_than_may),
         TEST(test_a_job_that_comes_again_is_another),
         TEST(test_limits_that_changed_are_set),
         TEST(test_a_daemon_learns_from_notes_what_is_in_use),
