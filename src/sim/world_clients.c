@@ -257,9 +257,11 @@ void world_fail_store(struct world *w, unsigned commits)
 void world_set_clock(struct world *w, int64_t by_us)
 {
     w->set_us += by_us;
-    for (size_t i = 0; i < w->node.n; i++)
+    for (size_t i = 0; i < w->node.n; i++) {
+        w->node.v[i].wake_us = 0; /* planned by the former time */
         if (w->node.v[i].agent)
             simnode_event(w, i, (struct agent_event){.kind = AGENT_WAKE, .free_mem_mib = 1000});
+    }
     if (w->core) {
         controller_event(w, (struct event){.kind = EV_WAKE});
         controller_turn_end(w);
