@@ -30,9 +30,9 @@ enum agent_event_kind {
                           ignored */
     AGENT_FOUND,   /* at start: a step of an earlier daemon (note: job_id, attempt, step_id) */
     AGENT_NOTE,    /* a shepherd said something */
-    AGENT_PROLOG_DONE,   /* note: the step; ok, text */
-    AGENT_EPILOG_DONE,   /* note: the step; ok, text */
-    AGENT_WAKE,          /* agent_wake_due() has come; load_centi and free_mem_mib are filled */
+    AGENT_PROLOG_DONE, /* note: the step; ok, text */
+    AGENT_EPILOG_DONE, /* note: the step; ok, text */
+    AGENT_WAKE,        /* agent_wake_due() has come; load_centi and free_mem_mib are filled */
     AGENT_LOOKED,      /* the answer to AGENT_LOOK: seen */
     AGENT_DEVICE_SIGN, /* a device showed by itself how it is: seen */
     AGENT_GPU_USED, /* what steps use of the GPUs at this moment: used; others use nothing. ok: how busy the GPUs are can be told */

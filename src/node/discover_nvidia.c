@@ -7,12 +7,12 @@
 #include "node/nvml.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NVIDIA_MAJOR 195 /* of /dev/nvidia0, …: registered for it */
-#define MIG_MOST     8u
+#define MIG_MOST 8u
 
 /* Folded numbers of the set bits. */
 static void cpus_of(const unsigned long *set, size_t words, struct str *out)
@@ -194,6 +194,71 @@ static bool gpu_add(struct looking *l, unsigned index)
     return true;
 }
 
+/* ---- a GPU that does not answer ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The addresses that the driver has GPUs at, in NVML's order. */
+static size_t addresses_read(struct looking *l, const char **ret, size_t most)
+{
+    struct dirent *e;
+    size_t n = 0;
+    DIR *d = opendir(arena_printf(l->a, "%s/driver/nvidia/gpus", proc_dir()));
+    while (d && (e = readdir(d)))
+        if (isxdigit((unsigned char)e->d_name[0]) && n < most)
+            ret[n++] = arena_strdup(l->a, e->d_name);
+    if (d)
+        closedir(d);
+    qsort(ret, n, sizeof *ret, by_name);
+    return n;
+}
+
+/* What stands after "Key:" in the driver's file about it; NULL: nothing. */
+static const char *information(struct looking *l, const char *address, const char *key)
+{
+    char line[256];
+    const char *found = NULL;
+    FILE *f = fopen(arena_printf(l->a, "%s/driver/nvidia/gpus/%s/information", proc_dir(), address), "re");
+    while (f && !found && fgets(line, sizeof line, f)) {
+        char *value = strchr(line, ':');
+        if (!value || !text_starts(line, key))
+            continue;
+        value += 1 + strspn(value + 1, " \t");
+        value[strcspn(value, "\n")] = '\0';
+        found = arena_strdup(l->a, value);
+    }
+    if (f)
+        fclose(f);
+    return found;
+}
+
+/* It keeps its place, so that the numbers of the others stay what they were: what the driver's own list says of it has to do. */
+static bool silent_add(struct looking *l, unsigned index, unsigned count)
+{
+    const char *address[NVML_DEVICES_MAX];
+    char type[80];
+    if (addresses_read(l, address, NVML_DEVICES_MAX) != count)
+        return false;
+    const char *model = information(l, address[index], "Model"),
+               *minor = information(l, address[index], "Device Minor"),
+               *uuid = information(l, address[index], "GPU UUID");
+    if (!model)
+        return false;
+    struct gpu_row *row = gpu_found_add(l->found);
+    gpu_type_of(model, type, sizeof type);
+    row->d.kind = "gpu";
+    row->d.type = arena_strdup(l->a, type);
+    row->d.uuid = uuid && !strchr(uuid, '?') ? uuid : NULL;
+    row->d.pci = address[index];
+    row->d.numa = numa_of(address[index], l->a);
+    row->vendor_index = index;
+    row->files = minor ? arena_printf(l->a, "%d:%s", NVIDIA_MAJOR, minor) : NULL;
+    return true;
+}
+
 void discover_nvidia(struct gpu_found *found, struct arena *a, struct str *remarks)
 {
     struct looking l = {.found = found, .a = a};
@@ -213,7 +278,9 @@ void discover_nvidia(struct gpu_found *found, struct arena *a, struct str *remar
         count = 0;
     }
     for (unsigned i = 0; i < count; i++)
-        if (!gpu_add(&l, i))
-            remark_add(remarks, "an NVIDIA device does not answer and is not used");
+        if (!gpu_add(&l, i) && !silent_add(&l, i, count))
+            remark_add(remarks,
+                       "an NVIDIA device does not answer and is not used; those after it are numbered "
+                       "as if it were not there");
     nvml_close(&l.nvml);
 }

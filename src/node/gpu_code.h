@@ -5,13 +5,15 @@
 #include "agent/health.h"
 #include "base/str.h"
 
-#define SIGN_NONE                                                                                            \
-    (-1) /* the answer says nothing about the device: the call is not for it, or was asked wrongly */
+/* The answer says nothing about the device: it does not tell this. */
+#define SIGN_NONE (-1)
+/* The question was wrong, or its handle is of something that is not there any more: where the answer is needed, a doubt. */
+#define SIGN_WRONG (-2)
 
 struct gpu_code {
     int code;
     const char *name;
-    int sign; /* enum device_sign, or SIGN_NONE */
+    int sign; /* enum device_sign, SIGN_NONE or SIGN_WRONG */
     bool
         of_library; /* it is about the library or its driver, not about one device: the library is opened anew */
     const char *text; /* for people: what it means, and what helps */

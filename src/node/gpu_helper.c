@@ -91,12 +91,13 @@ struct gpu_word gpu_word_of(enum device_sign sign, const char *format, ...)
 struct gpu_word gpu_word_of_code(const struct gpu *g, const struct gpu_code *code, int number,
                                  const char *asked)
 {
-    if (code->sign == SIGN_NONE || code->sign == DEVICE_WELL)
+    int sign = code->sign == SIGN_WRONG ? DEVICE_DOUBT : code->sign;
+    if (sign == SIGN_NONE || sign == DEVICE_WELL)
         return gpu_word_of(DEVICE_WELL, "%s", "");
-    if (code->sign == DEVICE_LOST)
+    if (sign == DEVICE_LOST)
         return gpu_word_of(DEVICE_LOST, "GPU %s is lost: %s", g->uuid, code->name);
-    return gpu_word_of((enum device_sign)code->sign, "GPU %s: %s cannot be asked for: %s (%d): %s", g->uuid,
-                       asked, code->name, number, code->text);
+    return gpu_word_of((enum device_sign)sign, "GPU %s: %s cannot be asked for: %s (%d): %s", g->uuid, asked,
+                       code->name, number, code->text);
 }
 
 /* ---- health ---- */
@@ -129,8 +130,11 @@ static void versions_say(struct helper *p)
 {
     struct str text = STR_INIT;
     for (size_t i = 0; i < MAKERS_N; i++) {
-        str_add(&text, text.len ? "; " : "");
-        makers[i]->version(&p->h, &text);
+        struct str one = STR_INIT;
+        makers[i]->version(&p->h, &one);
+        if (one.len)
+            str_addf(&text, "%s%s", text.len ? "; " : "", str_text(&one));
+        str_done(&one);
     }
     if (!text_is(str_text(&text), str_text(&p->library)))
         str_addf(&p->h.out, "library %s\n", str_text(&text));
@@ -284,11 +288,12 @@ static void files_read(struct gpu *g, const char *text)
     }
 }
 
-/* AMD's are called "GPU-" and 16 hexadecimal digits. */
-static const struct gpu_maker *maker_of(const char *uuid)
+/* AMD's are called "GPU-" and 16 hexadecimal digits. One that did not answer when it was found has an address and files alone. */
+static const struct gpu_maker *maker_of(const struct gpu *g)
 {
+    const char *uuid = g->uuid;
     if (text_is(uuid, "-"))
-        return NULL;
+        return !text_is(g->pci, "-") && g->nfiles && g->file[0].major == NVIDIA_MAJOR ? &gpu_nvidia : NULL;
     bool amd =
         text_starts(uuid, "GPU-") && strlen(uuid) == 20 && strspn(uuid + 4, "0123456789abcdefABCDEF") == 16;
     return amd ? &gpu_amd : &gpu_nvidia;
@@ -297,7 +302,7 @@ static const struct gpu_maker *maker_of(const char *uuid)
 static void device_take(struct helper *p, struct gpu *g, const char *files)
 {
     files_read(g, files);
-    g->maker = maker_of(g->uuid);
+    g->maker = maker_of(g);
     g->nvidia.is_mig = text_starts(g->uuid, "MIG-");
     g->nvidia.used_since_us = (unsigned long long)time(NULL) * 1000000;
     vec_push(&p->h.gpu, *g);

@@ -6,6 +6,7 @@
 #include "node/gpu_parts.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -28,13 +29,19 @@ static void library_close(struct gpu_helper *h)
         h->gpu.v[i].nvidia.handle = h->gpu.v[i].nvidia.whole = NULL;
 }
 
+static int64_t reopen_ms(void)
+{
+    const char *text = getenv("REMUDA_NVML_REOPEN_MS"); /* of tests */
+    return text ? strtoll(text, NULL, 10) : REOPEN_MS;
+}
+
 static void begin(struct gpu_helper *h)
 {
     struct str why = STR_INIT;
     if (h->has_nvml || gpu_now_ms() < h->nvml_due_ms)
         return;
     h->has_nvml = nvml_open(&h->nvml, &why) == NVML_OPENED;
-    h->nvml_due_ms = gpu_now_ms() + REOPEN_MS;
+    h->nvml_due_ms = gpu_now_ms() + reopen_ms();
     snprintf(h->nvml_why, sizeof h->nvml_why, "%s", str_text(&why));
     str_done(&why);
 }
@@ -58,13 +65,19 @@ struct gpu_word gpu_nvidia_word(struct gpu_helper *h, const struct gpu *g, int c
 
 /* ---- is it well? ---- */
 
-static bool action_read(const struct nvml *n, nvml_device whole, unsigned *ret)
+static int action_read(const struct nvml *n, nvml_device whole, unsigned *ret)
 {
     struct nvml_field f = {.id = NVML_FIELD_RECOVERY};
-    if (!n->fields || n->fields(whole, 1, &f) != NVML_OK || f.answer != NVML_OK)
-        return false;
+    int code = n->fields ? n->fields(whole, 1, &f) : NVML_NOT_SUPPORTED;
     *ret = f.value.number;
-    return true;
+    return code == NVML_OK ? f.answer : code;
+}
+
+/* What is asked beyond the memory need not be known: only bad news of the device counts. */
+static bool is_bad_news(int code)
+{
+    int sign = nvml_code(code)->sign;
+    return sign == DEVICE_RESET || sign == DEVICE_BROKEN || sign == DEVICE_LOST;
 }
 
 static bool ecc_read(const struct nvml *n, const struct nvidia_gpu *g, uint64_t *ret)
@@ -96,9 +109,13 @@ static struct gpu_word damage_word(const struct nvml *n, struct gpu *g)
 {
     unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0, action = 0;
     nvml_device whole = g->nvidia.whole;
-    bool tells = whole && action_read(n, whole, &action);
-    bool remaps =
-        whole && n->remapped && n->remapped(whole, &corrected, &uncorrected, &pending, &failed) == NVML_OK;
+    int told = whole ? action_read(n, whole, &action) : NVML_NOT_SUPPORTED;
+    int rows = whole && n->remapped ? n->remapped(whole, &corrected, &uncorrected, &pending, &failed)
+                                    : NVML_NOT_SUPPORTED;
+    bool tells = told == NVML_OK, remaps = rows == NVML_OK;
+    int bad = is_bad_news(told) ? told : rows;
+    if (is_bad_news(bad))
+        return gpu_word_of_code(g, nvml_code(bad), bad, "its damage");
     if (tells && action)
         return gpu_word_of(DEVICE_RESET, "GPU %s needs %s, says its driver", g->uuid,
                            action < sizeof actions / sizeof actions[0] ? actions[action] : "to be recovered");
@@ -122,11 +139,10 @@ static struct gpu_word health(struct gpu_helper *h, struct gpu *g)
             return word;
     }
     word = gpu_nvidia_word(h, g, h->nvml.memory(g->nvidia.handle, &memory), "its memory");
-    if (word.sign == DEVICE_LOST || word.sign == DEVICE_ABSENT) {
-        g->nvidia.handle = NULL; /* of an instance that was removed, for example: it is looked for anew */
-        return word;
-    }
-    return word.sign == DEVICE_WELL ? damage_word(&h->nvml, g) : word;
+    if (word.sign == DEVICE_WELL)
+        return damage_word(&h->nvml, g);
+    g->nvidia.handle = NULL; /* of an instance that was removed, for example: it is looked for anew */
+    return word;
 }
 
 /* ---- is it clean? ---- */

@@ -2,6 +2,8 @@
  * instances are gone through one by one, and those that fail are passed over. A device that is found nowhere is asked for at its address, which says how it is itself. */
 #include "node/gpu_parts.h"
 
+#include <stdio.h>
+
 #define MIG_MOST 8u
 
 static bool is_called(const struct nvml *n, nvml_device d, const char *uuid)
@@ -71,10 +73,40 @@ static void learn(const struct nvml *n, struct nvidia_gpu *g)
         g->compute_instance = NVML_NO_INSTANCE;
 }
 
+static bool has_instances(const struct nvml *n, nvml_device d)
+{
+    unsigned now = 0, pending = 0;
+    return n->mig_mode && n->mig_mode(d, &now, &pending) == NVML_OK && now;
+}
+
+/* It did not answer when the node was looked at, so its name is not known. Once it answers it is used, but for instances: those the node has to be looked at anew for. */
+static struct gpu_word nameless_find(struct gpu_helper *h, struct gpu *g)
+{
+    nvml_device at = NULL;
+    int code = h->nvml.by_pci ? h->nvml.by_pci(g->pci, &at) : NVML_NOT_SUPPORTED;
+    const struct gpu_code *c = nvml_code(code);
+    if (c->sign == DEVICE_LOST)
+        return gpu_word_of(DEVICE_LOST, "GPU at %s is lost: %s", g->pci, c->name);
+    if (c->sign == SIGN_NONE || c->sign == SIGN_WRONG || (code == NVML_OK && has_instances(&h->nvml, at)))
+        return gpu_word_of(DEVICE_ABSENT,
+                           "GPU at %s did not answer when the node's daemon started: restart the daemon",
+                           g->pci);
+    if (code != NVML_OK)
+        return gpu_nvidia_word(h, g, code, "its handle");
+    if (h->nvml.uuid(at, g->uuid, sizeof g->uuid) != NVML_OK)
+        snprintf(g->uuid, sizeof g->uuid, "-");
+    g->nvidia.handle = at;
+    learn(&h->nvml, &g->nvidia);
+    gpu_nvidia_events_register(h, g);
+    return gpu_word_of(DEVICE_WELL, "%s", "");
+}
+
 struct gpu_word gpu_nvidia_find(struct gpu_helper *h, struct gpu *g)
 {
     nvml_device d = NULL;
     int walked = NVML_OK;
+    if (text_is(g->uuid, "-"))
+        return nameless_find(h, g);
     int code = h->nvml.by_uuid ? h->nvml.by_uuid(g->uuid, &d) : NVML_NOT_FOUND;
     if (code != NVML_OK && nvml_code(code)->of_library)
         return gpu_nvidia_word(h, g, code, "its handle");

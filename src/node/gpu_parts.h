@@ -81,7 +81,7 @@ void gpu_asking(struct gpu_helper *h, const struct gpu *g);
 void gpu_sign_say(struct gpu_helper *h, const struct gpu *g, enum device_sign sign, const char *why);
 struct gpu_word gpu_word_of(enum device_sign sign, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* What a code means for a device: WELL where it says nothing about it. "asking … answers NVML_ERROR_…". */
+/* What a code means for a device that was asked for something that has to be known: WELL where it does not tell that. */
 struct gpu_word gpu_word_of_code(const struct gpu *g, const struct gpu_code *code, int number,
                                  const char *asked);
 

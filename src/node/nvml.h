@@ -70,6 +70,7 @@ enum {
 #define NVML_DEVICES_MAX      256u /* more are not believed */
 #define NVML_LINKS_MAX        36u  /* of one device */
 #define NVML_FIELD_RECOVERY   230u /* what the driver wants done: 0 nothing, 1 a reset, … */
+#define NVIDIA_MAJOR          195  /* of /dev/nvidia0, …: registered for it */
 #define NVML_NO_INSTANCE      UINT32_MAX
 
 /* X(member, must, symbols separated by spaces, parameters) */

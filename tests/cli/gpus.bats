@@ -13,6 +13,12 @@ setup_file() {
     for minor in 0 1 2 3; do
         mknod -m 666 "$TOP/nvidia$minor" c 195 "$minor" 2>/dev/null || { WHY_NOT="device files cannot be made here"; return 0; }
     done
+    # What the driver itself lists: of a GPU that does not answer there is nothing else.
+    for gpu in 0 1 2 3; do
+        mkdir -p "$TOP/proc/driver/nvidia/gpus/0000:1$gpu:00.0"
+        printf 'Model: \t\t NVIDIA A100-SXM4-40GB\nIRQ:   \t\t 28\nGPU UUID: \t GPU-????????-????\nDevice Minor: \t %s\n' $((3 - gpu)) >"$TOP/proc/driver/nvidia/gpus/0000:1$gpu:00.0/information"
+    done
+    export REMUDA_PROC="$TOP/proc"
     # The files' numbers run against the GPUs' own, as they may on real machines.
     cc -shared -fPIC -o "$TOP/nvml.so" "$BATS_TEST_DIRNAME/../fake/nvml.c"
     echo "machine a100x4" >"$TOP/gpus"
@@ -214,7 +220,7 @@ assert "IS_LOST" in r["reason"]["description"] and "IS_LOST" in r["devices_out"]
     scontrol update nodename=ALL state=resume
     until_true shows "DeviceOut=gpu:0 BROKEN" # still lost
     id=$(sbatch --parsable --mem=100 -c1 --gpus=4 -o back.out --wrap './seen')
-    until_true sh -c "remuda why $id | grep -q 'gpu 0 of .* is broken (GPU GPU-1 is lost: NVML_ERROR_GPU_IS_LOST); when it is mended, .scontrol update nodename=.* state=resume. has it looked at again'"
+    until_true sh -c "remuda why $id | grep -q 'gpu 0 of .* is broken (GPU at 0000:10:00.0 is lost: NVML_ERROR_GPU_IS_LOST); when it is mended, .scontrol update nodename=.* state=resume. has it looked at again'"
     happens
     scontrol update nodename=ALL state=resume
     until_true shows_not DeviceOut

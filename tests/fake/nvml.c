@@ -6,9 +6,18 @@
  *   graphics GPU PID MIB     the same, of an X server's kind
  *   busy GPU PID PERCENT     PID keeps it so busy (nosamples GPU: it does not tell of processes; rate GPU PERCENT: how busy it is as a whole)
  *   used GPU MIB             so much of its memory is in use
- *   lost GPU                 it has fallen off the bus: whatever is asked answers NVML_ERROR_GPU_IS_LOST
+ *   mps GPU PID MIB          the same, a client of MPS: it stands in a list of its own
+ *   many GPU NUMBER          so many processes that are none stand in the list before the others
+ *   long GPU                 entries of the lists have 32 bytes, as with the first drivers of R535
+ *   lost GPU                 it has fallen off the bus: whatever is asked answers NVML_ERROR_GPU_IS_LOST, and no GPU is found by its name any more
+ *   answer:CALL GPU CODE     that call answers so (init, uuid_of: by its name, at: by its address, index, memory, compute, graphics, mps, wait, rows, fields); of init and wait GPU is 0
+ *   slow GPU MS              so long its first handle takes
+ *   gone GPU                 the driver does not know it any more (instances that were changed)
+ *   action GPU NUMBER        what the driver wants done (field 230); without such a line it does not know the field
+ *   rows GPU PENDING FAILED  remapped rows of memory; without such a line it does not tell
+ *   numa GPU NODE            its memory is memory of the system
  *   ecc GPU COUNT            uncorrectable errors since the driver was loaded
- *   xid GPU CODE             reported once to each process that waits for events
+ *   xid GPU CODE GI          reported once to each process that waits for events; GI: of that instance (none: of the whole)
  *   count 0 NUMBER           it says that there are so many devices; crash 0: it ends the process when it is asked for that
  *   hang GPU                 questions about its memory are never answered
  *
@@ -22,7 +31,7 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-enum { OK = 0, NOT_SUPPORTED = 3, NOT_FOUND = 6, TIMEOUT = 10, LOST = 15 };
+enum { OK = 0, NOT_SUPPORTED = 3, NOT_FOUND = 6, TOO_SMALL = 7, TIMEOUT = 10, LOST = 15 };
 
 struct memory {
     unsigned long long total, free, used;
@@ -156,8 +165,43 @@ static int lost(const void *device)
     return fact("lost", whole_of(device), 0, &a, &b);
 }
 
+/* What a line "answer:CALL GPU CODE" wants; OK: nothing. */
+static int wanted(const char *call, unsigned gpu)
+{
+    unsigned long long code, b;
+    char word[32];
+    snprintf(word, sizeof word, "answer:%s", call);
+    return fact(word, gpu, 0, &code, &b) ? (int)code : OK;
+}
+
+static int gone(unsigned gpu)
+{
+    unsigned long long a, b;
+    return fact("gone", gpu, 0, &a, &b);
+}
+
+/* A handle is what starts a GPU. */
+static void handle_slowly(unsigned gpu)
+{
+    static unsigned started;
+    unsigned long long ms, b;
+    if (gpu < 32 && !(started >> gpu & 1) && fact("slow", gpu, 0, &ms, &b))
+        usleep((useconds_t)ms * 1000);
+    started |= gpu < 32 ? 1u << gpu : 0;
+}
+
 int nvmlInit_v2(void)
 {
+    return wanted("init", 0);
+}
+int nvmlSystemGetDriverVersion(char *to, unsigned n)
+{
+    snprintf(to, n, "560.35.03");
+    return OK;
+}
+int nvmlSystemGetNVMLVersion(char *to, unsigned n)
+{
+    snprintf(to, n, "12.560.35.03");
     return OK;
 }
 int nvmlShutdown(void)
@@ -175,7 +219,10 @@ int nvmlDeviceGetCount_v2(unsigned *n)
 int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **d)
 {
     *d = (void *)(uintptr_t)(i + 1);
-    return i < the_machine()->n ? OK : NOT_FOUND;
+    if (i >= the_machine()->n)
+        return NOT_FOUND;
+    handle_slowly(i);
+    return lost(*d) ? LOST : wanted("index", i);
 }
 int nvmlDeviceGetName(void *d, char *to, unsigned n)
 {
@@ -190,21 +237,42 @@ int nvmlDeviceGetUUID(void *d, char *to, unsigned n)
 int nvmlDeviceGetHandleByUUID(const char *uuid, void **d)
 {
     unsigned n;
-    if (sscanf(uuid, "GPU-%u", &n) != 1 && sscanf(uuid, "MIG-%u", &n) != 1)
+    /* Each GPU is started in turn until one has the name; the first that cannot be ends it. */
+    for (unsigned i = 0; i < the_machine()->n; i++) {
+        void *one;
+        int code = nvmlDeviceGetHandleByIndex_v2(i, &one);
+        if (code != OK)
+            return code;
+    }
+    if ((sscanf(uuid, "GPU-%u", &n) != 1 && sscanf(uuid, "MIG-%u", &n) != 1) || gone(n - 1))
         return NOT_FOUND;
     *d = (void *)(uintptr_t)n;
-    return OK;
+    return wanted("uuid_of", n - 1);
+}
+int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **d)
+{
+    unsigned bus;
+    if (sscanf(address, "%*x:%x", &bus) != 1 || bus < 0x10 || bus - 0x10 >= the_machine()->n)
+        return NOT_FOUND;
+    int code = wanted("at", bus - 0x10);
+    return code ? code : nvmlDeviceGetHandleByIndex_v2(bus - 0x10, d);
 }
 int nvmlDeviceGetMemoryInfo(void *d, struct memory *m)
 {
     unsigned long long a, b, used = 4;
     if (lost(d))
         return LOST;
+    if (gone(number_of(d)))
+        return 2; /* a handle of what is not there any more */
+    if (wanted("memory", number_of(d)))
+        return wanted("memory", number_of(d));
     while (fact("hang", number_of(d), 0, &a, &b))
         sleep(1);
     for (unsigned i = 0; fact("process", number_of(d), i, &a, &b); i++)
         used += b;
     for (unsigned i = 0; fact("graphics", number_of(d), i, &a, &b); i++)
+        used += b;
+    for (unsigned i = 0; fact("mps", number_of(d), i, &a, &b); i++)
         used += b;
     if (fact("used", number_of(d), 0, &a, &b))
         used = a;
@@ -270,7 +338,7 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void *d, unsigned i, void **mig)
     if (i >= 4 || !the_machine()->gpu[number_of(d)].instance[i].name)
         return NOT_FOUND;
     *mig = (void *)(uintptr_t)(100 + i + 1);
-    return OK;
+    return gone(100 + i) ? NOT_FOUND : OK;
 }
 int nvmlDeviceGetDeviceHandleFromMigDeviceHandle(void *mig, void **d)
 {
@@ -291,23 +359,85 @@ int nvmlDeviceGetComputeInstanceId(void *mig, unsigned *id)
 
 /* ---- what goes on ---- */
 
-static int processes(const char *word, void *d, unsigned *n, struct process *p)
+static int processes(const char *word, const char *call, void *d, unsigned *n, struct process *p)
 {
-    unsigned long long pid, mib;
-    unsigned most = *n;
+    unsigned long long pid, mib, many = 0, b;
+    unsigned most = *n, count = 0;
+    size_t each = fact("long", number_of(d), 0, &pid, &b) ? 32 : sizeof *p;
     if (lost(d))
         return LOST;
-    for (*n = 0; *n < most && fact(word, number_of(d), *n, &pid, &mib); ++*n)
-        p[*n] = (struct process){.pid = (unsigned)pid, .used = mib << 20};
+    if (wanted(call, number_of(d)))
+        return wanted(call, number_of(d));
+    fact("many", number_of(d), 0, &many, &b);
+    while (fact(word, number_of(d), count, &pid, &mib))
+        count++;
+    *n = count + (unsigned)many;
+    if (*n > most)
+        return TOO_SMALL;
+    for (unsigned i = 0; i < *n; i++) {
+        struct process one = {.pid = 0x7fffffff, .gpu_instance = UINT32_MAX, .compute_instance = UINT32_MAX};
+        char *to = (char *)p + i * each;
+        if (i >= many && fact(word, number_of(d), i - (unsigned)many, &pid, &mib)) {
+            one.pid = (unsigned)pid;
+            one.used = mib << 20;
+        }
+        memset(to, 0, each);
+        memcpy(to, &one, sizeof one);
+    }
     return OK;
 }
 int nvmlDeviceGetComputeRunningProcesses_v3(void *d, unsigned *n, struct process *p)
 {
-    return processes("process", d, n, p);
+    return processes("process", "compute", d, n, p);
 }
 int nvmlDeviceGetGraphicsRunningProcesses_v3(void *d, unsigned *n, struct process *p)
 {
-    return processes("graphics", d, n, p);
+    return processes("graphics", "graphics", d, n, p);
+}
+int nvmlDeviceGetMPSComputeRunningProcesses_v3(void *d, unsigned *n, struct process *p)
+{
+    return processes("mps", "mps", d, n, p);
+}
+int nvmlDeviceGetNumaNodeId(void *d, unsigned *node)
+{
+    unsigned long long a, b;
+    if (!fact("numa", whole_of(d), 0, &a, &b))
+        return NOT_SUPPORTED;
+    *node = (unsigned)a;
+    return OK;
+}
+int nvmlDeviceGetRemappedRows(void *d, unsigned *corrected, unsigned *uncorrected, unsigned *pending,
+                              unsigned *failed)
+{
+    unsigned long long a, b;
+    if (wanted("rows", whole_of(d)))
+        return wanted("rows", whole_of(d));
+    if (!fact("rows", whole_of(d), 0, &a, &b))
+        return NOT_SUPPORTED;
+    *corrected = *uncorrected = 0;
+    *pending = (unsigned)a;
+    *failed = (unsigned)b;
+    return OK;
+}
+struct field {
+    unsigned id, scope;
+    long long at_us, latency_us;
+    unsigned type;
+    int answer;
+    unsigned long long value;
+};
+int nvmlDeviceGetFieldValues(void *d, int n, struct field *f)
+{
+    unsigned long long a, b;
+    if (wanted("fields", whole_of(d)))
+        return wanted("fields", whole_of(d));
+    for (int i = 0; i < n; i++) {
+        int known = f[i].id == 230 && fact("action", whole_of(d), 0, &a, &b);
+        f[i].answer = known ? OK : NOT_SUPPORTED;
+        f[i].type = 1;
+        f[i].value = known ? a : 0;
+    }
+    return OK;
 }
 struct use {
     unsigned pid;
@@ -360,16 +490,25 @@ int nvmlDeviceRegisterEvents(void *d, unsigned long long types, void *set)
     (void)set;
     return OK;
 }
+int nvmlEventSetFree(void *set)
+{
+    free(set);
+    return OK;
+}
 int nvmlEventSetWait_v2(void *set, struct event *e, unsigned ms)
 {
     unsigned *reported = set;
     (void)ms;
+    if (wanted("wait", 0))
+        return wanted("wait", 0);
     for (unsigned i = 0; i < the_machine()->n; i++) {
-        unsigned long long code, b;
-        if (!fact("xid", i, reported[i], &code, &b))
+        unsigned long long code, instance;
+        if (!fact("xid", i, reported[i], &code, &instance))
             continue;
         reported[i]++;
         *e = (struct event){.device = (void *)(uintptr_t)(i + 1), .type = 8, .data = code};
+        e->gpu_instance = instance ? (unsigned)instance : UINT32_MAX;
+        e->compute_instance = UINT32_MAX;
         return OK;
     }
     return TIMEOUT;
