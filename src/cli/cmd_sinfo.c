@@ -32,7 +32,7 @@
     "sockets,cores_per_socket,threads_per_core,"                                                             \
     "memory_mib,memory_spec_mib,core_spec,tmp_disk_mib,weight,features,gres,devices,devices_out,partitions,version,last_seen_"   \
     "us,load_centi,free_mem_mib,alloc_cpus,"                                                                 \
-    "alloc_mem_mib,alloc_gres,jobs,jobs_cleaning,planned,reserved,maint,reservation,comment"
+    "alloc_mem_mib,alloc_gres,jobs,jobs_cleaning,planned,reserved,maint,reservation,comment,device_trouble,daemon_start_us"
 // clang-format on
 
 enum {
@@ -167,7 +167,17 @@ static bool node_fits(const struct sinfo *s, const struct node *n)
     return !s->states || node_states_match(n, s->states);
 }
 
-/* -R: a line for the node, if it has a reason of its own, and one for each of its devices that is out of use. */
+static void reason_add(struct sinfo *s, const struct node *n, const char *reason, int64_t since_us)
+{
+    struct node *copy = arena_dup(s->l.round, n, sizeof *n);
+    copy->reason = arena_strdup(s->l.round, reason);
+    copy->reason_us = since_us;
+    copy->reason_user = "remuda";
+    copy->reason_uid = 0;
+    vec_push(&s->node, copy);
+}
+
+/* -R: a line for the node, if it has a reason of its own, one for each of its devices that is out of use, and one for those that could not even be found. */
 static void reasons_keep(struct sinfo *s, const struct node *n)
 {
     struct device_outs outs = {0};
@@ -176,15 +186,12 @@ static void reasons_keep(struct sinfo *s, const struct node *n)
         vec_push(&s->node, n);
     for (size_t i = 0; i < outs.n; i++) {
         struct str reason = STR_INIT;
-        struct node *copy = arena_dup(s->l.round, n, sizeof *n);
         device_out_reason(&outs.v[i], &reason);
-        copy->reason = arena_strdup(s->l.round, str_text(&reason));
-        copy->reason_us = outs.v[i].since_us;
-        copy->reason_user = "remuda";
-        copy->reason_uid = 0;
-        vec_push(&s->node, copy);
+        reason_add(s, n, str_text(&reason), outs.v[i].since_us);
         str_done(&reason);
     }
+    if (!text_empty(n->device_trouble))
+        reason_add(s, n, n->device_trouble, n->daemon_start_us);
 }
 
 static void node_keep(void *ctx, const void *record)
@@ -198,7 +205,7 @@ static void node_keep(void *ctx, const void *record)
         return;
     }
     node_reason_fill(n, s->l.round);
-    if (!s->only_reasons || n->devices_out || node_states_match(n, STATES_WITH_REASON))
+    if (!s->only_reasons || n->devices_out || n->device_trouble || node_states_match(n, STATES_WITH_REASON))
         vec_push(&s->node, n);
 }
 

@@ -123,6 +123,9 @@ static void status_print(const char *state_dir, const struct rows *rows)
             controller_more_print(&rows->daemon.v[i]);
     }
     isolation_print(rows);
+    for (size_t i = 0; i < rows->daemon.n; i++)
+        if (!text_empty(rows->daemon.v[i].device_trouble))
+            printf("%-12s %s: %s\n", "devices", rows->daemon.v[i].name, rows->daemon.v[i].device_trouble);
 }
 
 /* Works without a controller, from the pid files. */

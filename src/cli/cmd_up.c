@@ -306,8 +306,9 @@ static bool node_start(const char *state_dir, const struct node *n, struct arena
 }
 
 struct node_count {
+    struct arena *a; /* of the texts */
     size_t all, ready;
-    const char *complaint; /* of one of them */
+    const char *complaint, *trouble; /* of one of them */
 };
 
 static void node_count_row(void *ctx, const void *record)
@@ -318,13 +319,15 @@ static void node_count_row(void *ctx, const void *record)
     count->ready += n->responding && n->state == NODE_UP;
     if (!text_empty(n->complaint))
         count->complaint = n->complaint;
+    if (!text_empty(n->device_trouble))
+        count->trouble = arena_printf(count->a, "node %s: %s", n->name, n->device_trouble);
 }
 
 static struct node_count nodes_count(const char *state_dir, struct arena *a)
 {
-    struct node_count count = {0};
+    struct node_count count = {.a = a};
     struct client *c = client_open(state_dir, NULL);
-    struct msg_query q = {.what = QUERY_NODES, .fields = "name,state,responding,complaint"};
+    struct msg_query q = {.what = QUERY_NODES, .fields = "name,state,responding,complaint,device_trouble"};
     struct msg_done done;
     if (c) {
         client_query(c, &q, &node_fields, a, node_count_row, &count, &done, NULL);
@@ -375,6 +378,8 @@ static void summary_print(const struct up_options *o, const struct config *confi
     program_settings_check(&config->settings, program_warn, NULL);
     if (count->complaint)
         fprintf(stderr, "remuda: warning: %s\n", count->complaint);
+    if (count->trouble)
+        fprintf(stderr, "remuda: warning: %s\n", count->trouble);
     if (o->quiet)
         return;
     printf("Cluster \"%s\" %s: %zu of %zu node%s ready. State in %s\n", config->settings.cluster_name,

@@ -240,14 +240,17 @@ void node_reason_fill(struct node *n, struct arena *a)
 {
     struct device_outs outs = {0};
     struct str text = STR_INIT;
-    if (!text_empty(n->reason) || !device_outs_parse(n->devices_out, a, &outs) || outs.n == 0)
+    if (!text_empty(n->reason) || !device_outs_parse(n->devices_out, a, &outs) ||
+        (outs.n == 0 && text_empty(n->device_trouble)))
         return;
-    n->reason_us = outs.v[0].since_us;
+    n->reason_us = outs.n ? outs.v[0].since_us : n->daemon_start_us;
     for (size_t i = 0; i < outs.n; i++) {
         str_add(&text, i ? "; " : "");
         device_out_reason(&outs.v[i], &text);
         n->reason_us = outs.v[i].since_us < n->reason_us ? outs.v[i].since_us : n->reason_us;
     }
+    if (!text_empty(n->device_trouble))
+        str_addf(&text, "%s%s", text.len ? "; " : "", n->device_trouble);
     n->reason = arena_strdup(a, str_text(&text));
     n->reason_user = "remuda";
     n->reason_uid = 0;

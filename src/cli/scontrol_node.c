@@ -164,6 +164,10 @@ static void node_print(struct scontrol *s, const struct node *n, const struct ce
     }
     if (n->devices_out)
         devices_out_print(&r, n, env, s->a);
+    if (n->device_trouble) {
+        record_break(&r);
+        record_add(&r, "DeviceTrouble", n->device_trouble);
+    }
     record_print(&r);
 }
 

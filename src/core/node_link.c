@@ -14,6 +14,7 @@ static void facts_take(struct core *c, struct noderec *n, const struct node *sai
     text_set(c, &n->n.os, said->os);
     text_set(c, &n->n.version, said->version);
     text_set(c, &n->n.isolation, said->isolation);
+    text_set(c, &n->n.device_trouble, said->device_trouble);
     text_set(c, &n->n.real_gres, said->real_gres);
     if (!n->conf.devices)
         text_set(c, &n->n.devices, said->devices);

@@ -473,7 +473,8 @@ static void status_show(const struct core *c, const struct view *v)
                                     .start_us = n->n.daemon_start_us,
                                     .version = n->n.version,
                                     .jobs_running = n->job.n,
-                                    .isolation = n->n.isolation};
+                                    .isolation = n->n.isolation,
+                                    .device_trouble = n->n.device_trouble};
         struct arena *a = arena_new();
         row.trouble = node_trouble(c, n, a);
         v->row(v->ctx, &row);

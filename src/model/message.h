@@ -301,7 +301,8 @@ extern const struct fields result_fields;
     X(U64, plans, 0, "planner passes since start")                                                         \
     X(SPAN, last_plan_us, 0, "time the last pass took")                                                    \
     X(SPAN, mean_plan_us, 0, "mean time of a pass")                                                        \
-    X(U64, queue_considered, 0, "jobs considered in the last pass")
+    X(U64, queue_considered, 0, "jobs considered in the last pass")                                        \
+    X(TEXT, device_trouble, 0, "node: why devices that are in its machine cannot be used")
 // clang-format on
 struct daemon_status {
     STATUS_FIELDS(FIELD_MEMBER)

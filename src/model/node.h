@@ -63,7 +63,8 @@ extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
     X(TEXT, reservation, 0, "active reservation that it is in (computed)")                      \
     X(TEXT, set_fields, 0, "fields that scontrol set and the configuration file does not know") \
     X(TEXT, set_gres, 0, "generic resources, if scontrol set them")                             \
-    X(TEXT, comment, 0, "administrator's comment")
+    X(TEXT, comment, 0, "administrator's comment")                                             \
+    X(TEXT, device_trouble, 0, "why devices that are in its machine cannot be used, in sentences, as it reported")
 // clang-format on
 
 struct node {

@@ -129,13 +129,13 @@ static void discover_devices(struct machine *m, const struct machine_ask *ask, s
 {
     struct gpu_found found = {0};
     struct gres_conf conf;
-    struct str counted = STR_INIT;
+    struct str counted = STR_INIT, trouble = STR_INIT;
     struct err err = {0};
     if (conf_read(ask, a, &conf, &err)) {
         if (conf.detect == DETECT_UNSET || conf.detect == DETECT_NVML)
-            discover_nvidia(&found, a, remarks);
+            discover_nvidia(&found, a, &trouble);
         if (conf.detect == DETECT_UNSET || conf.detect == DETECT_RSMI)
-            discover_amd(&found, a, remarks);
+            discover_amd(&found, a, &trouble);
         gpus_number(&found, m->cpu_numbers, a);
         if (conf.remarks)
             remark_add(remarks, conf.remarks);
@@ -146,8 +146,11 @@ static void discover_devices(struct machine *m, const struct machine_ask *ask, s
         m->error = arena_strdup(a, err.text);
     else
         devices_say(m, &found, &counted, a, remarks);
+    if (trouble.len)
+        m->device_trouble = arena_strdup(a, str_text(&trouble));
     vec_done(&found.gpu);
     str_done(&counted);
+    str_done(&trouble);
 }
 
 /* ---- from the child to the parent ---- */
@@ -262,10 +265,11 @@ void machine_discover(struct machine *ret, const struct machine_ask *ask, struct
         machine_take_line(ret, arena_strndup(a, line.data, line.len), a);
     str_done(&text);
     if (pid > 0 && !in_time)
-        ret->remarks = "looking for this machine's devices failed: a library of their maker does not answer; "
-                       "they are not used";
+        ret->device_trouble = "looking for this machine's devices failed: a library of their maker does not "
+                              "answer; they are not used";
     else if (status != 0)
-        ret->remarks = "looking for this machine's devices failed: a library ended the process that did it";
+        ret->device_trouble =
+            "looking for this machine's devices failed: a library ended the process that did it";
 }
 
 void machine_config_line(const struct machine *m, struct str *out)

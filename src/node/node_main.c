@@ -256,6 +256,8 @@ static bool begin(struct node_daemon *d, const char *node_dir, struct err *ret_e
         return err_set(ret_err, ERR_INVALID, "%s", d->machine.error);
     if (d->machine.remarks)
         log_warning(d->log, "%s", d->machine.remarks);
+    if (d->machine.device_trouble)
+        log_error(d->log, "%s", d->machine.device_trouble);
     node_site_fill(d, node_dir);
     if (!loop_begin(d, node_dir, ret_err))
         return false;

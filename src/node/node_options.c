@@ -93,6 +93,8 @@ int node_config_print(const struct node_options *o)
     devices_print(&m, a);
     if (m.remarks)
         fprintf(stderr, "remudad node: %s\n", m.remarks);
+    if (m.device_trouble)
+        fprintf(stderr, "remudad node: %s\n", m.device_trouble);
     if (m.error)
         fprintf(stderr, "remudad node: %s\n", m.error);
     int status = m.error ? 1 : 0;

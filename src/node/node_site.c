@@ -36,6 +36,7 @@ struct node node_self(const struct node_daemon *d)
     n.tmp_disk_mib = m->tmp_disk_mib;
     n.real_gres = m->gres;
     n.devices = m->devices;
+    n.device_trouble = m->device_trouble;
     return n;
 }
 
