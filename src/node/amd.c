@@ -32,7 +32,7 @@ static void find(void *ctx)
 static bool source_try(struct amd *a, const struct amd_source *source)
 {
     a->source = source;
-    return bounded_begin(a->thread, find, a) && bounded_wait(a->thread, bounded_now_ms() + 4 * a->wait_ms);
+    return bounded_begin(a->thread, find, a) && bounded_wait(a->thread, bounded_now_ms() + 2 * a->wait_ms);
 }
 
 /* Parts of one GPU have its address, and with some drivers its number. */
@@ -84,11 +84,11 @@ struct amd *amd_open(struct str *why)
     return a;
 }
 
-void amd_close(struct amd *a)
+bool amd_close(struct amd *a)
 {
     bool stuck = false;
     if (!a)
-        return;
+        return true;
     for (uint32_t i = 0; a->asked && i < a->n; i++) {
         stuck |= !bounded_wait(a->asked[i].thread, 0);
         bounded_free(a->asked[i].thread);
@@ -96,13 +96,14 @@ void amd_close(struct amd *a)
     stuck |= !bounded_wait(a->thread, 0);
     bounded_free(a->thread);
     if (stuck)
-        return; /* it is still being written to */
+        return false; /* it is still being written to */
     rsmi_close(&a->rsmi);
     str_done(&a->why);
     vec_done(&a->fresh);
     vec_done(&a->process);
     free(a->asked);
     free(a);
+    return true;
 }
 
 uint32_t amd_find(const struct amd *a, const char *uuid, uint32_t render)
@@ -114,6 +115,17 @@ uint32_t amd_find(const struct amd *a, const char *uuid, uint32_t render)
         if (text_is(uuid, "-") && a->device[i].has_render && a->device[i].render == render)
             return i;
     return UINT32_MAX;
+}
+
+void amd_version(const struct amd *a, struct str *out)
+{
+    char path[256], version[64];
+    str_add(out, a->source->name);
+    if (a->rsmi.path[0])
+        str_addf(out, " (%s)", a->rsmi.path);
+    snprintf(path, sizeof path, "%s/module/amdgpu/version", sysfs_root());
+    if (sysfs_line(path, version, sizeof version) == 0)
+        str_addf(out, ", driver amdgpu %s", version);
 }
 
 /* ---- looking ---- */
@@ -173,10 +185,12 @@ static void device_take(struct amd_asked *asked, bool began, int64_t until_ms)
     amd_note(&asked->now, AMD_BLIND, NULL, "its driver does not answer");
 }
 
-void amd_look(struct amd *a, bool errors_too)
+void amd_look(struct amd *a, uint64_t devices, bool errors_too)
 {
-    bool began[AMD_DEVICES_MAX];
+    bool began[AMD_DEVICES_MAX] = {false};
     for (uint32_t i = 0; i < a->n; i++) {
+        if (!(devices >> i & 1))
+            continue;
         began[i] = bounded_wait(a->asked[i].thread, 0);
         if (!began[i])
             continue;
@@ -185,7 +199,8 @@ void amd_look(struct amd *a, bool errors_too)
     }
     int64_t until_ms = bounded_now_ms() + a->wait_ms;
     for (uint32_t i = 0; i < a->n; i++)
-        device_take(&a->asked[i], began[i], until_ms);
+        if (devices >> i & 1)
+            device_take(&a->asked[i], began[i], until_ms);
 }
 
 const struct amd_now *amd_now(const struct amd *a, uint32_t device)

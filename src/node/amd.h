@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define DRM_MAJOR       226 /* of devices' files */
 #define AMD_DEVICES_MAX 64u
 #define AMD_WAIT_MS     INT64_C(5000)
 #define AMD_ONES_MOST   10u /* looks in a row that find a device's registers all ones: it is lost */
@@ -91,11 +92,15 @@ struct amd {
 
 /* NULL if this machine has no driver of AMD's (no /dev/kfd), or no GPU can be used; then `why` says what is wrong, if anything is. */
 struct amd *amd_open(struct str *why);
-void amd_close(struct amd *a); /* NULL is fine */
+/* NULL is fine. False: a call has not come back; what it was given is left behind. */
+bool amd_close(struct amd *a);
 /* Its place, by its UUID or, if that is "-", by the minor number of its file; UINT32_MAX: it is not there. */
 uint32_t amd_find(const struct amd *a, const char *uuid, uint32_t render);
-/* Asks all devices, at the same time. */
-void amd_look(struct amd *a, bool errors_too);
+/* "the kernel (/sys/class/kfd), driver amdgpu 6.8.5", appended. */
+void amd_version(const struct amd *a, struct str *out);
+#define AMD_ALL UINT64_MAX
+/* Asks these devices (bit i: the i-th), at the same time. */
+void amd_look(struct amd *a, uint64_t devices, bool errors_too);
 /* Of the last look. */
 const struct amd_now *amd_now(const struct amd *a, uint32_t device);
 /* Processes that compute or have memory on devices; valid until the next call. False: they cannot be told now. */

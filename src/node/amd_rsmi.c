@@ -65,7 +65,7 @@ static void library_find(struct amd *a, struct str *why)
     uint32_t count = 0;
     const char *word = NULL;
     str_add(why, why->len ? "; " : "");
-    if (!rsmi_begin(&a->rsmi, why))
+    if (!rsmi_open(&a->rsmi, why))
         return;
     int code = a->rsmi.count(&count);
     amd_answer_of_rsmi(code, &word);

@@ -7,8 +7,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#define DRM_MAJOR 226
-
 static const char *kfd_number(struct arena *a)
 {
     const char *path = getenv("REMUDA_KFD"); /* of tests */

@@ -288,15 +288,16 @@ static void files_read(struct gpu *g, const char *text)
     }
 }
 
-/* AMD's are called "GPU-" and 16 hexadecimal digits. One that did not answer when it was found has an address and files alone. */
+/* AMD's are called "GPU-" and 16 hexadecimal digits. One that did not answer when it was found, or has no number of its own, has files alone. */
 static const struct gpu_maker *maker_of(const struct gpu *g)
 {
-    const char *uuid = g->uuid;
-    if (text_is(uuid, "-"))
-        return !text_is(g->pci, "-") && g->nfiles && g->file[0].major == NVIDIA_MAJOR ? &gpu_nvidia : NULL;
-    bool amd =
-        text_starts(uuid, "GPU-") && strlen(uuid) == 20 && strspn(uuid + 4, "0123456789abcdefABCDEF") == 16;
-    return amd ? &gpu_amd : &gpu_nvidia;
+    bool amd = text_starts(g->uuid, "GPU-") && strlen(g->uuid) == 20 &&
+               strspn(g->uuid + 4, "0123456789abcdefABCDEF") == 16;
+    if (!text_is(g->uuid, "-"))
+        return amd ? &gpu_amd : &gpu_nvidia;
+    if (g->nfiles && g->file[0].major == DRM_MAJOR)
+        return &gpu_amd;
+    return !text_is(g->pci, "-") && g->nfiles && g->file[0].major == NVIDIA_MAJOR ? &gpu_nvidia : NULL;
 }
 
 static void device_take(struct helper *p, struct gpu *g, const char *files)

@@ -5,11 +5,11 @@
 #include "agent/health.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "node/amd.h"
 #include "node/gpu_code.h"
 #include "node/gpu_holders.h"
 #include "node/gpu_usage.h"
 #include "node/nvml.h"
-#include "node/rsmi.h"
 
 #define GPU_FILES_OF_ONE 8u
 
@@ -36,10 +36,17 @@ struct nvidia_gpu {
 };
 struct amd_gpu {
     bool found;
-    uint32_t number;
-    bool answered; /* once, when asked for its memory */
+    uint32_t number; /* its place in struct amd */
     bool has_ecc;
-    uint64_t ecc;
+    uint64_t ecc; /* uncorrectable errors that were told */
+    int64_t errors_due_ms;
+};
+struct amd_helper {
+    struct amd *amd; /* NULL: there is none */
+    char why[240];
+    bool wanted;    /* one is missing: it is looked for again */
+    int64_t due_ms; /* not tried again before */
+    uint32_t tries; /* in a row that failed */
 };
 
 struct gpu_maker;
@@ -61,12 +68,12 @@ struct gpu {
 
 struct gpu_helper {
     struct nvml nvml;
-    struct rsmi rsmi;
-    bool has_nvml, has_rsmi;
-    char nvml_why[240], rsmi_why[240]; /* the library is not open: why */
-    int64_t nvml_due_ms;               /* not tried again before */
-    void *events;                      /* of NVML; NULL: none */
-    bool events_told;                  /* that there are none */
+    struct amd_helper amd;
+    bool has_nvml;
+    char nvml_why[240];  /* the library is not open: why */
+    int64_t nvml_due_ms; /* not tried again before */
+    void *events;        /* of NVML; NULL: none */
+    bool events_told;    /* that there are none */
     VEC(struct gpu) gpu;
     struct gpu_usage usage;
     struct str out; /* lines for the daemon, not sent yet */

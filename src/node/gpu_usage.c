@@ -133,42 +133,27 @@ void gpu_usage_nvidia(struct gpu_usage *u, const struct nvml *n, nvml_device dev
 
 /* ---- AMD ---- */
 
-static size_t pids_on(const struct rsmi *r, const struct rsmi_process *process, uint32_t n, uint32_t device,
-                      uint32_t *ret)
+void gpu_usage_amd(struct gpu_usage *u, struct amd *a)
 {
-    size_t count = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t on[64], gpus = 64;
-        bool here = false;
-        if (r->process_gpus(process[i].pid, on, &gpus) != 0)
-            continue;
-        for (uint32_t k = 0; k < gpus && k < 64; k++)
-            here |= on[k] == device;
-        if (here)
-            ret[count++] = process[i].pid;
-    }
-    return count;
-}
-
-void gpu_usage_amd(struct gpu_usage *u, const struct rsmi *r)
-{
-    struct rsmi_process process[PROCESSES_MAX];
-    uint32_t pid[PROCESSES_MAX], n = PROCESSES_MAX, devices = 0, percent;
-    if (!r->processes || !r->process_gpus || r->count(&devices) != 0)
+    const amd_process_vec *p;
+    if (!amd_processes(a, &p))
         return;
-    if (r->processes(process, &n) != 0)
-        n = 0;
-    n = n < PROCESSES_MAX ? n : PROCESSES_MAX;
-    for (uint32_t i = 0; i < n; i++) {
-        struct step_use *s = step_of_process(u, process[i].pid);
+    uint32_t *pid = xcalloc(p->n + 1, sizeof *pid);
+    for (size_t i = 0; i < p->n; i++) {
+        struct step_use *s = p->v[i].has_bytes ? step_of_process(u, (unsigned)p->v[i].pid) : NULL;
         if (s)
-            s->bytes += (int64_t)process[i].vram_bytes;
+            s->bytes += (int64_t)p->v[i].bytes;
     }
-    for (uint32_t d = 0; d < devices && d < 64; d++)
-        if (r->busy && r->busy(d, &percent) == 0 && percent <= 100) {
-            u->percent_known = true;
-            share_out(u, pid, pids_on(r, process, n, d, pid), percent);
-        }
+    for (uint32_t d = 0; d < a->n; d++) {
+        const struct amd_now *now = amd_now(a, d);
+        size_t n = 0;
+        for (size_t i = 0; i < p->n && now->has_busy; i++)
+            if (p->v[i].device == d)
+                pid[n++] = (uint32_t)p->v[i].pid;
+        u->percent_known |= now->has_busy;
+        share_out(u, pid, n, now->busy_percent);
+    }
+    free(pid);
 }
 
 void gpu_usage_say(struct gpu_usage *u, struct str *out)

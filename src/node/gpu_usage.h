@@ -4,8 +4,8 @@
 
 #include "base/str.h"
 #include "base/vec.h"
+#include "node/amd.h"
 #include "node/nvml.h"
-#include "node/rsmi.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,8 +23,8 @@ struct gpu_usage {
 /* Adds one of NVIDIA's devices. *since_us: samples that are older have been counted; moves on. */
 void gpu_usage_nvidia(struct gpu_usage *u, const struct nvml *n, nvml_device device,
                       unsigned long long *since_us);
-/* Adds all of AMD's devices. */
-void gpu_usage_amd(struct gpu_usage *u, const struct rsmi *r);
+/* Adds all of AMD's devices; how busy they are is of the last look at each. */
+void gpu_usage_amd(struct gpu_usage *u, struct amd *a);
 /* "used 7.1.0 85 1073741824" for each step, then "usage 1"; empties it. */
 void gpu_usage_say(struct gpu_usage *u, struct str *out);
 

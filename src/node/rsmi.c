@@ -3,11 +3,9 @@
 #include "node/amd_answer.h"
 
 #include <dlfcn.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* AMD's packages put it below /opt/rocm, where no linker looks, with the number of their release; a distribution's has 1. */
 static const char *const names[] = {"librocm_smi64.so.7", "librocm_smi64.so.6", "librocm_smi64.so.5",
@@ -49,7 +47,7 @@ static bool library_find(struct rsmi *r, struct str *why)
     return false;
 }
 
-bool rsmi_begin(struct rsmi *r, struct str *why)
+bool rsmi_open(struct rsmi *r, struct str *why)
 {
     const char *lacks = NULL, *word = NULL;
     memset(r, 0, sizeof *r);
@@ -72,25 +70,6 @@ bool rsmi_begin(struct rsmi *r, struct str *why)
              word);
     r->shut_down = NULL;
     return false;
-}
-
-bool rsmi_open(struct rsmi *r, bool *ret_unfit)
-{
-    struct str why = STR_INIT;
-    *ret_unfit = false;
-    memset(r, 0, sizeof *r);
-    bool ok = (getenv("REMUDA_RSMI") || access("/dev/kfd", F_OK) == 0) && rsmi_begin(r, &why);
-    str_done(&why);
-    return ok;
-}
-
-bool rsmi_uuid(const struct rsmi *r, uint32_t device, char *to)
-{
-    uint64_t id = 0;
-    if (r->unique_id(device, &id) != 0 || !id)
-        return false;
-    snprintf(to, 32, "GPU-%016" PRIx64, id);
-    return true;
 }
 
 void rsmi_close(struct rsmi *r)

@@ -54,11 +54,7 @@ struct rsmi {
 };
 
 /* False, with why, if there is no such library, or it cannot be used. */
-bool rsmi_begin(struct rsmi *r, struct str *why);
-/* The same of a machine with AMD's driver; *ret_unfit is false. */
-bool rsmi_open(struct rsmi *r, bool *ret_unfit);
-/* How a device is called: by its unique id, as ROCR_VISIBLE_DEVICES takes it. `to` holds 32 bytes. */
-bool rsmi_uuid(const struct rsmi *r, uint32_t device, char *to);
+bool rsmi_open(struct rsmi *r, struct str *why);
 void rsmi_close(struct rsmi *r);
 
 #endif

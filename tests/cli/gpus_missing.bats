@@ -10,7 +10,7 @@ setup_file() {
 }
 teardown_file() { remuda down; }
 
-SENTENCE="/dev/null is there, but no AMD GPU can be used: the kernel's list, .*/sys/class/kfd/kfd/topology/nodes, has none .is one bound to the driver amdgpu?.; ROCm SMI is not there ./nowhere/librocm_smi64.so, as REMUDA_RSMI says."
+SENTENCE="/dev/null is there, but no AMD GPU can be used: the kernel's list, .*/sys/class/kfd/kfd/topology/nodes, has none .is one bound to the driver amdgpu..; ROCm SMI is not there ./nowhere/librocm_smi64.so, as REMUDA_RSMI says."
 
 eventually() {
     for _ in $(seq 100); do "$@" && return 0; sleep 0.1; done

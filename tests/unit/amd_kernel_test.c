@@ -179,7 +179,7 @@ static void test_parts_of_a_gpu(void **state)
     assert_true(a->device[0].is_part && a->device[1].is_part && !a->device[2].is_part);
     assert_string_equal(a->device[0].uuid, "");
     assert_string_equal(a->device[2].uuid, "GPU-000000000000abc2");
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, 1)->answer, AMD_OK);
     assert_false(amd_now(a, 1)->has_memory || amd_now(a, 1)->has_busy);
     assert_true(amd_now(a, 2)->has_memory && amd_now(a, 2)->has_busy);
@@ -278,7 +278,7 @@ static void test_each_error_in_each_file(void **state)
             if (list && (errors[e].error == ENOENT || errors[e].error == EBADMSG))
                 expected = AMD_ABSENT;
             lie_set(files[f].path, errors[e].error, NULL);
-            amd_look(a, true);
+            amd_look(a, AMD_ALL, true);
             assert_true(amd_processes(a, &p));
             lie_set(NULL, 0, NULL);
             assert_int_equal(amd_now(a, LIAR)->answer, expected);
@@ -287,7 +287,7 @@ static void test_each_error_in_each_file(void **state)
                 assert_int_equal(known_of(a, LIAR, p), ALL & ~files[f].costs);
             assert_honest(a, p);
         }
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, LIAR)->answer, AMD_OK);
     amd_close(a);
 }
@@ -309,7 +309,7 @@ static void test_values_that_cannot_be(void **state)
     for (size_t f = 2; f < sizeof files / sizeof files[0]; f++)
         for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
             lie_set(files[f].path, 0, values[v]);
-            amd_look(a, true);
+            amd_look(a, AMD_ALL, true);
             assert_true(amd_processes(a, &p));
             assert_int_equal(amd_now(a, LIAR)->answer, AMD_OK);
             bool is_number = values[v][0] == '1'; /* a small one, or one that is none of bytes */
@@ -334,7 +334,7 @@ static void test_one_that_hangs(void **state)
         bool others = false;
         for (int i = 0; i < 100 && !others;
              i++) { /* a slow machine may need more than that for the others, too */
-            amd_look(a, true);
+            amd_look(a, AMD_ALL, true);
             others = amd_now(a, 0)->answer == AMD_OK && amd_now(a, 2)->answer == AMD_OK;
             assert_int_equal(amd_now(a, LIAR)->answer, AMD_BLIND);
             assert_string_equal(amd_now(a, LIAR)->why, "its driver does not answer");
@@ -344,7 +344,7 @@ static void test_one_that_hangs(void **state)
         a->wait_ms = 60000;
         while (!bounded_wait(a->asked[LIAR].thread, bounded_now_ms() + 1000))
             ;
-        amd_look(a, true);
+        amd_look(a, AMD_ALL, true);
         assert_int_equal(amd_now(a, LIAR)->answer, AMD_OK);
         amd_close(a);
     }
@@ -377,16 +377,16 @@ static void test_one_falls_off_its_bus(void **state)
     struct amd *a = opened();
     for (unsigned looks = 1; looks <= AMD_ONES_MOST + 1; looks++) {
         amd_tree_write(top, BUS "/config", "\xff\xff\xff\xff", 4);
-        amd_look(a, true);
+        amd_look(a, AMD_ALL, true);
         assert_int_equal(amd_now(a, LIAR)->answer, looks < AMD_ONES_MOST ? AMD_DOUBT : AMD_LOST);
         assert_non_null(strstr(amd_now(a, LIAR)->why, "its PCI registers read as all ones"));
         assert_int_equal(amd_now(a, 0)->answer, AMD_OK);
     }
     amd_tree_write(top, BUS "/config", "\x02\x10\x0c\x74", 4);
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, LIAR)->answer, AMD_OK);
     amd_tree_write(top, BUS "/config", "\xff\xff\xff\xff", 4); /* it counts from the beginning: a reset */
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, LIAR)->answer, AMD_DOUBT);
     amd_close(a);
 }
@@ -396,21 +396,21 @@ static void test_one_goes_and_comes_back(void **state)
     (void)state;
     struct amd *a = opened();
     tree_remove(KFD "topology/nodes/2"); /* the driver lets go */
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, LIAR)->answer, AMD_ABSENT);
     assert_string_equal(amd_now(a, LIAR)->why, "its driver does not list it any more");
     tree_remove(BUS);
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, LIAR)->answer, AMD_ABSENT);
     assert_non_null(strstr(amd_now(a, LIAR)->why, "neither on its bus nor in its driver's list"));
     machine_make("mi250x", "mi250x", "mi210");
     amd_tree_say(top, KFD "topology/nodes/2/gpu_id", "1002\n"); /* the list is in another order now */
     amd_tree_say(top, KFD "topology/nodes/3/gpu_id", "1001\n");
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, LIAR)->answer, AMD_OK);
     assert_int_equal(amd_now(a, 2)->answer, AMD_OK);
     tree_remove("class"); /* the driver is unloaded */
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     for (uint32_t i = 0; i < GPUS; i++)
         assert_int_equal(amd_now(a, i)->answer, AMD_ABSENT);
     amd_close(a);
@@ -423,7 +423,7 @@ static void test_one_sleeps(void **state)
     struct amd *a = opened();
     amd_tree_say(top, BUS "/power/runtime_status", "suspended\n");
     lie_set(BUS "/gpu_busy_percent", EPERM, NULL);
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, LIAR)->answer, AMD_OK);
     assert_true(amd_now(a, LIAR)->has_memory);
     assert_false(amd_now(a, LIAR)->has_busy);
@@ -438,12 +438,12 @@ static void test_errors_of_all_blocks_are_added(void **state)
     struct amd *a = opened();
     amd_tree_say(top, BUS "/ras/mmhub_err_count", "ue: 3\nce: 9\n");
     amd_tree_say(top, BUS "/ras/xgmi_wafl_err_count", "ue: 4\nce: 9\nde: 1\n");
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     assert_true(amd_now(a, LIAR)->has_errors && amd_now(a, LIAR)->uncorrectable == 7);
-    amd_look(a, false);
+    amd_look(a, AMD_ALL, false);
     assert_false(amd_now(a, LIAR)->has_errors);
     tree_remove(BUS "/ras"); /* a card that does not count */
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, LIAR)->answer, AMD_OK);
     assert_false(amd_now(a, LIAR)->has_errors);
     amd_close(a);

@@ -180,7 +180,7 @@ static void test_each_code_of_each_call(void **state)
             char lie[128];
             snprintf(lie, sizeof lie, "%s %u %u\n", calls[i].call, LIAR, codes[k].code);
             say(usual, lie);
-            amd_look(a, true);
+            amd_look(a, AMD_ALL, true);
             assert_true(amd_processes(a, &p));
             enum amd_answer expected = calls[i].of_device ? codes[k].answer : AMD_OK;
             assert_int_equal(amd_now(a, LIAR)->answer, expected);
@@ -245,7 +245,7 @@ static void test_errors_of_all_blocks_are_added(void **state)
     struct amd *a = opened();
     say(usual,
         "ecc 1 2 1\necc 1 3 8\necc 1 4 32\necc 1 5 131072\n"); /* UMC, MMHUB, PCIE_BIF and one that is newer */
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     assert_true(amd_now(a, LIAR)->has_errors);
     assert_int_equal(amd_now(a, LIAR)->uncorrectable, 2 + 3 + 4 + 5);
     assert_int_equal(amd_now(a, 0)->uncorrectable, 0);
@@ -257,7 +257,7 @@ static void test_one_is_not_listed_any_more(void **state)
     (void)state;
     struct amd *a = opened();
     a->device[2].id = 3;
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, 2)->answer, AMD_ABSENT);
     assert_int_equal(amd_now(a, 0)->answer, AMD_OK);
     amd_close(a);
@@ -271,7 +271,7 @@ static void test_one_call_hangs(void **state)
     a->wait_ms = 200;
     bool others = false;
     for (int i = 0; i < 100 && !others; i++) {
-        amd_look(a, true);
+        amd_look(a, AMD_ALL, true);
         others = amd_now(a, 0)->answer == AMD_OK && amd_now(a, 2)->answer == AMD_OK;
         assert_int_equal(amd_now(a, LIAR)->answer, AMD_BLIND);
     }
@@ -280,7 +280,7 @@ static void test_one_call_hangs(void **state)
     while (!bounded_wait(a->asked[LIAR].thread, bounded_now_ms() + 1000))
         ;
     a->wait_ms = 60000;
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, LIAR)->answer, AMD_OK);
     amd_close(a);
 }
@@ -294,7 +294,7 @@ static void test_an_old_library(void **state)
     const amd_process_vec *p;
     assert_true(amd_processes(a, &p));
     assert_int_equal(p->n, 0);
-    amd_look(a, true);
+    amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, 0)->answer, AMD_OK);
     amd_close(a);
 }

@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# AMD's GPUs as the kernel's files tell of them (tests/fake/amd_tree.c): found, given, looked at, sampled, and what happens to them. No library is there.
+bats_require_minimum_version 1.5.0
+load devices
+
+setup_file() {
+    export WHY_NOT=
+    [ "$(id -u)" = 0 ] || { WHY_NOT="needs root to hide devices"; return 0; }
+    TOP=$(mktemp -d /tmp/remuda-kfd-XXXXXX)
+    export TOP REMUDA_STATE="$TOP/state" REMUDA_RSMI=/nowhere/librocm_smi64.so REMUDA_KFD="$TOP/kfd" REMUDA_SYS="$TOP/sys"
+    chmod 755 "$TOP"
+    cc -DAMD_TREE_PROGRAM -o "$TOP/tree" "$BATS_TEST_DIRNAME/../fake/amd_tree.c"
+    "$TOP/tree" "$TOP/sys" mi300x mi300x mi210
+    mknod -m 666 "$TOP/kfd" c 239 7 2>/dev/null || { WHY_NOT="device files cannot be made here"; return 0; }
+    for minor in 128 129 130; do mknod -m 666 "$TOP/renderD$minor" c 226 "$minor"; done
+    cat >"$TOP/seen" <<'S'
+#!/bin/sh
+for file in kfd renderD128 renderD129 renderD130; do
+    (: <"$(dirname "$0")/$file") 2>&1 | grep -q "Operation not permitted" || printf '%s ' "$file"
+done
+echo "| $ROCR_VISIBLE_DEVICES | $SLURM_JOB_GPUS"
+S
+    # works GPU MIB PERCENT SECONDS: as if this process computed there
+    cat >"$TOP/works" <<'S'
+#!/bin/sh
+mine=sys/class/kfd/kfd/proc/$$
+mkdir -p "$mine/queues/0"
+for gpu in 0 1 2; do echo 0 >"$mine/vram_100$gpu"; done
+echo $(($2 << 20)) >"$mine/vram_100$1"
+echo "100$1" >"$mine/queues/0/gpuid"
+echo "$3" >"sys/bus/pci/devices/0000:4$(($1 + 1)):00.0/gpu_busy_percent"
+sleep "$4"
+rm -rf "$mine"
+echo 0 >"sys/bus/pci/devices/0000:4$(($1 + 1)):00.0/gpu_busy_percent"
+S
+    chmod 755 "$TOP/works"
+    devices_up
+    echo "JobAcctGatherFrequency=1" >>"$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+}
+
+BUS1=sys/bus/pci/devices/0000:42:00.0
+BUS2=sys/bus/pci/devices/0000:43:00.0
+KFD=sys/class/kfd/kfd
+# of JOB.STEP COLUMN
+of() { sacct -n -P -j "$1" -o "jobid,$2" | sed -n "s/^$1|//p"; }
+
+@test "a node with AMD's driver and no library has its GPUs, and says nothing against them" {
+    [ "$(sinfo -h -o %G)" = "gpu:mi300x:2,gpu:mi210:1" ]
+    [ -z "$(sinfo -h -R)" ]
+    run -0 --separate-stderr remudad node --print-config
+    [[ "$output" == *"# gpu 2: mi210, 65536 MiB, GPU-000000000000abc2, PCI 0000:43:00.0, NUMA node 0, near CPUs 0"* ]]
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=mi210:1 -o one.out --wrap './seen')
+    over "$id"
+    [ "$(cat one.out)" = "kfd renderD130 | 0 | 2" ]
+}
+
+@test "what steps use of AMD GPUs is in sacct: the memory of their processes, and how busy the GPUs are" {
+    id=$(sbatch --parsable -c1 --mem=100 --gres=gpu:mi300x:2 -o used.out --wrap 'srun -n1 --mem=50 --gres=gpu:mi300x:2 sh -c "./works 0 2048 80 6 & ./works 1 1024 40 6 & wait"; srun -n1 --mem=50 --gres=gpu:mi300x:1 sleep 1.5')
+    until_true sh -c "sstat -n -P -j $id.0 -o tresusageinmax | grep -q 'gres/gpumem=3G,gres/gpuutil=120'"
+    for _ in 1 2 3; do over "$id" && break; done
+    [[ "$(of "$id.0" tresusageinmax)" == *",gres/gpumem=3G,gres/gpuutil=120,mem="* ]]
+    [[ "$(of "$id.1" tresusageinmax)" == *",gres/gpumem=0,gres/gpuutil=0,mem="* ]]
+}
+
+@test "a process that stays and memory that does not come back keep an AMD GPU out of use" {
+    setsid sh -c 'REMUDA_STEP_DIR=/x SLURM_JOB_ID=78 exec sleep 60' 3>&- &
+    pid=$!
+    mkdir -p "$KFD/proc/$pid"
+    echo 1048576 >"$KFD/proc/$pid/vram_1001"
+    echo $((9000 << 20)) >"$BUS2/mem_info_vram_used"
+    id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:3 --wrap 'true') || id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:mi300x:2,gpu:mi210:1 --wrap 'true')
+    over "$id"
+    until_true shows "DeviceOut=gpu:1 NOT_CLEAN .*process $pid .sleep. of job 78 still holds it"
+    until_true shows "DeviceOut=gpu:2 NOT_CLEAN .*9000 MiB of its memory"
+    shows_not "DeviceOut=gpu:0"
+    kill "$pid"
+    rm -rf "$KFD/proc/$pid"
+    echo $((10 << 20)) >"$BUS2/mem_info_vram_used"
+    until_true shows_not DeviceOut
+}
+
+@test "new memory errors in any block take a GPU out" {
+    printf 'ue: 3\nce: 9\n' >"$BUS1/ras/mmhub_err_count"
+    until_true shows "DeviceOut=gpu:1 BROKEN .*3 new uncorrectable memory errors"
+    scontrol update nodename=ALL state=resume
+    until_true shows_not DeviceOut
+}
+
+@test "a GPU that the driver lets go is out, and comes back by itself" {
+    mv "$KFD/topology/nodes/3" gone
+    until_true shows "DeviceOut=gpu:2 .*its driver does not list it any more"
+    mv gone "$KFD/topology/nodes/3"
+    until_true shows_not DeviceOut
+}
+
+@test "a GPU whose driver hangs is out, the others are not" {
+    mv "$BUS1/gpu_busy_percent" busy
+    mkfifo "$BUS1/gpu_busy_percent"
+    until_true sh -c 'scontrol show node | grep -qE "DeviceOut=gpu:1 .*its driver does not answer"'
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=mi210:1 -o other.out --wrap './seen')
+    over "$id"
+    [ "$(cat other.out)" = "kfd renderD130 | 0 | 2" ]
+    shows_not "DeviceOut=gpu:[02]"
+    fifo=$BUS1/gpu_busy_percent
+    mv "$fifo" old
+    mv busy "$fifo"
+    echo 0 >old
+    rm -f old
+    until_true shows_not DeviceOut
+}
