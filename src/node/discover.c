@@ -18,6 +18,7 @@
 
 #define WAIT_MS   120000 /* so long the makers' libraries may take */
 #define REAP_MS   1000   /* and a child that was killed to end */
+#define END_MS    10000  /* and one that has said all */
 #define REAP_STEP 10
 
 /* ---- simple facts ---- */
@@ -193,7 +194,7 @@ static _Noreturn void discover_all(int fd, const struct machine_ask *ask)
     discover_devices(&m, ask, a, &remarks);
     m.remarks = remarks.len ? str_text(&remarks) : NULL;
     machine_write(&m, to);
-    fflush(to);
+    fclose(to); /* before the end, which waits for threads that wait for a device */
     _exit(0);
 }
 
@@ -227,14 +228,14 @@ static bool child_read(int fd, struct str *out)
     return false;
 }
 
-/* How it ended. One that hangs in the kernel does not, and is left behind. */
+/* How it ended. One that hangs in the kernel, or a thread of which does, does not, and is left behind. */
 static int child_reap(pid_t pid, bool in_time)
 {
-    int status = 1;
+    int status = in_time ? 0 : 1;
     if (!in_time)
         kill(pid, SIGKILL);
-    for (int64_t until = now_ms() + REAP_MS; in_time || now_ms() < until;) {
-        pid_t ended = waitpid(pid, &status, in_time ? 0 : WNOHANG);
+    for (int64_t until = now_ms() + (in_time ? END_MS : REAP_MS); now_ms() < until;) {
+        pid_t ended = waitpid(pid, &status, WNOHANG);
         if (ended == pid || (ended < 0 && errno != EINTR))
             break;
         if (ended == 0)
