@@ -33,5 +33,10 @@ until_true() {
     return 1
 }
 
+# The same within half a minute: of what is looked at only every ten seconds.
+until_late() {
+    until_true "$@" >/dev/null 2>&1 || until_true "$@" >/dev/null 2>&1 || until_true "$@"
+}
+
 shows() { scontrol show node | grep -qE "$1"; }
 shows_not() { ! scontrol show node | grep -qE "$1"; }

@@ -59,11 +59,11 @@ S
 
 @test "new memory errors take a device out; one that does not answer is suspect as long as that lasts; a busy library says nothing" {
     printf 'ecc 1 3\nrsmi_dev_busy_percent_get 2 3\nrsmi_dev_busy_percent_get 0 16\nrsmi_dev_memory_usage_get 0 16\n' >gpus
-    until_true shows "DeviceOut=gpu:1 BROKEN .*3 new uncorrectable memory errors"
-    until_true shows "DeviceOut=gpu:2 NOT_CLEAN .*rsmi_dev_busy_percent_get: ROCm SMI answers 3 .RSMI_STATUS_FILE_ERROR."
+    until_late shows "DeviceOut=gpu:1 BROKEN .*3 new uncorrectable memory errors"
+    until_late shows "DeviceOut=gpu:2 NOT_CLEAN .*rsmi_dev_busy_percent_get: ROCm SMI answers 3 .RSMI_STATUS_FILE_ERROR."
     shows_not "DeviceOut=gpu:0"
     : >gpus
-    until_true shows_not "DeviceOut=gpu:2"
+    until_late shows_not "DeviceOut=gpu:2"
     scontrol update nodename=ALL state=resume
-    until_true shows_not DeviceOut
+    until_late shows_not DeviceOut
 }

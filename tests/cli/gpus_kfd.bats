@@ -71,33 +71,33 @@ of() { sacct -n -P -j "$1" -o "jobid,$2" | sed -n "s/^$1|//p"; }
     echo $((9000 << 20)) >"$BUS2/mem_info_vram_used"
     id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:3 --wrap 'true') || id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:mi300x:2,gpu:mi210:1 --wrap 'true')
     over "$id"
-    until_true shows "DeviceOut=gpu:1 NOT_CLEAN .*process $pid .sleep. of job 78 still holds it"
-    until_true shows "DeviceOut=gpu:2 NOT_CLEAN .*9000 MiB of its memory"
+    until_late shows "DeviceOut=gpu:1 NOT_CLEAN .*process $pid .sleep. of job 78 still holds it"
+    until_late shows "DeviceOut=gpu:2 NOT_CLEAN .*9000 MiB of its memory"
     shows_not "DeviceOut=gpu:0"
     kill "$pid"
     rm -rf "$KFD/proc/$pid"
     echo $((10 << 20)) >"$BUS2/mem_info_vram_used"
-    until_true shows_not DeviceOut
+    until_late shows_not DeviceOut
 }
 
 @test "new memory errors in any block take a GPU out" {
     printf 'ue: 3\nce: 9\n' >"$BUS1/ras/mmhub_err_count"
-    until_true shows "DeviceOut=gpu:1 BROKEN .*3 new uncorrectable memory errors"
+    until_late shows "DeviceOut=gpu:1 BROKEN .*3 new uncorrectable memory errors"
     scontrol update nodename=ALL state=resume
-    until_true shows_not DeviceOut
+    until_late shows_not DeviceOut
 }
 
 @test "a GPU that the driver lets go is out, and comes back by itself" {
     mv "$KFD/topology/nodes/3" gone
-    until_true shows "DeviceOut=gpu:2 .*its driver does not list it any more"
+    until_late shows "DeviceOut=gpu:2 .*its driver does not list it any more"
     mv gone "$KFD/topology/nodes/3"
-    until_true shows_not DeviceOut
+    until_late shows_not DeviceOut
 }
 
 @test "a GPU whose driver hangs is out, the others are not" {
     mv "$BUS1/gpu_busy_percent" busy
     mkfifo "$BUS1/gpu_busy_percent"
-    until_true sh -c 'scontrol show node | grep -qE "DeviceOut=gpu:1 .*its driver does not answer"'
+    until_late shows "DeviceOut=gpu:1 .*its driver does not answer"
     id=$(sbatch --parsable --mem=100 -c1 --gpus=mi210:1 -o other.out --wrap './seen')
     over "$id"
     [ "$(cat other.out)" = "kfd renderD130 | 0 | 2" ]
@@ -107,5 +107,5 @@ of() { sacct -n -P -j "$1" -o "jobid,$2" | sed -n "s/^$1|//p"; }
     mv busy "$fifo"
     echo 0 >old
     rm -f old
-    until_true shows_not DeviceOut
+    until_late shows_not DeviceOut
 }
