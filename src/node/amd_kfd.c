@@ -22,15 +22,12 @@
 #define PROPERTIES_MAX 4096
 #define PROCESSES_MAX  4096u
 
-static void kfd_path(char *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void kfd_path(char *to, const char *format, ...)
-{
-    va_list args;
-    int len = snprintf(to, PATH_SIZE, "%s/class/kfd/kfd/", sysfs_root());
-    va_start(args, format);
-    vsnprintf(to + len, PATH_SIZE - (size_t)len, format, args);
-    va_end(args);
-}
+/* A file below the driver's own directory. */
+#define kfd_path(to, ...)                                                                                    \
+    do {                                                                                                     \
+        int kfd_len = snprintf(to, PATH_SIZE, "%s/class/kfd/kfd/", sysfs_root());                            \
+        snprintf((to) + kfd_len, PATH_SIZE - (size_t)kfd_len, __VA_ARGS__);                                  \
+    } while (0)
 
 static void pci_path(const struct amd_device *d, const char *file, char *to)
 {
