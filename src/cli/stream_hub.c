@@ -332,10 +332,24 @@ static void peer_read(struct stream_hub *h, struct stream_peer *p)
     }
 }
 
+/* Any user of this host sees the name of our Unix socket. Shepherds are root's or ours, and so is what takes those of other hosts; only root may look into a
+ * cluster of another user. */
+static bool is_strangers(int fd)
+{
+    struct ucred who;
+    socklen_t len = sizeof who;
+    return geteuid() != 0 && (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0 ||
+                              (who.uid != 0 && who.uid != geteuid()));
+}
+
 static void peers_accept(struct stream_hub *h, int listen_fd)
 {
     int fd, on = 1;
     while ((fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+        if (listen_fd == h->listen_fd[0] && is_strangers(fd)) {
+            close(fd);
+            continue;
+        }
         struct stream_peer *p = xcalloc(1, sizeof *p);
         p->fd = fd;
         if (listen_fd == h->listen_fd[1]) {

@@ -261,6 +261,9 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
             sweeps_heed(c, ev->peer);
         if (!allowed(c, ev))
             refuse_stranger(c, ev->msg->kind);
+        else if (waiters_full(c, ev->msg))
+            reply_done(c, REFUSE_BUSY,
+                       "you have 4096 calls open that are answered later; no more are allowed");
         else if (!answered_again(c, ev->msg))
             message_take(c, ev->msg);
         break;

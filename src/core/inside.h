@@ -148,6 +148,7 @@ struct resvrec {
 
 struct waiter {
     enum wait_kind kind;
+    uint32_t uid; /* whose call it is */
     uint64_t conn, seq, job_id;
     int64_t step_id;
     bool told; /* ALLOCATED went out */
@@ -543,6 +544,7 @@ void hosts_show(const struct core *c, const struct view *v);
 void host_records_free(struct core *c);
 
 /* ---- waiters.c ---- */
+bool waiters_full(const struct core *c, const struct message *m); /* the peer at hand may have no more */
 void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id,
                 int64_t step_id); /* the request at hand is answered later */
 void waiters_answer(struct core *c,

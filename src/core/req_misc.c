@@ -18,7 +18,9 @@ void req_get_script(struct core *c, const struct msg_get_script *m)
     }
     struct msg_script answer = {.job_id = m->job_id};
     fx_reply(c, c->conn, c->seq, MSG_SCRIPT, &answer);
-    c->fx->v[c->fx->n - 1].payload_job = r && r->j.array_job_id ? r->j.array_job_id : m->job_id;
+    c->fx->v[c->fx->n - 1].payload_job = r && r->j.array_job_id ? r->j.array_job_id
+                                         : r && r->j.het_job_id ? r->j.het_job_id
+                                                                : m->job_id;
 }
 
 /* ---- daemon ------------------------------------------------------------------------------------------------------------------------ */

@@ -166,9 +166,12 @@ static void step_begin(struct core *c, struct jobrec *r, struct steprec *st, uin
     step_start(c, r, st);
     created_say(c, st, conn, seq, warning);
     st->holder_conn = conn;
-    vec_push(&c->waiter,
-             ((struct waiter){
-                 .kind = WAIT_STEP, .conn = conn, .seq = seq, .job_id = r->j.id, .step_id = st->s.step_id}));
+    vec_push(&c->waiter, ((struct waiter){.kind = WAIT_STEP,
+                                          .uid = r->j.user_id,
+                                          .conn = conn,
+                                          .seq = seq,
+                                          .job_id = r->j.id,
+                                          .step_id = st->s.step_id}));
 }
 
 static enum refusal layout_try(struct core *c, struct jobrec *r, const struct step_want *want,

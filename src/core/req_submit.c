@@ -296,6 +296,7 @@ static enum refusal dependencies_take(struct core *c, struct submission *s, uint
     return REFUSE_NONE;
 }
 
+/* Components have the first one's: a submission of 128 must not be stored 128 times. */
 static void payload_save(struct core *c, const struct msg_submit *m, uint64_t id)
 {
     if (!m->script.len && !m->env.len)
@@ -319,7 +320,8 @@ static enum refusal submission_keep(struct core *c, struct submission *s, uint64
         struct jobrec *r = job_find(c, first + i);
         job_start_state(c, r);
         c->diag.jobs_submitted++;
-        payload_save(c, s->m, r->j.id);
+        if (i == 0)
+            payload_save(c, s->m, first);
         usage_know(c, r->j.user_id, r->j.spec.req.account, r->j.user_name);
         eligible_update(c, r);
         if (r->deps.n && job_is_array(r))

@@ -169,6 +169,8 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
     if (r->j.state != JOB_PENDING || !touches_request(u))
         return REFUSE_NONE;
     enum refusal refusal = given(u, "exclude") ? exclude_check(c, &u->trial.req, &why) : REFUSE_NONE;
+    if (!refusal && given(u, "partition") && !peer_operates(c, c->peer))
+        refusal = submit_host_check(c, u->trial.req.partition, &why);
     if (!refusal && given(u, "reservation"))
         refusal = resv_check(c, &u->trial.req, r->j.user_name, groups, &why);
     if (!refusal)

@@ -53,9 +53,30 @@ static bool ended(const struct core *c, uint64_t id, struct msg_job_ended *ret)
 
 void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t step_id)
 {
-    vec_push(&c->waiter,
-             ((struct waiter){
-                 .kind = kind, .conn = c->conn, .seq = c->seq, .job_id = job_id, .step_id = step_id}));
+    vec_push(&c->waiter, ((struct waiter){.kind = kind,
+                                          .uid = c->peer->uid,
+                                          .conn = c->conn,
+                                          .seq = c->seq,
+                                          .job_id = job_id,
+                                          .step_id = step_id}));
+}
+
+static bool is_answered_later(const struct message *m)
+{
+    return m->kind == MSG_WAIT_JOB || m->kind == MSG_ATTACH || m->kind == MSG_CREATE_STEP ||
+           m->kind == MSG_ATTACH_STEP ||
+           (m->kind == MSG_SUBMIT && ((const struct msg_submit *)m->body)->attach);
+}
+
+/* Each end looks through the whole list. */
+bool waiters_full(const struct core *c, const struct message *m)
+{
+    size_t n = 0;
+    if (c->waiter.n < LIMIT_CALLS_PER_USER || !is_answered_later(m))
+        return false;
+    for (size_t i = 0; i < c->waiter.n; i++)
+        n += c->waiter.v[i].uid == c->peer->uid;
+    return n >= LIMIT_CALLS_PER_USER;
 }
 
 void req_wait_job(struct core *c, const struct msg_wait_job *m)

@@ -21,6 +21,8 @@
 #define LIMIT_QUEUED_BYTES         (16u << 20) /* of one job: what they and those that run came with */
 #define LIMIT_CONNECTIONS          4096u
 #define LIMIT_CONNECTIONS_PER_USER 1024u
+#define LIMIT_CALLS_PER_USER                                                                                 \
+    4096u /* calls of a user that are answered later: sbatch --wait, salloc, srun, sattach */
 #define LIMIT_PENDING_REQUESTS     100000u /* changing requests that wait while the store is away */
 #define LIMIT_CONFIG_BYTES         (16u << 20)
 #define LIMIT_CONFIG_INCLUDE_DEPTH 16u

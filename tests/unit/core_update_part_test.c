@@ -63,6 +63,14 @@ static void jobs_come_from_the_hosts_allowed(void **unused)
     assert_int_equal(refusal(), REFUSE_PARTITION_ACCESS);
     assert_string_equal(answer()->detail,
                         "jobs of partition small are submitted from login[1-2]; this is login");
+    /* Nor do they come there by a change of what was submitted elsewhere. */
+    struct job_spec held = a_job("held");
+    held.hold = true;
+    struct msg_update_job move = {.ids = ids_of(submit(held)), .fields = "partition", .values = {&s, 1}};
+    say(1, MSG_UPDATE_JOB, &move);
+    assert_int_equal(refusal(), REFUSE_PARTITION_ACCESS);
+    assert_string_equal(answer()->results.n ? ((const struct result *)answer()->results.v)[0].detail : "",
+                        "jobs of partition small are submitted from login[1-2]; this is login");
     w.peer.host = "login2.example.org";
     assert_int_not_equal(submit(s), 0);
     w.peer.host = "login";

@@ -4,9 +4,12 @@
 #include "cli/stream_hub.h"
 #include "wire/frame.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- a command, and a shepherd that is this test ---- */
@@ -49,24 +52,29 @@ static void peer_gone(void *ctx, void *peer_ctx, struct stream_peer *p)
 
 static const struct hub_ops ops = {hello, message, peer_gone};
 
-static int setup(void **state)
+static int hub_connect(void)
 {
-    (void)state;
-    struct err err = {0};
     struct sockaddr_un name = {.sun_family = AF_UNIX};
-    data_bytes = gone = helloes = 0;
-    done = answers = false;
-    hub = hub_new(false, NULL, NULL, &ops, NULL, &err);
-    assert_non_null(hub);
     const char *address = hub_address(hub);
     size_t len = strlen(address);
     assert_true(len < sizeof name.sun_path);
     memcpy(name.sun_path, address, len);
     name.sun_path[0] = '\0';
-    shepherd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(connect(shepherd, (struct sockaddr *)&name,
-                             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)),
-                     0);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(
+        connect(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)), 0);
+    return fd;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    data_bytes = gone = helloes = 0;
+    done = answers = false;
+    hub = hub_new(false, NULL, NULL, &ops, NULL, &err);
+    assert_non_null(hub);
+    shepherd = hub_connect();
     return 0;
 }
 
@@ -153,6 +161,34 @@ static void test_who_breaks_off_is_gone(void **state)
     assert_int_equal(gone, 1);
 }
 
+/* Another user's process takes no place in it, and is not listened to. */
+static void test_strangers_are_sent_away(void **state)
+{
+    (void)state;
+    int status;
+    char c;
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(seteuid(65534), 0);
+    pid_t stranger = fork();
+    if (stranger == 0) {
+        if (seteuid(0) != 0 || setresuid(65533, 65533, 65533) != 0)
+            _exit(2);
+        shepherd = hub_connect();
+        say(MSG_STREAM_HELLO, &(struct msg_stream_hello){.key = "k"});
+        setsockopt(shepherd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){.tv_sec = 10},
+                   sizeof(struct timeval));
+        _exit(read(shepherd, &c, 1) != 0 && errno != ECONNRESET); /* it was closed */
+    }
+    while (waitpid(stranger, &status, WNOHANG) == 0)
+        serve(false);
+    assert_int_equal(status, 0);
+    assert_int_equal(helloes, 0);
+    assert_int_equal(hub_count(hub), 3); /* where it listens, and root's shepherd */
+    assert_int_equal(seteuid(0), 0);
+    close(shepherd);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -160,6 +196,7 @@ int main(void)
         TEST(who_leaves_is_heard_to_the_end),
         TEST(who_leaves_meanwhile_is_heard_afterwards),
         TEST(who_breaks_off_is_gone),
+        TEST(strangers_are_sent_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
