@@ -28,7 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -330,15 +329,6 @@ static bool controller_start(struct controller *c, struct err *ret_err)
     return true;
 }
 
-static void descriptors_raise(void)
-{
-    struct rlimit r;
-    if (getrlimit(RLIMIT_NOFILE, &r) != 0)
-        return;
-    r.rlim_cur = r.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &r);
-}
-
 static bool dirs_make(struct controller *c, struct err *ret_err)
 {
     umask(022);
@@ -355,7 +345,7 @@ static bool controller_run(struct controller *c, const struct options *o, int re
     c->log = log_open(o->foreground ? NULL : controller_path(c, "log/controller.log"), most, ret_err);
     if (!c->log)
         return false;
-    descriptors_raise();
+    daemon_descriptors_raise();
     signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a failed write, as a full disk is */
     unlink(state_down_path(c->state_dir, c->arena)); /* who connects may wait again */
     bool ok = controller_start(c, ret_err);

@@ -14,6 +14,9 @@ bool daemon_detach(int *ret_ready, struct err *ret_err);
 /* Tells the waiting first process that all is well, and lets go of stderr. `ready` is what daemon_detach gave; -1 does nothing. */
 void daemon_ready(int ready);
 
+/* As many open files as the hard limit allows. */
+void daemon_descriptors_raise(void);
+
 /* A pid file that is also the lock: the process that holds the write lock (fcntl) on it runs; the kernel lets go of it when the process dies. Nobody
  * may open and close the file in the same process meanwhile. */
 struct pid_file {

@@ -21,6 +21,8 @@
 #define LIMIT_QUEUED_BYTES         (16u << 20) /* of one job: what they and those that run came with */
 #define LIMIT_CONNECTIONS          4096u
 #define LIMIT_CONNECTIONS_PER_USER 1024u
+#define LIMIT_RELAYED_PER_USER     256u /* connections of a user through the relay of a host that joined */
+#define LIMIT_RELAYED_BYTES        (64u << 20) /* of halves of messages there, of a user */
 #define LIMIT_CALLS_PER_USER                                                                                 \
     4096u /* calls of a user that are answered later: sbatch --wait, salloc, srun, sattach */
 #define LIMIT_PENDING_REQUESTS     100000u /* changing requests that wait while the store is away */

@@ -6,10 +6,12 @@
  * renewed when a third of its life is left. */
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "io/cert.h"
 #include "io/client.h"
 #include "io/clock.h"
+#include "io/confine.h"
 #include "io/conn.h"
 #include "io/daemon.h"
 #include "io/files.h"
@@ -17,6 +19,7 @@
 #include "io/log.h"
 #include "io/name_lookup.h"
 #include "io/splice.h"
+#include "model/limits.h"
 #include "model/protocol.h"
 #include "node/host_file.h"
 #include "node/node.h"
@@ -31,8 +34,14 @@
 #define RENEW_AGAIN_US USEC_PER_MIN
 #define LOOKUP_WAIT_US (5 * USEC_PER_SEC)
 
+/* What a user of this host has here. Of root there is no limit: its node daemon keeps the host going. */
+struct relay_user {
+    size_t pairs, bytes; /* `bytes` of messages that are not whole */
+};
+
 struct relay {
     struct arena *arena;
+    struct map_u64 *users; /* uid → struct relay_user */
     const char *state_dir;
     struct loop *loop;
     struct log *log;
@@ -56,7 +65,8 @@ struct pair {
     bool heard;   /* the controller has said something */
     bool is_node; /* a node daemon: it tries again by itself, more slowly while nothing comes back */
     struct conn_peer who;
-    struct pair *next; /* in relay.waiting */
+    struct relay_user *user; /* NULL: it was refused */
+    struct pair *next;       /* in relay.waiting */
 };
 
 static struct conn *near_of(const struct pair *p)
@@ -114,11 +124,56 @@ static void pair_gone(struct splice *s, enum splice_end which, const struct err 
 
 static void pair_over(struct splice *s)
 {
-    free(s);
+    struct pair *p = (struct pair *)s;
+    if (p->user)
+        p->user->pairs--;
+    free(p);
 }
 
 static const struct splice_ops pair_ops = {
     .frame = pair_frame, .gone = pair_gone, .over = pair_over, .close = conn_close};
+
+/* ---- users ---- */
+
+static struct relay_user *user_of(struct relay *r, uint32_t uid)
+{
+    struct relay_user *u = map_u64_get(r->users, uid);
+    if (!u) {
+        u = xcalloc(1, sizeof *u);
+        map_u64_put(r->users, uid, u);
+    }
+    return u;
+}
+
+/* Halves of messages: of all of a user's connections together. */
+static void near_kept(void *ctx, struct conn *near, ptrdiff_t more)
+{
+    struct pair *p = ctx;
+    if (!p->user)
+        return;
+    p->user->bytes += (size_t)more;
+    if (more > 0 && p->user->bytes > LIMIT_RELAYED_BYTES && p->who.uid != 0)
+        conn_abort(near);
+}
+
+/* False: he has too many; this one is told so, and closed. */
+static bool user_admit(struct pair *p)
+{
+    struct relay_user *u = user_of(p->relay, p->who.uid);
+    struct str text = STR_INIT;
+    if (u->pairs < LIMIT_RELAYED_PER_USER || p->who.uid == 0) {
+        p->user = u;
+        u->pairs++;
+        return true;
+    }
+    str_addf(&text, "uid %u has %u connections to the controller from this host; no more are allowed",
+             (unsigned)p->who.uid, LIMIT_RELAYED_PER_USER);
+    struct msg_done done = {.refusal = REFUSE_BUSY, .detail = str_text(&text)};
+    conn_send_message(near_of(p), &(struct message){.kind = MSG_DONE, .body = &done});
+    str_done(&text);
+    conn_close(near_of(p));
+    return false;
+}
 
 /* ---- beginnings ---- */
 
@@ -196,12 +251,15 @@ static void lookup_start(struct relay *r)
 
 static void accepted(void *ctx, int fd)
 {
+    static struct conn_ops near_ops;
     struct relay *r = ctx;
     struct err err = {0};
     struct pair *p = xcalloc(1, sizeof *p);
+    near_ops = splice_conn_ops;
+    near_ops.kept = near_kept;
     p->relay = r;
     p->splice.ops = &pair_ops;
-    struct conn *near = p->splice.end[SPLICE_NEAR] = conn_new(r->loop, fd, &splice_conn_ops, p, &err);
+    struct conn *near = p->splice.end[SPLICE_NEAR] = conn_new(r->loop, fd, &near_ops, p, &err);
     if (!near) {
         log_warning(r->log, "%s", err.text);
         free(p);
@@ -212,6 +270,8 @@ static void accepted(void *ctx, int fd)
         conn_close(near);
         return;
     }
+    if (!user_admit(p))
+        return;
     conn_pause(near);
     if (r->found) {
         pair_dial(p);
@@ -333,10 +393,16 @@ static bool begin(struct relay *r, bool foreground, struct err *ret_err)
         !loop_on_signal(r->loop, SIGINT, stop_asked, r, ret_err) ||
         !loop_on_signal(r->loop, SIGHUP, log_rotated, r, ret_err))
         return false;
+    daemon_descriptors_raise();
     r->listener =
         listener_new(r->loop, state_socket_path(r->state_dir, r->arena), mode, accepted, r, ret_err);
     renew_at(r);
-    return r->listener != NULL;
+    if (!r->listener)
+        return false;
+    const char *why;
+    if (!confine_process(&why))
+        log_info(r->log, "this kernel does not filter system calls (%s): the relay goes without", why);
+    return true;
 }
 
 static bool relay_run(struct relay *r, bool foreground, struct err *ret_err)
@@ -367,7 +433,7 @@ static bool relay_run(struct relay *r, bool foreground, struct err *ret_err)
 
 int relay_main(int argc, char **argv)
 {
-    struct relay r = {.arena = arena_new()};
+    struct relay r = {.arena = arena_new(), .users = map_u64_new()};
     struct err err = {0};
     bool foreground = false;
     for (int i = 1; i < argc; i++) {

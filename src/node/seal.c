@@ -6,6 +6,7 @@
  * that takes. It ends with its standard input, that is, with the command. */
 #include "base/alloc.h"
 #include "base/str.h"
+#include "io/confine.h"
 #include "io/splice.h"
 #include "io/tcp_socket.h"
 #include "node/node.h"
@@ -110,6 +111,9 @@ int seal_main(int argc, char **argv)
         r.listening = fd_watch_new(r.loop, r.listen_fd, shepherds_came, &r, &err);
         r.command = r.listening ? fd_watch_new(r.loop, STDIN_FILENO, command_gone, &r, &err) : NULL;
     }
+    const char *why;
+    if (r.command)
+        confine_process(&why); /* where the kernel has no filters it goes without */
     if (r.command)
         loop_run(r.loop);
     fprintf(stderr, "remudad seal: %s\n", err.text);

@@ -30,7 +30,7 @@ static bool db_open(const char *path, int flags, sqlite3 **ret, struct err *ret_
     return true;
 }
 
-/* Copies one snapshot of a database to a file that is not there yet. */
+/* Copies one snapshot of a database to a file that is not there yet, or empty. */
 static bool vacuum_into(const char *from, const char *to, struct err *ret_err)
 {
     sqlite3 *db;
@@ -94,13 +94,17 @@ static bool files_put(const char *path, const struct backup_file *files, size_t 
 bool backup_write(const char *db, const char *to, const struct backup_file *files, size_t n,
                   struct err *ret_err)
 {
-    char *partial = xasprintf("%s.partial", to);
+    char *partial = xasprintf("%s.XXXXXX", to);
     bool ok;
+    int fd = -1;
     if (access(to, F_OK) == 0) {
         ok = err_set(ret_err, ERR_EXISTS,
                      "%s is there already; a backup does not overwrite: name another file", to);
+    } else if ((fd = mkostemp(partial, O_CLOEXEC)) < 0) {
+        ok = err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", to, strerrordesc_np(errno));
     } else {
-        unlink(partial); /* of one that was cut off */
+        /* Ours from the start, and by no name that others can foresee: in a directory that is not root's alone somebody would have a file of his own there. */
+        close(fd);
         ok = vacuum_into(db, partial, ret_err) && files_put(partial, files, n, ret_err) &&
              synced(partial, ret_err);
         if (ok && link(partial, to) != 0)

@@ -33,7 +33,10 @@ over() { [ -e "$WORK/go" ]; }
     runs=$(sbatch --parsable -n1 -o /dev/null --wrap "echo runs >> $WORK/ran; until [ -e $WORK/go ]; do sleep 0.1; done")
     eventually test -e "$WORK/ran"
     waits=$(sbatch --parsable -n1 -o /dev/null --begin=now+1hour --array=0-2 --wrap "echo waits >> $WORK/ran")
+    echo theirs >"$WORK/b.partial" # a name that others could foresee is none of ours
     remuda backup "$WORK/b"
+    [ "$(cat "$WORK/b.partial")" = theirs ]
+    [ "$(find "$WORK" -name 'b*' | wc -l)" = 2 ]
     [ "$(stat -c %a "$WORK/b")" = 600 ]
     run -1 remuda backup "$WORK/b"
     [[ "$output" =~ "there already" ]]

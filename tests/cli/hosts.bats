@@ -271,6 +271,77 @@ EOF
     wait "$strangers"
 }
 
+@test "a user of a host that joined does not take its relay from the others; it has nothing of root's but its files" {
+    cat >"$SHARED/relay.py" <<'EOF'
+import os, select, socket, struct, sys
+
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+
+def connect():
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(sys.argv[1])
+    return s
+
+held = []
+
+def answers(patience):
+    """What those say that are about to be closed; the others say nothing."""
+    for s in select.select(held, [], [], patience)[0]:
+        try:
+            text = s.recv(65536)
+        except OSError:
+            text = b""
+        held.remove(s)
+        s.close()
+        yield text
+
+# More connections than he may have …
+for _ in range(2000):
+    if any(b"256 connections" in text for text in answers(0.01)):
+        break
+    held.append(connect())
+else:
+    sys.exit("he may have as many as he likes")
+print("away", flush=True)
+sys.stdin.readline()
+for s in held:
+    s.close()
+# … and halves of messages: 96 MiB of them. Who is sent away takes no more.
+held = [connect() for _ in range(8)]
+for s in held:
+    try:
+        s.sendall(struct.pack(">II", 20 << 20, 0) + b"{" * (12 << 20))
+    except OSError:
+        pass
+list(answers(60)) or sys.exit("nobody was sent away")
+print("halves", flush=True)
+EOF
+    mkfifo "$SHARED/relay.in"
+    far1 python3 "$SHARED/relay.py" "$SHARED/far/controller.sock" <"$SHARED/relay.in" >"$SHARED/relay.out" &
+    floods=$!
+    exec 7>"$SHARED/relay.in"
+    for _ in $(seq 300); do
+        grep -q away "$SHARED/relay.out" && break
+        sleep 0.1
+    done
+    grep -q away "$SHARED/relay.out"
+    run far1 setpriv --reuid=daemon --regid=daemon --clear-groups sinfo -h
+    [ "$status" -eq 0 ]
+    run far1 setpriv --reuid=nobody --regid=nogroup --clear-groups sinfo -h
+    [[ "$status" -ne 0 && "$output" =~ "256 connections" ]]
+    echo >&7
+    exec 7>&-
+    wait "$floods"
+    grep -q halves "$SHARED/relay.out"
+    until_is 10 0 sh -c "ip netns exec $FAR_NS env REMUDA_STATE=$SHARED/far setpriv --reuid=nobody --regid=nogroup --clear-groups sinfo -h >/dev/null; echo \$?"
+    relay=$(cat "$SHARED/far/relay.pid")
+    grep -q '^Seccomp:.*0' "/proc/$relay/status" && skip "this kernel does not filter system calls"
+    [ "$(awk '/^(CapEff|CapPrm|CapBnd|CapInh|NoNewPrivs|Seccomp):/ { print $1 $2 }' "/proc/$relay/status" | tr '\n' ' ')" = \
+        "CapInh:0000000000000000 CapPrm:0000000000000000 CapEff:0000000000000000 CapBnd:0000000000000000 NoNewPrivs:1 Seccomp:2 " ]
+}
+
 @test "the certificate renews itself" {
     before=$(sha256sum <"$SHARED/far/tls/host.crt")
     for _ in $(seq 60); do [ "$(sha256sum <"$SHARED/far/tls/host.crt")" != "$before" ] && break; sleep 0.2; done

@@ -1,0 +1,127 @@
+/* Requests as a hostile command writes them, one JSON text a line, to the controller's machine: read by the wire, carried out, every invariant checked after each. The first
+ * character of a line says who asks: a user, another, an operator, root, a node. What texts of users mean (constraints, licences, distributions, dependencies, references of jobs) is read
+ * in there. */
+#include "fuzz.h"
+
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "core/core.h"
+#include "wire/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NOW INT64_C(1790000000000000)
+#define CONF                                                                                                 \
+    "ClusterName=test\nOperators=olga\nLicenses=lic:4\nGresTypes=gpu\n"                                      \
+    "NodeName=n[1-4] CPUs=8 RealMemory=8000 Feature=a,b Gres=gpu:v100:2\n"                                   \
+    "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"
+
+const char *const fuzz_words[] = {
+    "u{\"type\":\"submit\",\"call\":1,\"specs\":[{\"batch\":true,\"work_dir\":\"/\",",
+    "u{\"type\":\"submit\",\"specs\":[{\"ntasks\":1}],\"attach\":true}\n",
+    "\"}]}\n",
+    "}]}\n",
+    "}\n",
+    ",\"constraint\":\"",
+    ",\"licenses\":\"lic:2",
+    ",\"gres\":\"gpu:v100:1",
+    ",\"distribution\":\"",
+    ",\"array\":\"1-3%2",
+    ",\"dependency\":\"afterok:1",
+    ",\"nodelist\":\"n[1-2]",
+    ",\"exclude\":\"n3",
+    ",\"ntasks\":2",
+    "[a*2&b*1]",
+    "a|b&(a)",
+    "plane=2",
+    "u{\"type\":\"cancel\",\"ids\":\"",
+    "u{\"type\":\"update_job\",\"ids\":\"1\",\"fields\":\"constraint,ntasks\",\"values\":[{\"ntasks\":3",
+    "o{\"type\":\"update_node\",\"names\":\"n[1-2]\",\"state\":\"DRAIN\",\"reason\":\"x\"}\n",
+    "r{\"type\":\"update_reservation\",\"create\":true,\"fields\":\"users,nodes,start_us,duration_us\","
+    "\"values\":[{\"users\":\"",
+    "n{\"type\":\"report\",\"kind\":\"exited\",\"job_id\":1,\"attempt\":1,\"step_id\":-1,\"clean\":true}\n",
+    "u{\"type\":\"create_step\",\"job_id\":1,\"spec\":[{\"ntasks\":1",
+    "}],\"task_nodes\":\"n1,n1\"}\n",
+    "b{\"type\":\"job_control\",\"action\":\"requeue\",\"ids\":\"1_[1-2]\"}\n",
+    NULL,
+};
+
+static const struct peer alice = {.uid = 1000, .gid = 1000, .user = "alice", .groups = "alice", .host = "h"},
+                         bob = {.uid = 1001, .gid = 1001, .user = "bob", .groups = "bob", .host = "h"},
+                         olga = {.uid = 900, .gid = 900, .user = "olga", .groups = "olga", .host = "h"},
+                         root = {.user = "root", .host = "h", .is_admin = true, .is_daemon = true};
+
+static void step(struct core *c, struct effects *fx, struct event ev, int64_t now)
+{
+    ev.now_us = now;
+    effects_reset(fx);
+    core_step(c, &ev, fx);
+    core_check(c);
+}
+
+static void wake(struct core *c, struct effects *fx, int64_t now)
+{
+    for (int i = 0; core_wake_due(c) <= now; i++) {
+        CHECK(i < 1000);
+        step(c, fx, (struct event){.kind = EV_WAKE}, now);
+    }
+}
+
+static void nodes_come(struct core *c, struct effects *fx)
+{
+    static const char *const names[] = {"n1", "n2", "n3", "n4"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct node n = {.name = names[i],
+                         .real_cpus = 8,
+                         .real_memory_mib = 8000,
+                         .gres = "gpu:v100:2",
+                         .version = "test"};
+        struct msg_node_hello hello = {.node = {&n, 1}, .pid = 7};
+        struct message m = {.kind = MSG_NODE_HELLO, .body = &hello};
+        step(c, fx, (struct event){.kind = EV_MESSAGE, .conn = 100 + i, .peer = &root, .msg = &m}, NOW);
+    }
+}
+
+static void line_take(struct core *c, struct effects *fx, struct span line, struct arena *a, int64_t now)
+{
+    struct message m;
+    struct frame f = {.json = line.data + 1, .json_len = line.len - 1};
+    if (!line.len || !wire_decode(&f, a, &m, NULL) || m.kind == MSG_QUERY)
+        return;
+    struct event ev = {.kind = EV_MESSAGE, .conn = 1, .peer = &alice, .msg = &m};
+    switch (line.data[0]) {
+    case 'b': ev.peer = &bob; break;
+    case 'o': ev.peer = &olga; break;
+    case 'r': ev.peer = &root; break;
+    case 'n':
+        ev.peer = &root;
+        ev.conn = 100;
+        break;
+    default: break;
+    }
+    step(c, fx, ev, now);
+    wake(c, fx, now);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct effects fx = {0};
+    struct config config = {0};
+    struct arena *a = arena_new();
+    struct span rest = {(const char *)data, size}, line;
+    int64_t now = NOW;
+    struct core *c = core_new(1, "ctl");
+    effects_init(&fx);
+    CHECK(config_parse(CONF, "test", NULL, NULL, &config, NULL));
+    step(c, &fx, (struct event){.kind = EV_CONFIG, .config = &config}, now);
+    core_loaded(c, now, &fx);
+    nodes_come(c, &fx);
+    for (int n = 0; n < 16 && span_next(&rest, '\n', &line); n++)
+        line_take(c, &fx, line, a, now += USEC_PER_SEC);
+    core_free(c);
+    effects_done(&fx);
+    config_done(&config);
+    arena_free(a);
+    return 0;
+}
