@@ -12,6 +12,7 @@
     X("down", cmd_down, false, "stop its daemons; running jobs go on")                                       \
     X("status", cmd_status, false, "what runs, since when, with what")                                       \
     X("why", cmd_why, false, "why jobs wait, when they will start, what would let them start sooner")        \
+    X("gpus", cmd_gpus, false, "what GPUs there are, how each is and why, who has it; let go of them")       \
     X("token", cmd_token, false, "print a token with which another machine joins; list and revoke them")     \
     X("join", cmd_join, false, "make this machine a host of a cluster that runs elsewhere")                  \
     X("leave", cmd_leave, false, "take this machine out of the cluster it joined")                           \

@@ -237,6 +237,8 @@ static void device_more(struct span text, struct arena *a, struct device *ret)
         ret->numa = value;
     else if (text_starts(piece, "links="))
         ret->links = value;
+    else if (text_starts(piece, "via="))
+        ret->via = value;
 }
 
 static bool device_parse(struct span text, struct arena *a, struct device *ret, struct err *ret_err)
@@ -300,6 +302,8 @@ void devices_format(const struct device_list *list, struct str *out)
             str_addf(out, "|numa=%s", d->numa);
         if (d->links)
             str_addf(out, "|links=%s", d->links);
+        if (d->via)
+            str_addf(out, "|via=%s", d->via);
     }
 }
 

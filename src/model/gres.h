@@ -39,7 +39,7 @@ void gres_text_tres(const char *text, struct str *out);
 bool gres_type_matches(const char *asked, const char *has); /* asked NULL = any; "a|b"; letter case ignored */
 
 /* Devices as node.devices carries them: "gpu:v100:0:16384:0-7:GPU-uuid;gpu:v100:1:16384:8-15:" (kind:type:index:memory MiB:CPUs:uuid,
- * separated by ';'; empty parts allowed), where more is known followed by "|pci=0000:3b:00.0|numa=0|links=1+2". */
+ * separated by ';'; empty parts allowed), where more is known followed by "|pci=0000:3b:00.0|numa=0|links=1+2|via=NVML 12.1". */
 struct device {
     const char *kind, *type; /* type NULL = untyped */
     int32_t index; /* as the node numbers it (what CUDA_VISIBLE_DEVICES would say with all of them visible) */
@@ -50,6 +50,8 @@ struct device {
     const char *numa; /* number of its memory node; NULL = not known */
     const char
         *links; /* indexes of devices that it has a fast connection to (NVLink, XGMI): "1+2"; NULL = none */
+    const char
+        *via; /* what told of it, with version: "NVML 12.560.35.03, driver 560.35.03"; NULL = not said */
 };
 struct device_list {
     struct device *v;

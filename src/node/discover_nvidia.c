@@ -33,6 +33,7 @@ struct looking {
     struct nvml nvml;
     struct gpu_found *found;
     struct arena *a;
+    const char *version; /* of the library and the driver */
 };
 
 /* ---- one GPU ---- */
@@ -43,15 +44,20 @@ static const char *address_of(const struct nvml_pci *pci, struct arena *a)
     return arena_printf(a, "%04x:%02x:%02x.0", pci->domain, pci->bus, pci->device);
 }
 
+static void word_read(const char *path, char *ret, size_t size)
+{
+    FILE *f = fopen(path, "re");
+    if (f && fgets(ret, (int)size, f))
+        ret[strcspn(ret, "\n")] = '\0';
+    if (f)
+        fclose(f);
+}
+
 static const char *numa_of(const char *pci, struct arena *a)
 {
     const char *path = arena_printf(a, "/sys/bus/pci/devices/%s/numa_node", pci);
     char line[32] = "";
-    FILE *f = fopen(path, "re");
-    if (f && fgets(line, sizeof line, f))
-        line[strcspn(line, "\n")] = '\0';
-    if (f)
-        fclose(f);
+    word_read(path, line, sizeof line);
     return isdigit((unsigned char)line[0]) ? arena_strdup(a, line) : NULL;
 }
 
@@ -67,6 +73,7 @@ static void describe(struct looking *l, nvml_device device, nvml_device parent, 
     l->nvml.memory(device, &memory);
     gpu_type_of(name, type, sizeof type);
     row->d.kind = "gpu";
+    row->d.via = l->version;
     row->d.type = arena_strdup(l->a, type);
     row->d.uuid = uuid[0] ? arena_strdup(l->a, uuid) : NULL;
     row->d.mem_mib = (int64_t)(memory.total >> 20);
@@ -250,6 +257,7 @@ static bool silent_add(struct looking *l, unsigned index, unsigned count)
     struct gpu_row *row = gpu_found_add(l->found);
     gpu_type_of(model, type, sizeof type);
     row->d.kind = "gpu";
+    row->d.via = l->version;
     row->d.type = arena_strdup(l->a, type);
     row->d.uuid = uuid && !strchr(uuid, '?') ? uuid : NULL;
     row->d.pci = address[index];
@@ -259,15 +267,42 @@ static bool silent_add(struct looking *l, unsigned index, unsigned count)
     return true;
 }
 
+/* Has the machine a display or compute device of NVIDIA's? */
+static bool is_on_bus(void)
+{
+    struct dirent *e;
+    bool found = false;
+    DIR *d = opendir("/sys/bus/pci/devices");
+    while (d && !found && (e = readdir(d))) {
+        char path[320], vendor[16] = "", class[16] = "";
+        snprintf(path, sizeof path, "/sys/bus/pci/devices/%.255s/vendor", e->d_name);
+        word_read(path, vendor, sizeof vendor);
+        snprintf(path, sizeof path, "/sys/bus/pci/devices/%.255s/class", e->d_name);
+        word_read(path, class, sizeof class);
+        found = text_is(vendor, "0x10de") && text_starts(class, "0x03");
+    }
+    if (d)
+        closedir(d);
+    return found;
+}
+
 void discover_nvidia(struct gpu_found *found, struct arena *a, struct str *remarks)
 {
     struct looking l = {.found = found, .a = a};
     unsigned count = 0;
     struct str why = STR_INIT;
     enum nvml_opened opened = nvml_open(&l.nvml, &why);
-    if (opened != NVML_OPENED && opened != NVML_ABSENT) {
-        str_add(&why, "; its devices are not used");
+    if (opened != NVML_OPENED && (opened != NVML_ABSENT || is_on_bus())) {
+        str_addf(&why, "%s; its devices are not used",
+                 opened == NVML_ABSENT
+                     ? ", though there are devices of NVIDIA's: install the driver's packages"
+                     : "");
         remark_add(remarks, str_text(&why));
+    }
+    str_clear(&why);
+    if (opened == NVML_OPENED) {
+        nvml_version_say(&l.nvml, &why);
+        l.version = arena_strdup(a, str_text(&why));
     }
     str_done(&why);
     if (opened != NVML_OPENED)

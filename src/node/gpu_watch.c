@@ -61,6 +61,7 @@ struct gpu_watch {
     int32_t at;          /* the device that the process asks for */
     bool ready;          /* the process has started */
     bool sent;           /* the process was asked */
+    char *released;      /* why there is to be none; owned, NULL = there is to be one */
     bool began;          /* a first look was asked for: there is to be a process */
 };
 
@@ -374,14 +375,14 @@ static void too_late(void *ctx)
     struct gpu_watch *w = ctx;
     if (w->process && w->sent)
         process_hangs(w);
-    answered(w, w->process ? still_starts : no_answer);
+    answered(w, w->released ? w->released : w->process ? still_starts : no_answer);
 }
 
 static void restart(void *ctx)
 {
     struct gpu_watch *w = ctx;
     struct err err = {0};
-    if (!w->process && w->began && !process_begin(w, &err)) {
+    if (!w->process && w->began && !w->released && !process_begin(w, &err)) {
         log_error(w->log, "the process that watches the GPUs cannot be started: %s", err.text);
         timer_set(w->restart, w->ops.restart_us);
     }
@@ -406,6 +407,39 @@ void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t 
         timer_set(w->timer, w->process ? w->ops.answer_us : 0);
 }
 
+static void released_say(struct gpu_watch *w)
+{
+    for (size_t i = 0; i < w->gpu.n; i++) {
+        struct device_seen seen = {.index = w->gpu.v[i].index, .sign = DEVICE_BLIND, .why = w->released};
+        w->ops.sign(w->ctx, &seen);
+    }
+}
+
+void gpu_watch_release(struct gpu_watch *w, const char *why)
+{
+    free(w->released);
+    w->released = xstrdup(why);
+    if (w->process) {
+        spawn_free(w->process);
+        process_drop(w);
+    }
+    if (w->asked.n > 0)
+        answered(w, w->released);
+    released_say(w);
+}
+
+void gpu_watch_resume(struct gpu_watch *w)
+{
+    if (!w->released)
+        return;
+    free(w->released);
+    w->released = NULL;
+    for (size_t i = 0; i < w->gpu.n; i++)
+        w->gpu.v[i].hangs = 0;
+    if (w->began)
+        restart(w);
+}
+
 void gpu_watch_free(struct gpu_watch *w)
 {
     if (!w)
@@ -427,5 +461,6 @@ void gpu_watch_free(struct gpu_watch *w)
     vec_done(&w->seen);
     vec_done(&w->used);
     arena_free(w->arena);
+    free(w->released);
     free(w);
 }

@@ -30,6 +30,10 @@ void gpu_watch_free(struct gpu_watch *w); /* NULL is fine */
 /* Answered once, soon, even if the devices do not answer: then they are unknown (DEVICE_BLIND). Only one at a time. */
 void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t n);
 
+/* Ends the process, so that nothing here has the devices open, and starts none until gpu_watch_resume; meanwhile `why` is what is said of each. */
+void gpu_watch_release(struct gpu_watch *w, const char *why);
+void gpu_watch_resume(struct gpu_watch *w);
+
 /* The process itself: `remudad node --watch-gpus`, with descriptor 3 to the daemon. */
 int gpu_watch_main(void);
 

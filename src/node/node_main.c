@@ -214,8 +214,10 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
     herd_groups_tidy(d->herd);
     if (!herd_serve_plans(d->herd, ret_err) || !loop_on_signal(d->loop, SIGTERM, stop_asked, d, ret_err) ||
         !loop_on_signal(d->loop, SIGINT, stop_asked, d, ret_err) ||
+        !loop_on_signal(d->loop, SIGUSR1, node_gpus_release, d, ret_err) ||
         !loop_on_signal(d->loop, SIGHUP, log_rotated, d, ret_err))
         return false;
+    node_gpus_release(d);
     d->link = link_new(d->loop, state_socket_path(d->options.state_dir, d->arena), &link_events, d);
     return true;
 }

@@ -24,7 +24,7 @@ static const struct gpu_code codes[] = {
     {13, "NVML_ERROR_FUNCTION_NOT_FOUND", SIGN_WRONG, OF_DEVICE, "this library does not have the function"},
     {14, "NVML_ERROR_CORRUPTED_INFOROM", SIGN_NONE, OF_DEVICE, "its infoROM is damaged: what stands there cannot be read"},
     {NVML_LOST, "NVML_ERROR_GPU_IS_LOST", DEVICE_LOST, OF_DEVICE, "it has fallen off the bus, or cannot be reached otherwise: reboot the node, and look at dmesg for the XID"},
-    {16, "NVML_ERROR_RESET_REQUIRED", DEVICE_RESET, OF_DEVICE, "it has to be reset: remuda gpus release NODE, nvidia-smi -r -i GPU, remuda gpus resume NODE"},
+    {16, "NVML_ERROR_RESET_REQUIRED", DEVICE_RESET, OF_DEVICE, "it has to be reset. On the node: remuda gpus release; nvidia-smi -r -i GPU; remuda gpus resume"},
     {17, "NVML_ERROR_OPERATING_SYSTEM", DEVICE_BLIND, OF_DEVICE, "the operating system keeps the node's daemon from it: look at the device rules of its control group or container"},
     {18, "NVML_ERROR_LIB_RM_VERSION_MISMATCH", DEVICE_BLIND, OF_LIBRARY, "the driver in the kernel and the library are of different versions: the driver was updated; load the new one, or reboot"},
     {19, "NVML_ERROR_IN_USE", DEVICE_DOUBT, OF_DEVICE, "it is in use"},

@@ -330,3 +330,40 @@ C
     [ "$status" = 1 ]
     [[ "$output" == *"gres.conf:1: unknown key Fiel"* ]]
 }
+
+@test "remuda gpus says what was found, through which library, how each is, and who has it" {
+    echo "machine a100x4" >"$TOP/gpus"
+    until_true shows_not DeviceOut
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=1 -o gpus.out --wrap 'sleep 60')
+    for _ in $(seq 100); do [ "$(squeue -h -j "$id" -o %t)" = R ] && break; sleep 0.1; done
+    happens "used 3 5000" "answer:memory 2 17"
+    other=$(sbatch --parsable --mem=100 -c1 --gpus=1 --wrap 'true')
+    until_true sh -c "remuda gpus | grep -q 'gpu 2 .*given to nobody since .*NVML_ERROR_OPERATING_SYSTEM (17): the operating system keeps'"
+    remuda gpus >said
+    grep -q ": 4 GPUs, found through NVML 12.560.35.03, driver 560.35.03" said
+    grep -q "gpu . .*, PCI 0000:1.:00.0, linked with .: in use by job $id of " said
+    run -1 remuda gpus nowhere
+    [[ "$output" == *"there is no node nowhere"* ]]
+    happens
+    scancel "$id" "$other"
+    until_true shows_not DeviceOut
+    [ "$(remuda gpus | grep -c ": clean$")" = 4 ]
+}
+
+@test "the node's daemon lets go of the GPUs when it is told to, also over its restart, and takes them up again" {
+    happens
+    until_true shows_not DeviceOut
+    run -0 remuda gpus release
+    [[ "$output" == *"has let go of the GPUs"* ]]
+    until_true shows "DeviceOut=gpu:3 NOT_CLEAN since .*released by root at .*; .remuda gpus resume. on that node takes them up again"
+    kill -9 "$(cat "$REMUDA_STATE"/nodes/*/node.pid)"
+    remuda up -q 3>&-
+    until_true shows "DeviceOut=gpu:0 NOT_CLEAN since .*released by root"
+    remuda gpus resume
+    until_true shows_not DeviceOut
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=4 -o released.out --wrap './seen')
+    over "$id"
+    [ "$(cat released.out)" = "0 1 2 3 | 0,1,2,3 | 0,1,2,3" ]
+    run -1 remuda gpus resume
+    [[ "$output" == *"were not released here"* ]]
+}
