@@ -19,7 +19,7 @@ void node_gpus_release(void *ctx)
     }
     if (fgets(who, sizeof who, f))
         who[strcspn(who, "\n")] = '\0';
-    snprintf(why, sizeof why, "released %s; `remuda gpus resume` on that node takes them up again", who);
+    snprintf(why, sizeof why, "released %s, `remuda gpus resume` on that node takes them up again", who);
     gpu_watch_release(d->gpus, why);
     log_info(d->log, "the GPUs are let go of: %s", why);
     if (fseek(f, 0, SEEK_END) == 0)

@@ -355,7 +355,7 @@ C
     until_true shows_not DeviceOut
     run -0 remuda gpus release
     [[ "$output" == *"has let go of the GPUs"* ]]
-    until_true shows "DeviceOut=gpu:3 NOT_CLEAN since .*released by root at .*; .remuda gpus resume. on that node takes them up again"
+    until_true shows "DeviceOut=gpu:3 NOT_CLEAN since .*released by root at .*, .remuda gpus resume. on that node takes them up again"
     kill -9 "$(cat "$REMUDA_STATE"/nodes/*/node.pid)"
     remuda up -q 3>&-
     until_true shows "DeviceOut=gpu:0 NOT_CLEAN since .*released by root"
