@@ -2,12 +2,14 @@
 #ifndef REMUDA_MODEL_LIMITS_H
 #define REMUDA_MODEL_LIMITS_H
 
-#define LIMIT_SCRIPT_BYTES         (4u << 20)  /* one batch script, spooled */
-#define LIMIT_ENV_BYTES            (8u << 20)  /* exported environment of one job */
-#define LIMIT_FRAME_JSON_BYTES     (64u << 20) /* JSON part of one frame */
-#define LIMIT_FRAME_DATA_BYTES     (16u << 20) /* raw part of one frame */
-#define LIMIT_LIST_RECORDS         65536u      /* records in one list of a message */
-#define LIMIT_TEXT_BYTES           (64u << 10) /* any single text field of a request */
+#define LIMIT_SCRIPT_BYTES     (4u << 20)  /* one batch script, spooled */
+#define LIMIT_ENV_BYTES        (8u << 20)  /* exported environment of one job */
+#define LIMIT_FRAME_JSON_BYTES (64u << 20) /* JSON part of one frame */
+#define LIMIT_FRAME_DATA_BYTES (16u << 20) /* raw part of one frame */
+#define LIMIT_LIST_RECORDS     65536u      /* records in one list of a message */
+#define LIMIT_TEXT_BYTES       (64u << 10) /* any single text field of a request */
+#define LIMIT_SUBMIT_LINE_BYTES                                                                              \
+    (1u << 20) /* the command line of a request, as in Slurm: each job keeps it in memory */
 #define LIMIT_NAME_BYTES           256u        /* job, partition, node, account, user names */
 #define PRIORITY_TOP               4294967293u /* --priority=TOP, and the highest that may be asked for */
 #define LIMIT_ARRAY_INDEX          2147483647u /* largest array index (2^31-1) */

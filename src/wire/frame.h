@@ -36,7 +36,8 @@ void wire_encode(const struct message *m, struct str *out);
 /* Decodes a frame of any message but rows. Everything in *ret lives in the arena (blobs point into the
  * frame's raw part: copy what must outlive it). Unknown fields are skipped; a wrong type, a field given
  * twice, an unknown message or enum name is ERR_INVALID and names the field, as is, in messages that users
- * may send, a text longer than LIMIT_TEXT_BYTES (submit_line, array_pending, alloc, ids excepted). */
+ * may send, a text longer than LIMIT_TEXT_BYTES (array_pending, alloc, ids excepted), or a submit_line
+ * longer than LIMIT_SUBMIT_LINE_BYTES. */
 bool wire_decode(const struct frame *f, struct arena *a, struct message *ret, struct err *ret_err);
 
 /* ---- answers to queries: {"type":"rows","call":n,"record":"job","fields":["id",…],"rows":[[42,…],…]}

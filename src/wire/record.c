@@ -242,7 +242,9 @@ void record_write_raw(struct str *out, const struct fields *t, const void *recor
  * limit bounds them. */
 static size_t text_max(const struct record_reader *r, const struct field *f)
 {
-    static const char *const unlimited[] = {"submit_line", "array_pending", "alloc", "ids"};
+    static const char *const unlimited[] = {"array_pending", "alloc", "ids"};
+    if (r->text_max < LIMIT_SUBMIT_LINE_BYTES && strcmp(f->name, "submit_line") == 0)
+        return LIMIT_SUBMIT_LINE_BYTES;
     for (size_t i = 0; i < ARRAY_LEN(unlimited); i++)
         if (f->name[0] == unlimited[i][0] && strcmp(f->name, unlimited[i]) == 0)
             return SIZE_MAX;

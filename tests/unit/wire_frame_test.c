@@ -255,6 +255,14 @@ static void test_long_texts(void **state)
                         "submit.specs: job_spec.comment: a text of 65537 bytes; at most 65536 are allowed");
     spec = (struct job_spec){.comment = text + 1, .submit_line = text};
     assert_true(encode_and_decode(MSG_SUBMIT, &(struct msg_submit){.specs = {&spec, 1}}, a, &e));
+    char *line = arena_alloc(a, LIMIT_SUBMIT_LINE_BYTES + 2);
+    memset(line, 'x', LIMIT_SUBMIT_LINE_BYTES + 1);
+    line[LIMIT_SUBMIT_LINE_BYTES + 1] = '\0';
+    spec = (struct job_spec){.submit_line = line + 1};
+    assert_true(encode_and_decode(MSG_SUBMIT, &(struct msg_submit){.specs = {&spec, 1}}, a, &e));
+    spec.submit_line = line;
+    assert_false(encode_and_decode(MSG_SUBMIT, &(struct msg_submit){.specs = {&spec, 1}}, a, &e));
+    assert_non_null(strstr(e.text, "1048577 bytes; at most 1048576 are allowed"));
     assert_true(encode_and_decode(MSG_CANCEL, &(struct msg_cancel){.ids = text}, a, &e));
     struct job job = {.nodes = text};
     assert_true(encode_and_decode(MSG_LAUNCH, &(struct msg_launch){.job = {&job, 1}}, a, &e));
