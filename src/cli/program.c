@@ -103,6 +103,8 @@ long program_daemon_pid(const char *pid_file)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     close(fd);
+    if (held && lock.l_pid > 0) /* a full disk may have had no room for the number */
+        return lock.l_pid;
     return n > 0 && held ? strtol(text, NULL, 10) : 0;
 }
 

@@ -94,6 +94,7 @@ void clock_look(struct core *c, const struct event *ev)
     nodes_move(c, by_us);
     runs_move(c, by_us);
     answered_move(c, by_us);
+    moved(&c->store_back_us, by_us);
     moved(&c->gang_due_us, by_us);
     moved(&c->usage_at_us, by_us);
     timers_anew(c);

@@ -280,6 +280,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     case EV_STORE_AWAY: c->store_away = true; break;
     case EV_STORE_BACK:
         c->store_away = false;
+        c->store_back_us = c->now_us;
         plan_soon(c);
         break;
     }

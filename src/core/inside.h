@@ -194,6 +194,7 @@ struct core {
     VEC(struct alarm) heap;
     uint64_t next_job_id;
     bool loaded, store_away, plan_needed;
+    int64_t store_back_us; /* when it was back last; 0 = it has not been away */
     bool older;            /* the store is (restored.c) */
     bool resv_refit;       /* nodes changed: reservations may want others */
     int64_t plan_due_us;   /* the planner wants to look again; 0 = no */

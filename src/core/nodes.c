@@ -73,15 +73,17 @@ static void jobs_lose(struct core *c, struct noderec *n)
     free(ids);
 }
 
-static int64_t last_heard(const struct noderec *n)
+/* While the store was away no node could be answered: its silence begins when that is over. */
+static int64_t last_heard(const struct core *c, const struct noderec *n)
 {
-    return n->conn ? n->n.last_seen_us : n->lost_us;
+    int64_t at = n->conn ? n->n.last_seen_us : n->lost_us;
+    return at && at < c->store_back_us ? c->store_back_us : at;
 }
 
 void node_watch(struct core *c, struct noderec *n)
 {
-    if (c->settings.node_timeout_us && last_heard(n))
-        node_timer_arm(c, n, last_heard(n) + c->settings.node_timeout_us);
+    if (c->settings.node_timeout_us && last_heard(c, n))
+        node_timer_arm(c, n, last_heard(c, n) + c->settings.node_timeout_us);
 }
 
 static void connection_drop(struct core *c, struct noderec *n)
@@ -133,9 +135,11 @@ static void silent(struct core *c, struct noderec *n)
 /* The alarm is set once and looks when it comes: a node that is heard of meanwhile costs nothing more. */
 void node_alarm(struct core *c, struct noderec *n)
 {
+    int64_t heard = last_heard(c, n);
     n->alarm_us = 0;
-    if (last_heard(n) && last_heard(n) + c->settings.node_timeout_us <= c->now_us &&
-        n->n.state != NODE_FUTURE)
+    if (c->store_away)
+        node_timer_arm(c, n, c->now_us + c->settings.node_timeout_us);
+    else if (heard && heard + c->settings.node_timeout_us <= c->now_us && n->n.state != NODE_FUTURE)
         silent(c, n);
     else
         node_watch(c, n);

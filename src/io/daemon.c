@@ -1,6 +1,7 @@
 #include "io/daemon.h"
 
 #include "base/alloc.h"
+#include "io/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,8 +105,7 @@ static int lock_take(const char *path, struct err *ret_err)
     for (;;) {
         int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
         if (fd < 0) {
-            err_set(ret_err, errno == EACCES ? ERR_DENIED : ERR_UNAVAILABLE, "cannot write %s: %s", path,
-                    strerror(errno));
+            file_error(ret_err, "write", path);
             return -1;
         }
         if (!lock_try(fd)) {
@@ -119,16 +119,22 @@ static int lock_take(const char *path, struct err *ret_err)
     }
 }
 
+/* For people; who holds the lock is what counts. What is there is written over, which needs no room. */
+static bool number_write(int fd)
+{
+    char text[32];
+    int n = snprintf(text, sizeof text, "%d\n", (int)getpid());
+    return fchmod(fd, 0644) == 0 && pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n) == 0;
+}
+
 bool pid_file_take(struct pid_file *f, const char *path, struct err *ret_err)
 {
     f->path = NULL;
     f->fd = lock_take(path, ret_err);
     if (f->fd < 0)
         return false;
-    char text[32];
-    int n = snprintf(text, sizeof text, "%d\n", (int)getpid());
-    if (fchmod(f->fd, 0644) != 0 || ftruncate(f->fd, 0) != 0 || pwrite(f->fd, text, (size_t)n, 0) != n) {
-        err_set(ret_err, ERR_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
+    if (!number_write(f->fd) && !room_is_missing(errno)) {
+        file_error(ret_err, "write", path);
         close(f->fd);
         return false;
     }

@@ -1,6 +1,7 @@
 #include "io/files.h"
 
 #include "base/alloc.h"
+#include "base/room.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,16 +10,51 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-static bool file_error(struct err *ret_err, const char *what, const char *path)
+bool room_is_missing(int error)
 {
+    return error == ENOSPC || error == EDQUOT || error == EFBIG;
+}
+
+/* The file itself may not be there: its folder is on the same disk. */
+static bool file_system_of(const char *path, struct statvfs *ret)
+{
+    char *dir = xstrdup(path);
+    char *slash = strrchr(dir, '/');
+    if (slash)
+        slash[slash == dir] = '\0';
+    bool ok = statvfs(path, ret) == 0 || statvfs(slash ? dir : ".", ret) == 0;
+    free(dir);
+    return ok;
+}
+
+void room_say(const char *path, struct str *out)
+{
+    struct statvfs fs;
+    if (file_system_of(path, &fs))
+        room_add(out, (uint64_t)fs.f_bavail * fs.f_frsize, (uint64_t)fs.f_blocks * fs.f_frsize, fs.f_favail,
+                 fs.f_files);
+}
+
+bool file_error(struct err *ret_err, const char *what, const char *path)
+{
+    int error = errno;
+    struct str room = STR_INIT;
     enum err_code code = ERR_UNAVAILABLE;
-    if (errno == ENOENT)
+    if (error == ENOENT)
         code = ERR_NOT_FOUND;
-    else if (errno == EACCES || errno == EPERM)
+    else if (error == EACCES || error == EPERM)
         code = ERR_DENIED;
-    return err_set(ret_err, code, "cannot %s %s: %s", what, path, strerror(errno));
+    if (room_is_missing(error)) {
+        str_add(&room, "; ");
+        room_say(path, &room);
+    }
+    err_set(ret_err, code, "cannot %s %s: %s%s", what, path, strerror(error), str_text(&room));
+    str_done(&room);
+    errno = error;
+    return false;
 }
 
 static bool fd_read(int fd, const char *path, size_t max, struct str *out, struct err *ret_err)

@@ -10,6 +10,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* Is this errno about a disk, a quota or a limit that is full? */
+bool room_is_missing(int error);
+/* Appends how much room there is where the file is or would be (base/room.h), nothing if that cannot be told. */
+void room_say(const char *path, struct str *out);
+
+/* "cannot WHAT PATH: " and why, by errno, with the room where that is missing. Always false; errno stays. */
+bool file_error(struct err *ret_err, const char *what, const char *path);
+
 /* Errors name the path and say why: ERR_NOT_FOUND if it is not there, ERR_DENIED, ERR_LIMIT above `max` bytes, else ERR_UNAVAILABLE. */
 
 /* Appends the whole file. */

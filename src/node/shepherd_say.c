@@ -10,15 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-void shepherd_state_write(struct shepherd *s, const struct note *n)
-{
-    struct str line = STR_INIT;
-    note_format(n, &line);
-    ssize_t written = write(s->state_fd, line.data, line.len);
-    (void)written; /* a full disk: the pipe still takes the note, and the line that is cut does not count */
-    str_done(&line);
-}
-
 bool shepherd_tell(struct shepherd *s, enum note_kind kind, int wait_ms)
 {
     s->note.kind = kind;
@@ -231,7 +222,7 @@ void shepherd_stuck_tell(struct shepherd *s)
     snprintf(stuck.detail, sizeof stuck.detail, "%s", str_text(&text));
     if (alive > 0) {
         if (s->stuck_pid != stuck.status)
-            shepherd_state_write(s, &stuck);
+            step_dir_note(s->state_fd, &stuck);
         s->stuck_pid = (pid_t)stuck.status;
         herd_tell(s->herd, &stuck, 0);
     }

@@ -4,8 +4,6 @@
 
 #include "node/shepherd_step.h"
 
-/* Appends a note to the state file. */
-void shepherd_state_write(struct shepherd *s, const struct note *n);
 /* Sends s->note as of now to the daemon, waiting up to wait_ms. */
 bool shepherd_tell(struct shepherd *s, enum note_kind kind, int wait_ms);
 

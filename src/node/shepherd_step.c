@@ -107,7 +107,7 @@ static bool setup_failed(struct shepherd *s, struct note *ret)
         return false;
     ret->kind = NOTE_FAILED;
     ret->at_us = shepherd_clock_us(CLOCK_REALTIME);
-    shepherd_state_write(s, ret);
+    step_dir_note(s->state_fd, ret);
     return true;
 }
 
@@ -159,7 +159,7 @@ static bool exit_tell(struct shepherd *s, bool clean)
         setup_word_find(s, SETUP_ODD, s->note.detail);
     if (clean && kills == 0)
         groups_hand_back(s);
-    shepherd_state_write(s, &s->note);
+    step_dir_note(s->state_fd, &s->note);
     s->exit_told = true;
     return herd_tell(s->herd, &s->note, TELL_WAIT_MS);
 }
@@ -172,7 +172,7 @@ static bool finish(struct shepherd *s)
     if (s->exit_told) {
         s->note.kind = NOTE_CLEARED;
         s->note.at_us = shepherd_clock_us(CLOCK_REALTIME);
-        shepherd_state_write(s, &s->note);
+        step_dir_note(s->state_fd, &s->note);
         told = herd_tell(s->herd, &s->note, TELL_WAIT_MS);
     } else if (setup_failed(s, &failure)) {
         told = herd_tell(s->herd, &failure, TELL_WAIT_MS);
@@ -277,7 +277,7 @@ static void failed_exit(struct shepherd *s, const char *what)
     s->note.retry = 1;
     bool told = shepherd_tell(s, NOTE_FAILED, TELL_WAIT_MS);
     if (s->state_fd >= 0)
-        shepherd_state_write(s, &s->note);
+        step_dir_note(s->state_fd, &s->note);
     step_cgroup_remove(&s->groups);
     _exit(told ? 0 : 1);
 }
@@ -297,7 +297,7 @@ static void tasks_begin(struct shepherd *s)
     if (!task_set_open(t, s->note.detail, sizeof s->note.detail)) {
         s->note.retry = 0;
         bool told = shepherd_tell(s, NOTE_FAILED, TELL_WAIT_MS);
-        shepherd_state_write(s, &s->note);
+        step_dir_note(s->state_fd, &s->note);
         step_cgroup_remove(&s->groups);
         _exit(told ? 0 : 1);
     }

@@ -14,8 +14,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define STATE_MAX_BYTES  (1u << 20)
-#define STATE_OVER_BYTES 2048 /* a state file up to this long is written over */
+#define STATE_MAX_BYTES (1u << 20)
+#define STATE_BYTES     8192 /* of a state file from the beginning: what the disk gave once it does not refuse later */
+#define STATE_END_BYTES (2 * (off_t)NOTE_BYTES) /* of these, kept for how it ended: EXITED and CLEARED, or FAILED */
 
 /* Written out here, not with step_label, so that the shepherd needs nothing of model's code. */
 void step_dir_name(uint64_t job_id, uint32_t attempt, int64_t step_id, struct str *out)
@@ -128,20 +129,33 @@ static bool script_write(int dir, const struct step_plan *p)
     return ok;
 }
 
-/* The first note, and instead of the notes of an earlier step empty lines, which are none. */
+/* The first note, and over the notes of an earlier step zeros, which are no lines. */
 static bool state_begin(int fd, const struct note *first)
 {
     struct stat st;
     struct str text = STR_INIT;
     note_format(first, &text);
-    bool ok = fstat(fd, &st) == 0 && (st.st_size <= STATE_OVER_BYTES || ftruncate(fd, 0) == 0);
-    while (ok && st.st_size <= STATE_OVER_BYTES && text.len < (size_t)st.st_size)
-        str_addc(&text, '\n');
-    ok = ok && write_all(fd, text.data, text.len) && fcntl(fd, F_SETFL, O_APPEND) == 0;
+    size_t len = text.len;
+    while (text.len < STATE_BYTES)
+        str_addc(&text, '\0');
+    bool ok = fstat(fd, &st) == 0 && (st.st_size <= STATE_BYTES || ftruncate(fd, 0) == 0);
+    ok = ok && write_all(fd, text.data, text.len) && lseek(fd, (off_t)len, SEEK_SET) >= 0;
     int saved = errno;
     str_done(&text);
     errno = saved;
     return ok;
+}
+
+void step_dir_note(int state_fd, const struct note *n)
+{
+    off_t at = lseek(state_fd, 0, SEEK_CUR);
+    struct str line = STR_INIT;
+    note_format(n, &line);
+    if (n->kind != NOTE_STUCK || at + (off_t)line.len + STATE_END_BYTES <= STATE_BYTES) {
+        ssize_t written = write(state_fd, line.data, line.len);
+        (void)written; /* it has its room; a disk that is broken is told of by whom the node daemon asks */
+    }
+    str_done(&line);
 }
 
 static bool files_write(int dir, const struct step_plan *p, const struct note *first, int *ret_state)
@@ -234,10 +248,11 @@ bool step_dir_signal(int steps_fd, const char *name, union sigval value)
     return ok;
 }
 
-/* A line that a full disk cut short does not parse and is not counted. */
+/* A line without an end was cut short (by a full disk, under an earlier release) and is not counted. */
 static bool notes_tell(const struct str *text, void (*fn)(void *ctx, const struct note *n), void *ctx)
 {
-    struct span rest = {text->data, text->len}, line;
+    const char *end = text->len ? memrchr(text->data, '\n', text->len) : NULL;
+    struct span rest = {text->data, end ? (size_t)(end - text->data) : 0}, line;
     struct note note;
     bool any = false;
     while (span_next(&rest, '\n', &line)) {

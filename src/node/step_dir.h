@@ -1,6 +1,6 @@
 /* The directory of a step on its node: NODE_DIR/steps/JOB.ATTEMPT.STEP, with
  *
- *   state         the shepherd's notes (agent/note.h), one a line; the shepherd holds a lock (fcntl) on it as long as it lives
+ *   state         the shepherd's notes (agent/note.h), one a line, then zeros; the shepherd holds a lock (fcntl) on it as long as it lives
  *   slurm_script  the batch script
  *   job           what the epilog needs, if there is one
  *   why           reason of a termination, when it is none of the usual ones (step_command.h)
@@ -28,9 +28,12 @@ bool step_dir_name_parse(const char *name, uint64_t *ret_job_id, uint32_t *ret_a
 
 enum step_dir_result { STEP_DIR_MADE, STEP_DIR_TAKEN, STEP_DIR_FAILED };
 /* Makes it below the directory `steps_fd`, with its script and the note `first` in its state file, and locks
- * that. *ret_state is the state file (append, close-on-exec). FAILED: errno says why. */
+ * that. *ret_state is the state file (for step_dir_note, close-on-exec). FAILED: errno says why. */
 enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p, const struct note *first,
                                    int *ret_state);
+/* Adds a note to the state file. How the step ended has had its room there since the step began: it is kept though the disk has
+ * filled since and no daemon hears of it. What outlives SIGKILL is written while there is room for more than that. */
+void step_dir_note(int state_fd, const struct note *n);
 
 /* Is the shepherd of that step alive (does it hold the lock)? */
 bool step_dir_alive(int steps_fd, const char *name);

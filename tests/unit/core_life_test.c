@@ -505,6 +505,25 @@ static void nothing_starts_while_the_store_is_away(void **unused)
     assert_int_equal(state(id), JOB_RUNNING);
 }
 
+/* It cannot be answered meanwhile, so its silence says nothing. */
+static void a_node_is_not_given_up_while_the_store_is_away(void **unused)
+{
+    uint64_t id = submit(a_job("runs"));
+    const char *name = job(id)->batch_host;
+    step((struct event){.kind = EV_STORE_AWAY, .text = "disk full"});
+    gone(name[1] - '0');
+    for (int i = 0; i < 5; i++)
+        pass(61 * SEC);
+    assert_int_equal(job(id)->attempt, 1);
+    assert_int_equal(node(name)->state, NODE_UP);
+    step((struct event){.kind = EV_STORE_BACK});
+    pass(50 * SEC);
+    assert_int_equal(job(id)->attempt, 1);
+    pass(61 * SEC);
+    assert_int_equal(node(name)->state, NODE_DOWN);
+    assert_int_equal(job(id)->attempt, 2);
+}
+
 static void equal_histories_give_equal_states(void **unused)
 {
     uint64_t hash[2];
@@ -626,6 +645,7 @@ int main(void)
         STORY(a_launch_that_fails_is_tried_again_some_times),
         STORY(a_restart_changes_nothing),
         STORY(nothing_starts_while_the_store_is_away),
+        STORY(a_node_is_not_given_up_while_the_store_is_away),
         STORY(equal_histories_give_equal_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

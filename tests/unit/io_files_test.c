@@ -1,12 +1,14 @@
 /* Files, directories, the log, users, the pid file and becoming a daemon. */
 #include "io_help.h"
 
+#include "base/room.h"
 #include "io/daemon.h"
 #include "io/log.h"
 #include "io/users.h"
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -87,6 +89,62 @@ static void the_log_has_one_line_a_message(void **state)
     assert_null(strstr(text, "old"));
     assert_non_null(strstr(text, " to the new one\n"));
     log_close(l);
+}
+
+/* A limit on the size of files stands for a full disk. */
+static void a_log_without_room_goes_on_and_says_what_is_missing(void **state)
+{
+    struct world *w = *state;
+    const char *path = in_dir(w, "log");
+    struct rlimit before, full;
+    struct log *l = log_open(path, LOG_IS_INFO, NULL);
+    log_info(l, "first");
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    full = (struct rlimit){40, before.rlim_max}; /* in the middle of the second line */
+    setrlimit(RLIMIT_FSIZE, &full);
+    log_info(l, "cut");
+    log_info(l, "lost");
+    setrlimit(RLIMIT_FSIZE, &before);
+    log_info(l, "again");
+    log_info(l, "last");
+    const char *text = file_read_text(path, 1000, w->arena, NULL);
+    assert_null(strstr(text, "lost"));
+    const char *missing = strstr(text, " warning: 2 lines are missing here: there was no room for them\n");
+    assert_non_null(missing);
+    assert_true(strstr(text, " again\n") > missing);
+    assert_ptr_equal(strstr(missing + 1, "missing"), strstr(missing, "missing"));
+    log_close(l);
+}
+
+static void what_has_no_room_is_said_with_the_room_there_is(void **state)
+{
+    struct world *w = *state;
+    struct rlimit before, full;
+    struct err err = {0};
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    full = (struct rlimit){1, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &full);
+    assert_false(file_write_atomic(in_dir(w, "f"), "longer", 6, 0600, &err));
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_non_null(strstr(err.text, "/f: File too large; "));
+    assert_non_null(strstr(err.text, " are free there"));
+}
+
+static void room_in_words(void **state)
+{
+    (void)state;
+    struct str text = STR_INIT;
+    room_add(&text, 0, 8 << 20, 5, 10);
+    assert_string_equal(str_text(&text), "0 KiB of 8 MiB are free there");
+    str_clear(&text);
+    room_add(&text, 12345678, UINT64_C(3) << 40, 0, 10);
+    assert_string_equal(str_text(&text), "11.8 MiB of 3 TiB are free there, but no more files can be made");
+    str_clear(&text);
+    room_add(&text, UINT64_C(100) << 30, UINT64_C(200) << 30, 0, 0);
+    assert_string_equal(str_text(&text), "100.0 GiB of 200.0 GiB are free there, so a quota or a limit on the size of files is in the way");
+    str_done(&text);
 }
 
 /* ---- users
@@ -212,6 +270,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_file_is_replaced_whole),         TEST(errors_name_the_file_and_its_trouble),
         TEST(directories_are_made_and_removed), TEST(the_log_has_one_line_a_message),
+        TEST(a_log_without_room_goes_on_and_says_what_is_missing),
+        TEST(what_has_no_room_is_said_with_the_room_there_is), TEST(room_in_words),
         TEST(users_are_asked_once_and_cached),  TEST(a_question_can_be_taken_back),
         TEST(the_pid_file_is_a_lock),           TEST(the_first_process_tells_how_the_start_went),
     };

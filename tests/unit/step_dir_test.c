@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,11 +129,7 @@ static void test_the_notes_of_each_step_are_its_own(void **state)
         snprintf(name, sizeof name, "%d.1.batch", i);
         int fd = make(name, ".s1", i % 2 ? "xyz\n" : "x\n", STEP_DIR_MADE);
         assert_int_equal(notes_of(name), 1);
-        struct note ended = {.kind = NOTE_EXITED, .job_id = i};
-        struct str line = STR_INIT;
-        note_format(&ended, &line);
-        assert_int_equal(write(fd, line.data, line.len), (ssize_t)line.len);
-        str_done(&line);
+        step_dir_note(fd, &(struct note){.kind = NOTE_EXITED, .job_id = i});
         close(fd);
         assert_int_equal(notes_of(name), 2);
         snprintf(name, sizeof name, "%d.1.batch/state", i);
@@ -141,6 +138,57 @@ static void test_the_notes_of_each_step_are_its_own(void **state)
         assert_string_equal(text_of(name), i % 2 ? "xyz\n" : "x\n");
     }
     assert_true(longest < 4096);
+}
+
+static void note_longest(struct note *n, enum note_kind kind)
+{
+    n->kind = kind;
+#define X(member, doc) n->member = INT64_MIN;
+    NOTE_NUMBERS(X)
+    NOTE_MORE_NUMBERS(X)
+#undef X
+    memset(n->detail, 'x', sizeof n->detail - 1);
+}
+
+/* A limit on the size of files stands for a disk that is full by now. */
+static void test_the_end_is_kept_though_the_disk_is_full(void **state)
+{
+    int fd = make("7.1.batch", NULL, "x\n", STEP_DIR_MADE);
+    struct note note = {.kind = NOTE_STUCK};
+    struct rlimit before, full;
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_true(st.st_blocks * 512 >= st.st_size);
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    full = (struct rlimit){(rlim_t)st.st_size, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &full);
+    note_longest(&note, NOTE_STUCK);
+    for (int i = 0; i < 20; i++)
+        step_dir_note(fd, &note);
+    int stuck = notes_of("7.1.batch");
+    note_longest(&note, NOTE_EXITED);
+    step_dir_note(fd, &note);
+    note_longest(&note, NOTE_CLEARED);
+    step_dir_note(fd, &note);
+    setrlimit(RLIMIT_FSIZE, &before);
+    assert_int_equal(notes_of("7.1.batch"), stuck + 2);
+    assert_true(stuck > 1);
+    close(fd);
+}
+
+static void test_a_line_without_an_end_does_not_count(void **state)
+{
+    int fd = make("7.1.batch", NULL, "x\n", STEP_DIR_MADE);
+    struct str line = STR_INIT;
+    note_format(&(struct note){.kind = NOTE_EXITED, .job_id = 7, .write_bytes = 12345}, &line);
+    for (size_t cut = line.len - 3; cut < line.len; cut++) {
+        assert_int_equal(ftruncate(fd, lseek(fd, 0, SEEK_CUR)), 0);
+        assert_int_equal(pwrite(fd, line.data, cut, lseek(fd, 0, SEEK_CUR)), (ssize_t)cut);
+        assert_int_equal(notes_of("7.1.batch"), 1);
+    }
+    str_done(&line);
+    close(fd);
 }
 
 /* Whoever could have changed the former script, or has another name for it, must not have this one. */
@@ -277,6 +325,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_directory_serves_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_notes_of_each_step_are_its_own, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_end_is_kept_though_the_disk_is_full, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_line_without_an_end_does_not_count, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_script_that_others_could_have_is_made_anew, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_directory_whose_shepherd_lives_is_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_signal_goes_to_who_holds_the_lock, setup, teardown),
