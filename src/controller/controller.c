@@ -17,6 +17,7 @@
 #include "controller/session.h"
 #include "controller/traffic.h"
 #include "controller/turn.h"
+#include "controller/writer.h"
 #include "io/client.h"
 #include "io/clock.h"
 #include "io/files.h"
@@ -143,8 +144,8 @@ static bool table_load(struct loading *l, struct store *s, enum store_table tabl
     return store_load(s, table, true, ended_after_us, row_load, l, ret_err);
 }
 
-/* Is this the store that was written last? */
-static void given_compare(struct controller *c, uint64_t seq)
+/* Is this the store that was written last? One that is not may have been put together from what does not belong together. */
+static bool given_compare(struct controller *c, uint64_t seq, struct err *ret_err)
 {
     struct given g = {0};
     struct err err = {0};
@@ -153,12 +154,17 @@ static void given_compare(struct controller *c, uint64_t seq)
         core_ids_from(c->core, g.next_job_id);
         if (g.seq > seq)
             core_store_is_older(c->core);
+        bool another = g.seq > seq || g.seq + 1 < seq;
+        if (another && !store_whole(controller_path(c, "remuda.db"), ret_err) &&
+            ret_err->code != ERR_UNAVAILABLE)
+            return false;
     }
     int fd = given_open(path, &err);
     if (fd >= 0)
         turns_write_given(c->turns, fd, &g);
     else /* a full disk must not keep the cluster down */
         log_warning(c->log, "an older store would not be noticed: %s", err.text);
+    return true;
 }
 
 static bool everything_load(struct controller *c, struct store *s, uint64_t seq, struct err *ret_err)
@@ -175,9 +181,8 @@ static bool everything_load(struct controller *c, struct store *s, uint64_t seq,
         ok = store_query_steps(s, l.started[i].id, l.started[i].attempt, row_load, &l, ret_err);
     free(l.started);
     ok = ok && table_load(&l, s, TABLE_QUEUED_STEP, ret_err);
-    if (!ok)
+    if (!ok || !given_compare(c, seq, ret_err))
         return false;
-    given_compare(c, seq);
     core_loaded(c->core, clock_now_us(), turns_effects(c->turns));
     log_info(c->log, "loaded %llu rows from %s in %lld ms", (unsigned long long)l.rows, store_describe(s),
              (long long)(clock_monotonic_us() - start_us) / 1000);
@@ -265,28 +270,52 @@ static uint64_t seed_make(void)
     return seed;
 }
 
+/* Where the store cannot be written now (a full disk), but may be later: to read it is enough for a beginning. NULL with ret_err. */
+static struct store *store_read_instead(const char *path, const struct err *why, uint64_t *ret_seq,
+                                        struct err *ret_err)
+{
+    struct stat st;
+    struct store *s = NULL;
+    if (why->code == ERR_UNAVAILABLE && stat(path, &st) == 0 && st.st_size > 0)
+        s = store_open_still(path, ret_err);
+    if (s && store_last(s, ret_seq, ret_err))
+        return s;
+    if (s)
+        store_close(s);
+    if (ret_err->code != ERR_INTERNAL) /* else it is damaged, too, which does not pass */
+        *ret_err = *why;
+    return NULL;
+}
+
+/* Opened, taken over, and loaded. */
 static bool store_start(struct controller *c, struct err *ret_err)
 {
-    uint64_t epoch, seq;
+    uint64_t seq = 0;
+    struct err away = {0};
+    struct config config;
+    struct store *still = NULL;
     const char *path = controller_path(c, "remuda.db");
-    struct store *s = store_open_sqlite(path, false, ret_err);
-    if (!s)
-        return false;
-    if (!store_take_epoch(s, &epoch, &seq, ret_err)) {
-        store_close(s);
+    struct writer *writer = writer_new(path);
+    if (!writer_open(writer, &seq, &away) && !(still = store_read_instead(path, &away, &seq, ret_err))) {
+        writer_free(writer);
         return false;
     }
     c->core = core_new(seed_make(), c->host);
-    c->payloads = payloads_new(c, path);
-    c->history = history_new(c, path);
+    c->payloads = payloads_new(c, path, writer);
+    c->history = history_new(c, path, writer);
     c->sessions = sessions_new(c);
     c->traffic = traffic_new();
-    c->turns = turns_new(c, s, epoch, seq);
-    struct config config;
-    if (!config_file_read(c->config_path, &config, ret_err))
-        return false;
-    config_use(c, &config);
-    return everything_load(c, s, seq, ret_err);
+    c->turns = turns_new(c, writer, seq);
+    bool ok = config_file_read(c->config_path, &config, ret_err);
+    if (ok) {
+        config_use(c, &config);
+        ok = everything_load(c, still ? still : writer_store(writer), seq, ret_err);
+    }
+    if (still)
+        store_close(still);
+    if (ok && still)
+        turns_begin_away(c->turns, &away);
+    return ok;
 }
 
 static bool signals_start(struct controller *c, struct err *ret_err)

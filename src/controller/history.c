@@ -4,9 +4,9 @@
 #include "base/alloc.h"
 #include "controller/answer.h"
 #include "controller/query.h"
+#include "controller/reader.h"
 #include "controller/session.h"
 #include "io/work.h"
-#include "store/store.h"
 
 #include <stdlib.h>
 
@@ -14,34 +14,32 @@
 #define READS_MAX    256 /* that may wait */
 #define IDS_PER_GROW 1024
 
-struct reader {
+struct read_queue {
     struct history *history;
     struct worker *worker; /* NULL until needed */
-    struct store *store;   /* the worker's */
+    struct reader reader;  /* the worker's */
     size_t waiting;
 };
 
 struct history {
     struct controller *c;
-    const char *store_path;
-    struct reader reader[THREADS];
+    struct read_queue queue[THREADS];
 };
 
 struct read {
-    struct reader *reader;
+    struct read_queue *queue;
     uint64_t session;
     struct arena *arena;
     struct msg_query query;
     struct answer *answer;
 };
 
-struct history *history_new(struct controller *c, const char *store_path)
+struct history *history_new(struct controller *c, const char *store_path, const struct writer *writer)
 {
     struct history *h = xcalloc(1, sizeof *h);
     h->c = c;
-    h->store_path = store_path;
     for (size_t i = 0; i < THREADS; i++)
-        h->reader[i].history = h;
+        h->queue[i] = (struct read_queue){.history = h, .reader = {.path = store_path, .writer = writer}};
     return h;
 }
 
@@ -50,9 +48,8 @@ void history_free(struct history *h)
     if (!h)
         return;
     for (size_t i = 0; i < THREADS; i++) {
-        worker_free(h->reader[i].worker);
-        if (h->reader[i].store)
-            store_close(h->reader[i].store);
+        worker_free(h->queue[i].worker);
+        reader_done(&h->queue[i].reader);
     }
     free(h);
 }
@@ -96,15 +93,14 @@ static bool steps_read(struct store *s, const struct msg_query *q, struct answer
 static void read_run(void *ctx)
 {
     struct read *r = ctx;
-    struct reader *reader = r->reader;
     struct err err = {0};
-    if (!reader->store)
-        reader->store = store_open_sqlite(reader->history->store_path, true, &err);
-    bool ok = reader->store != NULL;
+    struct store *s = reader_begin(&r->queue->reader, &err);
+    bool ok = s != NULL;
     if (ok && r->query.what == QUERY_STEPS)
-        ok = steps_read(reader->store, &r->query, r->answer, &err);
+        ok = steps_read(s, &r->query, r->answer, &err);
     else if (ok)
-        ok = store_query_jobs(reader->store, &r->query, answer_row_callback, r->answer, &err);
+        ok = store_query_jobs(s, &r->query, answer_row_callback, r->answer, &err);
+    reader_end(&r->queue->reader);
     enum refusal refusal = REFUSE_NONE;
     if (!ok)
         refusal = err.code == ERR_INVALID ? REFUSE_INVALID_JOB_ID : REFUSE_STORE;
@@ -117,27 +113,27 @@ static void read_run(void *ctx)
 static void read_done(void *ctx)
 {
     struct read *r = ctx;
-    r->reader->waiting--;
-    session_answer(r->reader->history->c->sessions, r->session, r->answer);
+    r->queue->waiting--;
+    session_answer(r->queue->history->c->sessions, r->session, r->answer);
     arena_free(r->arena);
     free(r);
 }
 
 void history_run(struct history *h, uint64_t id, uint64_t seq, const struct msg_query *q)
 {
-    struct reader *reader = &h->reader[h->reader[1].waiting < h->reader[0].waiting];
+    struct read_queue *queue = &h->queue[h->queue[1].waiting < h->queue[0].waiting];
     const struct fields *t = q->what == QUERY_STEPS ? &step_fields : &job_fields;
     struct answer *a = answer_new(h->c->state_dir, seq, t, q->fields);
-    if (reader->waiting >= READS_MAX) {
+    if (queue->waiting >= READS_MAX) {
         answer_end(a, REFUSE_BUSY, "too many reads of the accounting wait already; try again");
         session_answer(h->c->sessions, id, a);
         return;
     }
     struct read *r = xcalloc(1, sizeof *r);
-    *r = (struct read){.reader = reader, .session = id, .arena = arena_new(), .answer = a};
+    *r = (struct read){.queue = queue, .session = id, .arena = arena_new(), .answer = a};
     record_copy(message_table[MSG_QUERY].fields, &r->query, q, r->arena);
-    if (!reader->worker)
-        reader->worker = worker_new(h->c->loop, "history");
-    reader->waiting++;
-    worker_add(reader->worker, read_run, read_done, r);
+    if (!queue->worker)
+        queue->worker = worker_new(h->c->loop, "history");
+    queue->waiting++;
+    worker_add(queue->worker, read_run, read_done, r);
 }

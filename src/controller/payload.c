@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "controller/reader.h"
 #include "io/work.h"
-#include "store/store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,19 +20,18 @@ struct entry {
 
 struct payloads {
     struct controller *c;
-    const char *store_path;
-    struct worker *reader; /* NULL until needed */
-    struct store *store;   /* the reader's */
+    struct worker *worker; /* NULL until needed */
+    struct reader reader;  /* the worker's */
     struct map_u64 *by_job;
     struct entry ring;
     size_t bytes;
 };
 
-struct payloads *payloads_new(struct controller *c, const char *store_path)
+struct payloads *payloads_new(struct controller *c, const char *store_path, const struct writer *writer)
 {
     struct payloads *p = xcalloc(1, sizeof *p);
     p->c = c;
-    p->store_path = store_path;
+    p->reader = (struct reader){.path = store_path, .writer = writer};
     p->by_job = map_u64_new();
     p->ring.next = p->ring.prev = &p->ring;
     return p;
@@ -64,9 +63,8 @@ void payloads_free(struct payloads *p)
 {
     if (!p)
         return;
-    worker_free(p->reader);
-    if (p->store)
-        store_close(p->store);
+    worker_free(p->worker);
+    reader_done(&p->reader);
     for (struct entry *e = p->ring.next, *next; e != &p->ring; e = next) {
         next = e->next;
         entry_drop(p, e);
@@ -136,11 +134,11 @@ struct read {
 static void read_run(void *ctx)
 {
     struct read *r = ctx;
-    if (!r->owner->store)
-        r->owner->store = store_open_sqlite(r->owner->store_path, true, &r->err);
-    if (!r->owner->store)
+    struct store *s = reader_begin(&r->owner->reader, &r->err);
+    if (!s)
         return;
-    r->ok = store_payload(r->owner->store, r->job_id, r->arena, &r->payload, &r->err);
+    r->ok = store_payload(s, r->job_id, r->arena, &r->payload, &r->err);
+    reader_end(&r->owner->reader);
     if (!r->ok && r->err.code == ERR_NOT_FOUND) {
         r->payload = (struct payload){.job_id = r->job_id};
         r->ok = true;
@@ -162,7 +160,7 @@ void payloads_read(struct payloads *p, uint64_t job_id,
 {
     struct read *r = xcalloc(1, sizeof *r);
     *r = (struct read){.owner = p, .job_id = job_id, .arena = arena_new(), .got = got, .ctx = ctx};
-    if (!p->reader)
-        p->reader = worker_new(p->c->loop, "payloads");
-    worker_add(p->reader, read_run, read_done, r);
+    if (!p->worker)
+        p->worker = worker_new(p->c->loop, "payloads");
+    worker_add(p->worker, read_run, read_done, r);
 }

@@ -8,8 +8,9 @@
 #define PAYLOAD_CACHE_BYTES (4u << 20)
 
 struct payloads; /* opaque */
+struct writer;
 
-struct payloads *payloads_new(struct controller *c, const char *store_path);
+struct payloads *payloads_new(struct controller *c, const char *store_path, const struct writer *writer);
 void payloads_free(struct payloads *p);
 /* Keeps a copy, the oldest make room. */
 void payloads_put(struct payloads *p, const struct payload *payload);

@@ -198,13 +198,16 @@ void session_step(struct session *s, const struct message *m, const struct peer 
         session_uncount(s);
         conn_set_unsent_max(s->conn, CONN_UNSENT_MAX_BYTES);
     }
-    turns_step(s->owner->c->turns,
-               &(struct event){.kind = EV_MESSAGE,
-                               .now_us = clock_now_us(),
-                               .conn = s->id,
-                               .peer = peer,
-                               .msg = m,
-                               .hurry = s->share && !s->trusted && share_others(s->share)});
+    const struct event ev = {.kind = EV_MESSAGE,
+                             .now_us = clock_now_us(),
+                             .conn = s->id,
+                             .peer = peer,
+                             .msg = m,
+                             .hurry = s->share && !s->trusted && share_others(s->share)};
+    if (is_reading(m) && message_table[m->kind].who != WHO_NODE)
+        turns_step_reading(s->owner->c->turns, &ev);
+    else
+        turns_step(s->owner->c->turns, &ev);
 }
 
 static void store_refuse(struct session *s, uint64_t seq)

@@ -42,14 +42,14 @@ struct turn {
 
 struct turns {
     struct controller *c;
-    struct store *store;
+    struct writer *store;
     struct worker *writer;
     int given_fd; /* -1 = what was given out is not written down */
     struct given given;
     struct turn a, b;
     struct turn *open, *sent; /* sent: at the writer, or being retried; NULL = the writer is free */
     bool woke; /* the core was woken since the last hand-over, and that is enough until the next */
-    uint64_t seq, epoch, count;
+    uint64_t seq, count;
     struct timer *wake, *retry;
     bool away;
     struct err away_why;
@@ -70,12 +70,11 @@ void turns_write_given(struct turns *t, int fd, const struct given *before)
     t->given.next_job_id = before->next_job_id;
 }
 
-struct turns *turns_new(struct controller *c, struct store *store, uint64_t epoch, uint64_t last_seq)
+struct turns *turns_new(struct controller *c, struct writer *writer, uint64_t last_seq)
 {
     struct turns *t = xcalloc(1, sizeof *t);
     t->c = c;
-    t->store = store;
-    t->epoch = epoch;
+    t->store = writer;
     t->seq = last_seq;
     t->given_fd = -1;
     t->writer = worker_new(c->loop, "writer");
@@ -108,7 +107,7 @@ void turns_free(struct turns *t)
     timer_free(t->grace);
     turn_done(&t->a);
     turn_done(&t->b);
-    store_close(t->store);
+    writer_free(t->store);
     if (t->given_fd >= 0)
         close(t->given_fd);
     free(t);
@@ -128,32 +127,6 @@ void turns_step(struct turns *t, const struct event *ev)
     if (m && m->kind == MSG_DAEMON && ((const struct msg_daemon *)m->body)->action == DAEMON_RESET_DIAG &&
         ev->peer->is_admin)
         t->times = (struct plan_times){0};
-}
-
-bool turns_store_away(const struct turns *t, const char **why)
-{
-    if (why)
-        *why = t->away_why.text;
-    return t->away;
-}
-
-bool turns_admit(struct turns *t, bool from_node)
-{
-    if (!t->away)
-        return true;
-    if (arena_used(t->open->fx.arena) > AWAY_ARENA_BYTES)
-        return false;
-    return from_node || !t->refusing;
-}
-
-bool turns_idle(const struct turns *t)
-{
-    return !t->sent && t->open->fx.n == 0;
-}
-
-uint64_t turns_count(const struct turns *t)
-{
-    return t->count;
 }
 
 /* ---- letting effects out
@@ -188,6 +161,45 @@ static void effect_release(struct controller *c, const struct effect *e)
         controller_reconfigure(c);
         return;
     }
+}
+
+void turns_step_reading(struct turns *t, const struct event *ev)
+{
+    struct effects *fx = &t->open->fx;
+    size_t from = fx->n;
+    bool waits = !t->away;
+    turns_step(t, ev);
+    for (size_t i = from; i < fx->n; i++)
+        waits |= fx->v[i].kind == FX_STORE;
+    for (size_t i = from; i < fx->n && !waits; i++)
+        effect_release(t->c, &fx->v[i]);
+    fx->n = waits ? fx->n : from;
+}
+
+bool turns_store_away(const struct turns *t, const char **why)
+{
+    if (why)
+        *why = t->away_why.text;
+    return t->away;
+}
+
+bool turns_admit(struct turns *t, bool from_node)
+{
+    if (!t->away)
+        return true;
+    if (arena_used(t->open->fx.arena) > AWAY_ARENA_BYTES)
+        return false;
+    return from_node || !t->refusing;
+}
+
+bool turns_idle(const struct turns *t)
+{
+    return !t->sent && t->open->fx.n == 0;
+}
+
+uint64_t turns_count(const struct turns *t)
+{
+    return t->count;
 }
 
 static void turn_empty(struct turn *turn)
@@ -233,7 +245,7 @@ static void commit_run(void *ctx)
     struct turns *t = ctx;
     struct turn *turn = t->sent;
     turn->err = (struct err){0};
-    turn->ok = store_commit(t->store, turn->batch, &turn->err);
+    turn->ok = writer_commit(t->store, turn->batch, &turn->err);
     if (turn->ok)
         given_keep(t, turn->batch);
 }
@@ -258,6 +270,17 @@ static void store_came(struct turns *t)
     timer_stop(t->grace);
     log_info(t->c->log, "the store is back");
     turns_step(t, &(struct event){.kind = EV_STORE_BACK, .now_us = clock_now_us()});
+}
+
+void turns_begin_away(struct turns *t, const struct err *why)
+{
+    t->sent = &t->a == t->open ? &t->b : &t->a;
+    t->sent->batch = batch_new(); /* of nothing: it finds out when the store is back */
+    t->sent->batch->seq = ++t->seq;
+    store_went(t, why);
+    timer_stop(t->grace);
+    t->refusing = true;
+    timer_set(t->retry, RETRY_US);
 }
 
 static void commit_done(void *ctx)
@@ -344,7 +367,6 @@ static void turn_close(struct turns *t)
         return;
     }
     turn->batch->seq = ++t->seq;
-    turn->batch->epoch = t->epoch;
     t->sent = turn;
     t->woke = false;
     turn_write(t);

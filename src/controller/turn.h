@@ -4,12 +4,14 @@
 #define REMUDA_CONTROLLER_TURN_H
 
 #include "controller/controller.h"
-#include "store/store.h"
+#include "controller/writer.h"
 
 struct turns; /* opaque */
 
-/* Takes the store (closed by turns_free). */
-struct turns *turns_new(struct controller *c, struct store *store, uint64_t epoch, uint64_t last_seq);
+/* Takes the writer (freed by turns_free) of a store whose last commit was last_seq. */
+struct turns *turns_new(struct controller *c, struct writer *writer, uint64_t last_seq);
+/* After core_loaded: the store could not be opened for writing, `why`; it is away from the beginning. */
+void turns_begin_away(struct turns *t, const struct err *why);
 /* From now on what each commit has given out is written to `fd` (given.h), which becomes the turns' own; `before`: what it said. */
 struct given;
 void turns_write_given(struct turns *t, int fd, const struct given *before);
@@ -19,6 +21,8 @@ void turns_free(struct turns *t);
 struct effects *turns_effects(struct turns *t);
 /* Steps one event into the open turn. */
 void turns_step(struct turns *t, const struct event *ev);
+/* The same for a request of somebody who only wants to know: while the store is away its answer does not wait. */
+void turns_step_reading(struct turns *t, const struct event *ev);
 
 /* True while the store is away; `why` (may be NULL) gets the reason. */
 bool turns_store_away(const struct turns *t, const char **why);

@@ -24,7 +24,7 @@ static bool db_open(const char *path, int flags, sqlite3 **ret, struct err *ret_
         sql_failed(*ret, rc, "opening", ret_err);
         sqlite3_close(*ret);
         *ret = NULL;
-        return err_prefix(ret_err, "%s", path);
+        return false;
     }
     sqlite3_busy_timeout(*ret, BUSY_MS);
     return true;
@@ -44,10 +44,13 @@ static bool vacuum_into(const char *from, const char *to, struct err *ret_err)
         rc = sqlite3_step(st);
     }
     umask(before);
-    bool ok = rc == SQLITE_DONE || sql_failed(db, rc, "copying", ret_err);
+    bool ok = rc == SQLITE_DONE ||
+              ((rc & 0xff) == SQLITE_FULL
+                   ? err_set(ret_err, ERR_UNAVAILABLE, "cannot write %s: there is no room for it", to)
+                   : sql_failed(db, rc, "copying", ret_err));
     sqlite3_finalize(st);
     sqlite3_close(db);
-    return ok || err_prefix(ret_err, "%s", to);
+    return ok;
 }
 
 static bool synced(const char *path, struct err *ret_err)

@@ -249,12 +249,16 @@ struct store *store_open_memory(void)
         .done = memory_done,
     };
     struct memory *m = xcalloc(1, sizeof *m);
+    struct str names = STR_INIT;
     m->store = (struct store){.ops = &ops, .description = xstrdup("memory")};
     for (size_t i = 0; i < STORE_TABLE_COUNT; i++) {
         m->table[i].t = store_table_rows[i].fields;
         m->table[i].nkey = table_key((enum store_table)i, m->table[i].key);
     }
     table_put(&m->table[TABLE_META], &(struct meta){.key = META_SCHEMA, .value = SCHEMA_VERSION});
+    table_names(&names);
+    table_put(&m->table[TABLE_META], &(struct meta){.key = META_TABLES, .value = str_text(&names)});
+    str_done(&names);
     put_fact(m, META_EPOCH, 0);
     put_fact(m, META_SEQ, 0);
     return &m->store;

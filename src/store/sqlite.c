@@ -18,6 +18,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUSY_MS          1000
@@ -82,13 +83,16 @@ static bool set_up(struct sqlite *s, bool read_only, struct err *ret_err)
     struct str sql = STR_INIT;
     sqlite3_busy_timeout(s->db, BUSY_MS);
     str_addf(&sql, "PRAGMA cache_size=-%d; PRAGMA temp_store=MEMORY;", CACHE_KIB);
+    bool good =
+        sql_exec(s->db, str_text(&sql), ret_err) && (read_only || sql_tables_check(s->db, s->table, ret_err));
+    str_clear(&sql);
     if (!read_only)
         str_addf(&sql,
                  "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=%d; PRAGMA "
                  "journal_size_limit=%d;",
                  CHECKPOINT_PAGES, 2 * CHECKPOINT_PAGES * 4096);
-    bool good =
-        sql_exec(s->db, str_text(&sql), ret_err) && sql_schema_make(s->db, s->table, read_only, ret_err);
+    good = good && sql_exec(s->db, str_text(&sql), ret_err) &&
+           sql_schema_make(s->db, s->table, read_only, ret_err);
     str_done(&sql);
     return good;
 }
@@ -287,7 +291,8 @@ static const void *sqlite_next(struct cursor *cursor, bool *ret_failed, struct e
     return c->record;
 }
 
-struct store *store_open_sqlite(const char *path, bool read_only, struct err *ret_err)
+/* `name` is the path, or a URI of it. */
+static struct store *open_as(const char *path, const char *name, bool read_only, struct err *ret_err)
 {
     static const struct store_ops ops = {
         .close = sqlite_close,
@@ -297,19 +302,80 @@ struct store *store_open_sqlite(const char *path, bool read_only, struct err *re
         .next = sqlite_next,
         .done = sqlite_done,
     };
-    if (!read_only && !make_file(path, ret_err))
-        return NULL;
     struct sqlite *s = xcalloc(1, sizeof *s);
     s->store = (struct store){.ops = &ops, .description = xasprintf("SQLite %s", path)};
     for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
         sql_table_init(&s->table[i], (enum store_table)i);
     int flags = (read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE) | SQLITE_OPEN_NOMUTEX;
-    int rc = sqlite3_open_v2(path, &s->db, flags, NULL);
+    int rc = sqlite3_open_v2(name, &s->db, flags | (name == path ? 0 : SQLITE_OPEN_URI), NULL);
     if (rc != SQLITE_OK)
         sql_failed(s->db, rc, "opening", ret_err);
     if (rc == SQLITE_OK && set_up(s, read_only, ret_err) && (read_only || prepare_writer(s, ret_err)))
         return &s->store;
-    err_prefix(ret_err, "%s", path);
     sqlite_close(&s->store);
     return NULL;
+}
+
+struct store *store_open_sqlite(const char *path, bool read_only, struct err *ret_err)
+{
+    if (!read_only && access(path, F_OK) != 0 && !make_file(path, ret_err))
+        return NULL;
+    return open_as(path, path, read_only, ret_err);
+}
+
+/* ---- reading what nobody writes
+ * ------------------------------------------------------------------------------------------------------------
+ */
+
+static void uri_add_path(struct str *out, const char *path)
+{
+    str_add(out, "file:");
+    for (const char *c = path; *c; c++)
+        if (strchr("?#%", *c))
+            str_addf(out, "%%%02x", (unsigned char)*c);
+        else
+            str_addc(out, *c);
+}
+
+/* A log that is empty, or is not there, adds nothing: the file alone is the store. Of one that has something SQLite makes the index in memory if told that it cannot be shared; the
+ * file for that must be there, empty or not. */
+struct store *store_open_still(const char *path, struct err *ret_err)
+{
+    struct stat st;
+    struct str wal = STR_INIT, shm = STR_INIT, uri = STR_INIT;
+    str_addf(&wal, "%s-wal", path);
+    str_addf(&shm, "%s-shm", path);
+    uri_add_path(&uri, path);
+    if (stat(str_text(&wal), &st) != 0 || st.st_size == 0) {
+        str_add(&uri, "?immutable=1");
+    } else {
+        int fd = open(str_text(&shm), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd >= 0)
+            close(fd);
+        str_add(&uri, "?readonly_shm=1");
+    }
+    struct store *s = open_as(path, str_text(&uri), true, ret_err);
+    str_done(&wal);
+    str_done(&shm);
+    str_done(&uri);
+    return s;
+}
+
+bool store_whole(const char *path, struct err *ret_err)
+{
+    sqlite3 *db = NULL;
+    sqlite3_stmt *st = NULL;
+    char said[200] = "";
+    int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &st, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(st);
+    if (rc == SQLITE_ROW && sqlite3_column_text(st, 0))
+        strncat(said, (const char *)sqlite3_column_text(st, 0), sizeof said - 1);
+    bool ok = rc == SQLITE_ROW ? text_is(said, "ok") || sql_trouble(TROUBLE_DAMAGED, path, said, ret_err)
+                               : sql_failed(db, rc, "checking it", ret_err);
+    sqlite3_finalize(st);
+    sqlite3_close(db);
+    return ok;
 }

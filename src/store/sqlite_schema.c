@@ -309,7 +309,8 @@ static bool make_all(sqlite3 *db, struct sql_table table[STORE_TABLE_COUNT], str
                     "INSERT OR IGNORE INTO meta (key, value) VALUES ('" META_EPOCH "', '0'), ('" META_SEQ
                     "', '0'), "
                     "('" META_SCHEMA "', '" SCHEMA_VERSION "')",
-                    ret_err);
+                    ret_err) &&
+           sql_tables_note(db, ret_err);
 }
 
 bool sql_schema_make(sqlite3 *db, struct sql_table table[STORE_TABLE_COUNT], bool read_only,
@@ -429,41 +430,4 @@ void sql_read_record(const struct sql_table *t, sqlite3_stmt *st, void *record)
     for (size_t i = 0; i < t->row->fields->n; i++)
         if (sqlite3_column_type(st, (int)i) != SQLITE_NULL)
             read_field(&t->column[i], st, (int)i, record);
-}
-
-/* ---- errors
- * --------------------------------------------------------------------------------------------------------------------------
- */
-
-/* What may go away by itself or by an administrator's hand, without a new program. */
-static bool may_pass(int rc)
-{
-    switch (rc & 0xff) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-    case SQLITE_FULL:
-    case SQLITE_IOERR:
-    case SQLITE_CANTOPEN:
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-    case SQLITE_PROTOCOL: return true;
-    default: return false;
-    }
-}
-
-bool sql_failed(sqlite3 *db, int rc, const char *doing, struct err *ret_err)
-{
-    const char *why = db ? sqlite3_errmsg(db) : sqlite3_errstr(rc);
-    return err_set(ret_err, may_pass(rc) ? ERR_UNAVAILABLE : ERR_INTERNAL,
-                   "the store failed %s: %s (SQLite %d)", doing, why, rc);
-}
-
-bool sql_exec(sqlite3 *db, const char *sql, struct err *ret_err)
-{
-    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
-    if (rc == SQLITE_OK)
-        return true;
-    char doing[48] = "at: ";
-    strncat(doing, sql, sizeof doing - 5);
-    return sql_failed(db, rc, doing, ret_err);
 }

@@ -5,6 +5,7 @@
 #define REMUDA_STORE_SQLITE_SCHEMA_H
 
 #include "base/err.h"
+#include "store/sqlite_trouble.h"
 #include "store/store_ops.h"
 
 #include <sqlite3.h>
@@ -39,6 +40,11 @@ void sql_table_done(struct sql_table *t);
 bool sql_schema_make(sqlite3 *db, struct sql_table table[STORE_TABLE_COUNT], bool read_only,
                      struct err *ret_err);
 
+/* Are the tables there that the store had? A file without any is one that is to be made. False with ret_err: one was lost, or it is a database of something else. */
+bool sql_tables_check(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT], struct err *ret_err);
+/* Writes down which there are. */
+bool sql_tables_note(sqlite3 *db, struct err *ret_err);
+
 void sql_put_text(const struct sql_table *t, struct str *out);
 void sql_delete_text(const struct sql_table *t, struct str *out);
 /* SELECT of all columns in the order of the fields, without WHERE. */
@@ -51,9 +57,5 @@ int sql_bind_record(const struct sql_table *t, sqlite3_stmt *st, const void *rec
 int sql_bind_key(const struct sql_table *t, sqlite3_stmt *st, const void *record);
 /* Fills a zeroed record from the row; texts and blobs point into the statement. A name that its enumeration does not have becomes -1. */
 void sql_read_record(const struct sql_table *t, sqlite3_stmt *st, void *record);
-
-/* Error of SQLite → ours. Always false. */
-bool sql_failed(sqlite3 *db, int rc, const char *doing, struct err *ret_err);
-bool sql_exec(sqlite3 *db, const char *sql, struct err *ret_err);
 
 #endif

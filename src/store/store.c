@@ -23,6 +23,12 @@ size_t table_key(enum store_table table, const struct field *ret[KEY_FIELDS_MAX]
     return n;
 }
 
+void table_names(struct str *out)
+{
+    for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
+        str_addf(out, "%s%s", i ? "," : "", store_table_rows[i].name);
+}
+
 bool job_is_recent(const struct job *j, int64_t ended_after_us)
 {
     return !job_state_over((enum job_state)j->state) || j->end_us >= ended_after_us;
@@ -160,6 +166,19 @@ bool store_commit(struct store *s, const struct batch *b, struct err *ret_err)
 bool store_take_epoch(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq, struct err *ret_err)
 {
     return s->ops->take_epoch(s, ret_epoch, ret_seq, ret_err);
+}
+
+static void seq_take(void *ctx, const void *record)
+{
+    const struct meta *m = record;
+    if (text_is(m->key, META_SEQ) && m->value)
+        text_to_u64(m->value, UINT64_MAX, ctx);
+}
+
+bool store_last(struct store *s, uint64_t *ret_seq, struct err *ret_err)
+{
+    *ret_seq = 0;
+    return store_load(s, TABLE_META, false, 0, seq_take, ret_seq, ret_err);
 }
 
 bool store_load(struct store *s, enum store_table table, bool live_only, int64_t ended_after_us,

@@ -43,6 +43,10 @@ struct store; /* opaque; use from one thread at a time */
  * has and the file lacks. Read-only handles need an existing file; any number of them may be used beside the writer,
  * each by one thread. */
 struct store *store_open_sqlite(const char *path, bool read_only, struct err *ret_err);
+/* For reading a store that nobody writes to nor will while it is open, where nothing can be written: on a disk that is full or read-only. */
+struct store *store_open_still(const char *path, struct err *ret_err);
+/* Reads through all of it: may take seconds. False with ret_err if it is damaged or cannot be read. */
+bool store_whole(const char *path, struct err *ret_err);
 struct store *store_open_memory(void);
 void store_close(struct store *s);
 
@@ -53,6 +57,8 @@ bool store_commit(struct store *s, const struct batch *b, struct err *ret_err);
 /* Takes over as the writer: stores and returns a new epoch, higher than any before; *ret_seq is the last
  * committed sequence number. */
 bool store_take_epoch(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq, struct err *ret_err);
+/* The number of the last commit. */
+bool store_last(struct store *s, uint64_t *ret_seq, struct err *ret_err);
 
 typedef void (*store_row_fn)(void *ctx, const void *record); /* record and texts are valid during the call */
 /* All rows of a table in key order (texts by bytes). For TABLE_JOB, live_only leaves out jobs that are over and ended

@@ -42,6 +42,8 @@ struct store {
 
 /* The fields that make the key of a table, in order; returns how many. */
 size_t table_key(enum store_table table, const struct field *ret[KEY_FIELDS_MAX]);
+/* Appends the names of all tables, with commas. */
+void table_names(struct str *out);
 bool scan_wants(const struct scan *scan, const void *record);
 /* Is the job of interest to a controller that starts: not over, or over for a short time only? */
 bool job_is_recent(const struct job *j, int64_t ended_after_us);
@@ -50,6 +52,7 @@ bool job_is_recent(const struct job *j, int64_t ended_after_us);
 #define META_EPOCH     "epoch"
 #define META_SEQ       "seq"
 #define META_SCHEMA    "schema_version"
+#define META_TABLES    "tables" /* those that it has, with commas */
 #define SCHEMA_VERSION "1"
 
 /* May a batch of this epoch and number follow what is stored? ERR_DENIED if the epoch is newer here;

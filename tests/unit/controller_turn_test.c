@@ -143,7 +143,7 @@ static void shell_make(struct shell *s, void **state)
     s->store = store_open_memory();
     uint64_t epoch, seq;
     assert_true(store_take_epoch(s->store, &epoch, &seq, NULL));
-    s->c.turns = turns_new(&s->c, s->store, epoch, seq);
+    s->c.turns = turns_new(&s->c, writer_of(s->store, epoch), seq);
     s->timer = timer_new(s->world->loop, world_stop, s->world);
 }
 

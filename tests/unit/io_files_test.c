@@ -143,7 +143,9 @@ static void room_in_words(void **state)
     assert_string_equal(str_text(&text), "11.8 MiB of 3 TiB are free there, but no more files can be made");
     str_clear(&text);
     room_add(&text, UINT64_C(100) << 30, UINT64_C(200) << 30, 0, 0);
-    assert_string_equal(str_text(&text), "100.0 GiB of 200.0 GiB are free there, so a quota or a limit on the size of files is in the way");
+    assert_string_equal(
+        str_text(&text),
+        "100.0 GiB of 200.0 GiB are free there, so a quota or a limit on the size of files is in the way");
     str_done(&text);
 }
 
@@ -268,12 +270,17 @@ static void the_first_process_tells_how_the_start_went(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_file_is_replaced_whole),         TEST(errors_name_the_file_and_its_trouble),
-        TEST(directories_are_made_and_removed), TEST(the_log_has_one_line_a_message),
+        TEST(a_file_is_replaced_whole),
+        TEST(errors_name_the_file_and_its_trouble),
+        TEST(directories_are_made_and_removed),
+        TEST(the_log_has_one_line_a_message),
         TEST(a_log_without_room_goes_on_and_says_what_is_missing),
-        TEST(what_has_no_room_is_said_with_the_room_there_is), TEST(room_in_words),
-        TEST(users_are_asked_once_and_cached),  TEST(a_question_can_be_taken_back),
-        TEST(the_pid_file_is_a_lock),           TEST(the_first_process_tells_how_the_start_went),
+        TEST(what_has_no_room_is_said_with_the_room_there_is),
+        TEST(room_in_words),
+        TEST(users_are_asked_once_and_cached),
+        TEST(a_question_can_be_taken_back),
+        TEST(the_pid_file_is_a_lock),
+        TEST(the_first_process_tells_how_the_start_went),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
