@@ -1,0 +1,101 @@
+#!/usr/bin/env bats
+# The disk of the state directory is full: as the cluster runs, as its daemons are killed and start again, as a job ends with nobody there. Nothing acknowledged is lost, what
+# reads is served, and all goes on by itself when there is room. Needs to mount a small file system.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    export DISK="$BATS_TEST_TMPDIR/disk" WORK="$BATS_TEST_TMPDIR/work"
+    export REMUDA_STATE="$DISK/state"
+    mkdir -p "$DISK" "$WORK"
+    mount -t tmpfs -o size=16m tmpfs "$DISK" 2>/dev/null || skip "no small file system can be mounted here"
+    remuda up -q --nodes 1 --cpus 2 --mem 2000 --name fulldisk 3>&-
+}
+
+teardown() {
+    mountpoint -q "$DISK" || return 0
+    rm -f "$DISK/fill"
+    scancel -u "$(id -un)" 2>/dev/null || true
+    remuda down || true
+    umount -l "$DISK"
+}
+
+fill() { cat /dev/zero > "$DISK/fill" 2>/dev/null || true; }
+room() { rm "$DISK/fill"; }
+
+eventually() {
+    for _ in $(seq 300); do
+        "$@" && return 0
+        sleep 0.1
+    done
+    echo "never: $*"
+    return 1
+}
+
+is() { [ "$(squeue -h -t all -j "$1" -o %T 2>/dev/null)" = "$2" ]; }
+submits() { sbatch --parsable -n1 -o /dev/null --wrap true > "$WORK/submitted" 2> "$WORK/refused"; }
+away() { remuda status | grep -q "trouble: the store is away: $REMUDA_STATE/remuda.db has no room"; }
+log_has() { grep -q "$1" "$REMUDA_STATE/log/controller.log"; }
+
+@test "the end of a job on a full disk, with the node daemon and the controller away, is told later; it ran once" {
+    id=$(sbatch --parsable -n1 -o /dev/null --wrap "echo run >> $WORK/ran; until [ -e $WORK/go ]; do sleep 0.1; done; exit 3")
+    eventually test -e "$WORK/ran"
+    eventually is "$id" RUNNING
+    fill
+    kill -9 "$(remuda status --pid 'node[node1]')" "$(remuda status --pid controller)"
+    shepherd=$(pgrep -x "rm-$id")
+    touch "$WORK/go"
+    eventually bash -c "! kill -0 $shepherd 2>/dev/null"
+    # both start though the disk is full
+    remuda up -q 3>&-
+    eventually away
+    is "$id" RUNNING
+    room
+    eventually is "$id" FAILED
+    [ "$(sacct -X -n -P -j "$id" -o State,ExitCode)" = "FAILED|3:0" ]
+    [ "$(grep -c run "$WORK/ran")" = 1 ]
+}
+
+@test "a controller starts on a full disk, serves what reads, refuses the rest with the reason, and goes on by itself" {
+    id=$(sbatch --parsable -n1 -o /dev/null --wrap "until [ -e $WORK/go ]; do sleep 0.1; done")
+    eventually is "$id" RUNNING
+    for end in kill down; do
+        if [ "$end" = kill ]; then kill -9 "$(remuda status --pid controller)"; else remuda down; fi
+        fill
+        remuda up -q 3>&-
+        eventually away
+        is "$id" RUNNING
+        sinfo -h -N | grep -q node1
+        scontrol show job "$id" | grep -q JobState=RUNNING
+        scontrol show node node1 | grep -q NodeName=node1
+        [ "$(sacct -X -n -P -j "$id" -o State)" = RUNNING ]
+        remuda why "$id" | grep -q "is RUNNING"
+        run ! submits
+        grep -q "has no room (.* of 16.0 MiB are free there" "$WORK/refused"
+        grep -q "goes on by itself" "$WORK/refused"
+        run -1 scontrol hold "$id"
+        room
+        eventually submits
+        eventually is "$(cat "$WORK/submitted")" COMPLETED
+        log_has "the store is back"
+    done
+    touch "$WORK/go"
+    eventually is "$id" COMPLETED
+}
+
+@test "a disk that fills under a running cluster: what was acknowledged is there afterwards, and the log says what it misses" {
+    submits
+    first=$(cat "$WORK/submitted")
+    eventually is "$first" COMPLETED
+    fill
+    # one that waits may find room in the log of the store yet
+    for _ in $(seq 60); do submits || break; cat "$WORK/submitted" >> "$WORK/acknowledged"; done
+    grep -q "has no room" "$WORK/refused"
+    eventually away
+    kill -9 "$(remuda status --pid controller)"
+    remuda up -q 3>&-
+    room
+    eventually submits
+    cat "$WORK/submitted" >> "$WORK/acknowledged"
+    while read -r id; do eventually is "$id" COMPLETED; done < "$WORK/acknowledged"
+    log_has "the store is back"
+}
