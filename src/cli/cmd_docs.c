@@ -6,6 +6,7 @@
 #include "model/message.h"
 #include "model/settings.h"
 #include "model/state.h"
+#include "model/trouble.h"
 #include "script/options.h"
 
 #include <errno.h>
@@ -104,6 +105,19 @@ static void store_write(struct str *out)
         str_addf(out, "## %s\n\n%s. Key: `%s`.\n\n", store_table_rows[i].name, store_table_rows[i].doc,
                  store_table_rows[i].key);
         fields_write(out, store_table_rows[i].fields);
+    }
+    str_add(out, "# When something is wrong with it\n\nMade from the table in `src/model/trouble.h`. Where a "
+                 "trouble passes, "
+                 "the controller starts and goes on:\n"
+                 "what only reads is served, what would change something is refused with the sentence, jobs "
+                 "that run go on, "
+                 "and it is tried\n"
+                 "again every second. Otherwise the controller does not start, and nothing is written.\n\n"
+                 "| the file | passes | what to do |\n|---|---|---|\n");
+    for (int i = 0; i < TROUBLE_COUNT; i++) {
+        str_addf(out, "| %s | %s | ", store_trouble_rows[i].found, store_trouble_rows[i].passes ? "yes" : "");
+        cell_add(out, store_trouble_rows[i].way);
+        str_add(out, " |\n");
     }
 }
 

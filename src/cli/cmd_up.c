@@ -29,6 +29,7 @@
 extern char **environ;
 
 #define START_TIMEOUT_MS 15000
+#define LOOK_AGAIN_MS    1000
 
 struct up_options {
     const char *state_dir;
@@ -336,19 +337,6 @@ static struct node_count nodes_count(const char *state_dir, struct arena *a)
     return count;
 }
 
-/* Waits until `here` nodes have reported. */
-static struct node_count nodes_wait(const char *state_dir, size_t here, struct arena *a)
-{
-    struct node_count count = {0};
-    for (int waited = 0; waited < START_TIMEOUT_MS; waited += 20) {
-        count = nodes_count(state_dir, a);
-        if (count.ready >= here)
-            break;
-        sleep_ms(20);
-    }
-    return count;
-}
-
 static bool nodes_start(const struct up_options *o, const struct config *config, struct arena *a,
                         size_t *ret_here, bool *ret_started, struct err *ret_err)
 {
@@ -362,6 +350,24 @@ static bool nodes_start(const struct up_options *o, const struct config *config,
             return false;
     }
     return true;
+}
+
+/* Waits until `here` nodes have reported. A daemon that was killed a moment ago may have seemed to run: what is gone meanwhile is started. */
+static struct node_count nodes_wait(const struct up_options *o, const struct config *config, size_t here,
+                                    struct arena *a)
+{
+    struct node_count count = {0};
+    bool started;
+    for (int waited = 0; waited < START_TIMEOUT_MS; waited += 20) {
+        size_t again = 0;
+        count = nodes_count(o->state_dir, a);
+        if (count.ready >= here)
+            break;
+        if (waited % LOOK_AGAIN_MS == 0)
+            nodes_start(o, config, a, &again, &started, NULL);
+        sleep_ms(20);
+    }
+    return count;
 }
 
 static void program_warn(void *ctx, const char *sentence)
@@ -436,7 +442,7 @@ static bool up(struct up_options *o, struct arena *a, struct err *ret_err)
     bool ok = controller_start(o->state_dir, a, &started, ret_err) &&
               nodes_start(o, &config, a, &here, &started, ret_err);
     if (ok) {
-        struct node_count count = nodes_wait(o->state_dir, here, a);
+        struct node_count count = nodes_wait(o, &config, here, a);
         summary_print(o, &config, &count, started, chosen, a);
         if (count.ready < here)
             ok = err_set(ret_err, ERR_UNAVAILABLE,

@@ -33,9 +33,11 @@ bool sql_tables_check(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUN
     bool ok = true, any = false;
     for (size_t i = 0; i < STORE_TABLE_COUNT && !any; i++)
         any = table_is_there(db, table[i].row->name);
-    if (!any)
-        return !text_read(db, "SELECT name FROM sqlite_master WHERE type=?1", "table", &had) ||
-               sql_trouble(TROUBLE_FOREIGN, path, NULL, ret_err);
+    if (!any) {
+        bool other = text_read(db, "SELECT name FROM sqlite_master WHERE type=?1", "table", &had);
+        str_done(&had);
+        return !other || sql_trouble(TROUBLE_FOREIGN, path, NULL, ret_err);
+    }
     if (!text_read(db, "SELECT value FROM meta WHERE key=?1", META_TABLES, &had))
         str_add(&had, "meta,job");
     rest = span_of(str_text(&had));
