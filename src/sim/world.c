@@ -92,6 +92,16 @@ bool world_message_read(struct world *w, struct happening *h, struct message *re
     return true;
 }
 
+static void heard(struct world *w, struct simnode *n)
+{
+    n->heard_us = w->now_us;
+    if (n->heard_conn == n->conn)
+        return;
+    n->heard_conn = n->conn;
+    n->known_us = w->now_us;
+    n->known_wall_us = world_wall(w);
+}
+
 static void happen(struct world *w, struct happening *h)
 {
     struct message m;
@@ -99,7 +109,7 @@ static void happen(struct world *w, struct happening *h)
     switch (h->what) {
     case H_TO_CORE:
         if (w->core && n->conn == h->conn && h->conn && world_message_read(w, h, &m)) {
-            n->heard_us = w->now_us;
+            heard(w, n);
             controller_event(
                 w, (struct event){.kind = EV_MESSAGE, .conn = h->conn, .peer = &world_daemon, .msg = &m});
             controller_turn_end(w);

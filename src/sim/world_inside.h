@@ -47,9 +47,11 @@ struct simnode {
     VEC(struct simstep *) step;
     int64_t wake_us;
     struct simgpus gpus;
-    uint64_t life;                  /* number of its daemon */
-    int64_t heard_us;               /* when the controller heard of it last */
-    int64_t to_node_us, to_core_us; /* when the last message on its way arrives: a link keeps the order */
+    uint64_t life;                   /* number of its daemon */
+    int64_t heard_us;                /* when the controller heard of it last */
+    uint64_t heard_conn;             /* over which connection */
+    int64_t known_us, known_wall_us; /* when it heard first over that */
+    int64_t to_node_us, to_core_us;  /* when the last message on its way arrives: a link keeps the order */
 };
 
 /* A job as it was committed last. */

@@ -112,6 +112,14 @@ static char *step_cpus(struct world *w, const struct simnode *n, const struct st
     return cpus;
 }
 
+/* Did the controller know of what runs there when it let the job start? A node that connected again at that moment had not said it. */
+static bool was_known(const struct world *w, const struct simnode *n, const struct job *j)
+{
+    const struct simjob *known = map_u64_get(w->job, j->id);
+    return n->conn && n->heard_conn == n->conn && known && n->known_us <= known->began_us &&
+           n->known_wall_us <= j->start_us;
+}
+
 static void start_check(struct world *w, size_t i, const struct job *j, const struct note *ids)
 {
     struct simnode *n = &w->node.v[i];
@@ -127,8 +135,8 @@ static void start_check(struct world *w, size_t i, const struct job *j, const st
     for (size_t k = 0; k < w->node.n; k++)
         for (size_t s = 0; s < w->node.v[k].step.n; s++) {
             const struct simstep *other = w->node.v[k].step.v[s];
-            if (other->alive && (uint64_t)other->ids.job_id == j->id && w->node.v[k].conn &&
-                other->ids.attempt != j->attempt)
+            if (other->alive && (uint64_t)other->ids.job_id == j->id && other->ids.attempt != j->attempt &&
+                was_known(w, &w->node.v[k], j))
                 world_broke(
                     w, "job %llu runs twice: attempt %u starts while another is alive on a connected node",
                     (unsigned long long)j->id, j->attempt);
