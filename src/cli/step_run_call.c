@@ -13,7 +13,10 @@ static bool ask_send(struct run *r, struct one_step *s)
     struct err e = {0};
     if (s->phase == STEP_ASKED && !r->follows)
         return client_send(r->al->client, MSG_CREATE_STEP, &s->create, &s->call, &e);
-    struct msg_attach_step m = {.job_id = s->step.job_id, .step_id = s->step.step_id, .hold = !r->follows};
+    struct msg_attach_step m = {.job_id = s->step.job_id,
+                                .step_id = s->step.step_id,
+                                .hold = !r->follows,
+                                .attempt = s->step.attempt};
     if (r->follows && s->phase == STEP_ASKED) {
         m.address = s->create.address;
         m.key = s->create.key;
@@ -23,7 +26,7 @@ static bool ask_send(struct run *r, struct one_step *s)
 
 static void end_send(struct run *r, struct one_step *s)
 {
-    struct msg_cancel m = {.ids = run_step_name(r, s), .gently = r->end_gently};
+    struct msg_cancel m = {.ids = run_step_name(r, s), .gently = r->end_gently, .attempt = s->step.attempt};
     if (r->al->client && s->phase == STEP_MADE)
         client_send(r->al->client, MSG_CANCEL, &m, NULL, NULL);
 }

@@ -447,12 +447,12 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, r->j.run_partition, &al, r->j.start_us,
                   end == INT64_MAX ? TIME_UNLIMITED : end);
     cluster_run_inside(c->cluster, r->j.id, r->j.run_reservation);
-    if (r->j.state != JOB_SUSPENDED && r->j.suspended_us)
+    if (r->j.suspended_us) { /* its CPUs may have been lent to others, which still have them */
         cluster_suspend(c->cluster, r->j.id, true);
-    else if (r->j.state == JOB_SUSPENDED)
-        suspend_tell_planner(c, r);
-    if (r->j.state != JOB_SUSPENDED && r->j.suspended_us)
         cluster_suspend(c->cluster, r->j.id, false);
+    }
+    if (r->j.state == JOB_SUSPENDED)
+        suspend_tell_planner(c, r);
     if (ending || r->j.preempt_us)
         cluster_ending(c->cluster, r->j.id, r->j.preempt_for,
                        time_add(ending || r->j.preempt_end_us < c->now_us ? c->now_us : r->j.preempt_end_us,

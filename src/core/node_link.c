@@ -103,14 +103,29 @@ static const struct held *held_find(const struct msg_node_hello *m, const struct
     return NULL;
 }
 
+/* Its node has the very run that the restored store has: nothing has happened since that is not known. Of a
+ * heterogeneous job the script, which runs in the first component, speaks for all. */
+static void doubt_end(struct core *c, struct jobrec *r)
+{
+    jobrec_vec jobs = {0};
+    if (r->j.het_job_id)
+        components_find(c, leader_of(r), &jobs);
+    else
+        vec_push(&jobs, r);
+    for (size_t i = 0; i < jobs.n; i++)
+        if (jobs.v[i]->j.restored && jobs.v[i]->j.state != JOB_PENDING) {
+            jobs.v[i]->j.restored = false;
+            job_save(c, jobs.v[i]);
+        }
+    vec_done(&jobs);
+}
+
 /* The batch script of a job that runs, on its host. */
 static void script_compare(struct core *c, struct noderec *n, struct jobrec *r, const struct held *held)
 {
     bool doubtful = r->j.restored;
-    if (held && doubtful) {
-        r->j.restored = false;
-        job_save(c, r);
-    }
+    if (held && doubtful)
+        doubt_end(c, r);
     if (held && !r->started) {
         r->started = true;
         step_save(c, batch_step(c, r));

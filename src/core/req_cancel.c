@@ -87,6 +87,8 @@ static enum refusal cancel_step(struct core *c, struct jobrec *r, int64_t step_i
                            .signal = x->signal ? x->signal : SIGNAL_KILL,
                            .only_step = true,
                            .step_id = step_id};
+    if (x->attempt && x->attempt != r->j.attempt)
+        return REFUSE_ALREADY_DONE;
     if (step_queue_find(r, step_id))
         return m.signal == SIGNAL_KILL && step_queue_cancel(c, r, step_id) ? REFUSE_NONE : REFUSE_NOT_RUNNING;
     if (!st && !script)

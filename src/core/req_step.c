@@ -336,6 +336,8 @@ void step_wish_closed(struct core *c, uint64_t job_id, uint64_t conn)
     }
 }
 
+#define FORMER_RUN "the job was requeued, and this command belongs to a former run of it"
+
 /* ---- create_step -------------------------------------------------------------------------------------------------------------------- */
 
 static struct steprec *step_of_key(const struct jobrec *r, const char *key)
@@ -385,7 +387,7 @@ static enum refusal job_takes_steps(const struct core *c, const struct jobrec *r
     if (m->spec.n != 1)
         return REFUSE_BAD_MESSAGE;
     if (m->attempt && m->attempt != r->j.attempt) {
-        *detail = "the job was requeued, and this command belongs to a former run of it";
+        *detail = FORMER_RUN;
         return REFUSE_ALREADY_DONE;
     }
     if (r->j.state == JOB_PENDING || r->j.state == JOB_SPECIAL_EXIT)
@@ -467,6 +469,10 @@ void req_attach_step(struct core *c, const struct msg_attach_step *m)
     struct steprec *st = r ? step_find(r, m->step_id) : NULL;
     if (!r || !may_control(c, r)) {
         reply_done(c, r ? REFUSE_ACCESS_DENIED : REFUSE_INVALID_JOB_ID, NULL);
+        return;
+    }
+    if (m->attempt && m->attempt != r->j.attempt) {
+        reply_done(c, REFUSE_ALREADY_DONE, FORMER_RUN);
         return;
     }
     if (!st || m->step_id == STEP_BATCH) {

@@ -115,7 +115,8 @@ extern const struct enum_names job_action_names;
     X(TEXT, qos, 0, "filters: QOS")                                                                        \
     X(TEXT, nodes, 0, "filters: nodes")                                                                    \
     X(TEXT, reservations, 0, "filters: reservations")                                                      \
-    X(TEXT, wckeys, 0, "filters: wckeys")
+    X(TEXT, wckeys, 0, "filters: wckeys")                                                                  \
+    X(U32, attempt, 0, "steps: of this start of the job only, so that a command of a former run does not end another's; 0 = of any")
 
 #define MSG_UPDATE_JOB_FIELDS(X)                                                                           \
     X(TEXT, ids, 0, "job references, comma-separated; or name=NAME")                                       \
@@ -205,7 +206,8 @@ extern const struct enum_names job_action_names;
     X(I64, step_id, &range_step, "step")                                                                   \
     X(BOOL, hold, 0, "the step belongs to this connection from now on")                                    \
     X(TEXT, address, 0, "as in create_step; NULL = streams stay as they are")                              \
-    X(TEXT, key, 0, "secret the shepherds show there")
+    X(TEXT, key, 0, "secret the shepherds show there")                                                     \
+    X(U32, attempt, 0, "start of the job that the step belongs to; 0 = any")
 // clang-format on
 
 #define MSG_GET_SCRIPT_FIELDS(X) X(U64, job_id, 0, "whose batch script; answered with SCRIPT")

@@ -30,7 +30,7 @@ static const struct command {
      "         plays a story (tests/story/*.story) and compares its trace; --bless writes the trace "
      "into the file\n"},
     {"worlds", sim_worlds,
-     "worlds [--seed N] [--count N] [--hostile] [--once] [--trace]\n"
+     "worlds [--seed N] [--count N] [--hostile] [--disasters] [--once] [--trace]\n"
      "         seeded worlds with crashes, losses and repeats; each is played twice (--once: once); prints "
      "TAP and the seed of a world that fails\n"},
 };

@@ -180,6 +180,8 @@ struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_er
     w->arena = arena_new();
     w->acknowledged = map_u64_new();
     w->made = map_u64_new();
+    w->numbers = map_u64_new();
+    w->doubtful = map_u64_new();
     w->state = map_u64_new();
     w->starts = map_u64_new();
     w->step_ended = map_u64_new();
@@ -226,6 +228,9 @@ void simworld_free(struct world *w)
     vec_done(&w->heap);
     map_u64_free(w->acknowledged);
     map_u64_free(w->made);
+    map_u64_free(w->numbers);
+    map_u64_free(w->doubtful);
+    world_backup_free(w->backup);
     map_u64_free(w->state);
     map_u64_free(w->starts);
     map_u64_free(w->step_ended);

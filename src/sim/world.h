@@ -66,6 +66,9 @@ void world_cut_link(struct world *w, size_t node, int64_t back_after_us);
 /* A GPU breaks, which its node's daemon sees if it lives, or is well again, which nobody notices. */
 void world_break_gpu(struct world *w, size_t node, int32_t index, bool broken);
 void world_fail_store(struct world *w, unsigned commits);
+/* The store is backed up; the last backup, or an empty store if there is none, is put in its place. */
+void world_backup(struct world *w);
+void world_restore(struct world *w, bool given_is_gone, int64_t back_after_us);
 /* Somebody sets the wall clock, of all machines at once. */
 void world_set_clock(struct world *w, int64_t by_us);
 size_t world_nodes(const struct world *w);

@@ -38,6 +38,8 @@ static bool call(struct world *w, enum message_kind kind, const void *body, bool
     bool again = kind == MSG_SUBMIT && !stays;
     if (kind == MSG_CANCEL)
         world_cancel_note(w, body);
+    if (kind == MSG_JOB_CONTROL || kind == MSG_UPDATE_JOB)
+        world_doubt_end(w);
     if (again)
         m.request = w->answer_seq;
     if (stays && w->core)

@@ -102,6 +102,18 @@ static struct batch *batch_of(struct world *w)
     return b;
 }
 
+/* As controller/turn.c, which is not sure to come to it either. */
+static void given_keep(struct world *w)
+{
+    w->given_seq = w->batch_seq;
+    for (size_t i = 0; i < w->fx.n; i++) {
+        const struct meta *m =
+            w->fx.v[i].kind == FX_STORE && w->fx.v[i].table == TABLE_META ? w->fx.v[i].record : NULL;
+        if (m && text_is(m->key, "next_job_id") && m->value)
+            text_to_u64(m->value, UINT64_MAX, &w->given_next);
+    }
+}
+
 void controller_event(struct world *w, struct event ev)
 {
     ev.now_us = world_wall(w);
@@ -155,6 +167,7 @@ void controller_turn_end(struct world *w)
     batch_free(b);
     if (crash_here(w, CRASH_AFTER_COMMIT))
         return;
+    given_keep(w);
     for (size_t i = 0; i < w->fx.n; i++) {
         effect_release(w, &w->fx.v[i]);
         if (i == w->fx.n / 2 && crash_here(w, CRASH_BETWEEN_EFFECTS))
@@ -197,6 +210,11 @@ void controller_start(struct world *w)
         CHECK(store_load(w->store, tables[i], tables[i] == TABLE_JOB,
                          world_wall(w) - core_settings(w->core)->min_job_age_us, row_load, &l, NULL));
     }
+    core_ids_from(w->core, w->given_next);
+    if (w->given_seq > w->batch_seq)
+        core_store_is_older(w->core);
+    else
+        world_doubt_end(w); /* nothing has happened since */
     core_loaded(w->core, world_wall(w), &w->fx);
     core_check(w->core);
     controller_turn_end(w);

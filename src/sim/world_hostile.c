@@ -98,6 +98,7 @@ static void record_fill(const struct fields *t, void *record, struct rng *rng, u
 
 void world_hostile(struct world *w, struct rng *rng)
 {
+    world_doubt_end(w); /* he may let his own go */
     static const enum message_kind kinds[] = {MSG_SUBMIT,
                                               MSG_SUBMIT,
                                               MSG_SUBMIT,

@@ -59,6 +59,7 @@ struct simjob {
     enum job_state state;
     uint32_t attempt, live_steps;
     uint64_t het_job_id;
+    bool of_backup; /* a store that was restored knew it */
     int64_t limit_us;
     int64_t began_us, stopped_us,
         idle_us; /* of its run, by the world's own time: begin, since when it is suspended, for how long it was before */
@@ -96,6 +97,8 @@ struct happening {
     bool is_epilog;
 };
 
+struct backup; /* world_restore.c */
+
 struct world {
     struct rng rng;
     int64_t now_us;
@@ -120,6 +123,11 @@ struct world {
     struct map_str *outs;         /* node → its devices_out, as it was stored */
     struct map_u64 *step_ended;   /* hash of job, attempt and step → its end was stored */
     struct map_u64 *job;          /* id → struct simjob, owned */
+    struct map_u64
+        *numbers; /* ids that were ever given → number of the submission + 1; no restore takes that back */
+    struct map_u64 *doubtful;       /* ids that a restored store had live, until somebody lets any job go */
+    struct backup *backup;          /* the last; NULL = none was made */
+    uint64_t given_seq, given_next; /* the file `given` */
     struct map_u64 *to_end; /* ids of jobs whom someone asked to end: jobs, arrays, heterogeneous jobs */
     struct callers callers;
     enum refusal refusal; /* of the answer to the client at hand */
@@ -166,6 +174,11 @@ void controller_event(struct world *w, struct event ev);
 void controller_turn_end(struct world *w); /* plans if that is due, commits, lets effects out */
 void controller_store_retry(struct world *w);
 void node_link_drop(struct world *w, size_t i);
+
+/* ---- world_restore.c ---- */
+void world_backup_free(struct backup *b);
+void world_doubt_check(struct world *w, const struct job *j, const struct simjob *known);
+void world_doubt_end(struct world *w); /* somebody lets jobs go, or changes some */
 
 /* ---- world_clients.c ---- */
 /* The connection of the next call. */

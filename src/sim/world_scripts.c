@@ -60,8 +60,10 @@ static void create(struct world *w, const struct simstep *s, size_t lane)
 static void ask(struct world *w, struct simstep *s, size_t lane)
 {
     struct simsrun *srun = &s->lane[lane];
-    struct msg_attach_step again = {
-        .job_id = (uint64_t)s->ids.job_id, .step_id = srun->step_id, .hold = true};
+    struct msg_attach_step again = {.job_id = (uint64_t)s->ids.job_id,
+                                    .step_id = srun->step_id,
+                                    .hold = true,
+                                    .attempt = (uint32_t)s->ids.attempt};
     srun->conn = callers_next(w);
     if (srun->step_id >= 0)
         world_call(w, MSG_ATTACH_STEP, &again);
@@ -183,7 +185,7 @@ void simscript_terminated(struct world *w, size_t i, struct simstep *s)
 void simsrun_cancels(struct world *w, const struct happening *h)
 {
     char text[48];
-    struct msg_cancel m = {.ids = text};
+    struct msg_cancel m = {.ids = text, .attempt = (uint32_t)h->note.attempt};
     snprintf(text, sizeof text, "%lld.%lld", (long long)h->note.job_id, (long long)h->note.step_id);
     world_request(w, MSG_CANCEL, &m, NULL);
 }

@@ -68,6 +68,10 @@ static void made_learn(struct world *w, const struct job *j)
     uint64_t request, id = j->array_job_id ? j->array_job_id : j->het_job_id ? j->het_job_id : j->id;
     if (!j->spec.submit_line || !text_to_u64(j->spec.submit_line, UINT64_MAX, &request))
         return;
+    uint64_t owner = (uintptr_t)map_u64_get(w->numbers, j->id);
+    if (owner && owner != request + 1)
+        world_broke(w, "number %llu was given to two jobs", (unsigned long long)j->id);
+    map_u64_put(w->numbers, j->id, (void *)(uintptr_t)(request + 1));
     uint64_t before = (uintptr_t)map_u64_get(w->made, request);
     if (before && before != id)
         world_broke(w, "jobs %llu and %llu are of one submission", (unsigned long long)before,
@@ -82,7 +86,9 @@ static void made_learn(struct world *w, const struct job *j)
 static void time_learn(struct world *w, struct simjob *known, const struct job *j)
 {
     bool again = known->attempt != j->attempt;
-    if (j->state == JOB_RUNNING && (again || known->state == JOB_PENDING)) {
+    bool begun = j->state == JOB_RUNNING ||
+                 j->state == JOB_SUSPENDED; /* of those that take turns it may not be the first */
+    if (begun && (again || known->state == JOB_PENDING)) {
         known->began_us = w->now_us;
         known->stopped_us = known->idle_us = 0;
     }
@@ -161,6 +167,7 @@ static void job_learn(struct world *w, const struct job *j)
         map_u64_put(w->job, j->id, known);
     }
     limit_check(w, known, j);
+    world_doubt_check(w, j, known);
     time_learn(w, known, j);
     known->state = (enum job_state)j->state;
     known->attempt = j->attempt;

@@ -19,6 +19,7 @@ struct play {
     struct rng rng;
     bool commands;    /* salloc and srun too */
     bool hostile;     /* and a user who writes frames by hand */
+    bool disasters;   /* and shepherds are killed, the power fails, backups are restored */
     VEC(uint64_t) id; /* acknowledged submissions */
     size_t keys;      /* given to steps */
 };
@@ -255,10 +256,38 @@ static void set_clock(struct play *p)
     world_set_clock(p->w, rng_chance(&p->rng, 500) ? by_us : -by_us);
 }
 
+static void power_fails(struct play *p, int64_t back_us)
+{
+    world_crash_controller(p->w, CRASH_NOW, back_us);
+    for (size_t i = 0; i < world_nodes(p->w); i++)
+        world_lose_machine(p->w, i, some_time(p, 2 * back_us));
+}
+
+static void disaster(struct play *p)
+{
+    char text[32];
+    uint64_t id = 0;
+    switch (rng_below(&p->rng, 6)) {
+    case 0:
+    case 1:
+        if (text_to_u64(any_id(p, text, sizeof text), UINT64_MAX, &id))
+            world_kill_shepherds(p->w, id);
+        break;
+    case 2:
+    case 3: world_backup(p->w); break;
+    case 4: world_restore(p->w, rng_chance(&p->rng, 300), some_time(p, 30 * USEC_PER_SEC)); break;
+    case 5: power_fails(p, some_time(p, 30 * USEC_PER_SEC)); break;
+    }
+}
+
 static void fault(struct play *p)
 {
     size_t node = rng_below(&p->rng, world_nodes(p->w));
     int64_t back = some_time(p, 30 * USEC_PER_SEC);
+    if (p->disasters && rng_chance(&p->rng, 300)) {
+        disaster(p);
+        return;
+    }
     switch (rng_below(&p->rng, 10)) {
     case 0:
     case 1:
@@ -338,9 +367,11 @@ static void heal(struct play *p)
 }
 
 /* Returns the hash of all that happened; *ret_broken is the complaint, owned by the caller, or NULL. */
-static uint64_t play(uint64_t seed, bool hostile, bool trace, char **ret_broken)
+static uint64_t play(uint64_t seed, const struct play *kind, bool trace, char **ret_broken)
 {
-    struct play p = {.rng = {seed}, .commands = seed % 2 == 0, .hostile = hostile};
+    struct play p = *kind;
+    p.rng.state = seed;
+    p.commands = seed % 2 == 0;
     struct err err = {0};
     static const char *const modes[] = {"OFF", "CANCEL", "REQUEUE", "REQUEUE", "SUSPEND,GANG"};
     char config[512];
@@ -374,7 +405,8 @@ static uint64_t play(uint64_t seed, bool hostile, bool trace, char **ret_broken)
 int sim_worlds(int argc, char **argv)
 {
     uint64_t seed = 1, count = 100;
-    bool trace = false, hostile = false, once = false;
+    bool trace = false, once = false;
+    struct play kind = {0};
     size_t failed = 0;
     for (int i = 1; i < argc; i++) {
         if (text_is(argv[i], "--seed") && i + 1 < argc)
@@ -382,14 +414,17 @@ int sim_worlds(int argc, char **argv)
         else if (text_is(argv[i], "--count") && i + 1 < argc)
             text_to_u64(argv[++i], 1000000, &count);
         else if (text_is(argv[i], "--hostile"))
-            hostile = true;
+            kind.hostile = true;
+        else if (text_is(argv[i], "--disasters"))
+            kind.disasters = true;
         else if (text_is(argv[i], "--once"))
             once = true;
         else if (text_is(argv[i], "--trace"))
             trace = true;
         else {
             fprintf(stderr,
-                    "remuda-sim worlds: %s is not one of --seed N, --count N, --hostile, --once, --trace\n",
+                    "remuda-sim worlds: %s is not one of --seed N, --count N, --hostile, --disasters, "
+                    "--once, --trace\n",
                     argv[i]);
             return 2;
         }
@@ -397,8 +432,8 @@ int sim_worlds(int argc, char **argv)
     printf("1..%llu\n", (unsigned long long)count);
     for (uint64_t i = 0; i < count; i++) {
         char *first, *second = NULL;
-        uint64_t a = play(seed + i, hostile, trace, &first),
-                 b = once ? a : play(seed + i, hostile, false, &second);
+        uint64_t a = play(seed + i, &kind, trace, &first),
+                 b = once ? a : play(seed + i, &kind, false, &second);
         bool ok = !first && a == b;
         failed += !ok;
         if (first)

@@ -264,6 +264,19 @@ struct store *store_open_memory(void)
     return &m->store;
 }
 
+struct store *store_memory_copy(struct store *s)
+{
+    struct store *copy = store_open_memory();
+    const struct memory *from = memory_of(s);
+    struct memory *to = memory_of(copy);
+    for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
+        for (size_t k = 0; k < from->table[i].rows.n; k++)
+            table_put(&to->table[i], from->table[i].rows.v[k]);
+    to->epoch = from->epoch;
+    to->seq = from->seq;
+    return copy;
+}
+
 void store_memory_fail(struct store *s, unsigned count)
 {
     memory_of(s)->failing = count;

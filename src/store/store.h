@@ -81,5 +81,7 @@ const char *store_describe(const struct store *s); /* "SQLite /path/remuda.db" *
 
 /* Memory twin only: the next `count` commits fail with ERR_UNAVAILABLE (fault worlds). */
 void store_memory_fail(struct store *s, unsigned count);
+/* Memory twin only: another with the same content, as of a backup; the caller closes it. */
+struct store *store_memory_copy(struct store *s);
 
 #endif

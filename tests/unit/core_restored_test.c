@@ -78,6 +78,24 @@ static void test_what_runs_goes_on_where_its_node_has_it(void **unused)
     assert_int_equal(state(id), JOB_COMPLETED);
 }
 
+/* Nothing of the second component is on its node: its steps would be. It goes by the script in the first. */
+static void test_components_go_by_their_script(void **unused)
+{
+    (void)unused;
+    struct job_spec two[] = {a_wide_job("a"), a_wide_job("b")};
+    uint64_t id = submit_all(two, 2);
+    assert_int_equal(state(id + 1), JOB_RUNNING);
+    restart_older(0);
+    held_by(1, id, 1);
+    hello(2);
+    assert_int_equal(state(id), JOB_RUNNING);
+    control(ids_of(id), ACTION_REQUEUE);
+    script_ends(id, 0);
+    pass(3 * MIN);
+    assert_false(job(id)->spec.hold || job(id + 1)->spec.hold);
+    assert_int_equal(job(id)->attempt, 2);
+}
+
 static void test_numbers_that_nodes_know_are_not_given_again(void **unused)
 {
     (void)unused;
@@ -145,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_waited_is_held_until_it_is_released, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_what_runs_goes_on_where_its_node_has_it, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_components_go_by_their_script, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_numbers_that_nodes_know_are_not_given_again, open_world,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_a_start_that_the_store_does_not_know, open_world, teardown),

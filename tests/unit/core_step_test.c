@@ -676,6 +676,37 @@ static void steps_outlive_the_controller(void **unused)
     assert_int_equal(row(id, 1)->step_id, 1);
 }
 
+/* A srun of the run before, on a node that was cut off: it asks for its step 0, and ends it, and means another. */
+static void a_command_of_a_former_run_has_nothing_of_this_one(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_job("requeued"));
+    srun_exact(SRUN, id, 1);
+    am_root();
+    control(ids_of(id), ACTION_REQUEUE);
+    ends(1, id, 0, 0);
+    script_ends(id, 0);
+    node_says(1, id, STEP_EXTERN, REPORT_RELEASED, 0);
+    pass(3 * MIN);
+    assert_int_equal(job(id)->attempt, 2);
+    am_alice();
+    srun_exact(SRUN + 1, id, 1);
+    assert_int_equal(running(id), 1);
+    struct msg_attach_step m = {.job_id = id, .step_id = 0, .hold = true, .attempt = 1};
+    say(SRUN + 2, MSG_ATTACH_STEP, &m);
+    assert_int_equal(refusal(), REFUSE_ALREADY_DONE);
+    struct msg_cancel end = {.ids = arena_printf(w.a, "%s.0", ids_of(id)), .attempt = 1};
+    say(SRUN + 2, MSG_CANCEL, &end);
+    assert_int_equal(refusal(), REFUSE_ALREADY_DONE);
+    assert_int_equal(row(id, 0)->state, JOB_RUNNING);
+    m.attempt = 2;
+    say(SRUN + 3, MSG_ATTACH_STEP, &m);
+    assert_non_null(heard(SRUN + 3, MSG_STEP_CREATED));
+    end.attempt = 2;
+    say(SRUN + 3, MSG_CANCEL, &end);
+    assert_int_equal(refusal(), REFUSE_NONE);
+}
+
 static void a_step_that_was_never_launched_ends_unless_its_command_comes_back(void **unused)
 {
     (void)unused;
@@ -757,6 +788,7 @@ int main(void)
         STORY(a_lost_launch_is_repeated),
         STORY(an_unknown_step_on_a_node_is_ended),
         STORY(steps_outlive_the_controller),
+        STORY(a_command_of_a_former_run_has_nothing_of_this_one),
         STORY(a_step_that_was_never_launched_ends_unless_its_command_comes_back),
         STORY(two_steps_on_a_node_have_two_ports),
         STORY(many_steps_one_after_another),
