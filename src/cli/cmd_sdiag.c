@@ -116,6 +116,14 @@ static void jobs_print(const struct diag *d)
     printf("Jobs running:   %llu\n", (unsigned long long)d->jobs_running);
 }
 
+static void rounds_print(const struct diag *d)
+{
+    puts("\nRounds of the controller's loop (microseconds in which nobody is heard):");
+    printf("\tLongest round: %lld\n", (long long)d->round_max_us);
+    printf("\tMean round:    %lld\n", mean(d->round_sum_us, d->rounds));
+    printf("\tTotal rounds:  %llu\n", (unsigned long long)d->rounds);
+}
+
 static void plans_print(const struct diag *d)
 {
     puts("\nMain schedule statistics (microseconds):");
@@ -233,6 +241,9 @@ static void json_jobs(struct json_out *j, const struct diag *d)
 static void json_plans(struct json_out *j, const struct diag *d)
 {
     int64_t depth = mean((int64_t)d->considered_sum, d->plans), time = mean(d->plan_sum_us, d->plans);
+    json_key_i64(j, "round_max", d->round_max_us);
+    json_key_i64(j, "round_mean", mean(d->round_sum_us, d->rounds));
+    json_key_i64(j, "round_total", (int64_t)d->rounds);
     json_key_i64(j, "schedule_cycle_max", d->plan_max_us);
     json_key_i64(j, "schedule_cycle_last", d->plan_last_us);
     json_key_i64(j, "schedule_cycle_sum", d->plan_sum_us);
@@ -351,6 +362,7 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
     }
     jobs_print(&s->diag);
     plans_print(&s->diag);
+    rounds_print(&s->diag);
     rpcs_print(s);
     return true;
 }

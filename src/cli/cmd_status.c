@@ -80,11 +80,12 @@ static void daemon_print(const struct daemon_status *d, int64_t now)
 
 static void controller_more_print(const struct daemon_status *d)
 {
-    printf(
-        "%-12s %llu running, %llu waiting; %llu turns, %llu planner passes (last %.1f ms over %llu jobs)\n",
-        "", (unsigned long long)d->jobs_running, (unsigned long long)d->jobs_pending,
-        (unsigned long long)d->turns, (unsigned long long)d->plans, (double)d->last_plan_us / 1e3,
-        (unsigned long long)d->queue_considered);
+    printf("%-12s %llu running, %llu waiting; %llu turns, %llu planner passes (last %.1f ms over %llu jobs); "
+           "heard nobody for %.1f ms "
+           "at most\n",
+           "", (unsigned long long)d->jobs_running, (unsigned long long)d->jobs_pending,
+           (unsigned long long)d->turns, (unsigned long long)d->plans, (double)d->last_plan_us / 1e3,
+           (unsigned long long)d->queue_considered, (double)d->round_max_us / 1e3);
     printf("%-12s store: %s\n", "", d->store ? d->store : "");
 }
 

@@ -141,6 +141,11 @@ static void server_renew(void *ctx)
     timer_set(h->again, USEC_PER_HOUR);
 }
 
+struct tls_context *hosts_tls(const struct hosts *h)
+{
+    return h->tls;
+}
+
 static void host_came(void *ctx, int fd)
 {
     struct hosts *h = ctx;

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define PART_JOBS 1000 /* looked at in one go: some milliseconds */
+#define PART_JOBS       1000 /* looked at in one go: some milliseconds */
+#define PART_JOBS_HURRY 100  /* with others about */
 
 /* What the core gives for each kind of query. */
 static const struct fields *record_fields(enum query_what what)
@@ -100,6 +101,7 @@ static void status_row(void *ctx, const void *record)
         struct plan_times times = turns_plan_times(v->c->turns);
         s.last_plan_us = times.last_us;
         s.mean_plan_us = times.n ? times.sum_us / (int64_t)times.n : 0;
+        s.round_max_us = loop_rounds(v->c->loop).max_us;
     }
     answer_row(v->answer, &s);
 }
@@ -109,6 +111,7 @@ static void diag_row(void *ctx, const void *record)
     struct status_view *v = ctx;
     struct diag d = *(const struct diag *)record;
     struct plan_times times = turns_plan_times(v->c->turns);
+    struct loop_rounds rounds = loop_rounds(v->c->loop);
     d.start_us = v->c->start_us;
     d.reset_us = d.reset_us > d.start_us ? d.reset_us : d.start_us;
     d.connections = sessions_count(v->c->sessions);
@@ -116,6 +119,9 @@ static void diag_row(void *ctx, const void *record)
     d.plan_max_us = times.max_us;
     d.plan_sum_us = times.sum_us;
     d.turns = turns_count(v->c->turns);
+    d.rounds = rounds.n;
+    d.round_max_us = rounds.max_us;
+    d.round_sum_us = rounds.sum_us;
     d.trouble = trouble(v->c, v->arena);
     traffic_show(v->c->traffic, v->arena, &d);
     answer_row(v->answer, &d);
@@ -147,29 +153,40 @@ void query_drop(struct long_read *r)
     free(r);
 }
 
-static void long_read_part(void *ctx)
+/* A part; false: it was the last, and the reading is gone. */
+static bool long_read_go(struct long_read *r)
 {
-    struct long_read *r = ctx;
     struct answer *a = r->answer;
     struct sessions *sessions = r->c->sessions;
     uint64_t session = r->session;
     struct view view = {.row = answer_row_callback, .ctx = a};
     struct str detail = STR_INIT;
-    int64_t began = clock_monotonic_us();
+    size_t most = session_hurry(sessions, session) ? PART_JOBS_HURRY : PART_JOBS;
     enum refusal refusal =
-        core_query_part(r->c->core, &r->query, &r->peer, clock_now_us(), &view, &detail, &r->at, PART_JOBS);
+        core_query_part(r->c->core, &r->query, &r->peer, clock_now_us(), &view, &detail, &r->at, most);
     if (!r->at.more)
         answer_end(a, refusal, detail.len > 0 ? str_text(&detail) : NULL);
     str_done(&detail);
-    int64_t pause = session_spent(sessions, session, clock_monotonic_us() - began);
-    if (r->at.more) {
-        timer_set(r->next, pause);
-        return;
-    }
+    if (r->at.more)
+        return true;
     r->answer = NULL;
     session_reading(sessions, session, NULL);
     query_drop(r);
     session_answer(sessions, session, a);
+    return false;
+}
+
+static void long_read_part(void *ctx)
+{
+    struct long_read *r = ctx;
+    struct sessions *sessions = r->c->sessions;
+    uint64_t session = r->session;
+    int64_t began = clock_thread_ns(), pause = session_spent(sessions, session, 0);
+    bool more = pause > 0 || long_read_go(r);
+    if (pause == 0)
+        pause = session_spent(sessions, session, clock_thread_ns() - began);
+    if (more)
+        timer_set(r->next, pause);
 }
 
 static void long_read_begin(struct controller *c, uint64_t session, struct answer *a,
@@ -182,7 +199,8 @@ static void long_read_begin(struct controller *c, uint64_t session, struct answe
     r->peer.user = arena_strdup(r->arena, peer->user);
     r->next = timer_new(c->loop, long_read_part, r);
     session_reading(c->sessions, session, r);
-    long_read_part(r);
+    if (long_read_go(r)) /* this part is charged with the frame */
+        timer_set(r->next, 0);
 }
 
 static void live_answer(struct controller *c, struct answer *a, const struct msg_query *q,

@@ -12,6 +12,7 @@
 #include "controller/traffic.h"
 #include "controller/turn.h"
 #include "io/clock.h"
+#include "io/tcp_socket.h"
 #include "model/limits.h"
 
 #include <stdlib.h>
@@ -121,28 +122,32 @@ static void user_found(void *ctx)
 }
 
 /* Node daemons do not count (those of root or of who started the cluster: others could call themselves so), nor does who has not said who it is: that has a limit of its own. */
-static bool too_many(const struct sessions *s)
+static size_t counted(const struct sessions *s)
 {
-    return sessions_count(s) - s->nodes - s->unknown_count > LIMIT_CONNECTIONS;
+    return sessions_count(s) + s->nparked - s->nodes - s->unknown_count;
 }
 
 /* Where connections run short nobody may have more than half of what is left: a few users cannot shut the others out. */
 static size_t user_limit(const struct sessions *s)
 {
-    size_t used = sessions_count(s) - s->nodes - s->unknown_count;
+    size_t used = counted(s);
     size_t left = used < LIMIT_CONNECTIONS ? LIMIT_CONNECTIONS - used : 0,
            most = left / 2 + CONNECTIONS_LEAST;
     return most < LIMIT_CONNECTIONS_PER_USER ? most : LIMIT_CONNECTIONS_PER_USER;
 }
 
-static const char *surplus_text(const struct session *s, struct arena *a)
+const char *session_surplus_text(const struct sessions *s, uid_t uid, struct arena *a)
 {
-    if (too_many(s->owner))
+    if (counted(s) > LIMIT_CONNECTIONS)
         return arena_printf(a, "the controller has %u connections; no more are allowed", LIMIT_CONNECTIONS);
     return arena_printf(a, "uid %u has %zu connections to the controller; no more are allowed%s",
-                        (unsigned)s->who.uid, user_limit(s->owner),
-                        user_limit(s->owner) < LIMIT_CONNECTIONS_PER_USER ? " while others have so many"
-                                                                          : "");
+                        (unsigned)uid, user_limit(s),
+                        user_limit(s) < LIMIT_CONNECTIONS_PER_USER ? " while others have so many" : "");
+}
+
+bool session_surplus(const struct sessions *s, uid_t uid)
+{
+    return counted(s) > LIMIT_CONNECTIONS || share_connections(s->shares, uid) >= user_limit(s);
 }
 
 /* The reason why this connection cannot be served, or NULL. Node daemons have no limit of this kind: after a restart all of a large cluster come at once, as root. */
@@ -155,9 +160,8 @@ static const char *unwelcome(struct session *s, struct arena *a, enum refusal *r
         return arena_printf(a, "this cluster was started by uid %u and runs jobs of that user only",
                             (unsigned)geteuid());
     *ret = REFUSE_BUSY;
-    s->surplus =
-        too_many(s->owner) || share_connections(s->owner->shares, s->who.uid) >= user_limit(s->owner);
-    return s->surplus && !s->trusted ? surplus_text(s, a) : NULL;
+    s->surplus = session_surplus(s->owner, s->who.uid);
+    return s->surplus && !s->trusted ? session_surplus_text(s->owner, s->who.uid, a) : NULL;
 }
 
 /* ---- frames in
@@ -203,7 +207,7 @@ void session_step(struct session *s, const struct message *m, const struct peer 
                              .conn = s->id,
                              .peer = peer,
                              .msg = m,
-                             .hurry = s->share && !s->trusted && share_others(s->share)};
+                             .hurry = session_hurry(s->owner, s->id)};
     if (is_reading(m) && message_table[m->kind].who != WHO_NODE)
         turns_step_reading(s->owner->c->turns, &ev);
     else
@@ -226,7 +230,7 @@ static void message_take(struct session *s, const struct message *m)
     struct peer peer = session_peer(s);
     enum who who = message_table[m->kind].who;
     if (s->surplus && m->kind != MSG_NODE_HELLO) {
-        session_refuse(s, m->seq, REFUSE_BUSY, surplus_text(s, s->owner->arena));
+        session_refuse(s, m->seq, REFUSE_BUSY, session_surplus_text(s->owner, s->who.uid, s->owner->arena));
         conn_close(s->conn);
     } else if (who == WHO_CONTROLLER || who == WHO_STREAM || (who == WHO_NODE && !s->trusted)) {
         session_refuse(
@@ -294,8 +298,6 @@ static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
         message_take(s, &m);
         int64_t spent = clock_monotonic_us() - began;
         message_counted(s, &m, spent);
-        if (s->share)
-            share_spent(s->share, spent);
     }
     asked_count(s);
 }
@@ -372,12 +374,14 @@ static const struct conn_ops session_ops = {
     .garbage = session_garbage,
     .ready = session_ready,
     .kept = session_kept,
+    .worked = session_worked,
 };
 
 void session_admit(struct session *s)
 {
     struct sessions *all = s->owner;
     enum refusal refusal;
+    session_uncount(s); /* of the address from which nobody had spoken */
     const char *why = unwelcome(s, all->arena, &refusal);
     if (why) {
         s->user_known = true;
@@ -416,23 +420,48 @@ static struct session *session_new(struct sessions *all, int fd, struct tls_cont
     return s;
 }
 
-void session_accept(void *ctx, int fd)
+static bool is_trusted(const struct conn_peer *who)
 {
-    struct session *s = session_new(ctx, fd, NULL);
+    return who->known && (who->uid == 0 || who->uid == geteuid());
+}
+
+void session_begin(struct sessions *all, int fd)
+{
+    int64_t began = clock_thread_ns();
+    struct session *s = session_new(all, fd, NULL);
     if (!s)
         return;
     s->who = conn_peer(s->conn);
-    s->trusted = s->who.known && (s->who.uid == 0 || s->who.uid == geteuid());
+    s->trusted = is_trusted(&s->who);
     session_admit(s);
+    if (s->share)
+        share_spent(s->share, clock_thread_ns() - began);
 }
 
-void session_accept_remote(struct sessions *all, int fd, struct tls_context *tls)
+void session_accept(void *ctx, int fd)
 {
+    const struct conn_peer who = conn_peer_of(fd);
+    if (is_trusted(&who) || !who.known || !session_park(ctx, fd, &who))
+        session_begin(ctx, fd);
+}
+
+void session_begin_remote(struct sessions *all, int fd, struct tls_context *tls)
+{
+    int64_t began = clock_thread_ns();
     struct session *s = session_new(all, fd, tls);
     if (!s)
         return;
     s->user_known = true; /* nobody speaks yet */
     remote_begin(s, fd);
+    s->share = share_join_address(all->shares, s->remote->address);
+    share_spent(s->share, clock_thread_ns() - began);
+}
+
+void session_accept_remote(struct sessions *all, int fd, struct tls_context *tls)
+{
+    arena_reset(all->arena);
+    if (!session_park_remote(all, fd, tcp_socket_peer(fd, all->arena)))
+        session_begin_remote(all, fd, tls);
 }
 
 void session_close(struct sessions *all, uint64_t id)
@@ -446,6 +475,7 @@ void sessions_close(struct sessions *all, bool at_once)
 {
     struct map_walk at = {0};
     all->draining = true;
+    sessions_unpark(all);
     while (map_u64_next(all->by_id, &at)) {
         struct session *s = at.value;
         if (at_once)

@@ -26,8 +26,12 @@ void session_answer(struct sessions *s, uint64_t id, struct answer *a);
 /* Ties a reading that is made a part at a time to its connection: query_drop is called when that is gone. NULL: it is made. */
 struct long_read;
 void session_reading(struct sessions *s, uint64_t id, struct long_read *r);
-/* So much of the loop's time went into a part; in which time the next may be made. */
-int64_t session_spent(struct sessions *s, uint64_t id, int64_t us);
+/* So much processor time of the loop went into a part; in which time (µs) the next may be made. */
+int64_t session_spent(struct sessions *s, uint64_t id, int64_t ns);
+/* Others are about: what can be done in smaller pieces is. */
+bool session_hurry(const struct sessions *s, uint64_t id);
+/* A commit or a plan that this user's requests made necessary (share.h). */
+void session_caused(struct sessions *s, uint32_t uid, int64_t cost_ns, int64_t took_us);
 void session_close(struct sessions *s, uint64_t id);
 bool session_is_there(const struct sessions *s, uint64_t id);
 

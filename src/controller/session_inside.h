@@ -65,6 +65,8 @@ struct sessions {
     struct session *unknown,
         **unknown_last; /* from other hosts, who have not said who they are: the oldest first */
     size_t unknown_count;
+    struct parked *parked;          /* connections kept aside, of users whose turn it is not */
+    size_t nparked, nparked_remote; /* of this host, from others */
     uint64_t last_id;
     struct session *held;
     const void
@@ -84,11 +86,24 @@ void session_step(struct session *s, const struct message *m, const struct peer 
 void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const char *detail);
 /* It is known who speaks: looks whether they are welcome, and their names up. */
 void session_admit(struct session *s);
+/* Takes in a connection of this host, or from another. */
+void session_begin(struct sessions *s, int fd);
+void session_begin_remote(struct sessions *s, int fd, struct tls_context *tls);
+/* Are there as many connections, of all or of that user, as may be? And the sentence about it. */
+bool session_surplus(const struct sessions *s, uid_t uid);
+const char *session_surplus_text(const struct sessions *s, uid_t uid, struct arena *a);
 
 /* ---- session_share.c: for conn_ops, and a timer's ---- */
 bool session_ready(void *session, struct conn *conn);
+void session_worked(void *session, struct conn *conn, int64_t ns);
 void session_kept(void *session, struct conn *conn, ptrdiff_t more);
 void halves_sweep(void *sessions);
+/* A new connection of this host, of a user whose turn it is not, is kept aside until it is: true. One too many is sent away: true. */
+bool session_park(struct sessions *s, int fd, const struct conn_peer *who);
+/* The same of one from another host, by its address. */
+bool session_park_remote(struct sessions *s, int fd, const char *address);
+/* Ends those kept aside. */
+void sessions_unpark(struct sessions *s);
 
 /* ---- session_remote.c ---- */
 /* It gets one of the few places of those who have not said who they are. */

@@ -1,10 +1,18 @@
 /* What a session may have of the controller: its user's share of time, and room for messages that are not whole yet. */
+#include "base/alloc.h"
 #include "base/duration.h"
+#include "controller/hosts.h"
 #include "controller/session_inside.h"
 #include "io/clock.h"
+#include "wire/frame.h"
 
-#define HALF_US  (30 * USEC_PER_SEC) /* for the rest of a message that began */
-#define SWEEP_US (5 * USEC_PER_SEC)
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define HALF_US    (30 * USEC_PER_SEC) /* for the rest of a message that began */
+#define SWEEP_US   (5 * USEC_PER_SEC)
+#define PARKED_MAX 512 /* of those from other hosts */
 
 static void session_rested(void *ctx)
 {
@@ -24,13 +32,132 @@ bool session_ready(void *ctx, struct conn *conn)
     return false;
 }
 
-int64_t session_spent(struct sessions *all, uint64_t id, int64_t us)
+void session_worked(void *ctx, struct conn *conn, int64_t ns)
+{
+    struct session *s = ctx;
+    (void)conn;
+    if (s->share)
+        share_spent(s->share, ns);
+}
+
+int64_t session_spent(struct sessions *all, uint64_t id, int64_t ns)
 {
     struct session *s = map_u64_get(all->by_id, id);
     if (!s || !s->share || s->trusted)
         return 0;
-    share_spent(s->share, us);
+    share_spent(s->share, ns);
     return share_pause(s->share);
+}
+
+bool session_hurry(const struct sessions *all, uint64_t id)
+{
+    const struct session *s = map_u64_get(all->by_id, id);
+    return s && s->share && !s->trusted && share_others(s->share);
+}
+
+void session_caused(struct sessions *all, uint32_t uid, int64_t cost_ns, int64_t took_us)
+{
+    shares_caused(all->shares, uid, cost_ns, took_us);
+}
+
+/* ---- connections that wait ----
+ *
+ * To take a connection in costs far more than to see whose it is. One of a user who has had more than a fair share stays what the kernel has of it until it is
+ * that user's turn. */
+
+struct parked {
+    struct sessions *owner;
+    struct share *share;
+    bool remote;
+    struct share_wait wait;
+    int fd;
+    struct parked *next, **link;
+};
+
+static int parked_take(struct parked *p)
+{
+    int fd = p->fd;
+    *p->link = p->next;
+    if (p->next)
+        p->next->link = p->link;
+    *(p->remote ? &p->owner->nparked_remote : &p->owner->nparked) -= 1;
+    share_wait_cancel(p->share, &p->wait);
+    share_leave(p->share);
+    free(p);
+    return fd;
+}
+
+static void parked_go_on(void *ctx)
+{
+    struct parked *p = ctx;
+    struct sessions *all = p->owner;
+    bool remote = p->remote;
+    int fd = parked_take(p);
+    if (remote)
+        session_begin_remote(all, fd, hosts_tls(all->c->hosts));
+    else
+        session_begin(all, fd);
+}
+
+/* With a sentence, as far as the socket takes it. */
+static void parked_refuse(int fd, const char *why)
+{
+    struct str frame = STR_INIT;
+    struct msg_done done = {.refusal = REFUSE_BUSY, .detail = why};
+    wire_encode(&(struct message){.kind = MSG_DONE, .body = &done}, &frame);
+    if (send(fd, frame.data, frame.len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+        /* whoever does not read it knows no more than that the connection ended */
+    }
+    str_done(&frame);
+    close(fd);
+}
+
+static void park(struct sessions *all, int fd, struct share *share, bool remote)
+{
+    struct parked *p = xcalloc(1, sizeof *p);
+    *p = (struct parked){
+        .owner = all, .share = share, .remote = remote, .fd = fd, .next = all->parked, .link = &all->parked};
+    if (all->parked)
+        all->parked->link = &p->next;
+    all->parked = p;
+    *(remote ? &all->nparked_remote : &all->nparked) += 1;
+    share_wait(share, &p->wait, parked_go_on, p);
+}
+
+bool session_park(struct sessions *all, int fd, const struct conn_peer *who)
+{
+    int64_t began = clock_thread_ns();
+    bool surplus = session_surplus(all, who->uid);
+    struct share *share = share_join(all->shares, who->uid);
+    bool may = share_may(share);
+    if (!may && !surplus)
+        park(all, fd, share, false);
+    if (!may && surplus)
+        parked_refuse(fd, session_surplus_text(all, who->uid, all->arena));
+    if (!may)
+        share_spent(share, clock_thread_ns() - began);
+    if (may || surplus)
+        share_leave(share);
+    return !may;
+}
+
+bool session_park_remote(struct sessions *all, int fd, const char *address)
+{
+    struct share *share = share_join_address(all->shares, address);
+    bool may = share_may(share), surplus = all->nparked_remote >= PARKED_MAX;
+    if (!may && !surplus)
+        park(all, fd, share, true);
+    if (!may && surplus)
+        close(fd);
+    if (may || surplus)
+        share_leave(share);
+    return !may;
+}
+
+void sessions_unpark(struct sessions *all)
+{
+    while (all->parked)
+        close(parked_take(all->parked));
 }
 
 void session_kept(void *ctx, struct conn *conn, ptrdiff_t more)

@@ -1,8 +1,6 @@
-/* Each user's share of the controller's time. Whoever asks for much waits for
- * their own turn, not everybody for theirs: a user who has used up a slice of
- * the loop's time is not listened to until others, if there are any, had
- * several times as much. The turn goes round over users, not over connections.
- */
+/* Each user's share of the controller's time. Whoever asks for much waits for their own turn, not everybody for theirs: a user who has used up a
+ * slice of it is not listened to until others, if there are any, had several times as much. The turn goes round over users, not over
+ * connections. */
 #ifndef REMUDA_CONTROLLER_SHARE_H
 #define REMUDA_CONTROLLER_SHARE_H
 
@@ -14,7 +12,7 @@
 #include <sys/types.h>
 
 struct shares; /* opaque */
-struct share;  /* opaque: of one user, as long as somebody has it */
+struct share;  /* opaque: of one user, as long as somebody has it, and until the user owes nothing */
 
 struct shares *shares_new(struct loop *l);
 void shares_free(struct shares *all); /* all shares must have been left */
@@ -22,12 +20,16 @@ void shares_free(struct shares *all); /* all shares must have been left */
 /* One connection more, or less, of that user. */
 struct share *share_join(struct shares *all, uid_t uid);
 void share_leave(struct share *s);
+/* The same of an address from which somebody speaks who has not said who it is. */
+struct share *share_join_address(struct shares *all, const char *address);
 size_t share_connections(const struct shares *all, uid_t uid);
 
 /* May this user be listened to now? */
 bool share_may(const struct share *s);
-/* So much of the loop's time went into a request. */
-void share_spent(struct share *s, int64_t us);
+/* So much processor time of the loop went into what the user asked for. */
+void share_spent(struct share *s, int64_t ns);
+/* What was asked made more necessary later (a commit, a plan): so much processor time, and so long others had to wait for it. Nothing if the user is not known any more. */
+void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us);
 
 /* Has somebody else asked for something a moment ago? */
 bool share_others(const struct share *s);

@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/str.h"
+#include "controller/causes.h"
 #include "controller/given.h"
 #include "controller/joined.h"
 #include "controller/payload.h"
@@ -32,12 +33,17 @@
 #define KEEP_ARENA_BYTES (1u << 20)   /* a turn that used more gives its memory back */
 #define AWAY_ARENA_BYTES (256u << 20) /* effects that may wait while the store is away */
 #define AWAY_GRACE_US    (5 * USEC_PER_SEC)
+#define LONG_PLAN_US     2000 /* of a plan that takes longer and was asked for, a fifth of the time is enough */
+#define PLAN_PART        5
+#define PLAN_REST_MAX_US USEC_PER_SEC
 
 struct turn {
     struct effects fx;
     struct batch *batch; /* NULL = nothing to store */
     struct err err;      /* of the commit */
     bool ok;
+    struct causes causes;
+    int64_t cost_ns, took_us; /* of the commit: processor time, and until it was there */
 };
 
 struct turns {
@@ -50,13 +56,15 @@ struct turns {
     struct turn *open, *sent; /* sent: at the writer, or being retried; NULL = the writer is free */
     bool woke; /* the core was woken since the last hand-over, and that is enough until the next */
     uint64_t seq, count;
-    struct timer *wake, *retry;
+    struct timer *wake, *retry, *rested;
     bool away;
     struct err away_why;
     struct timer *grace;
     struct plan_times times;
-    bool refusing;    /* away for longer than the grace */
-    int64_t clock_us; /* the wall clock less the monotonic one, as the core saw it last */
+    bool refusing;         /* away for longer than the grace */
+    struct causes to_plan; /* of what was stored since the core was woken last */
+    int64_t rest_until_us; /* the planner rests (monotonic clock); 0 = it does not */
+    int64_t clock_us;      /* the wall clock less the monotonic one, as the core saw it last */
 };
 
 static void turns_run(void *ctx);
@@ -80,6 +88,7 @@ struct turns *turns_new(struct controller *c, struct writer *writer, uint64_t la
     t->writer = worker_new(c->loop, "writer");
     t->wake = timer_new(c->loop, wake_due, t);
     t->retry = timer_new(c->loop, retry_due, t);
+    t->rested = timer_new(c->loop, wake_due, t);
     t->grace = timer_new(c->loop, grace_over, t);
     effects_init(&t->a.fx);
     effects_init(&t->b.fx);
@@ -94,6 +103,7 @@ static void turn_done(struct turn *turn)
     effects_done(&turn->fx);
     if (turn->batch)
         batch_free(turn->batch);
+    causes_done(&turn->causes);
 }
 
 void turns_free(struct turns *t)
@@ -104,9 +114,11 @@ void turns_free(struct turns *t)
     worker_free(t->writer);
     timer_free(t->wake);
     timer_free(t->retry);
+    timer_free(t->rested);
     timer_free(t->grace);
     turn_done(&t->a);
     turn_done(&t->b);
+    causes_done(&t->to_plan);
     writer_free(t->store);
     if (t->given_fd >= 0)
         close(t->given_fd);
@@ -118,15 +130,39 @@ struct effects *turns_effects(struct turns *t)
     return &t->open->fx;
 }
 
+/* What was stored since effect `from`: whose doing it is. */
+static void stores_note(struct turns *t, size_t from, const struct peer *peer, const uint32_t *sweeper)
+{
+    const struct effects *fx = &t->open->fx;
+    uint64_t rows = 0;
+    for (size_t i = from; i < fx->n; i++)
+        rows += fx->v[i].kind == FX_STORE;
+    if (!rows)
+        return;
+    const uint32_t *uid = peer ? &peer->uid : sweeper;
+    causes_add(&t->open->causes, uid, rows);
+    causes_add(&t->to_plan, uid, rows);
+}
+
+static void diag_reset(struct turns *t)
+{
+    t->times = (struct plan_times){0};
+    loop_rounds_reset(t->c->loop);
+}
+
 void turns_step(struct turns *t, const struct event *ev)
 {
     const struct message *m = ev->kind == EV_MESSAGE ? ev->msg : NULL;
     struct event timed = *ev;
+    size_t from = t->open->fx.n;
+    uint32_t uid;
+    bool sweeps = ev->kind == EV_WAKE && core_sweeper(t->c->core, ev->now_us, &uid);
     timed.mono_us = clock_monotonic_us();
     core_step(t->c->core, &timed, &t->open->fx);
+    stores_note(t, from, m ? ev->peer : NULL, sweeps ? &uid : NULL);
     if (m && m->kind == MSG_DAEMON && ((const struct msg_daemon *)m->body)->action == DAEMON_RESET_DIAG &&
         ev->peer->is_admin)
-        t->times = (struct plan_times){0};
+        diag_reset(t);
 }
 
 /* ---- letting effects out
@@ -207,6 +243,7 @@ static void turn_empty(struct turn *turn)
     if (turn->batch)
         batch_free(turn->batch);
     turn->batch = NULL;
+    causes_clear(&turn->causes);
     if (arena_used(turn->fx.arena) > KEEP_ARENA_BYTES) {
         effects_done(&turn->fx);
         effects_init(&turn->fx);
@@ -244,10 +281,13 @@ static void commit_run(void *ctx)
 {
     struct turns *t = ctx;
     struct turn *turn = t->sent;
+    int64_t began_ns = clock_thread_ns(), began_us = clock_monotonic_us();
     turn->err = (struct err){0};
     turn->ok = writer_commit(t->store, turn->batch, &turn->err);
     if (turn->ok)
         given_keep(t, turn->batch);
+    turn->cost_ns = clock_thread_ns() - began_ns;
+    turn->took_us = clock_monotonic_us() - began_us;
 }
 
 static void store_went(struct turns *t, const struct err *why)
@@ -289,6 +329,7 @@ static void commit_done(void *ctx)
     struct turn *turn = t->sent;
     if (turn->ok) {
         t->sent = NULL;
+        causes_charge(t->c->sessions, &turn->causes, turn->cost_ns, turn->took_us);
         turn_release(t, turn);
         store_came(t);
     } else if (turn->err.code == ERR_DENIED) {
@@ -400,6 +441,24 @@ static bool clock_was_set(struct turns *t, int64_t now_us)
     return true;
 }
 
+static bool rests(const struct turns *t)
+{
+    return t->rest_until_us > clock_monotonic_us();
+}
+
+/* Long plans in a row would leave those who ask a fifth of the time: it is the other way round. What ends a job or a limit needs no plan and does not wait. */
+static void plan_rest(struct turns *t, int64_t took_us)
+{
+    int64_t rest = (PLAN_PART - 1) * took_us;
+    if (rests(t))
+        return;
+    t->rest_until_us = 0;
+    if (took_us < LONG_PLAN_US || t->to_plan.v.n == 0)
+        return;
+    t->rest_until_us = clock_monotonic_us() + (rest < PLAN_REST_MAX_US ? rest : PLAN_REST_MAX_US);
+    timer_set(t->rested, rest < PLAN_REST_MAX_US ? rest : PLAN_REST_MAX_US);
+}
+
 /* While the writer is busy the core is woken once: what a further plan decides could not be let out sooner anyway, so under load there is
  * one plan a commit. The end of the commit brings the next round. */
 static void wake_if_due(struct turns *t)
@@ -407,12 +466,17 @@ static void wake_if_due(struct turns *t)
     int64_t now = clock_now_us();
     if (!t->sent)
         t->woke = false;
-    if (!clock_was_set(t, now) && (t->woke || core_wake_due(t->c->core) > now))
+    bool rested = t->rest_until_us && !rests(t);
+    if (!clock_was_set(t, now) && (t->woke || (!rested && core_wake_due(t->c->core) > now)))
         return;
     t->woke = t->sent != NULL;
-    int64_t before = clock_monotonic_us();
-    turns_step(t, &(struct event){.kind = EV_WAKE, .now_us = now});
-    times_add(&t->times, clock_monotonic_us() - before);
+    int64_t before = clock_monotonic_us(), before_ns = clock_thread_ns();
+    turns_step(t, &(struct event){.kind = EV_WAKE, .now_us = now, .plan_rests = rests(t)});
+    int64_t took = clock_monotonic_us() - before;
+    times_add(&t->times, took);
+    plan_rest(t, took);
+    causes_charge(t->c->sessions, &t->to_plan, clock_thread_ns() - before_ns, took);
+    causes_clear(&t->to_plan);
     turn_close(t);
 }
 

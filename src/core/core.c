@@ -222,11 +222,11 @@ static void message_take(struct core *c, const struct message *m)
     reply_done(c, REFUSE_BAD_MESSAGE, "the controller does not take this message");
 }
 
-/* While many jobs are being ended, each slice would be planned for: now and
- * then is enough. */
+/* While many jobs are being ended, each slice would be planned for: now and then is enough. */
 static bool plan_held(const struct core *c)
 {
-    return c->sweep.n && c->now_us - c->planned_us < PLAN_HELD_US;
+    int64_t since = c->now_us - c->planned_us;
+    return c->plan_rests || (c->sweep.n && since >= 0 && since < PLAN_HELD_US);
 }
 
 static void wake(struct core *c)
@@ -271,7 +271,10 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         node_closed(c, ev->conn);
         waiters_closed(c, ev->conn);
         break;
-    case EV_WAKE: wake(c); break;
+    case EV_WAKE:
+        c->plan_rests = ev->plan_rests;
+        wake(c);
+        break;
     case EV_CONFIG:
         clock_boot(c, ev->text);
         config_apply(c, ev->config);
@@ -299,8 +302,7 @@ int64_t core_wake_due(const struct core *c)
         return 0;
     int64_t due = timers_due(c), turn = resvs_due(c);
     due = turn < due ? turn : due;
-    if (c->sweep.n && !c->store_away)
-        due = c->sweep_due_us < due ? c->sweep_due_us : due;
+    due = sweeps_due(c) < due ? sweeps_due(c) : due;
     if (c->gang_due_us && c->gang_due_us < due && !c->store_away)
         due = c->gang_due_us;
     if (usage_due(c) < due && !c->store_away)

@@ -49,7 +49,9 @@ struct event {
     const struct config *config; /* EV_CONFIG */
     const char *text;            /* EV_CONFIG: name of the machine's boot, or NULL; EV_STORE_AWAY: why */
     bool hurry;                  /* EV_MESSAGE: others wait, what can be cut short is */
-    const char *mail_fault;      /* EV_CONFIG: why mail cannot be sent; NULL = as far as is known it can */
+    bool
+        plan_rests; /* EV_WAKE: the planner had much of the time, it is others' turn; from now on until the next wake says otherwise */
+    const char *mail_fault; /* EV_CONFIG: why mail cannot be sent; NULL = as far as is known it can */
 };
 
 enum effect_kind {
@@ -129,6 +131,9 @@ enum refusal core_query(const struct core *c, const struct msg_query *q, const s
 enum refusal core_query_part(const struct core *c, const struct msg_query *q, const struct peer *peer,
                              int64_t now_us, const struct view *v, struct str *detail, struct query_at *at,
                              size_t most);
+
+/* Whose jobs the wake of that moment goes on to end, of those asked for together (`scancel -u`); false: nobody's. */
+bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid);
 
 /* The host of that certificate name; NULL = shut out, or never there. Valid until the next step. */
 const struct host *core_host(const struct core *c, const char *id);

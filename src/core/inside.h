@@ -193,7 +193,7 @@ struct core {
     VEC(struct waiter) waiter;
     VEC(struct alarm) heap;
     uint64_t next_job_id;
-    bool loaded, store_away, plan_needed;
+    bool loaded, store_away, plan_needed, plan_rests;
     int64_t store_back_us; /* when it was back last; 0 = it has not been away */
     bool older;            /* the store is (restored.c) */
     bool resv_refit;       /* nodes changed: reservations may want others */
@@ -210,6 +210,7 @@ struct core {
     VEC(uint64_t) unsaved;         /* jobs to be stored when this step ends */
     VEC(struct sweep *) sweep;     /* see req_cancel.c */
     int64_t sweep_due_us;          /* when the next slice is due */
+    uint32_t swept_uid;            /* whose the last one was */
     int64_t asked_us;              /* when somebody else asked for something, while there are some */
     int64_t planned_us;            /* when the last plan was made */
     uint64_t stored_job_id;        /* next_job_id as the store has it */
@@ -298,6 +299,7 @@ void array_taken(struct core *c, struct jobrec *master);
 /* ---- req_cancel.c: ends of many jobs, a slice a wake ---- */
 struct sweep;
 void sweeps_go(struct core *c);
+int64_t sweeps_due(const struct core *c);
 void sweeps_heed(struct core *c, const struct peer *asks); /* somebody else is there */
 void sweeps_free(struct core *c);
 

@@ -5,36 +5,56 @@
 
 #include <string.h>
 
-#define SLICE_JOBS 128    /* ended in one go */
-#define REST_US    (5000) /* between two goes while others ask for something */
-#define ALONE_US   USEC_PER_SEC
+/* Of one go: so many jobs are ended, so many looked at for that. */
+#define SLICE_JOBS        128
+#define SLICE_LOOKS       4096
+#define SLICE_JOBS_HURRY  16
+#define SLICE_LOOKS_HURRY 1024
+#define REST_US           (5000) /* between two goes while others ask for something */
+#define ALONE_US          USEC_PER_SEC
 
 struct cancel {
     const struct msg_cancel *m;
     struct hostlist nodes;
+    VEC(uint64_t) uid; /* of m->uids */
 };
 
-/* `scancel -u` of very many jobs: they are ended a slice a wake, so that
- * everybody else is served in between, and the answer comes when all are. */
+/* `scancel -u`: the jobs are ended a slice a wake, so that everybody else is served in between, and the answer comes when all are. One sweep goes
+ * a wake, of another user than the last, if there is one: a user who asks for a hundred gets no more than one who asks for one. */
 struct sweep {
     struct cancel x;
     struct msg_cancel m; /* texts live in the arena */
     struct arena *arena;
     struct peer peer;
     uint64_t conn, seq, count;
-    VEC(uint64_t) id;
-    size_t next;
+    struct map_walk at;
+    uint64_t below; /* jobs that came later are not meant */
 };
 
-static bool number_in(const char *list, uint64_t n)
+static bool uid_in(const struct cancel *x, uint32_t uid)
 {
-    char text[24];
-    struct str s = STR_INIT;
-    str_add_u64(&s, n);
-    strncpy(text, str_text(&s), sizeof text - 1);
-    text[sizeof text - 1] = '\0';
-    str_done(&s);
-    return list_has(list, text);
+    for (size_t i = 0; i < x->uid.n; i++)
+        if (x->uid.v[i] == uid)
+            return true;
+    return false;
+}
+
+static bool cancel_fill(struct cancel *x, const struct msg_cancel *m, struct arena *a, struct err *ret_err)
+{
+    struct span rest = span_of(m->uids ? m->uids : ""), piece;
+    *x = (struct cancel){.m = m};
+    while (m->uids && span_next(&rest, ',', &piece)) {
+        uint64_t uid;
+        if (text_to_u64(arena_strndup(a, piece.data, piece.len), UINT32_MAX, &uid))
+            vec_push(&x->uid, uid);
+    }
+    return !m->nodes || hostlist_parse(&x->nodes, m->nodes, ret_err);
+}
+
+static void cancel_done(struct cancel *x)
+{
+    hostlist_done(&x->nodes);
+    vec_done(&x->uid);
 }
 
 static bool on_nodes(const struct cancel *x, const struct jobrec *r)
@@ -52,7 +72,7 @@ static bool fits(const struct cancel *x, const struct jobrec *r)
 {
     const struct msg_cancel *m = x->m;
     const struct job_spec *s = &r->j.spec;
-    if (m->uids && !number_in(m->uids, r->j.user_id))
+    if (m->uids && !uid_in(x, r->j.user_id))
         return false;
     if (m->states && !list_has(m->states, enum_name(&job_state_names, r->j.state)))
         return false;
@@ -176,28 +196,23 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
     return REFUSE_ALREADY_DONE;
 }
 
-static void sweep_begin(struct core *c, const struct cancel *x, const jobrec_vec *jobs)
+static struct sweep *sweep_new(struct core *c, const struct cancel *x)
 {
     struct sweep *s = xcalloc(1, sizeof *s);
     s->arena = arena_new();
     record_copy(message_table[MSG_CANCEL].fields, &s->m, x->m, s->arena);
-    s->x.m = &s->m;
-    if (s->m.nodes)
-        hostlist_parse(&s->x.nodes, s->m.nodes, NULL);
+    cancel_fill(&s->x, &s->m, s->arena, NULL);
     s->peer = (struct peer){.uid = c->peer->uid, .gid = c->peer->gid, .is_admin = c->peer->is_admin};
     s->peer.user = arena_strdup(s->arena, c->peer->user);
     s->conn = c->conn;
     s->seq = c->seq;
-    for (size_t i = 0; i < jobs->n; i++)
-        vec_push(&s->id, jobs->v[i]->j.id);
-    vec_push(&c->sweep, s);
-    c->sweep_due_us = c->now_us;
+    s->below = c->next_job_id;
+    return s;
 }
 
 static void sweep_free(struct sweep *s)
 {
-    hostlist_done(&s->x.nodes);
-    vec_done(&s->id);
+    cancel_done(&s->x);
     arena_free(s->arena);
     free(s);
 }
@@ -210,33 +225,73 @@ void sweeps_free(struct core *c)
 }
 
 /* True when it is done. */
-static bool sweep_slice(struct core *c, struct sweep *s)
+static bool sweep_slice(struct core *c, struct sweep *s, bool hurry)
 {
+    size_t looks = hurry ? SLICE_LOOKS_HURRY : SLICE_LOOKS, jobs = hurry ? SLICE_JOBS_HURRY : SLICE_JOBS;
+    const struct peer *asks = c->peer;
+    bool more = true;
     c->peer = &s->peer;
-    for (size_t n = 0; n < SLICE_JOBS && s->next < s->id.n; n++) {
-        struct jobrec *r = job_find(c, s->id.v[s->next++]);
+    while (looks-- > 0 && jobs > 0 && (more = map_u64_next(c->job, &s->at) && s->at.key < s->below)) {
+        struct jobrec *r = s->at.value;
         const char *detail = NULL;
-        if (r && job_live(r) && may_control(c, r))
-            s->count += cancel_one(c, r, NULL, &s->x, &detail) == REFUSE_NONE;
+        if (!job_live(r) || !fits(&s->x, r) || !may_control(c, r))
+            continue;
+        s->count += cancel_one(c, r, NULL, &s->x, &detail) == REFUSE_NONE;
+        jobs--;
     }
-    c->peer = NULL;
-    if (s->next < s->id.n)
+    c->peer = asks;
+    if (more)
         return false;
     struct msg_done done = {.count = s->count};
     fx_reply(c, s->conn, s->seq, MSG_DONE, &done);
     return true;
 }
 
+/* Which goes next. */
+static size_t sweep_next(const struct core *c)
+{
+    for (size_t i = 0; i < c->sweep.n; i++)
+        if (c->sweep.v[i]->peer.uid != c->swept_uid)
+            return i;
+    return 0;
+}
+
+/* A due time far ahead is of before the clock was set. */
+int64_t sweeps_due(const struct core *c)
+{
+    if (!c->sweep.n || c->store_away)
+        return INT64_MAX;
+    return c->sweep_due_us > c->now_us + REST_US ? 0 : c->sweep_due_us;
+}
+
+bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid)
+{
+    if (sweeps_due(c) > now_us)
+        return false;
+    *ret_uid = c->sweep.v[sweep_next(c)]->peer.uid;
+    return true;
+}
+
+static bool others_ask(const struct core *c)
+{
+    int64_t since = c->now_us - c->asked_us;
+    return c->asked_us && since >= 0 && since < ALONE_US;
+}
+
 void sweeps_go(struct core *c)
 {
-    if (!c->sweep.n || c->store_away || c->sweep_due_us > c->now_us)
+    if (sweeps_due(c) > c->now_us)
         return;
-    for (size_t i = c->sweep.n; i-- > 0;)
-        if (sweep_slice(c, c->sweep.v[i])) {
-            sweep_free(c->sweep.v[i]);
-            vec_remove(&c->sweep, i);
-        }
-    c->sweep_due_us = c->now_us + (c->asked_us > c->now_us - ALONE_US ? REST_US : 0);
+    size_t i = sweep_next(c);
+    struct sweep *s = c->sweep.v[i];
+    bool hurry = others_ask(c);
+    c->swept_uid = s->peer.uid;
+    vec_remove(&c->sweep, i);
+    if (sweep_slice(c, s, hurry))
+        sweep_free(s);
+    else
+        vec_push(&c->sweep, s);
+    c->sweep_due_us = c->now_us + (hurry ? REST_US : 0);
 }
 
 void sweeps_heed(struct core *c, const struct peer *asks)
@@ -246,38 +301,30 @@ void sweeps_heed(struct core *c, const struct peer *asks)
             c->asked_us = c->now_us;
 }
 
-/* By filters alone: all live jobs that fit and that the peer may end. */
-static void cancel_filtered(struct core *c, struct cancel *x)
+/* By filters alone: all live jobs that fit and that the peer may end. The first slice at once: mostly it is all. */
+static void cancel_filtered(struct core *c, const struct cancel *x)
 {
-    struct map_walk w = {0};
-    jobrec_vec jobs = {0};
-    struct msg_done done = {0};
-    while (map_u64_next(c->job, &w)) {
-        struct jobrec *r = w.value;
-        if (job_live(r) && may_control(c, r) && fits(x, r))
-            vec_push(&jobs, r);
+    struct sweep *s = sweep_new(c, x);
+    if (c->hurry)
+        c->asked_us = c->now_us;
+    if (sweep_slice(c, s, c->hurry)) {
+        sweep_free(s);
+        return;
     }
-    if (jobs.n > SLICE_JOBS)
-        sweep_begin(c, x, &jobs);
-    for (size_t i = 0; i < jobs.n && jobs.n <= SLICE_JOBS; i++) {
-        const char *detail = NULL;
-        done.count += cancel_one(c, jobs.v[i], NULL, x, &detail) == REFUSE_NONE;
-    }
-    if (jobs.n <= SLICE_JOBS)
-        fx_reply(c, c->conn, c->seq, MSG_DONE, &done);
-    vec_done(&jobs);
+    if (!c->sweep.n)
+        c->sweep_due_us = c->now_us + (c->hurry ? REST_US : 0);
+    vec_push(&c->sweep, s);
 }
 
 void req_cancel(struct core *c, const struct msg_cancel *m)
 {
-    struct cancel x = {.m = m};
+    struct cancel x;
     struct err err = {0};
-    if (m->nodes && !hostlist_parse(&x.nodes, m->nodes, &err)) {
+    if (!cancel_fill(&x, m, c->fx->arena, &err))
         reply_done(c, REFUSE_INVALID_NODE, err.text);
-    } else if (m->ids) {
+    else if (m->ids)
         refs_each(c, m->ids, true, cancel_one, &x);
-    } else {
+    else
         cancel_filtered(c, &x);
-    }
-    hostlist_done(&x.nodes);
+    cancel_done(&x);
 }

@@ -29,6 +29,33 @@
 
 static void conn_polled(uv_poll_t *handle, int status, int events);
 
+/* ---- work ---- */
+
+bool conn_work_begin(struct conn *c)
+{
+    if (c->work_ns || !c->ops->worked)
+        return false;
+    c->work_ns = clock_thread_ns();
+    return true;
+}
+
+void conn_work_tell(struct conn *c)
+{
+    if (!c->work_ns)
+        return;
+    int64_t now = clock_thread_ns(), spent = now - c->work_ns;
+    c->work_ns = now;
+    c->ops->worked(c->ctx, c, spent);
+}
+
+void conn_work_end(struct conn *c, bool began)
+{
+    if (!began)
+        return;
+    conn_work_tell(c);
+    c->work_ns = 0;
+}
+
 /* ---- life ---- */
 
 void conn_poll_update(struct conn *c)
@@ -85,11 +112,13 @@ static void conn_poll_closed(uv_handle_t *handle)
 static void conn_gone(void *ctx)
 {
     struct conn *c = ctx;
+    bool began = conn_work_begin(c);
     if (c->in_told && c->ops->kept)
         c->ops->kept(c->ctx, c, -(ptrdiff_t)c->in_told);
-    c->ops->closed(c->ctx, c, &c->why);
     str_done(&c->in);
     str_done(&c->out);
+    conn_work_end(c, began);
+    c->ops->closed(c->ctx, c, &c->why);
     tls_free(c->tls);
     uv_close((uv_handle_t *)&c->poll, conn_poll_closed);
 }
@@ -216,6 +245,7 @@ static size_t in_deliver(struct conn *c, const char *data, size_t len)
         c->frames_in++;
         if (c->ops->frame)
             c->ops->frame(c->ctx, c, &f);
+        conn_work_tell(c);
     }
     return at;
 }
@@ -293,9 +323,8 @@ static void in_read(struct conn *c)
         conn_fail(c, ERR_UNAVAILABLE, strerror(errno));
 }
 
-static void conn_polled(uv_poll_t *handle, int status, int events)
+static void polled(struct conn *c, int status, int events)
 {
-    struct conn *c = handle->data;
     if (status < 0) { /* libuv has stopped the poll; the socket itself says why */
         c->polled = 0;
         events = UV_READABLE | UV_WRITABLE;
@@ -311,6 +340,14 @@ static void conn_polled(uv_poll_t *handle, int status, int events)
         conn_fail(c, ERR_UNAVAILABLE, "the connection broke");
 }
 
+static void conn_polled(uv_poll_t *handle, int status, int events)
+{
+    struct conn *c = handle->data;
+    bool began = conn_work_begin(c);
+    polled(c, status, events);
+    conn_work_end(c, began);
+}
+
 void conn_pause(struct conn *c)
 {
     c->paused = true;
@@ -320,9 +357,11 @@ void conn_pause(struct conn *c)
 static void conn_more(void *ctx)
 {
     struct conn *c = ctx;
+    bool began = conn_work_begin(c);
     if (c->state == CONN_OPEN && !c->paused && c->in.len > 0)
         in_work_off(c);
     conn_poll_update(c);
+    conn_work_end(c, began);
 }
 
 void conn_resume(struct conn *c)
@@ -341,14 +380,18 @@ bool conn_is_closing(const struct conn *c)
     return c->state != CONN_OPEN;
 }
 
-struct conn_peer conn_peer(const struct conn *c)
+struct conn_peer conn_peer_of(int fd)
 {
     struct ucred who;
     socklen_t len = sizeof who;
-    if (c->state == CONN_GONE || getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0 ||
-        who.uid == (uid_t)-1)
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0 || who.uid == (uid_t)-1)
         return (struct conn_peer){0};
     return (struct conn_peer){.known = true, .uid = who.uid, .gid = who.gid, .pid = who.pid};
+}
+
+struct conn_peer conn_peer(const struct conn *c)
+{
+    return c->state == CONN_GONE ? (struct conn_peer){0} : conn_peer_of(c->fd);
 }
 
 int64_t conn_half_since(const struct conn *c)

@@ -42,6 +42,8 @@ struct conn_ops {
     /* So many more bytes (less, below 0) of frames that are not whole, or not
    * delivered, are kept. May be NULL. */
     void (*kept)(void *ctx, struct conn *c, ptrdiff_t more);
+    /* So much processor time went into the connection since it was told last: reading, frames, writing. May be NULL. */
+    void (*worked)(void *ctx, struct conn *c, int64_t ns);
 };
 
 /* Who is at the other end of a Unix socket, as the kernel says (SO_PEERCRED). */
@@ -82,6 +84,8 @@ void conn_abort(struct conn *c);
 bool conn_is_closing(const struct conn *c);
 
 struct conn_peer conn_peer(const struct conn *c);
+/* The same of a socket that is no connection yet. */
+struct conn_peer conn_peer_of(int fd);
 /* Since when part of a frame is there whose rest does not come
  * (clock_monotonic_us); 0 = none is waited for. */
 int64_t conn_half_since(const struct conn *c);

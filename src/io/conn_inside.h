@@ -20,6 +20,7 @@ struct conn {
     struct str in;
     size_t in_told;  /* bytes of `in` that ops->kept knows of */
     int64_t half_us; /* since when `in` is the beginning of a frame */
+    int64_t work_ns; /* the thread's clock when work for it began, or was told; 0 = none is under way */
     struct str out;
     size_t out_sent; /* bytes of `out` that the socket took */
     size_t unsent_max, frame_max;
@@ -34,6 +35,11 @@ struct conn {
 void conn_poll_update(struct conn *c);
 void conn_end(struct conn *c);
 void conn_fail(struct conn *c, enum err_code code, const char *what);
+
+/* conn.c: around what the loop does for the connection, for ops->worked. True: this is the outermost, which ends it. */
+bool conn_work_begin(struct conn *c);
+void conn_work_tell(struct conn *c);
+void conn_work_end(struct conn *c, bool began);
 
 /* conn_out.c: gives the socket what it takes; false when it takes no more now or has failed. Then conn_out_written tells about the unsent bytes that went
  * below the mark, and ends a connection that waited only for its last bytes. conn_flush does both (a `later` of the loop). */

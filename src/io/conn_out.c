@@ -90,9 +90,11 @@ void conn_flush(void *ctx)
     struct conn *c = ctx;
     if (c->state == CONN_GONE || c->writable_wanted)
         return;
+    bool began = conn_work_begin(c);
     conn_out_write(c);
     if (c->state != CONN_GONE)
         conn_out_written(c);
+    conn_work_end(c, began);
 }
 
 /* Moves the unsent bytes to the front when the sent ones take more room: a stream that never runs empty must

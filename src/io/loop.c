@@ -38,6 +38,9 @@ struct loop {
     struct signal_watch *signals;
     loop_fn turn;
     void *turn_ctx;
+    struct loop_rounds rounds;
+    uint64_t round_ns,
+        idle_ns; /* when the last round ended, and for how long the loop had slept until then */
 };
 
 uv_loop_t *loop_uv(struct loop *l)
@@ -157,6 +160,30 @@ void loop_later_cancel(struct loop *l, struct later *one)
         ring_remove(one);
 }
 
+struct loop_rounds loop_rounds(const struct loop *l)
+{
+    return l->rounds;
+}
+
+void loop_rounds_reset(struct loop *l)
+{
+    l->rounds = (struct loop_rounds){0};
+}
+
+/* libuv says for how long it slept in the poll; the rest since the last round was this one's. */
+static void round_ended(struct loop *l)
+{
+    uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(&l->uv);
+    if (l->round_ns) {
+        int64_t us = (int64_t)(now - l->round_ns - (idle - l->idle_ns)) / 1000;
+        l->rounds.n++;
+        l->rounds.sum_us += us;
+        l->rounds.max_us = us > l->rounds.max_us ? us : l->rounds.max_us;
+    }
+    l->round_ns = now;
+    l->idle_ns = idle;
+}
+
 static void prepare_run(uv_prepare_t *handle)
 {
     struct loop *l = handle->data;
@@ -169,6 +196,7 @@ static void prepare_run(uv_prepare_t *handle)
         uv_idle_stop(&l->awake);
     else
         uv_idle_start(&l->awake, awake_run);
+    round_ended(l);
 }
 
 char *loop_scratch(struct loop *l)
@@ -188,6 +216,8 @@ struct loop *loop_new(struct err *ret_err)
     int rc = uv_loop_init(&l->uv);
     if (rc == 0)
         rc = uv_async_init(&l->uv, &l->async, posts_run);
+    if (rc == 0)
+        rc = uv_loop_configure(&l->uv, UV_METRICS_IDLE_TIME);
     if (rc != 0) {
         loop_error(ret_err, rc, "cannot make the event loop");
         free(l);

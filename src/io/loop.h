@@ -27,6 +27,14 @@ void loop_stop(struct loop *l);
  * One hook a loop; NULL takes it away. The place for a turn: what the round's callbacks gathered is worked off at once. */
 void loop_on_turn(struct loop *l, loop_fn fn, void *ctx);
 
+/* Rounds so far, and how long the loop was busy in the longest of them and in all: for so long nobody is heard. */
+struct loop_rounds {
+    uint64_t n;
+    int64_t max_us, sum_us;
+};
+struct loop_rounds loop_rounds(const struct loop *l);
+void loop_rounds_reset(struct loop *l);
+
 /* From any thread: fn(ctx) is called on the loop, in the order of the posts. */
 void loop_post(struct loop *l, loop_fn fn, void *ctx);
 

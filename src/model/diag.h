@@ -32,7 +32,10 @@
     X(U64, commits, 0, "commits of the store")                                                     \
     X(TEXT, rpcs, 0, "messages by kind: name, number, count, microseconds spent; next one …")      \
     X(TEXT, rpc_users, 0, "the same by user: name, uid, …")                                        \
-    X(TEXT, trouble, 0, "what is wrong; NULL = nothing")
+    X(TEXT, trouble, 0, "what is wrong; NULL = nothing")                                           \
+    X(SPAN, round_max_us, 0, "longest time in which the controller heard nobody")                  \
+    X(U64, rounds, 0, "rounds of the controller's loop")                                           \
+    X(SPAN, round_sum_us, 0, "time it was busy in them")
 // clang-format on
 
 struct diag {

@@ -304,7 +304,8 @@ extern const struct fields result_fields;
     X(SPAN, last_plan_us, 0, "time the last pass took")                                                    \
     X(SPAN, mean_plan_us, 0, "mean time of a pass")                                                        \
     X(U64, queue_considered, 0, "jobs considered in the last pass")                                        \
-    X(TEXT, device_trouble, 0, "node: why devices that are in its machine cannot be used")
+    X(TEXT, device_trouble, 0, "node: why devices that are in its machine cannot be used")                 \
+    X(SPAN, round_max_us, 0, "controller: longest time in which it heard nobody")
 // clang-format on
 struct daemon_status {
     STATUS_FIELDS(FIELD_MEMBER)

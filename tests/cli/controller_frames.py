@@ -239,8 +239,51 @@ def flood(c, uid, other, count):
     os.waitpid(flooder, 0)
 
 
+def storm(c, uid, other):
+    """Until it is ended, and over restarts of the controller: one user submits over fifty connections, and cancels all of it again and again; another connects
+    for each request, and leaves halves of messages behind."""
+
+    def again(work):
+        while True:
+            try:
+                work()
+            except OSError:
+                time.sleep(0.05)
+
+    def submit_and_cancel():
+        connections = [Connection(sys.argv[1]) for _ in range(50)]
+        while True:
+            for one in connections:
+                for _ in range(10):
+                    one.submit(hold=True)
+            for one in connections:
+                for _ in range(10):
+                    if one.receive() is None:
+                        raise ConnectionError
+            connections[0].send("cancel", uids=str(uid))
+            if connections[0].receive() is None:
+                raise ConnectionError
+
+    def connect():
+        held = []
+        for _ in range(50):
+            one = Connection(sys.argv[1])
+            one.send("why")
+            if one.receive() is None:
+                raise ConnectionError
+            one.socket.settimeout(0.1)
+            one.socket.sendall(struct.pack(">II", 15 << 20, 0) + b'{"type":"submit","x":"' + b"x" * (1 << 17))
+            held.append(one)
+
+    c.socket.close()
+    two = [as_user(uid, lambda: again(submit_and_cancel)), as_user(other, lambda: again(connect))]
+    signal.signal(signal.SIGTERM, lambda *_: [os.kill(one, signal.SIGKILL) for one in two])
+    for one in two:
+        os.waitpid(one, 0)
+
+
 def main():
-    command = {f.__name__: f for f in (halves, flood, ping, submit, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
+    command = {f.__name__: f for f in (halves, flood, storm, ping, submit, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
     command(Connection(sys.argv[1]), *sys.argv[3:])
 
 

@@ -18,6 +18,9 @@ static struct {
     size_t nsent;
     size_t payloads, stops, closes;
     uint64_t answer; /* seq of what each event is answered with; 0 = nothing */
+    uint32_t caused[NOTES]; /* whom a commit or a plan was charged to */
+    size_t ncaused;
+    uint32_t sweeper; /* whose jobs a wake ends; 0 = nobody's */
 } note;
 
 /* ---- stand-ins ------------------------------------------------------------------------------------------------------ */
@@ -71,6 +74,8 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         e->conn = 1;
         e->msg = (struct message){.kind = MSG_DONE, .seq = note.answer, .body = &done};
     }
+    if (ev->kind == EV_MESSAGE)
+        store_effect(fx, "asked");
     if (ev->kind == EV_WAKE) {
         note.wake_us = INT64_MAX;
         store_effect(fx, "woken");
@@ -84,6 +89,20 @@ void session_send(struct sessions *s, uint64_t id, const struct message *m, uint
         return;
     note.refusal[note.nsent] = m->kind == MSG_DONE ? ((const struct msg_done *)m->body)->refusal : 0;
     note.sent[note.nsent++] = m->seq;
+}
+
+bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid)
+{
+    (void)c, (void)now_us;
+    *ret_uid = note.sweeper;
+    return note.sweeper != 0;
+}
+
+void session_caused(struct sessions *s, uint32_t uid, int64_t cost_ns, int64_t took_us)
+{
+    (void)s, (void)cost_ns, (void)took_us;
+    if (note.ncaused < NOTES)
+        note.caused[note.ncaused++] = uid;
 }
 
 void session_close(struct sessions *s, uint64_t id)
@@ -387,6 +406,47 @@ static void other_effects_are_carried_out(void **state)
     shell_end(&s);
 }
 
+static bool was_charged(uint32_t uid)
+{
+    for (size_t i = 0; i < note.ncaused; i++)
+        if (note.caused[i] == uid)
+            return true;
+    return false;
+}
+
+/* However slow the machine is. */
+static void run_until_charged(struct shell *s, uint32_t uid)
+{
+    for (int i = 0; i < 1000 && !was_charged(uid); i++)
+        shell_run(s, 10000);
+    assert_true(was_charged(uid));
+}
+
+/* The commit, and the plan that comes of it, are of those who asked; a wake that ends somebody's many jobs is that user's. */
+static void commits_and_plans_are_charged_to_who_made_them_necessary(void **state)
+{
+    struct shell s;
+    struct message m = {.kind = MSG_SUBMIT};
+    struct peer ann = {.uid = 7}, ben = {.uid = 8};
+    shell_make(&s, state);
+    turns_step(s.c.turns, &(struct event){.kind = EV_MESSAGE, .peer = &ann, .msg = &m});
+    run_until_charged(&s, 7);
+    note.ncaused = 0;
+    note.wake_us = 0;
+    run_until_charged(&s, 7); /* the plan */
+    note.ncaused = 0;
+    note.wake_us = 0;
+    shell_run(&s, 20000);
+    assert_int_equal(note.ncaused, 0); /* nobody asked */
+    turns_step(s.c.turns, &(struct event){.kind = EV_MESSAGE, .peer = &ben, .msg = &m});
+    note.wake_us = 0;
+    note.sweeper = 9;
+    run_until_charged(&s, 8);
+    run_until_charged(&s, 9);
+    assert_false(was_charged(7));
+    shell_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +460,7 @@ int main(void)
         TEST(a_store_that_opens_late),
         TEST(a_deposed_controller_lets_nothing_out),
         TEST(other_effects_are_carried_out),
+        TEST(commits_and_plans_are_charged_to_who_made_them_necessary),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -543,50 +543,6 @@ static void equal_histories_give_equal_states(void **unused)
     assert_true(hash[0] == hash[1]);
 }
 
-/* Everybody else is served in between, and the answer comes when all are ended. */
-static void many_are_cancelled_a_slice_at_a_time(void **unused)
-{
-    struct job_spec spec = a_job("many");
-    struct msg_cancel m = {.uids = "1000"};
-    struct message ask = {.kind = MSG_CANCEL, .seq = 77, .body = &m};
-    spec.hold = true;
-    for (int i = 0; i < 300; i++)
-        submit(spec);
-    effects_reset(&w.fx);
-    step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &ask});
-    assert_null(answer());
-    step((struct event){.kind = EV_WAKE});
-    assert_null(answer());
-    assert_true(count((struct msg_query){.what = QUERY_JOBS}) == 300 - 128);
-    settle(0);
-    assert_non_null(answer());
-    assert_int_equal(answer()->count, 300);
-    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 0);
-}
-
-/* While others ask, the slices rest. */
-static void slices_rest_while_others_ask(void **unused)
-{
-    struct job_spec spec = a_job("many");
-    struct msg_cancel m = {.uids = "1000"};
-    struct message ask = {.kind = MSG_CANCEL, .seq = 77, .body = &m};
-    spec.hold = true;
-    for (int i = 0; i < 300; i++)
-        submit(spec);
-    step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &ask});
-    am_bob();
-    uint64_t other = submit(a_job("other"));
-    assert_true(core_wake_due(w.c) > w.now);
-    w.now += SEC / 100;
-    effects_reset(&w.fx);
-    while (core_wake_due(w.c) <= w.now || !answer()) {
-        settle(0);
-        w.now += SEC / 100;
-    }
-    assert_int_equal(answer()->count, 300);
-    assert_int_equal(state(other), JOB_RUNNING);
-}
-
 /* A listing of all jobs in parts shows each once, though some end and some come in between. */
 static void a_listing_in_parts_shows_each_once(void **unused)
 {
@@ -615,8 +571,6 @@ static void a_listing_in_parts_shows_each_once(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORY(many_are_cancelled_a_slice_at_a_time),
-        STORY(slices_rest_while_others_ask),
         STORY(a_listing_in_parts_shows_each_once),
         STORY(a_job_is_stored_in_the_turn_that_launches_it),
         STORY(a_refused_submission_leaves_no_trace),

@@ -1,0 +1,330 @@
+/* Shares of the controller's time: bounds on what is done for a user in one go and over time. The clock is the test's: it goes on by what is spent, and by nothing else. */
+#include "unit.h"
+
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "controller/share.h"
+#include "io/clock.h"
+
+#include <string.h>
+
+#define US      INT64_C(1000) /* in nanoseconds */
+#define GO_US   800           /* a slice, what a round allows, and what is forgiven meanwhile */
+#define FLOODER 1
+#define LIGHT   50
+
+static struct {
+    int64_t now_us;
+    uint64_t round;
+    loop_fn fire;
+    void *ctx;
+    int64_t due_us;
+    unsigned called;
+} note;
+
+/* ---- stand-ins ---- */
+
+int64_t clock_monotonic_us(void)
+{
+    return note.now_us;
+}
+
+struct loop_rounds loop_rounds(const struct loop *l)
+{
+    (void)l;
+    return (struct loop_rounds){.n = note.round};
+}
+
+struct timer *timer_new(struct loop *l, loop_fn fn, void *ctx)
+{
+    (void)l;
+    note.fire = fn;
+    note.ctx = ctx;
+    return NULL;
+}
+
+void timer_free(struct timer *t)
+{
+    (void)t;
+}
+
+void timer_set(struct timer *t, int64_t after_us)
+{
+    (void)t;
+    note.due_us = note.now_us + after_us;
+}
+
+void timer_stop(struct timer *t)
+{
+    (void)t;
+    note.due_us = INT64_MAX;
+}
+
+/* ---- the world ---- */
+
+static struct shares *world(void)
+{
+    memset(&note, 0, sizeof note);
+    note.now_us = 1000 * USEC_PER_SEC;
+    note.due_us = INT64_MAX;
+    return shares_new(NULL);
+}
+
+static void serve(struct share *s, int64_t us)
+{
+    note.now_us += us;
+    share_spent(s, us * US);
+}
+
+static void rest(int64_t us)
+{
+    note.now_us += us;
+    note.round++;
+}
+
+/* Those n flood for so long with requests of `each` µs, as many as are taken; *ret_go gets the most that was done for one of them in one go. The time that was theirs. */
+static int64_t flood(struct share **s, int n, int64_t each, int64_t for_us, struct share *light,
+                     int64_t *ret_go)
+{
+    int64_t until = note.now_us + for_us, theirs = 0;
+    *ret_go = 0;
+    while (note.now_us < until) {
+        bool any = false;
+        for (int i = 0; i < n; i++) {
+            int64_t go = 0;
+            for (; share_may(s[i]) && go < 100 * USEC_PER_SEC; go += each, any = true)
+                serve(s[i], each);
+            theirs += go;
+            *ret_go = go > *ret_go ? go : *ret_go;
+        }
+        if (light)
+            serve(light, 50);
+        assert_true(!light || share_may(light));
+        rest(any ? 1 : 50);
+    }
+    return theirs;
+}
+
+/* ---- the bounds ---- */
+
+static void one_thing_after_the_other_never_pauses(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct share *a = share_join(all, LIGHT), *b = share_join(all, LIGHT + 1);
+    for (int i = 0; i < 20000; i++) {
+        serve(a, 90); /* most of the time, in small pieces */
+        rest(5);
+        serve(b, 90);
+        rest(5);
+        assert_true(share_may(a) && share_may(b));
+    }
+    share_leave(a);
+    share_leave(b);
+    shares_free(all);
+}
+
+static void a_flood_gets_a_fifth_in_short_slices(void **unused)
+{
+    (void)unused;
+    static const int64_t each[] = {5, 30, 200, 1000};
+    for (size_t i = 0; i < ARRAY_LEN(each); i++) {
+        struct shares *all = world();
+        struct share *f = share_join(all, FLOODER), *light = share_join(all, LIGHT);
+        int64_t go, theirs;
+        serve(light, 50);
+        theirs = flood(&f, 1, each[i], 5 * USEC_PER_SEC, light, &go);
+        assert_true(theirs * 4 <= 5 * USEC_PER_SEC);
+        assert_true(theirs * 10 >= 5 * USEC_PER_SEC); /* and is not starved */
+        assert_true(go <= GO_US + each[i]);
+        share_leave(f);
+        share_leave(light);
+        shares_free(all);
+    }
+}
+
+static void several_floods_share_that_fifth(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct share *f[8], *light = share_join(all, LIGHT);
+    for (unsigned i = 0; i < 8; i++)
+        f[i] = share_join(all, FLOODER + i);
+    int64_t go, theirs;
+    serve(light, 50);
+    flood(f, 8, 30, USEC_PER_SEC, light, &go); /* until each is known for it */
+    theirs = flood(f, 8, 30, 10 * USEC_PER_SEC, light, &go);
+    assert_true(theirs * 10 <= 3 * 10 * USEC_PER_SEC);
+    assert_true(go <= GO_US + 30);
+    for (int i = 0; i < 8; i++)
+        share_leave(f[i]);
+    share_leave(light);
+    shares_free(all);
+}
+
+static void who_is_alone_has_all_of_it(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct share *f = share_join(all, FLOODER);
+    int64_t go, theirs = flood(&f, 1, 30, USEC_PER_SEC, NULL, &go);
+    assert_true(theirs * 10 >= 9 * USEC_PER_SEC);
+    assert_true(go <= 10000); /* the loop looks round */
+    share_leave(f);
+    shares_free(all);
+}
+
+static void where_all_ask_for_much_they_take_turns(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct share *f[2] = {share_join(all, FLOODER), share_join(all, FLOODER + 1)};
+    int64_t go, theirs;
+    flood(f, 2, 30, USEC_PER_SEC, NULL, &go);
+    theirs = flood(f, 2, 30, 5 * USEC_PER_SEC, NULL, &go);
+    assert_true(theirs * 10 >= 8 * 5 * USEC_PER_SEC);
+    assert_true(go <= 3000);
+    share_leave(f[0]);
+    share_leave(f[1]);
+    shares_free(all);
+}
+
+/* A connection for each request is no way round. */
+static void a_debt_outlives_the_connection(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
+    serve(light, 10);
+    serve(f, 5000);
+    assert_false(share_may(f));
+    share_leave(f);
+    f = share_join(all, FLOODER);
+    assert_false(share_may(f));
+    share_leave(f);
+    rest(60 * USEC_PER_SEC);
+    f = share_join(all, FLOODER + 1); /* nothing is owed any more: forgotten */
+    assert_int_equal(share_connections(all, FLOODER), 0);
+    share_leave(f);
+    share_leave(light);
+    shares_free(all);
+}
+
+/* The one whose rows fill the commits pays for the waiting; who shares in one pays for a few rows. */
+static void commits_are_paid_by_who_asked_for_them(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
+    serve(light, 10);
+    serve(f, 1000);
+    rest(10 * 1000);
+    assert_true(share_may(f));
+    shares_caused(all, FLOODER, 50 * US, 20 * 1000);
+    assert_false(share_may(f));
+    assert_true(share_pause(f) >= 4 * 20 * 1000);
+    for (int i = 0; i < 100; i++) {
+        shares_caused(all, LIGHT, 50 * US, 20 * 1000);
+        rest(1000);
+        assert_true(share_may(light));
+    }
+    shares_caused(all, 4711, 50 * US, 20 * 1000); /* has left */
+    share_leave(light);
+    share_leave(f);
+    shares_free(all);
+}
+
+/* Much at once is paid for; whoever has gone over to one thing after the other since is held up no more. */
+static void who_asks_for_little_again_is_forgiven(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
+    serve(light, 10);
+    serve(f, 5000);
+    assert_false(share_may(f));
+    rest(share_pause(f));
+    int64_t began = note.now_us;
+    while (note.now_us < began + 2 * USEC_PER_SEC) {
+        bool may = share_may(f);
+        assert_true(may || note.now_us < began + USEC_PER_SEC / 5);
+        if (may) {
+            serve(f, 50);
+            rest(1);
+            shares_caused(all, FLOODER, 300 * US, 400); /* its commit */
+        }
+        rest(10);
+    }
+    share_leave(light);
+    share_leave(f);
+    shares_free(all);
+}
+
+/* Handshakes of those who have not said who they are are limited as a user is; they are nobody for whom room would be kept. */
+static void an_address_has_a_share_and_is_nobody(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
+    struct share *from = share_join_address(all, "192.0.2.1"), *other = share_join_address(all, "192.0.2.2");
+    int64_t go, theirs;
+    assert_ptr_not_equal(from, other);
+    serve(from, 1000);
+    theirs = flood(&f, 1, 30, USEC_PER_SEC, NULL, &go);
+    assert_true(theirs * 10 >= 9 * USEC_PER_SEC);
+    serve(light, 50);
+    theirs = flood(&from, 1, 1000, 5 * USEC_PER_SEC, light, &go);
+    assert_true(theirs * 4 <= 5 * USEC_PER_SEC);
+    assert_true(share_may(other));
+    share_leave(from);
+    share_leave(other);
+    share_leave(light);
+    share_leave(f);
+    shares_free(all);
+}
+
+static void one_went_on(void *ctx)
+{
+    (void)ctx;
+    note.called++;
+}
+
+static void a_thousand_that_wait_come_back_few_at_a_time(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
+    static struct share_wait w[1000];
+    memset(w, 0, sizeof w);
+    serve(light, 10);
+    serve(f, 1000);
+    for (int i = 0; i < 1000; i++)
+        share_wait(f, &w[i], one_went_on, NULL);
+    note.fire(note.ctx);
+    assert_int_equal(note.called, 0);
+    note.now_us = note.due_us;
+    note.fire(note.ctx);
+    assert_in_range(note.called, 1, 16);
+    for (int i = 0; i < 1000; i++)
+        share_wait_cancel(f, &w[i]);
+    share_leave(light);
+    share_leave(f);
+    shares_free(all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_thing_after_the_other_never_pauses),
+        cmocka_unit_test(a_flood_gets_a_fifth_in_short_slices),
+        cmocka_unit_test(several_floods_share_that_fifth),
+        cmocka_unit_test(who_is_alone_has_all_of_it),
+        cmocka_unit_test(where_all_ask_for_much_they_take_turns),
+        cmocka_unit_test(a_debt_outlives_the_connection),
+        cmocka_unit_test(commits_are_paid_by_who_asked_for_them),
+        cmocka_unit_test(who_asks_for_little_again_is_forgiven),
+        cmocka_unit_test(an_address_has_a_share_and_is_nobody),
+        cmocka_unit_test(a_thousand_that_wait_come_back_few_at_a_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
