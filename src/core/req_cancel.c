@@ -10,6 +10,7 @@
 #define SLICE_LOOKS       4096
 #define SLICE_JOBS_HURRY  16
 #define SLICE_LOOKS_HURRY 1024
+#define SWEEPS_PER_USER   64     /* under way; each holds its request */
 #define REST_US           (5000) /* between two goes while others ask for something */
 #define ALONE_US          USEC_PER_SEC
 
@@ -301,6 +302,14 @@ void sweeps_heed(struct core *c, const struct peer *asks)
             c->asked_us = c->now_us;
 }
 
+static bool sweeps_full(const struct core *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->sweep.n; i++)
+        n += c->sweep.v[i]->peer.uid == c->peer->uid;
+    return n >= SWEEPS_PER_USER;
+}
+
 /* By filters alone: all live jobs that fit and that the peer may end. The first slice at once: mostly it is all. */
 static void cancel_filtered(struct core *c, const struct cancel *x)
 {
@@ -324,6 +333,9 @@ void req_cancel(struct core *c, const struct msg_cancel *m)
         reply_done(c, REFUSE_INVALID_NODE, err.text);
     else if (m->ids)
         refs_each(c, m->ids, true, cancel_one, &x);
+    else if (sweeps_full(c))
+        reply_done(c, REFUSE_BUSY,
+                   "64 of your requests to cancel many jobs are still being worked off; wait for one");
     else
         cancel_filtered(c, &x);
     cancel_done(&x);

@@ -83,6 +83,20 @@ static void sweeps_are_bounded_and_go_round_over_users(void **unused)
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .uids = "1000"}), left - 5 * 16);
 }
 
+static void requests_that_are_worked_off_are_few(void **unused)
+{
+    struct job_spec spec = a_job("many");
+    spec.hold = true;
+    for (int i = 0; i < 65 * 16 + 100; i++)
+        submit(spec);
+    for (int i = 0; i < 64; i++)
+        ask_cancel_all(true);
+    effects_reset(&w.fx);
+    ask_cancel_all(true);
+    assert_non_null(answer());
+    assert_int_equal(answer()->refusal, REFUSE_BUSY);
+}
+
 /* What came after the request is not meant by it. */
 static void a_sweep_spares_what_came_later(void **unused)
 {
@@ -128,9 +142,13 @@ static void a_planner_that_rests_plans_afterwards(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        STORY(many_are_cancelled_a_slice_at_a_time),       STORY(slices_rest_while_others_ask),
-        STORY(sweeps_are_bounded_and_go_round_over_users), STORY(a_sweep_spares_what_came_later),
-        STORY(a_sweep_outlives_a_clock_that_is_set),       STORY(a_planner_that_rests_plans_afterwards),
+        STORY(many_are_cancelled_a_slice_at_a_time),
+        STORY(slices_rest_while_others_ask),
+        STORY(sweeps_are_bounded_and_go_round_over_users),
+        STORY(requests_that_are_worked_off_are_few),
+        STORY(a_sweep_spares_what_came_later),
+        STORY(a_sweep_outlives_a_clock_that_is_set),
+        STORY(a_planner_that_rests_plans_afterwards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
