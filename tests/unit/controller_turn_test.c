@@ -74,7 +74,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         e->conn = 1;
         e->msg = (struct message){.kind = MSG_DONE, .seq = note.answer, .body = &done};
     }
-    if (ev->kind == EV_MESSAGE)
+    if (ev->kind == EV_MESSAGE && ev->msg->kind == MSG_SUBMIT)
         store_effect(fx, "asked");
     if (ev->kind == EV_WAKE) {
         note.wake_us = INT64_MAX;
