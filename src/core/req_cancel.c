@@ -203,8 +203,11 @@ static struct sweep *sweep_new(struct core *c, const struct cancel *x)
     s->arena = arena_new();
     record_copy(message_table[MSG_CANCEL].fields, &s->m, x->m, s->arena);
     cancel_fill(&s->x, &s->m, s->arena, NULL);
-    s->peer = (struct peer){.uid = c->peer->uid, .gid = c->peer->gid, .is_admin = c->peer->is_admin};
+    s->peer = *c->peer; /* all that says what this peer may */
     s->peer.user = arena_strdup(s->arena, c->peer->user);
+    s->peer.group = arena_strdup(s->arena, c->peer->group);
+    s->peer.groups = arena_strdup(s->arena, c->peer->groups);
+    s->peer.host = arena_strdup(s->arena, c->peer->host);
     s->conn = c->conn;
     s->seq = c->seq;
     s->below = c->next_job_id;

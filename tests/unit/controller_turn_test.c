@@ -17,7 +17,7 @@ static struct {
     int32_t refusal[NOTES];
     size_t nsent;
     size_t payloads, stops, closes;
-    uint64_t answer; /* seq of what each event is answered with; 0 = nothing */
+    uint64_t answer;        /* seq of what each event is answered with; 0 = nothing */
     uint32_t caused[NOTES]; /* whom a commit or a plan was charged to */
     size_t ncaused;
     uint32_t sweeper; /* whose jobs a wake ends; 0 = nobody's */
