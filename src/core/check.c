@@ -82,6 +82,7 @@ static void steps_check(const struct core *c, const struct jobrec *r)
         CHECK(s->job_id == r->j.id && s->attempt == r->j.attempt);
         CHECK(step_find(r, s->step_id) == st && s->step_id < r->next_step);
         CHECK(job_live(r) || s->end_us);
+        CHECK(!s->end_us || s->end_us >= s->start_us);
         CHECK((s->state == JOB_RUNNING) == step_live(st));
         for (size_t k = 0; k < st->part.n; k++) {
             all_over &= st->part.v[k].over;

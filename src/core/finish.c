@@ -25,7 +25,7 @@ void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_rea
     bool waited = r->j.state == JOB_PENDING || r->j.state == JOB_SPECIAL_EXIT;
     waited_count(c, r);
     planner_leave(c, r);
-    r->j.end_us = c->now_us;
+    r->j.end_us = clock_end(c, r->j.start_us);
     if (!r->j.start_us || r->j.state == JOB_PENDING)
         r->j.start_us = how == JOB_CANCELLED || how == JOB_DEADLINE ? 0 : r->j.start_us;
     r->j.reason = why;
@@ -123,7 +123,7 @@ static void quiet_nodes_release(struct core *c, struct jobrec *r)
 static void ending(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
 {
     usage_charge(c, r);
-    r->j.end_us = c->now_us;
+    r->j.end_us = clock_end(c, r->j.start_us);
     r->j.reason = why;
     if (r->j.state == JOB_SUSPENDED) {
         suspension_count(c, r);

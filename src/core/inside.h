@@ -398,6 +398,8 @@ void held_beyond(struct core *c, const struct noderec *n, const struct held *hel
 
 /* ---- clock.c: a wall clock that is set ---- */
 void clock_look(struct core *c, const struct event *ev); /* was it? */
+/* Now, as the end of what began at start_us: by a clock that was set back a little nothing ends before it began. */
+int64_t clock_end(const struct core *c, int64_t start_us);
 void clock_boot(struct core *c, const char *boot);
 void clock_load(struct core *c, const char *value); /* the meta row "clock" */
 void clock_restore(struct core *c);                 /* when all rows are loaded */

@@ -282,7 +282,7 @@ static void script_end(struct core *c, struct jobrec *r, const struct msg_report
     bool killed = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
     if (s->end_us)
         return;
-    s->end_us = c->now_us;
+    s->end_us = clock_end(c, s->start_us);
     s->exit_status = m->oom ? STATUS_OOM : m->exit_status;
     s->oom = m->oom;
     s->suspended_us = r->j.suspended_us;

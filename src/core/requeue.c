@@ -7,7 +7,7 @@ static void run_keep(struct core *c, const struct jobrec *r, enum job_state how)
     former.state = how;
     former.end_state = JOB_PENDING;
     if (!former.end_us)
-        former.end_us = c->now_us;
+        former.end_us = clock_end(c, former.start_us);
     fx_store(c, TABLE_JOB_RUN, &former);
 }
 

@@ -33,7 +33,7 @@ static void callers_answer(struct core *c, struct steprec *st)
 
 static void step_over(struct core *c, struct jobrec *r, struct steprec *st)
 {
-    st->s.end_us = c->now_us;
+    st->s.end_us = clock_end(c, st->s.start_us);
     st->s.state = state_of(st);
     st->s.suspended_us = r->j.suspended_us - st->suspended_before_us;
     st->lonely_us = 0;
@@ -123,7 +123,7 @@ void steps_close(struct core *c, struct jobrec *r, enum job_state how)
         if (!step_live(st))
             continue;
         if (st->s.step_id == STEP_BATCH) {
-            st->s.end_us = r->j.end_us;
+            st->s.end_us = r->j.end_us > st->s.start_us ? r->j.end_us : st->s.start_us;
             st->s.state = how;
             step_save(c, st);
             continue;

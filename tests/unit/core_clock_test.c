@@ -42,6 +42,21 @@ static void clock_is_set(int64_t by_us)
     timed((struct event){.kind = EV_WAKE});
 }
 
+/* Less than what is told in the new time: what ended meanwhile lasted no time, and not less. */
+static void test_nothing_ends_before_it_began(void **unused)
+{
+    (void)unused;
+    uint64_t id = submit(a_job("short")), gone = submit(a_job("lost"));
+    goes_on(USEC_PER_SEC / 10);
+    clock_is_set(-USEC_PER_SEC / 2);
+    script_ends(id, 0);
+    am_root();
+    control(ids_of(gone), ACTION_REQUEUE);
+    script_ends(gone, 0);
+    assert_int_equal(state(id), JOB_COMPLETED);
+    assert_int_equal(job(id)->end_us, job(id)->start_us);
+}
+
 static void a_minute_after(int64_t by_us)
 {
     uint64_t id = submit(a_job("ten minutes"));
@@ -167,6 +182,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_begin_time_is_a_date, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_a_clock_set_while_the_controller_was_down, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_small_changes_add_up, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_nothing_ends_before_it_began, open_world, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
