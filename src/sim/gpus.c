@@ -45,7 +45,9 @@ static char *one_begin(struct simgpus *g, const char *node, int32_t index, const
         if (h->index == index && h->until_us > now_us && !same_run(&h->ids, ids))
             return xasprintf("job %lld starts with GPU %d of %s, which a process of job %lld still holds",
                              (long long)ids->job_id, index, node, (long long)h->ids.job_id);
-        if (h->index == index && h->until_us > now_us && h->until_us != INT64_MAX)
+        /* Of the same job; that its step is over was to be known. */
+        if (h->index == index && h->until_us > now_us && h->until_us != INT64_MAX &&
+            h->over_us + NOTE_DELAY_US < now_us)
             return xasprintf(
                 "step %lld of job %lld starts with GPU %d of %s, which a process of its step %lld, "
                 "which is over, still holds",
@@ -54,7 +56,7 @@ static char *one_begin(struct simgpus *g, const char *node, int32_t index, const
     if (idset_has(&g->broken, (uint32_t)index))
         return xasprintf("job %lld starts with GPU %d of %s, which is broken", (long long)ids->job_id, index,
                          node);
-    struct gpu_holder h = {index, *ids, INT64_MAX};
+    struct gpu_holder h = {.index = index, .ids = *ids, .until_us = INT64_MAX};
     vec_push(&g->holder, h);
     return NULL;
 }
@@ -93,12 +95,14 @@ int64_t simgpus_of(const struct simgpus *g, const struct note *ids)
     return mask;
 }
 
-void simgpus_end(struct simgpus *g, const struct note *ids, int64_t until_us)
+void simgpus_end(struct simgpus *g, const struct note *ids, int64_t now_us, int64_t stuck_us)
 {
     for (size_t i = 0; i < g->holder.n; i++) {
         struct gpu_holder *h = &g->holder.v[i];
-        if (same_run(&h->ids, ids) && h->ids.step_id == ids->step_id && h->until_us == INT64_MAX)
-            h->until_us = until_us;
+        if (same_run(&h->ids, ids) && h->ids.step_id == ids->step_id && h->until_us == INT64_MAX) {
+            h->until_us = now_us + stuck_us;
+            h->over_us = now_us;
+        }
     }
 }
 

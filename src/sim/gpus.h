@@ -13,6 +13,7 @@ struct gpu_holder {
     int32_t index;
     struct note ids;
     int64_t until_us; /* INT64_MAX while it lives */
+    int64_t over_us;  /* when the step was over */
 };
 
 struct simgpus {
@@ -28,8 +29,10 @@ char *simgpus_begin(struct simgpus *g, const char *node, const struct msg_launch
                     int64_t now_us);
 /* Its GPUs, as a shepherd notes them. */
 int64_t simgpus_of(const struct simgpus *g, const struct note *ids);
-/* Its processes are gone by then. */
-void simgpus_end(struct simgpus *g, const struct note *ids, int64_t until_us);
+/* Of what a shepherd says the agent hears so much later. */
+#define NOTE_DELAY_US 50
+/* It is over; its processes are gone stuck_us later. */
+void simgpus_end(struct simgpus *g, const struct note *ids, int64_t now_us, int64_t stuck_us);
 void simgpus_reboot(struct simgpus *g); /* nothing holds anything */
 void simgpus_break(struct simgpus *g, int32_t index, bool broken);
 /* What a look at it shows; texts in the arena. */

@@ -52,7 +52,7 @@ static void note_say(struct world *w, size_t i, struct simstep *s, struct note n
     n.step_id = s->ids.step_id;
     n.at_us = world_wall(w);
     vec_push(&s->said, n);
-    world_plan(w, 50, (struct happening){.what = H_NOTE, .node = i, .note = n});
+    world_plan(w, NOTE_DELAY_US, (struct happening){.what = H_NOTE, .node = i, .note = n});
 }
 
 void simstep_end_at(struct world *w, size_t i, struct simstep *s, int64_t after_us, int32_t status)
@@ -180,7 +180,7 @@ void simstep_dies(struct world *w, struct simnode *n, struct simstep *s)
 {
     s->alive = false;
     simscript_dies(w, s);
-    simgpus_end(&n->gpus, &s->ids, w->now_us + s->b.stuck_us);
+    simgpus_end(&n->gpus, &s->ids, w->now_us, s->b.stuck_us);
 }
 
 void simstep_ends(struct world *w, const struct happening *h)
