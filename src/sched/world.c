@@ -107,10 +107,15 @@ static void use_push(struct world *w, uint32_t dim, int64_t amount)
 
 static int64_t run_end(const struct cluster *cl, const struct run *r, int64_t now_us)
 {
-    /* What runs past its end is expected to be gone after the grace it is given; what has outlived that is stuck. */
-    if (r->ending && r->end_us <= now_us)
-        return time_add(now_us, 4 * cl->policy.grace_us);
-    return r->end_us > now_us ? r->end_us : time_add(now_us, cl->policy.grace_us);
+    if (r->end_us > now_us)
+        return r->end_us;
+    if (!r->ending) /* past its end, it is gone after the grace it is given */
+        return time_add(now_us, cl->policy.grace_us);
+    /* Killed, and not yet gone: in a moment, or in as long as that has lasted already. Were much expected at once, a
+     * short job would fit into the wait of the one that it was killed for, which would stop that in turn, for ever. */
+    int64_t late = now_us - r->end_us,
+            least = cl->policy.grace_us < USEC_PER_SEC ? cl->policy.grace_us : USEC_PER_SEC;
+    return time_add(now_us, late > least ? late : least);
 }
 
 static int run_order(const void *a, const void *b)
