@@ -51,7 +51,7 @@ struct steprec {
     bool ending;                   /* told to end: as end_as */
     bool with_job;                 /* because its job ends */
     bool gathering;                /* what its nodes said is not summed up yet … */
-    bool save_due;                 /* … nor stored (step_gather.c) */
+    bool save_due;                 /* … nor stored (step/gather.c) */
     enum job_state end_as;
     const char *detail; /* why, for its command; interned */
 };
@@ -72,7 +72,7 @@ struct jobrec {
     VEC_SMALL(struct steprec *) step;  /* of the run at hand; each owned */
     VEC_SMALL(struct stepwish *) wish; /* in the order they came; each owned */
     VEC_SMALL(struct hold) hold;
-    struct step_queue *queue;             /* step_queue.c; NULL = none waits, none left memory */
+    struct step_queue *queue;             /* step/queue.c; NULL = none waits, none left memory */
     int64_t next_step;                    /* number of the next step */
     int64_t gone_user_us, gone_system_us; /* CPU time of steps that left memory */
     int64_t back_us;                      /* came back by a requeue; 0 = not in this life of the controller */
@@ -160,7 +160,7 @@ struct alarm {
     uint32_t node;
 };
 
-/* See step_gather.c. */
+/* See step/gather.c. */
 struct gathered {
     uint64_t job_id;
     int64_t step_id;
@@ -208,7 +208,7 @@ struct core {
     VEC(struct gathered) gathered; /* steps that the next wake sums up and stores */
     VEC(struct ack_due) acks;      /* of reports that it stores */
     VEC(uint64_t) unsaved;         /* jobs to be stored when this step ends */
-    VEC(struct sweep *) sweep;     /* see req_cancel.c */
+    VEC(struct sweep *) sweep;     /* see request/cancel.c */
     int64_t sweep_due_us;          /* when the next slice is due */
     uint32_t swept_uid;            /* whose the last one was */
     int64_t asked_us;              /* when somebody else asked for something, while there are some */
@@ -296,7 +296,7 @@ struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
 struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task);
 void array_taken(struct core *c, struct jobrec *master);
 
-/* ---- req_cancel.c: ends of many jobs, a slice a wake ---- */
+/* ---- request/cancel.c: ends of many jobs, a slice a wake ---- */
 struct sweep;
 void sweeps_go(struct core *c);
 int64_t sweeps_due(const struct core *c);
@@ -463,7 +463,7 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
 void requeue_finish(struct core *c, struct jobrec *r);
 void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report);
 
-/* ---- nodes.c, node_link.c, node_capacity.c ---- */
+/* ---- nodes.c, node/link.c, node/capacity.c ---- */
 bool node_shown(const struct noderec *n);              /* config.c: it is configured, or has jobs yet */
 void node_capacity(struct core *c, struct noderec *n); /* from what is configured and what it reported */
 struct noderec *node_find(const struct core *c, const char *name);
@@ -488,7 +488,7 @@ void former_run_keep(struct core *c, struct noderec *n, uint64_t job_id,
 void former_run_over(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt);
 void former_runs_forget(struct core *c, struct noderec *n); /* the connection is gone */
 
-/* ---- node_devices.c: devices that nobody may be given ---- */
+/* ---- node/devices.c: devices that nobody may be given ---- */
 void node_devices_take(struct core *c, struct noderec *n, uint64_t seq,
                        const char *out); /* what the node says, if it is news */
 void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq,
@@ -538,7 +538,7 @@ void answered_load(struct core *c, const struct answered *row);
 void answered_move(struct core *c, int64_t by_us);
 void answered_free(struct core *c);
 
-/* ---- req_host.c ---- */
+/* ---- request/host.c ---- */
 void req_make_token(struct core *c, const struct msg_make_token *m);
 void req_join(struct core *c, const struct msg_join *m);
 void req_expel(struct core *c, const struct msg_expel *m);
@@ -579,7 +579,7 @@ void step_usage_sum(struct core *c, struct jobrec *r, struct steprec *st); /* of
 void step_usage_end(struct core *c, struct steprec *st, const struct steppart *part);
 void step_usage_copy(struct step *to, const struct step *from);
 
-/* ---- step_book.c: what steps hold ---- */
+/* ---- step/book.c: what steps hold ---- */
 struct step_room;
 enum room_view {
     ROOM_EVER, /* as if no step ran, all nodes answered and all devices were clean; without those that are broken */
@@ -592,7 +592,7 @@ void step_rooms_done(struct step_room *room, const struct alloc *held);
 void step_book_check(const struct core *c, const struct jobrec *r);
 int32_t step_port(const struct core *c, uint32_t node, uint64_t salt); /* free on that node; 0 = none */
 
-/* ---- req_step.c: making steps ---- */
+/* ---- request/step.c: making steps ---- */
 void req_create_step(struct core *c, const struct msg_create_step *m);
 void req_attach_step(struct core *c, const struct msg_attach_step *m);
 void step_wishes_retry(struct core *c, struct jobrec *r); /* resources of the job may have become free */
@@ -602,7 +602,7 @@ void step_wish_closed(struct core *c, uint64_t job_id, uint64_t conn);
 enum refusal step_try_detached(struct core *c, struct jobrec *r, const struct msg_create_step *m,
                                int64_t step_id, uint64_t key_hash, bool look_only, struct str *detail);
 
-/* ---- step_queue.c: steps of srun --async, and what steps wait for ---- */
+/* ---- step/queue.c: steps of srun --async, and what steps wait for ---- */
 void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t key_hash);
 /* May a step begin that waits for these (NULL: for none)? REFUSE_NONE, REFUSE_BUSY, or never, with a sentence. */
 enum refusal step_dependencies_look(const struct jobrec *r, const char *text, struct str *detail);
@@ -628,7 +628,7 @@ void steps_gathered_done(struct core *c);
 void report_ack(struct core *c, const struct jobrec *r, const struct msg_report *m);
 void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t node);
 
-/* ---- step_end.c: what becomes of them ---- */
+/* ---- step/end.c: what becomes of them ---- */
 void step_report(struct core *c, struct noderec *n, struct jobrec *r,
                  const struct msg_report *m); /* of any step but the batch script's */
 void step_terminate(struct core *c, struct jobrec *r, struct steprec *st, enum job_state how,
@@ -658,7 +658,7 @@ void launch_when_whole(struct core *c,
 void launch_jobs(struct core *c, struct jobrec *r,
                  struct msg_launch *m); /* the records a launch of r's script needs, in the turn's arena */
 
-/* ---- req_alloc.c ---- */
+/* ---- request/alloc.c ---- */
 void req_attach(struct core *c, const struct msg_attach *m);
 void req_finish_job(struct core *c, const struct msg_finish_job *m);
 bool allocation_attached(const struct jobrec *r); /* it belongs to a connection */
@@ -704,7 +704,7 @@ void resv_mark_node(const struct core *c, struct node *n,
 enum refusal submit_host_check(const struct core *c, const char *partitions,
                                struct str *why); /* AllocNodes= */
 
-/* ---- query_pending.c: waiting jobs as they are shown ---- */
+/* ---- query/pending.c: waiting jobs as they are shown ---- */
 struct part_cpu {
     const struct partrec *part;
     int32_t cpus;
@@ -715,7 +715,7 @@ struct part_cpus {
 void pending_complete(const struct core *c, struct part_cpus *known, struct job *j); /* j: the copy shown */
 void part_cpus_done(struct part_cpus *known);
 
-/* ---- query_sched.c ---- */
+/* ---- query/sched.c ---- */
 enum refusal query_priorities(const struct core *c, const struct msg_query *q, int64_t now_us,
                               const struct view *v);
 enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct view *v);

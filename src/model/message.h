@@ -820,7 +820,7 @@ struct answered {
 };
 extern const struct fields answered_fields;
 
-/* A row that a start could not take: see core/left_out.c. */
+/* A row that a start could not take: see core/load/left_out.c. */
 #define LEFT_OUT_FIELDS(X)                                                                                   \
     X(TEXT, name, 0, "table and key of the row: job 42")                                                     \
     X(TIME, at_us, 0, "when")                                                                                \

@@ -1,7 +1,7 @@
 /* Layouts of steps: which tasks and which resources on which node of the job. Tables of cases; what is expected follows srun(1) of Slurm 25.05. */
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "core/step_layout.h"
+#include "core/step/layout.h"
 #include "unit.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What the steps of a job hold of it, counted from their layouts whenever it is asked: there is no book that could go wrong. */
 #include "core/inside.h"
 
-#include "core/step_layout.h"
+#include "core/step/layout.h"
 #include "model/device_out.h"
 
 static void room_fill(const struct core *c, struct step_room *room, const struct alloc_node *held,

@@ -1,6 +1,6 @@
 /* Dealing out follows Slurm's documents: block spreads the counts evenly and numbers the tasks node by node; Pack fills node after node; cyclic numbers
  * them in turn; plane deals blocks of its size in turn; arbitrary is as told. */
-#include "core/step_deal.h"
+#include "core/step/deal.h"
 
 #include <string.h>
 

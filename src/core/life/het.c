@@ -1,7 +1,7 @@
 /* Heterogeneous jobs as one: their components start together (the planner's care), and the batch script runs once, on the first node of the leader. The other
  * components are allocations without a script, which srun fills through the script. So their end follows the leader's: with the script everything is over, with the
  * status of the script. Loss, preemption and requeueing of any component take the whole job, since none can start without the others. A component that is cancelled or
- * reaches its own time limit ends alone; what is over before it ran takes the waiting job along, and what goes back waits for all. Allocations of salloc and srun end in req_alloc.c. */
+ * reaches its own time limit ends alone; what is over before it ran takes the waiting job along, and what goes back waits for all. Allocations of salloc and srun end in request/alloc.c. */
 #include "core/inside.h"
 
 uint64_t leader_of(const struct jobrec *r)

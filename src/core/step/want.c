@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "base/vec.h"
-#include "core/step_layout.h"
+#include "core/step/layout.h"
 #include "model/gres.h"
 #include "model/limits.h"
 

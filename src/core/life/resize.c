@@ -2,7 +2,7 @@
  * and are free for others when they say that nothing is left. A step that has tasks there is ended with them, unless it was started with --no-kill. The node of the batch script stays.
  * What the job had so far is kept as a row of its own, as Slurm does: the accounting charges each part by its size.
  *
- * A controller that starts again finds the smaller record. A node that still has something of the job, and that the job does not hold, is then told to end it (node_link.c). */
+ * A controller that starts again finds the smaller record. A node that still has something of the job, and that the job does not hold, is then told to end it (node/link.c). */
 #include "core/inside.h"
 
 struct hold *hold_find(struct jobrec *r, uint32_t node)

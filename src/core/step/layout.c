@@ -1,11 +1,11 @@
 /* From what a step wants and what is there to a layout, in three moves: how many tasks each node can take at most; which nodes are chosen; how the tasks are dealt out.
  *
  * The same function answers two questions. With rooms as if no other step ran it says whether the step can ever run in its job (a refusal); with what is free now, whether it
- * can run at once (or waits). CPUs are given as whole cores, lowest first, so that steps do not share cores; a step that is not `exact` gets all CPUs of its job on its nodes. Dealing out is in step_deal.c. */
-#include "core/step_layout.h"
+ * can run at once (or waits). CPUs are given as whole cores, lowest first, so that steps do not share cores; a step that is not `exact` gets all CPUs of its job on its nodes. Dealing out is in step/deal.c. */
+#include "core/step/layout.h"
 
 #include "base/alloc.h"
-#include "core/step_deal.h"
+#include "core/step/deal.h"
 #include "model/gres.h"
 
 #include <stdlib.h>

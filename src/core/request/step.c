@@ -4,7 +4,7 @@
  * A call that is repeated (its answer was lost with the controller or the connection) finds its step by its key and is answered as the first one was. */
 #include "core/inside.h"
 
-#include "core/step_layout.h"
+#include "core/step/layout.h"
 
 /* ---- telling ---------------------------------------------------------------------------------------------------------------------- */
 

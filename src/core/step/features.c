@@ -1,7 +1,7 @@
 /* --constraint of a step: which nodes of its job have what it asks for. "[a|b]" takes the arm that most of the job's nodes satisfy. */
 #include "core/inside.h"
 
-#include "core/step_layout.h"
+#include "core/step/layout.h"
 #include "sched/feature.h"
 
 static const char *features_of(const struct core *c, const char *node)

@@ -1,8 +1,8 @@
-/* How the tasks of a step are dealt out to the chosen nodes. Private to step_layout.c. */
+/* How the tasks of a step are dealt out to the chosen nodes. Private to step/layout.c. */
 #ifndef REMUDA_CORE_STEP_DEAL_H
 #define REMUDA_CORE_STEP_DEAL_H
 
-#include "core/step_layout.h"
+#include "core/step/layout.h"
 
 /* A layout in the making; arrays have an entry for each node. */
 struct dealing {
