@@ -3,8 +3,8 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/vec.h"
-#include "sched/advice.h"
-#include "sched/blockers.h"
+#include "sched/answer/advice.h"
+#include "sched/answer/blockers.h"
 #include "sched/plan.h"
 
 #include <stdio.h>

@@ -147,7 +147,7 @@ void core_check_turn(const struct core *c, uint32_t turn);
 #define CHECK_ALL   UINT32_MAX
 uint64_t core_hash(const struct core *c); /* of the whole state; equal states, equal hashes */
 const struct settings *core_settings(const struct core *c);
-/* The simulator's own order of the waiting jobs (sched/order.h); copied. */
+/* The simulator's own order of the waiting jobs (sched/books/order.h); copied. */
 struct order_hook;
 void core_set_order(struct core *c, const struct order_hook *hook);
 

@@ -2,7 +2,7 @@
 #ifndef REMUDA_SIM_REFS_H
 #define REMUDA_SIM_REFS_H
 
-#include "sched/order.h"
+#include "sched/books/order.h"
 #include "sim/trace.h"
 
 enum ref_order { REF_ARRIVAL, REF_SJF, REF_SAF, REF_WFP3, REF_F1, REF_DAEMON };

@@ -1,8 +1,8 @@
 /* What would let a waiting job start sooner, who is ahead of it, what is in its way, and how sure its planned start is. */
 #include "sched_help.h"
 
-#include "sched/advice.h"
-#include "sched/blockers.h"
+#include "sched/answer/advice.h"
+#include "sched/answer/blockers.h"
 
 static struct cluster *cl;
 static struct plan *plan;

@@ -1,7 +1,7 @@
 /* Orders of the queue. */
 #include "sched_help.h"
 
-#include "sched/order.h"
+#include "sched/books/order.h"
 
 static uint64_t key_at(enum sched_order order, int64_t limit_s, int64_t width, int64_t waited_s, int32_t nice)
 {

@@ -3,7 +3,7 @@
 #include "base/idset.h"
 #include "sched_worlds.h"
 
-#include "sched/blockers.h"
+#include "sched/answer/blockers.h"
 
 static void check_order(const struct sim *s)
 {

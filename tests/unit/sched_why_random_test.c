@@ -2,8 +2,8 @@
  * counted once among the blockers; whoever has a rank is ahead of whoever has a higher one. */
 #include "sched_worlds.h"
 
-#include "sched/advice.h"
-#include "sched/blockers.h"
+#include "sched/answer/advice.h"
+#include "sched/answer/blockers.h"
 
 #define PLENTY UINT64_C(1000000000)
 

@@ -1,7 +1,7 @@
 /* What a job waited for, kept in its record as seconds by cause: "Resources=12,Priority=3". Time is counted when the cause changes and when the wait ends, never by walking
  * jobs: for what the machine itself knows (holds, dependencies, begin times, array limits) at the event that changes it, for what the planner knows from its logs
- * (sched/waited.c). How far it is counted follows from the sum, so that it survives a restart; the time across a restart goes to what is found after it. */
-#include "sched/waited.h"
+ * (sched/pass/waited.c). How far it is counted follows from the sum, so that it survives a restart; the time across a restart goes to what is found after it. */
+#include "sched/pass/waited.h"
 #include "core/inside.h"
 
 static void text_read(const char *text, struct waited *ret)

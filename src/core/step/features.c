@@ -2,7 +2,7 @@
 #include "core/inside.h"
 
 #include "core/step/layout.h"
-#include "sched/feature.h"
+#include "sched/books/feature.h"
 
 static const char *features_of(const struct core *c, const char *node)
 {

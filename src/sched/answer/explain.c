@@ -1,0 +1,231 @@
+/* Why a job waits, in a sentence with counts. Worked out when somebody asks, from the cluster as it is then. */
+#include "base/alloc.h"
+#include "base/hostlist.h"
+#include "sched/books/classes.h"
+#include "sched/pass/pass.h"
+#include "sched/pass/priority.h"
+#include "sched/answer/rank.h"
+#include "sched/request/wording.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the nodes of the partition stand for an option. */
+struct tally {
+    int32_t nodes, never, excluded, reserved, away, fit, no_cpu, no_mem, no_gres, alone, taken;
+    struct hostlist away_names;
+    const char *away_reason;
+};
+
+/* The variant whose demand the sentence names: the first that the group can hold at all. */
+static struct variant *variant_for(const struct option *o, const struct group *g)
+{
+    for (size_t i = 0; i < o->nvariants; i++)
+        if (bit_get(o->variant[i].groups, g->idx))
+            return &o->variant[i];
+    return NULL;
+}
+
+static void tally_lack(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                       struct variant *v, const struct snode *n, struct tally *t)
+{
+    const int64_t *row = node_free(cl, n);
+    const struct take *take = take_least(cl, c, o, v, n->group);
+    bool gres = false, mem = false, cpu = false, jobs = false, whole = false;
+    for (uint32_t i = 0; i < take->n; i++) {
+        bool lacks = row[take->use[i].dim] < take->use[i].amount;
+        gres |= lacks && take->use[i].dim >= DIM_GRES;
+        mem |= lacks && take->use[i].dim == DIM_MEM;
+        jobs |= lacks && take->use[i].dim == DIM_JOBS;
+        whole |= take->use[i].dim == DIM_JOBS && take->use[i].amount > 1;
+        cpu |= lacks && (take->use[i].dim == DIM_CPU || take->use[i].dim == DIM_SHARE);
+    }
+    if (gres)
+        t->no_gres++;
+    else if (cpu && !jobs)
+        t->no_cpu++;
+    else if (mem && !jobs)
+        t->no_mem++;
+    else if (jobs && whole)
+        t->alone++;
+    else if (jobs)
+        t->taken++;
+    else
+        t->fit++;
+}
+
+static void tally_nodes(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                        int64_t now_us, struct tally *t)
+{
+    for (size_t i = 0; i < o->part->node.n; i++) {
+        const struct snode *n = o->part->node.v[i];
+        struct variant *v = variant_for(o, n->group);
+        t->nodes++;
+        if (!v) {
+            t->never++;
+        } else if (!(option_allows(c, o, n->idx / 64) >> (n->idx % 64) & 1)) {
+            t->excluded++;
+        } else if (!n->up) {
+            t->away++;
+            hostlist_add(&t->away_names, n->name);
+            if (!text_empty(n->cfg->reason))
+                t->away_reason = n->cfg->reason;
+        } else if (resv_keeps_now(cl, n->idx, now_us, o->resv)) {
+            t->reserved++;
+        } else {
+            tally_lack(cl, c, o, v, n, t);
+        }
+    }
+}
+
+static void clause(struct str *s, int32_t count, const char *what)
+{
+    if (count > 0)
+        str_addf(s, ", %d %s", count, what);
+}
+
+static void tally_text(const struct option *o, struct tally *t, struct str *s)
+{
+    str_addf(s, ": of %d node%s of partition %s, %d %s that free now", t->nodes, t->nodes == 1 ? "" : "s",
+             o->part->p.name, t->fit, t->fit == 1 ? "has" : "have");
+    clause(s, t->no_gres, t->no_gres == 1 ? "has too few free devices" : "have too few free devices");
+    clause(s, t->no_cpu, t->no_cpu == 1 ? "has too few free CPUs" : "have too few free CPUs");
+    clause(s, t->no_mem, t->no_mem == 1 ? "has too little free memory" : "have too little free memory");
+    clause(s, t->alone,
+           t->alone == 1 ? "serves other jobs while whole nodes are needed"
+                         : "serve other jobs while whole nodes are needed");
+    clause(s, t->taken,
+           t->taken == 1 ? "serves a job that has it to itself" : "serve jobs that have them to themselves");
+    clause(s, t->reserved, t->reserved == 1 ? "is reserved for others" : "are reserved for others");
+    clause(s, t->excluded, t->excluded == 1 ? "is excluded by the job" : "are excluded by the job");
+    if (t->away > 0) {
+        struct str names = STR_INIT;
+        hostlist_sort(&t->away_names);
+        hostlist_fold(&t->away_names, &names);
+        str_addf(s, ", %d %s down or drained (%.120s%s%.120s)", t->away, t->away == 1 ? "is" : "are",
+                 str_text(&names), t->away_reason ? ": " : "", t->away_reason ? t->away_reason : "");
+        str_done(&names);
+    }
+    clause(s, t->never, "could not hold it even empty");
+}
+
+static void licences_text(const struct cluster *cl, const struct compiled *c, struct str *s)
+{
+    for (size_t i = 0; i < c->nlic; i++) {
+        const struct licence *l = &cl->lic.v[c->lic[i].lic];
+        if (l->total - l->used < c->lic[i].count)
+            str_addf(s, "%sneeds %lld of the licence %s: %lld of %lld are free", s->len ? "; " : "",
+                     (long long)c->lic[i].count, l->name, (long long)(l->total - l->used),
+                     (long long)l->total);
+    }
+}
+
+static void must_text(const struct cluster *cl, const struct compiled *c, struct str *s)
+{
+    struct hostlist down = HOSTLIST_INIT;
+    for (size_t i = 0; i < c->nmust; i++)
+        if (!cl->node.v[c->must[i]]->up)
+            hostlist_add(&down, cl->node.v[c->must[i]]->name);
+    if (down.n > 0) {
+        str_add(s, "; of the nodes it names, ");
+        hostlist_fold(&down, s);
+        str_add(s, down.n == 1 ? " is down or drained" : " are down or drained");
+    }
+    hostlist_done(&down);
+}
+
+const char *explain_class(const struct cluster *cl, const struct compiled *c, struct option *o,
+                          enum job_reason reason, int64_t now_us, struct arena *a, const char **ret_away)
+{
+    struct str away = STR_INIT;
+    struct str s = STR_INIT;
+    struct tally t = {0};
+    if (reason == o->never && o->never_text) {
+        str_add(&s, o->never_text);
+    } else if (o->wish) {
+        licences_text(cl, c, &s);
+        str_add(&s, s.len ? "; needs " : "needs ");
+        word_demand(cl, c, o, o->nvariants ? &o->variant[0] : o->wish, &s);
+        tally_nodes(cl, c, o, now_us, &t);
+        tally_text(o, &t, &s);
+        must_text(cl, c, &s);
+    }
+    char *text = arena_strdup(a, str_text(&s));
+    hostlist_fold(&t.away_names, &away);
+    *ret_away = away.len ? arena_strdup(a, str_text(&away)) : NULL;
+    str_done(&away);
+    hostlist_done(&t.away_names);
+    str_done(&s);
+    return text;
+}
+
+/* ---- questions about a job ---- */
+
+static bool listed(const uint64_t *v, size_t n, uint64_t id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v[i] == id)
+            return true;
+    return false;
+}
+
+static const char *planned_names(const struct plan_private *v, const struct cluster *cl, struct planned *f)
+{
+    if (f->names || v->version != cl->version || f->nnodes == 0)
+        return f->names;
+    struct hostlist h = HOSTLIST_INIT;
+    struct str s = STR_INIT;
+    for (uint32_t i = 0; i < f->nnodes; i++)
+        hostlist_add(&h, cl->node.v[f->node[i]]->name);
+    hostlist_fold(&h, &s);
+    f->names = str_take(&s);
+    hostlist_done(&h);
+    return f->names;
+}
+
+static void reason_of(struct plan_private *v, const struct cluster *cl, const struct wjob *j,
+                      struct plan_wait *ret)
+{
+    struct compiled *c = demand_of(cl, j->lane->klass);
+    uint32_t idx = j->lane->klass->idx;
+    struct class_note *n =
+        idx < v->note.n && v->note.v[idx].serial == j->lane->klass->serial ? &v->note.v[idx] : NULL;
+    ret->reason = n ? n->reason : REASON_PRIORITY;
+    if (listed(v->late.v, v->late.n, j->w.job_id)) {
+        ret->reason = REASON_DEADLINE;
+        ret->detail = "cannot end before its deadline any more";
+        return;
+    }
+    bool head = listed(v->head.v, v->head.n, j->w.job_id);
+    if (ret->reason == REASON_RESOURCES && !head)
+        ret->reason = REASON_PRIORITY;
+    if (n && !n->detailed && c->n > 0) {
+        n->detail = explain_class(cl, c, &c->option[0], n->reason, v->now_us, v->arena, &n->away);
+        n->detailed = true;
+    }
+    ret->detail = n ? n->detail : NULL;
+    ret->away_nodes = n && ret->reason == REASON_REQ_NODE_NOT_AVAIL ? n->away : NULL;
+}
+
+bool plan_wait_of(const struct plan *p, const struct cluster *constant, uint64_t job_id,
+                  struct plan_wait *ret)
+{
+    const struct cluster *cl = cluster_settle(constant);
+    struct plan_private *v = p->priv;
+    const struct wjob *j = map_u64_get(cl->wait_of, job_id);
+    *ret = (struct plan_wait){0};
+    if (!j || j->serial > v->serial)
+        return false;
+    reason_of(v, cl, j, ret);
+    int32_t tier;
+    uint64_t best;
+    rank_standing(cl, j, v->now_us, &tier, &best);
+    ret->priority = best / PRIORITY_ONE;
+    ret->rank = rank_of(v, cl, j, tier, best);
+    struct planned *f = map_u64_get(v->planned, job_id);
+    if (f) {
+        ret->planned_us = f->start_us > v->now_us ? f->start_us : v->now_us;
+        ret->planned_nodes = planned_names(v, cl, f);
+    }
+    return true;
+}

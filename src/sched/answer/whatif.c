@@ -1,0 +1,107 @@
+/* The job in question is passed over in its own lane, and stands in a lane of its own beside the cluster's, with a class of its own that
+ * has the changed request; a component of a heterogeneous job is replaced among the components, too. All else is the pass of plan.c, so an answer "now" is what the planner itself will do when the job is changed so. */
+#include "sched/answer/whatif.h"
+
+#include "base/alloc.h"
+
+bool whatif_init(struct whatif *w, const struct cluster *constant, uint64_t job_id, int64_t now_us,
+                 uint64_t cost_max)
+{
+    const struct cluster *cl = cluster_settle(constant);
+    *w = (struct whatif){
+        .cl = cl, .job = map_u64_get(cl->wait_of, job_id), .now_us = now_us, .cost_max = cost_max};
+    if (!w->job)
+        return false;
+    w->scratch = plan_new();
+    return true;
+}
+
+void whatif_done(struct whatif *w)
+{
+    plan_free(w->scratch);
+    vec_done(&w->promised_us);
+    vec_done(&w->stops);
+}
+
+bool whatif_spent(const struct whatif *w)
+{
+    return w->cost >= w->cost_max;
+}
+
+/* Making the world and the order is most of the work of a short pass. Measured: 3 ms for 10,000 nodes, and for 5,000 lanes. */
+static uint64_t open_cost(const struct pass *p)
+{
+    return p->w->nall * p->w->dims * 12 + p->entry.n * 100;
+}
+
+static bool starts(const struct plan_private *v, uint64_t job_id)
+{
+    for (size_t i = 0; i < v->start.n; i++)
+        if (v->start.v[i].job_id == job_id)
+            return true;
+    return false;
+}
+
+static void promises_note(struct whatif *w, const struct pass *p)
+{
+    vec_clear(&w->promised_us);
+    for (size_t i = 0; i < p->promise.n; i++)
+        if (p->promise.v[i].job->w.job_id != w->job->w.job_id)
+            vec_push(&w->promised_us, p->promise.v[i].start_us);
+    for (size_t i = p->w->turn_first; i < p->w->turn.n; i++)
+        vec_push(&w->promised_us, p->w->turn.v[i]);
+}
+
+static int64_t foreseen(const struct plan_private *v, uint64_t job_id)
+{
+    const struct planned *f = map_u64_get(v->planned, job_id);
+    return f && f->nnodes > 0 ? f->start_us : INT64_MAX;
+}
+
+/* Running work that would be stopped for it. */
+static void stops_note(struct whatif *w, const struct plan_private *v)
+{
+    vec_clear(&w->stops);
+    for (size_t i = 0; i < v->preempt.n; i++)
+        if (v->preempt.v[i].for_job == w->job->w.job_id)
+            vec_push(&w->stops, v->preempt.v[i]);
+}
+
+int64_t whatif_start(struct whatif *w, const struct job_request *req)
+{
+    struct plan_private *v = w->scratch->priv;
+    uint64_t id = w->job->w.job_id;
+    if (whatif_spent(w))
+        return INT64_MAX;
+    struct sclass klass = {
+        .req = *req, .uid_plus1 = w->job->lane->klass->uid_plus1, .idx = (uint32_t)w->cl->klass.n};
+    struct wjob job = {.w = w->job->w};
+    struct wjob *jobs[] = {&job};
+    struct lane lane = *w->job->lane;
+    lane.klass = &klass;
+    lane.job = jobs;
+    lane.first = 0;
+    lane.n = lane.cap = 1;
+    lane.idx = (uint32_t)w->cl->lane.n;
+    lane.next = NULL;
+    job.w.req = &klass.req;
+    job.lane = &lane;
+    if (w->anew)
+        job.w.submit_us = job.w.eligible_us = w->now_us;
+    struct pass p;
+    planned_clear(v);
+    pass_open(&p, w->cl, v, w->now_us, &lane);
+    pass_step(&p);
+    promises_note(w, &p);
+    stops_note(w, v);
+    bool now = starts(v, id);
+    if (!now && w->forecast && foreseen(v, id) == INT64_MAX)
+        pass_forecast(&p, 0);
+    int64_t at = now ? w->now_us : foreseen(v, id);
+    if (!now && at <= w->now_us) /* counts say now, single CPUs or devices say no: nobody knows when */
+        at = INT64_MAX;
+    w->cost += p.cost + open_cost(&p);
+    pass_close(&p);
+    demand_free(klass.made);
+    return at;
+}

@@ -1,0 +1,280 @@
+/* A class holds one copy of the request, its texts interned. A lane holds the jobs of a class whose order among themselves never changes as
+ * they age, so that only the first of each lane has to be compared with others. Lanes are arrays: jobs come at the end and leave at the
+ * front nearly always. */
+#include "sched/books/classes.h"
+
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "sched/request/demand.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- classes ---- */
+
+static void request_intern(struct cluster *cl, struct job_request *req)
+{
+    for (size_t i = 0; i < job_request_fields.n; i++)
+        if (job_request_fields.field[i].type == FIELD_TEXT) {
+            const char **text = field_ptr(&job_request_fields.field[i], req);
+            *text = intern_take(cl->text, *text);
+        }
+}
+
+static void request_drop(struct cluster *cl, struct job_request *req)
+{
+    for (size_t i = 0; i < job_request_fields.n; i++)
+        if (job_request_fields.field[i].type == FIELD_TEXT)
+            intern_drop(cl->text, *(const char **)field_ptr(&job_request_fields.field[i], req));
+}
+
+static void buckets_grow(struct cluster *cl)
+{
+    size_t n = cl->nbuckets ? cl->nbuckets * 2 : 64;
+    struct sclass **bucket = xcalloc(n, sizeof bucket[0]);
+    for (size_t i = 0; i < cl->nbuckets; i++)
+        for (struct sclass *k = cl->bucket[i], *next; k; k = next) {
+            next = k->next;
+            k->next = bucket[k->hash % n];
+            bucket[k->hash % n] = k;
+        }
+    free(cl->bucket);
+    cl->bucket = bucket;
+    cl->nbuckets = n;
+}
+
+/* A class belongs to one user if it matters on which user's nodes its jobs go. */
+static uint32_t class_owner(const struct cluster *cl, const struct job_request *req, uint32_t uid)
+{
+    bool own = req->exclusive == EXCLUSIVE_USER || req->exclusive == EXCLUSIVE_MCS || cl->user_nodes;
+    return own ? uid + 1 : 0;
+}
+
+static struct sclass *class_take(struct cluster *cl, const struct job_request *req, uint32_t owner)
+{
+    uint64_t hash = record_hash(&job_request_fields, req, HASH_INIT + owner);
+    for (struct sclass *k = cl->nbuckets ? cl->bucket[hash % cl->nbuckets] : NULL; k; k = k->next)
+        if (k->hash == hash && k->uid_plus1 == owner && record_equal(&job_request_fields, &k->req, req))
+            return k;
+    if (cl->nklass >= cl->nbuckets)
+        buckets_grow(cl);
+    struct sclass *k = xcalloc(1, sizeof *k);
+    k->hash = hash;
+    k->req = *req;
+    k->uid_plus1 = owner;
+    k->serial = ++cl->serial;
+    request_intern(cl, &k->req);
+    k->next = cl->bucket[hash % cl->nbuckets];
+    cl->bucket[hash % cl->nbuckets] = k;
+    cl->nklass++;
+    if (cl->klass_free.n > 0) {
+        k->idx = cl->klass_free.v[--cl->klass_free.n];
+        cl->klass.v[k->idx] = k;
+    } else {
+        k->idx = (uint32_t)cl->klass.n;
+        vec_push(&cl->klass, k);
+    }
+    return k;
+}
+
+static void class_drop(struct cluster *cl, struct sclass *k)
+{
+    struct sclass **at = &cl->bucket[k->hash % cl->nbuckets];
+    while (*at != k)
+        at = &(*at)->next;
+    *at = k->next;
+    cl->nklass--;
+    cl->klass.v[k->idx] = NULL;
+    vec_push(&cl->klass_free, k->idx);
+    demand_free(k->made);
+    vec_done(&k->cause);
+    request_drop(cl, &k->req);
+    free(k);
+}
+
+/* ---- lanes ---- */
+
+int wjob_order(const struct wjob *a, const struct wjob *b)
+{
+    if (a->w.eligible_us != b->w.eligible_us)
+        return a->w.eligible_us < b->w.eligible_us ? -1 : 1;
+    if (a->w.submit_us != b->w.submit_us)
+        return a->w.submit_us < b->w.submit_us ? -1 : 1;
+    return (a->w.job_id > b->w.job_id) - (a->w.job_id < b->w.job_id);
+}
+
+static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct waiting *w)
+{
+    uint32_t owner = cl->policy.weight_fair > 0 ? w->uid + 1 : 0;
+    for (struct lane *l = k->lanes; l; l = l->next)
+        if (l->nice == w->nice && l->site == w->site && l->priority_asked == w->priority_asked &&
+            l->order == w->order && l->uid_plus1 == owner && l->het == w->het_job_id)
+            return l;
+    struct lane *l = xcalloc(1, sizeof *l);
+    *l = (struct lane){.klass = k,
+                       .nice = w->nice,
+                       .site = w->site,
+                       .priority_asked = w->priority_asked,
+                       .order = w->order,
+                       .uid_plus1 = owner,
+                       .het = w->het_job_id,
+                       .next = k->lanes,
+                       .idx = (uint32_t)cl->lane.n};
+    k->lanes = l;
+    vec_push(&cl->lane, l);
+    return l;
+}
+
+static void lane_drop(struct cluster *cl, struct lane *l)
+{
+    struct lane **at = &l->klass->lanes;
+    while (*at != l)
+        at = &(*at)->next;
+    *at = l->next;
+    struct lane *last = cl->lane.v[--cl->lane.n];
+    cl->lane.v[l->idx] = last;
+    last->idx = l->idx;
+    if (!l->klass->lanes)
+        class_drop(cl, l->klass);
+    free(l->job);
+    free(l);
+}
+
+/* Place of the first job that is not before `j`. */
+static size_t lane_find(const struct lane *l, const struct wjob *j)
+{
+    size_t low = l->first, high = l->first + l->n;
+    if (l->n > 0 && wjob_order(l->job[high - 1], j) < 0)
+        return high;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (wjob_order(l->job[middle], j) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void lane_insert(struct lane *l, struct wjob *j)
+{
+    if (l->first + l->n == l->cap) {
+        if (l->first > l->n) {
+            memmove(l->job, l->job + l->first, l->n * sizeof l->job[0]);
+            l->first = 0;
+        } else {
+            l->cap = l->cap ? 2 * l->cap : 2;
+            l->job = xrealloc(l->job, l->cap * sizeof l->job[0]);
+        }
+    }
+    size_t at = lane_find(l, j);
+    memmove(&l->job[at + 1], &l->job[at], (l->first + l->n - at) * sizeof l->job[0]);
+    l->job[at] = j;
+    l->n++;
+    j->lane = l;
+}
+
+static void lane_remove(struct lane *l, struct wjob *j)
+{
+    size_t at = lane_find(l, j);
+    CHECK(at < l->first + l->n && l->job[at] == j);
+    if (at == l->first)
+        l->first++;
+    else
+        memmove(&l->job[at], &l->job[at + 1], (l->first + l->n - at - 1) * sizeof l->job[0]);
+    l->n--;
+}
+
+/* ---- jobs ---- */
+
+static void wjob_place(struct cluster *cl, struct wjob *j, const struct job_request *req)
+{
+    struct sclass *k = class_take(cl, req, class_owner(cl, req, j->w.uid));
+    j->w.share = cluster_share(cl, j->w.uid, req->account);
+    lane_insert(lane_take(cl, k, &j->w), j);
+    j->w.req = &k->req;
+}
+
+static void wjob_unplace(struct cluster *cl, struct wjob *j)
+{
+    struct lane *l = j->lane;
+    lane_remove(l, j);
+    if (l->n == 0)
+        lane_drop(cl, l);
+}
+
+static bool same_but_elements(const struct waiting *a, const struct waiting *b)
+{
+    return a->het_job_id == b->het_job_id && a->het_size == b->het_size && a->uid == b->uid &&
+           a->submit_us == b->submit_us && a->eligible_us == b->eligible_us &&
+           a->deadline_us == b->deadline_us && a->nice == b->nice && a->site == b->site &&
+           a->priority_asked == b->priority_asked && a->order == b->order &&
+           record_equal(&job_request_fields, a->req, b->req);
+}
+
+void cluster_wait(struct cluster *cl, const struct waiting *w)
+{
+    struct wjob *j = map_u64_get(cl->wait_of, w->job_id);
+    cluster_settle(cl);
+    if (!j) {
+        j = xcalloc(1, sizeof *j);
+        map_u64_put(cl->wait_of, w->job_id, j);
+        cl->nwaiting++;
+        j->serial = ++cl->serial;
+        j->w = *w;
+        wjob_place(cl, j, w->req);
+        return;
+    }
+    /* Only the number of elements changed, as it does with every start of an array: it keeps its place. */
+    if (same_but_elements(w, &j->w)) {
+        j->w.elements = w->elements;
+        return;
+    }
+    struct lane *l = j->lane;
+    lane_remove(l, j);
+    uint64_t floor = j->w.floor;
+    j->w = *w;
+    j->w.floor = floor;
+    wjob_place(cl, j, w->req); /* before the old lane goes: w->req may be its class's copy */
+    if (l->n == 0)
+        lane_drop(cl, l);
+}
+
+void cluster_unwait(struct cluster *cl, uint64_t job_id)
+{
+    struct wjob *j = map_u64_del(cl->wait_of, job_id);
+    if (!j)
+        return;
+    wjob_unplace(cl, j);
+    free(j);
+    cl->nwaiting--;
+}
+
+void classes_regroup(struct cluster *cl)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(cl->wait_of, &w)) {
+        struct wjob *j = w.value;
+        struct lane *l = j->lane;
+        if (class_owner(cl, j->w.req, j->w.uid) == l->klass->uid_plus1 &&
+            (cl->policy.weight_fair > 0) == (l->uid_plus1 > 0))
+            continue;
+        lane_remove(l, j);
+        wjob_place(cl, j, j->w.req);
+        if (l->n == 0)
+            lane_drop(cl, l);
+    }
+}
+
+void classes_free(struct cluster *cl)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(cl->wait_of, &w)) {
+        wjob_unplace(cl, w.value);
+        free(w.value);
+    }
+    free(cl->bucket);
+    vec_done(&cl->klass);
+    vec_done(&cl->klass_free);
+    vec_done(&cl->lane);
+}

@@ -1,0 +1,429 @@
+/* The cluster's tables. Nodes and partitions may change in any order and by the thousand at start-up, so nothing is derived at once:
+ * `unsettled` is set, and cluster_settle brings numbers, groups and free amounts up to date before the next use. */
+#include "sched/books/state.h"
+
+#include "base/alloc.h"
+#include "base/hostlist.h"
+#include "sched/books/classes.h"
+#include "sched/request/demand.h"
+#include "sched/books/resv.h"
+#include "sched/books/topo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct cluster *cluster_new(void)
+{
+    struct cluster *cl = xcalloc(1, sizeof *cl);
+    cl->text = intern_new();
+    cl->dim_of = map_str_new();
+    cl->node_of = map_str_new();
+    cl->group_of = map_str_new();
+    cl->part_of = map_str_new();
+    cl->share_of = map_str_new();
+    cl->run_of = map_u64_new();
+    cl->wait_of = map_u64_new();
+    static const char *const fixed[] = {"cpu", "mem", "jobs", "share"};
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
+        struct dim d = {.kind = xstrdup(fixed[i]), .label = xstrdup(fixed[i])};
+        vec_push(&cl->dim, d);
+    }
+    cl->zone_arena = arena_new();
+    cl->topology_arena = arena_new();
+    cl->unsettled = true;
+    cl->version = 1;
+    struct settings s;
+    settings_default(&s);
+    cluster_set_policy(cl, &s);
+    return cl;
+}
+
+static void node_free_all(struct snode *n)
+{
+    free(n->name);
+    free(n->base_key);
+    free(n->load);
+    free(n->dev_job);
+    vec_done(&n->unproven);
+    vec_done(&n->hold);
+    arena_free(n->arena);
+    free(n);
+}
+
+static void part_free(struct spart *p)
+{
+    arena_free(p->arena);
+    vec_done(&p->node);
+    free(p);
+}
+
+void cluster_free(struct cluster *cl)
+{
+    if (!cl)
+        return;
+    struct map_walk w = {0};
+    while (map_u64_next(cl->run_of, &w))
+        run_free(cl, w.value);
+    classes_free(cl);
+    resvs_free(cl);
+    topo_free(cl);
+    arena_free(cl->topology_arena);
+    for (size_t i = 0; i < cl->node.n; i++)
+        node_free_all(cl->node.v[i]);
+    for (size_t i = 0; i < cl->group.n; i++)
+        group_free(cl->group.v[i]);
+    for (size_t i = 0; i < cl->part.n; i++)
+        part_free(cl->part.v[i]);
+    for (size_t i = 0; i < cl->dim.n; i++) {
+        free(cl->dim.v[i].kind);
+        free(cl->dim.v[i].type);
+        free(cl->dim.v[i].label);
+    }
+    for (size_t i = 0; i < cl->lic.n; i++)
+        free(cl->lic.v[i].name);
+    vec_done(&cl->node);
+    vec_done(&cl->group);
+    vec_done(&cl->part);
+    vec_done(&cl->dim);
+    vec_done(&cl->lic);
+    map_str_free(cl->dim_of);
+    map_str_free(cl->node_of);
+    map_str_free(cl->group_of);
+    map_str_free(cl->part_of);
+    w = (struct map_walk){0};
+    while (map_str_next(cl->share_of, &w))
+        free(w.value);
+    map_str_free(cl->share_of);
+    map_u64_free(cl->run_of);
+    vec_done(&cl->run);
+    map_u64_free(cl->wait_of);
+    free(cl->free);
+    free(cl->shift);
+    intern_free(cl->text);
+    free(cl);
+}
+
+/* ---- names ---- */
+
+uint32_t cluster_dim(struct cluster *cl, const char *kind, const char *type)
+{
+    struct str label = STR_INIT;
+    str_add(&label, kind);
+    if (!text_empty(type))
+        str_addf(&label, ":%s", type);
+    uintptr_t found = (uintptr_t)map_str_get(cl->dim_of, str_text(&label));
+    if (!found) {
+        struct dim d = {.kind = xstrdup(kind), .type = text_empty(type) ? NULL : xstrdup(type)};
+        d.label = xstrdup(str_text(&label));
+        d.is_gpu = strcmp(kind, "gpu") == 0;
+        vec_push(&cl->dim, d);
+        found = cl->dim.n;
+        map_str_put(cl->dim_of, d.label, (void *)found);
+        cl->unsettled = true;
+    }
+    str_done(&label);
+    return (uint32_t)(found - 1);
+}
+
+struct snode *cluster_node(const struct cluster *cl, const char *name)
+{
+    return map_str_get(cl->node_of, name);
+}
+
+struct spart *cluster_part(const struct cluster *cl, const char *name)
+{
+    return map_str_get(cl->part_of, name);
+}
+
+ptrdiff_t cluster_licence(const struct cluster *cl, const char *name)
+{
+    for (size_t i = 0; i < cl->lic.n; i++)
+        if (strcmp(cl->lic.v[i].name, name) == 0)
+            return (ptrdiff_t)i;
+    return -1;
+}
+
+/* ---- nodes ---- */
+
+/* The fields that placement looks at; everything else would only cost memory. */
+static void node_remember(struct snode *s, const struct node *n)
+{
+    if (s->arena)
+        arena_reset(s->arena);
+    else
+        s->arena = arena_new();
+    s->cfg = arena_alloc(s->arena, sizeof *s->cfg);
+    s->cfg->state = n->state;
+    s->cfg->drain = n->drain;
+    s->cfg->fail = n->fail;
+    s->cfg->responding = n->responding;
+    s->cfg->cpus = n->cpus;
+    s->cfg->boards = n->boards;
+    s->cfg->sockets = n->sockets;
+    s->cfg->cores_per_socket = n->cores_per_socket;
+    s->cfg->threads_per_core = n->threads_per_core;
+    s->cfg->memory_mib = n->memory_mib;
+    s->cfg->memory_spec_mib = n->memory_spec_mib;
+    s->cfg->core_spec = n->core_spec;
+    s->cfg->tmp_disk_mib = n->tmp_disk_mib;
+    s->cfg->weight = n->weight;
+    s->cfg->name = s->name;
+    s->cfg->features = arena_strdup(s->arena, n->features);
+    s->cfg->gres = arena_strdup(s->arena, n->gres);
+    s->cfg->devices = arena_strdup(s->arena, n->devices);
+    s->cfg->reason = arena_strdup(s->arena, n->reason);
+    s->cfg->devices_out = arena_strdup(s->arena, n->devices_out);
+}
+
+bool cluster_put_node(struct cluster *cl, const struct node *n, struct err *ret_err)
+{
+    if (text_empty(n->name))
+        return err_set(ret_err, ERR_INVALID, "a node needs a name");
+    struct snode *s = cluster_node(cl, n->name);
+    if (!s) {
+        s = xcalloc(1, sizeof *s);
+        s->name = xstrdup(n->name);
+        vec_push(&cl->node, s);
+        map_str_put(cl->node_of, s->name, s);
+        cl->unsettled = true;
+    }
+    bool out_changed = !s->cfg || !text_is(s->cfg->devices_out, n->devices_out);
+    node_remember(s, n);
+    char *key = node_key(cl, s->cfg);
+    if (!text_is(key, s->base_key))
+        cl->unsettled = true;
+    free(s->base_key);
+    s->base_key = key;
+    bool up = n->state == NODE_UP && !n->drain && !n->fail;
+    if (up != s->up) {
+        s->up = up;
+        cl->up_version++;
+        if (!cl->unsettled)
+            s->group->up += up ? 1u : UINT32_MAX;
+    }
+    if (out_changed && !cl->unsettled)
+        node_recount(cl, s);
+    return true;
+}
+
+void cluster_remove_node(struct cluster *cl, const char *name)
+{
+    struct snode *s = cluster_node(cl, name);
+    if (!s)
+        return;
+    CHECK(s->hold.n == 0);
+    cluster_settle(cl);
+    map_str_del(cl->node_of, name);
+    vec_remove(&cl->node, s->idx);
+    node_free_all(s);
+    for (size_t p = 0; p < cl->part.n; p++)
+        for (size_t i = 0; i < cl->part.v[p]->node.n; i++)
+            if (cl->part.v[p]->node.v[i] == s) {
+                vec_remove(&cl->part.v[p]->node, i);
+                break;
+            }
+    cl->unsettled = true;
+}
+
+/* ---- partitions ---- */
+
+static bool part_nodes(const struct cluster *cl, const struct partition *p, struct spart *s,
+                       struct err *ret_err)
+{
+    if (text_is_nocase(p->nodes, "ALL")) {
+        for (size_t i = 0; i < cl->node.n; i++)
+            vec_push(&s->node, cl->node.v[i]);
+        return true;
+    }
+    struct hostlist names = HOSTLIST_INIT;
+    bool ok = text_empty(p->nodes) || hostlist_parse(&names, p->nodes, ret_err);
+    struct hostlist unknown = HOSTLIST_INIT;
+    hostlist_uniq(&names);
+    for (size_t i = 0; ok && i < names.n; i++) {
+        struct snode *n = cluster_node(cl, names.name[i]);
+        if (n)
+            vec_push(&s->node, n);
+        else
+            hostlist_add(&unknown, names.name[i]);
+    }
+    if (ok && unknown.n > 0) {
+        struct str folded = STR_INIT;
+        hostlist_fold(&unknown, &folded);
+        ok = err_set(ret_err, ERR_NOT_FOUND, "partition %s names %s, which %s no node%s of this cluster",
+                     p->name, str_text(&folded), unknown.n == 1 ? "is" : "are", unknown.n == 1 ? "" : "s");
+        str_done(&folded);
+    }
+    hostlist_done(&names);
+    hostlist_done(&unknown);
+    return ok;
+}
+
+bool cluster_put_partition(struct cluster *cl, const struct partition *p, struct err *ret_err)
+{
+    struct spart *s = xcalloc(1, sizeof *s);
+    s->arena = arena_new();
+    record_copy(&partition_fields, &s->p, p, s->arena);
+    if (!time_windows_parse(p->time_windows, s->arena, &s->windows, ret_err) ||
+        !part_nodes(cl, p, s, ret_err)) {
+        part_free(s);
+        return false;
+    }
+    struct spart *old = cluster_part(cl, p->name);
+    if (old) {
+        s->idx = old->idx;
+        cl->part.v[s->idx] = s;
+        map_str_put(cl->part_of, p->name, s);
+        part_free(old);
+    } else {
+        s->idx = (uint32_t)cl->part.n;
+        vec_push(&cl->part, s);
+        map_str_put(cl->part_of, p->name, s);
+    }
+    cl->unsettled = true;
+    return true;
+}
+
+void cluster_remove_partition(struct cluster *cl, const char *name)
+{
+    struct spart *s = map_str_del(cl->part_of, name);
+    if (!s)
+        return;
+    s->gone = true;
+    vec_clear(&s->node);
+    cl->unsettled = true;
+}
+
+/* ---- settling ---- */
+
+static void nodes_number(struct cluster *cl)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    for (size_t i = 0; i < cl->node.n; i++)
+        hostlist_add(&names, cl->node.v[i]->name);
+    hostlist_sort(&names);
+    for (size_t i = 0; i < names.n; i++) {
+        cl->node.v[i] = cluster_node(cl, names.name[i]);
+        cl->node.v[i]->idx = (uint32_t)i;
+    }
+    hostlist_done(&names);
+}
+
+static int32_t share_max(const struct cluster *cl)
+{
+    int32_t most = 1;
+    for (size_t i = 0; i < cl->part.n; i++) {
+        const struct partition *p = &cl->part.v[i]->p;
+        if (cl->part.v[i]->gone || (p->share != SHARE_YES && p->share != SHARE_FORCE))
+            continue;
+        int32_t count = p->share_count > 0 ? p->share_count : 4;
+        if (count > most)
+            most = count;
+    }
+    return most;
+}
+
+/* The partitions of each node, as a bitmap in a row of `bits`. */
+static uint64_t *parts_of_nodes(const struct cluster *cl, size_t words)
+{
+    uint64_t *bits = xcalloc(cl->node.n * words + 1, sizeof bits[0]);
+    for (size_t p = 0; p < cl->part.n; p++)
+        for (size_t i = 0; !cl->part.v[p]->gone && i < cl->part.v[p]->node.n; i++)
+            bit_set(&bits[cl->part.v[p]->node.v[i]->idx * words], p);
+    return bits;
+}
+
+static void groups_clear(struct cluster *cl)
+{
+    for (size_t i = 0; i < cl->group.n; i++)
+        group_free(cl->group.v[i]);
+    vec_clear(&cl->group);
+    map_str_free(cl->group_of);
+    cl->group_of = map_str_new();
+}
+
+static void groups_make(struct cluster *cl)
+{
+    size_t words = BIT_WORDS(cl->part.n + 1);
+    uint64_t *bits = parts_of_nodes(cl, words);
+    struct str key = STR_INIT;
+    for (size_t i = 0; i < cl->node.n; i++) {
+        struct snode *n = cl->node.v[i];
+        str_clear(&key);
+        str_add(&key, n->base_key);
+        for (size_t w = 0; w < words; w++)
+            str_addf(&key, "|%llx", (unsigned long long)bits[i * words + w]);
+        struct group *g = map_str_get(cl->group_of, str_text(&key));
+        if (!g) {
+            g = group_make(cl, n->cfg, str_text(&key));
+            g->parts = xmemdup(&bits[i * words], words * sizeof bits[0]);
+            g->idx = (uint32_t)cl->group.n;
+            vec_push(&cl->group, g);
+            map_str_put(cl->group_of, g->key, g);
+        }
+        n->group = g;
+        g->nodes++;
+        g->up += n->up;
+    }
+    str_done(&key);
+    free(bits);
+}
+
+static void groups_rank(struct cluster *cl)
+{
+    for (size_t i = 0; i < cl->group.n; i++) {
+        cl->group.v[i]->weight_rank = 0;
+        for (size_t k = 0; k < cl->group.n; k++)
+            cl->group.v[i]->weight_rank += cl->group.v[k]->weight < cl->group.v[i]->weight;
+    }
+}
+
+static void shifts_set(struct cluster *cl)
+{
+    free(cl->shift);
+    cl->shift = xcalloc(cl->dim.n, 1);
+    for (uint32_t d = 0; d < cl->dim.n; d++) {
+        int64_t most = 0;
+        for (size_t g = 0; g < cl->group.n; g++)
+            if (d < cl->group.v[g]->ntotal && cl->group.v[g]->total[d] > most)
+                most = cl->group.v[g]->total[d];
+        while ((most >> cl->shift[d]) >= BUCKETS)
+            cl->shift[d]++;
+    }
+}
+
+/* What holds for each user by himself makes classes of one user's jobs. */
+static bool limits_users(const struct spart *p)
+{
+    for (size_t i = 0; i < p->windows.n; i++)
+        if (p->windows.v[i].max_jobs_per_user > 0)
+            return true;
+    return false;
+}
+
+struct cluster *cluster_settle(const struct cluster *constant)
+{
+    struct cluster *cl = (struct cluster *)(uintptr_t)constant;
+    if (!cl->unsettled)
+        return cl;
+    cl->policy.share_max = share_max(cl);
+    cl->user_nodes = false;
+    for (size_t i = 0; i < cl->part.n; i++)
+        cl->user_nodes |=
+            !cl->part.v[i]->gone && (cl->part.v[i]->p.exclusive_user || limits_users(cl->part.v[i]));
+    nodes_number(cl);
+    groups_clear(cl);
+    groups_make(cl);
+    groups_rank(cl);
+    shifts_set(cl);
+    cl->unsettled = false;
+    cl->version++;
+    cl->up_version++;
+    free(cl->free);
+    cl->free = xcalloc(cl->node.n * cl->dim.n + 1, sizeof cl->free[0]);
+    for (size_t i = 0; i < cl->node.n; i++)
+        node_recount(cl, cl->node.v[i]);
+    classes_regroup(cl);
+    topo_settle(cl);
+    resv_settle(cl);
+    return cluster_settle(cl); /* a resource that only a reservation names made a dimension */
+}

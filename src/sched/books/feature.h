@@ -1,0 +1,49 @@
+/* --constraint: Slurm's grammar over node features.
+ *   expression = term { "|" term }        term = factor { "&" factor }        "," means "&"
+ *   factor     = name [ "*" count ] | "(" expression ")" [ "*" count ] | "[" expression "]"
+ * Outside brackets each node must satisfy the expression by itself. "[a|b]": all nodes of the job satisfy the same arm. "a*2": at least
+ * two nodes of the job satisfy a. */
+#ifndef REMUDA_SCHED_BOOKS_FEATURE_H
+#define REMUDA_SCHED_BOOKS_FEATURE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FEATURE_ARMS_MAX   64
+#define FEATURE_COUNTS_MAX 8
+#define FEATURE_NAMES_MAX  64
+
+struct feature_expr; /* opaque; lives in the arena it was parsed into */
+
+struct feature_count {
+    const struct feature_expr *expr;
+    int32_t nodes; /* at least so many nodes of the job satisfy it */
+};
+
+/* One way to satisfy a constraint. */
+struct feature_arm {
+    const struct feature_expr *all[FEATURE_COUNTS_MAX]; /* each node satisfies each of them */
+    size_t nall;
+    struct feature_count count[FEATURE_COUNTS_MAX];
+    size_t ncount;
+};
+
+struct feature_arms {
+    struct feature_arm *arm;
+    size_t n;
+};
+
+/* ERR_INVALID names the place. An empty text gives one arm that asks nothing. */
+bool feature_parse(const char *text, struct arena *a, struct feature_arms *ret, struct err *ret_err);
+bool feature_holds(const struct feature_expr *e, const char *features);
+bool feature_arm_holds(const struct feature_arm *arm,
+                       const char *features); /* the part that each node must satisfy */
+/* The feature names a constraint mentions, at most `max`; returns how many. */
+size_t feature_names(const char *text, struct arena *a, const char **ret, size_t max);
+bool feature_listed(const char *features, const char *name); /* is `name` in the comma-separated list */
+
+#endif

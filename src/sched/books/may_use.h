@@ -1,0 +1,23 @@
+/* Who may use a partition. */
+#ifndef REMUDA_SCHED_BOOKS_MAY_USE_H
+#define REMUDA_SCHED_BOOKS_MAY_USE_H
+
+#include "model/job.h"
+#include "model/partition.h"
+#include "model/refusal.h"
+
+struct applicant {
+    uint32_t uid;
+    const char *groups; /* names, comma-separated; NULL = not known: groups are not looked at */
+};
+
+/* May such a job be queued there? `detail` gets a sentence if not. A job without account or QOS is not held to the lists that deny some, and is kept out by lists that allow
+ * some. */
+struct str;
+enum refusal may_use_partition(const struct partition *p, const struct job_request *req,
+                               const struct applicant *who, struct str *detail);
+
+/* Is one of the comma-separated words of `of` in `list`? */
+bool any_word_listed(const char *list, const char *of);
+
+#endif

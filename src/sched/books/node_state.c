@@ -1,0 +1,326 @@
+/* A node down to its cores and devices. What is given out as one is a slot: a core, or a single thread under CR_CPU. CPU numbers are
+ * slot × slot_cpus + thread, as model/alloc.h numbers them. The amounts the planner counts with (cluster.free) are always computed from the
+ * slots and devices, never adjusted, so that they cannot drift. */
+#include "base/alloc.h"
+#include "base/idset.h"
+#include "base/rng.h"
+#include "model/device_out.h"
+#include "model/gres.h"
+#include "model/limits.h"
+#include "sched/books/run_pack.h"
+#include "sched/world/unproven.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+char *node_key(const struct cluster *cl, const struct node *n)
+{
+    struct str key = STR_INIT;
+    str_addf(&key, "%d/%d/%d/%d/%lld/%lld/%d/%lld/%d/%d", n->cpus, n->sockets, n->cores_per_socket,
+             n->threads_per_core, (long long)n->memory_mib, (long long)n->memory_spec_mib, n->core_spec,
+             (long long)n->tmp_disk_mib, n->weight, cl->policy.by_thread);
+    str_addf(&key, "|%s|%s|", n->features ? n->features : "", n->gres ? n->gres : "");
+    struct arena *a = arena_new();
+    struct device_list devices = {0};
+    if (!text_empty(n->devices) && devices_parse(n->devices, a, &devices, NULL))
+        for (size_t i = 0; i < devices.n; i++) /* all but the uuid, which differs on each node */
+            str_addf(&key, "%s:%s:%d:%lld:%s:%s;", devices.v[i].kind,
+                     devices.v[i].type ? devices.v[i].type : "", devices.v[i].index,
+                     (long long)devices.v[i].mem_mib, devices.v[i].cpus ? devices.v[i].cpus : "",
+                     devices.v[i].links ? devices.v[i].links : "");
+    arena_free(a);
+    return str_take(&key);
+}
+
+/* ---- groups ---- */
+
+static void group_slots(const struct cluster *cl, struct group *g, const struct node *n)
+{
+    int64_t cores = (int64_t)n->sockets * n->cores_per_socket;
+    g->cpus = n->cpus > 0 ? n->cpus : 1;
+    g->sockets = n->sockets > 0 ? n->sockets : 1;
+    if (cores <= 0 || g->cpus % cores != 0)
+        cores = g->cpus;
+    if (cores % g->sockets != 0)
+        g->sockets = 1;
+    g->cores_per_socket = (int32_t)(cores / g->sockets);
+    g->threads_per_core = (int32_t)(g->cpus / cores);
+    int32_t slots = cl->policy.by_thread ? g->cpus : (int32_t)cores;
+    g->slot_cpus = g->cpus / slots;
+    g->spec_slots = n->core_spec * (cl->policy.by_thread ? g->threads_per_core : 1);
+    if (g->spec_slots < 0 || g->spec_slots >= slots)
+        g->spec_slots = 0;
+    g->slots = slots - g->spec_slots;
+    g->cpus = g->slots * g->slot_cpus;
+}
+
+static void group_total(struct group *g, uint32_t dim, int64_t count)
+{
+    if (dim >= g->ntotal) {
+        g->total = xrealloc(g->total, (dim + 1) * sizeof g->total[0]);
+        memset(g->total + g->ntotal, 0, (dim + 1 - g->ntotal) * sizeof g->total[0]);
+        g->ntotal = dim + 1;
+    }
+    g->total[dim] += count;
+}
+
+/* One byte a slot for the folded CPU list of a device; NULL if it names none of the node's. */
+static char *near_slots(const struct group *g, const char *cpus)
+{
+    struct idset set = IDSET_INIT;
+    char *near = NULL;
+    if (!text_empty(cpus) && idset_parse(&set, cpus, LIMIT_CPUS_PER_NODE, NULL)) {
+        near = xcalloc((size_t)g->slots, 1);
+        bool some = false, all = true;
+        for (int32_t s = 0; s < g->slots; s++) {
+            near[s] = idset_has(&set, (uint32_t)(s * g->slot_cpus)) ? 1 : 0;
+            some |= near[s];
+            all &= near[s];
+        }
+        if (!some || all) {
+            free(near);
+            near = NULL;
+        }
+    }
+    idset_done(&set);
+    return near;
+}
+
+static void group_device(struct cluster *cl, struct group *g, const struct device *d)
+{
+    g->dev = xrealloc(g->dev, (g->ndev + 1) * sizeof g->dev[0]);
+    uint32_t dim = cluster_dim(cl, d->kind, d->type);
+    g->dev[g->ndev++] = (struct sdevice){.dim = dim,
+                                         .kind = cl->dim.v[dim].kind,
+                                         .index = d->index,
+                                         .mem_mib = d->mem_mib,
+                                         .near = near_slots(g, d->cpus)};
+    group_total(g, dim, 1);
+}
+
+/* Devices of the kind that `devices` lists, at most as many as configured. Returns how many there were. */
+static int64_t group_listed(struct cluster *cl, struct group *g, const struct device_list *devices,
+                            const char *kind, int64_t configured)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < devices->n; i++)
+        if (text_is(devices->v[i].kind, kind) && count < configured) {
+            group_device(cl, g, &devices->v[i]);
+            count++;
+        }
+    return count;
+}
+
+/* Which devices each is linked with, once all are there. */
+static void group_links(struct group *g, const struct device_list *devices)
+{
+    for (size_t i = 0; i < devices->n; i++) {
+        struct span rest = span_of(devices->v[i].links ? devices->v[i].links : ""), one;
+        struct sdevice *d = NULL;
+        for (size_t k = 0; k < g->ndev; k++)
+            if (g->dev[k].index == devices->v[i].index && text_is(g->dev[k].kind, devices->v[i].kind))
+                d = &g->dev[k];
+        while (d && rest.len > 0 && span_next(&rest, '+', &one))
+            for (size_t k = 0; k < g->ndev; k++)
+                if (&g->dev[k] != d && g->dev[k].index == (int32_t)strtol(one.data, NULL, 10) &&
+                    text_is(g->dev[k].kind, d->kind)) {
+                    d->linked = d->linked ? d->linked : xcalloc(g->ndev, 1);
+                    d->linked[k] = 1;
+                }
+    }
+}
+
+static void group_gres(struct cluster *cl, struct group *g, const struct node *n)
+{
+    struct arena *a = arena_new();
+    struct gres_list gres = {0};
+    struct device_list devices = {0};
+    if (!text_empty(n->gres))
+        (void)gres_parse(n->gres, a, &gres, NULL);
+    if (!text_empty(n->devices))
+        (void)devices_parse(n->devices, a, &devices, NULL);
+    for (size_t i = 0; i < gres.n; i++) {
+        bool seen = false;
+        for (size_t k = 0; k < i; k++)
+            seen |= text_is(gres.item[k].kind, gres.item[i].kind);
+        const char *kind = gres.item[i].kind;
+        int64_t configured = gres_count(&gres, kind);
+        if (seen || group_listed(cl, g, &devices, kind, configured) > 0)
+            continue;
+        /* No device is known: GPUs get the numbers 0, 1, … in the order of the list; other kinds are only counted. */
+        int32_t index = 0;
+        for (size_t k = i; k < gres.n; k++) {
+            const struct gres_item *item = &gres.item[k];
+            if (!text_is(item->kind, kind))
+                continue;
+            bool numbered = text_is(kind, "gpu") && configured <= (int64_t)LIMIT_DEVICES_PER_NODE;
+            for (int64_t c = 0; numbered && c < item->count; c++)
+                group_device(cl, g, &(struct device){.kind = kind, .type = item->type, .index = index++});
+            if (!numbered)
+                group_total(g, cluster_dim(cl, kind, item->type), item->count);
+        }
+    }
+    for (size_t i = 0; i < devices.n; i++) /* devices of kinds that Gres= does not name */
+        if (gres_count(&gres, devices.v[i].kind) == 0)
+            group_device(cl, g, &devices.v[i]);
+    group_links(g, &devices);
+    arena_free(a);
+}
+
+struct group *group_make(struct cluster *cl, const struct node *n, const char *key)
+{
+    struct group *g = xcalloc(1, sizeof *g);
+    g->key = xstrdup(key);
+    group_slots(cl, g, n);
+    g->mem_mib = n->memory_mib - n->memory_spec_mib;
+    if (g->mem_mib < 1)
+        g->mem_mib = 1;
+    g->tmp_disk_mib = n->tmp_disk_mib;
+    g->weight = n->weight;
+    g->features = xstrdup(n->features ? n->features : "");
+    group_total(g, DIM_CPU, g->cpus);
+    group_total(g, DIM_MEM, g->mem_mib);
+    group_total(g, DIM_JOBS, JOBS_ALL);
+    group_total(g, DIM_SHARE, (int64_t)g->cpus * cl->policy.share_max);
+    group_gres(cl, g, n);
+    return g;
+}
+
+void group_free(struct group *g)
+{
+    for (size_t i = 0; i < g->ndev; i++) {
+        free(g->dev[i].near);
+        free(g->dev[i].linked);
+    }
+    free(g->dev);
+    free(g->total);
+    free(g->features);
+    free(g->parts);
+    free(g->key);
+    free(g);
+}
+
+/* ---- what is taken ---- */
+
+static void device_mark(struct snode *n, const struct held_gres *hg, uint64_t job)
+{
+    for (size_t i = 0; i < hg->nindex; i++)
+        for (size_t d = 0; d < n->group->ndev; d++)
+            if (n->group->dev[d].dim == hg->dim && n->group->dev[d].index == hg->index[i])
+                n->dev_job[d] = job;
+}
+
+static void slot_mark(struct snode *n, int32_t slot, bool shares)
+{
+    if (!shares)
+        n->load[slot] = LOAD_ALONE;
+    else if (n->load[slot] < LOAD_ALONE - 1)
+        n->load[slot]++;
+}
+
+/* Slots of the hold's CPUs; a slot is touched once however many of its CPUs are listed. */
+static void hold_mark(struct snode *n, const struct hold *h)
+{
+    int32_t last = -1;
+    for (size_t i = 0; i < h->ncpu && !h->run->suspended && !h->run->lifted; i++) {
+        int32_t slot = h->cpu[i] / n->group->slot_cpus;
+        if (slot != last && slot < n->group->slots)
+            slot_mark(n, slot, h->run->shares);
+        last = slot;
+    }
+    for (size_t i = 0; i < h->ngres && h->run->lifted != LIFTED_ALL; i++)
+        device_mark(n, &h->gres[i], h->run->job_id);
+}
+
+/* Devices that are out: those that nobody has are marked, those that somebody has do not come free with him. */
+static void out_mark(struct snode *n)
+{
+    struct arena *a = arena_new();
+    struct device_outs out = {0};
+    device_outs_parse(n->cfg->devices_out, a, &out);
+    for (size_t d = 0; d < n->group->ndev && out.n > 0; d++)
+        if (!n->dev_job[d] && device_outs_find(&out, n->group->dev[d].kind, n->group->dev[d].index))
+            n->dev_job[d] = DEVICE_OUT;
+    unproven_fill(n, &out);
+    for (size_t i = 0; i < n->hold.n; i++)
+        for (size_t k = 0; k < n->hold.v[i]->ngres; k++) {
+            struct held_gres *g = &n->hold.v[i]->gres[k];
+            g->back = g->count;
+            for (size_t x = 0; x < g->nindex; x++)
+                for (size_t d = 0; d < n->group->ndev && out.n > 0; d++)
+                    if (n->group->dev[d].dim == g->dim && n->group->dev[d].index == g->index[x])
+                        g->back -= device_outs_find(&out, n->group->dev[d].kind, g->index[x]) != NULL;
+        }
+    arena_free(a);
+}
+
+void node_rebuild(struct snode *n)
+{
+    n->load = xrealloc(n->load, ((size_t)n->group->slots + 1) * sizeof n->load[0]);
+    n->dev_job = xrealloc(n->dev_job, (n->group->ndev + 1) * sizeof n->dev_job[0]);
+    memset(n->load, 0, ((size_t)n->group->slots + 1) * sizeof n->load[0]);
+    memset(n->dev_job, 0, (n->group->ndev + 1) * sizeof n->dev_job[0]);
+    for (size_t i = 0; i < n->hold.n; i++) {
+        hold_mark(n, n->hold.v[i]);
+        run_pack_drop(n->hold.v[i]->run);
+    }
+    if (n->has_out || !text_empty(n->cfg->devices_out))
+        out_mark(n);
+    n->has_out = !text_empty(n->cfg->devices_out);
+}
+
+void hold_expect_free(const struct snode *n, const struct hold *h)
+{
+    for (size_t i = 0; i < h->ngres; i++)
+        for (size_t k = 0; k < h->gres[i].nindex; k++)
+            for (size_t d = 0; d < n->group->ndev; d++)
+                CHECK(n->group->dev[d].dim != h->gres[i].dim ||
+                      n->group->dev[d].index != h->gres[i].index[k] || !n->dev_job[d] ||
+                      n->dev_job[d] == DEVICE_OUT);
+}
+
+/* CPUs of a hold that the node no longer has: they count as used, so that nothing new starts until they fit again. */
+static int64_t cpus_beyond(const struct snode *n, const struct hold *h)
+{
+    int64_t beyond = 0;
+    for (size_t i = 0; i < h->ncpu; i++)
+        beyond += h->cpu[i] >= n->group->slots * n->group->slot_cpus;
+    return beyond;
+}
+
+static void recount_hold(const struct cluster *cl, const struct snode *n, const struct hold *h, int64_t *row)
+{
+    if (h->run->lifted == LIFTED_ALL)
+        return;
+    row[DIM_MEM] -= h->mem_mib;
+    if (!h->run->yields && !h->run->lifted)
+        row[DIM_JOBS] = h->run->whole || h->run->user_only ? 0 : row[DIM_JOBS] - (row[DIM_JOBS] > 0);
+    if (!h->run->suspended && !h->run->lifted) {
+        int64_t beyond = cpus_beyond(n, h);
+        row[DIM_CPU] -= beyond;
+        row[DIM_SHARE] -= beyond * cl->policy.share_max;
+    }
+    for (size_t i = 0; i < h->ngres; i++)
+        row[h->gres[i].dim] -= h->gres[i].count;
+}
+
+void node_recount(struct cluster *cl, struct snode *n)
+{
+    node_rebuild(n);
+    int64_t *row = node_free(cl, n);
+    const struct group *g = n->group;
+    for (size_t d = 0; d < cl->dim.n; d++)
+        row[d] = d < g->ntotal ? g->total[d] : 0;
+    for (int32_t s = 0; s < g->slots; s++) {
+        if (n->load[s] == 0)
+            continue;
+        row[DIM_CPU] -= g->slot_cpus;
+        int32_t load =
+            n->load[s] == LOAD_ALONE || n->load[s] > cl->policy.share_max ? cl->policy.share_max : n->load[s];
+        row[DIM_SHARE] -= (int64_t)g->slot_cpus * load;
+    }
+    for (size_t i = 0; i < n->hold.n; i++)
+        recount_hold(cl, n, n->hold.v[i], row);
+    for (size_t d = 0; n->has_out && d < g->ndev; d++)
+        row[g->dev[d].dim] -= n->dev_job[d] == DEVICE_OUT;
+}

@@ -1,0 +1,39 @@
+/* "0-3,8": numbers folded as CPU and device lists are. */
+#ifndef REMUDA_SCHED_BOOKS_RANGES_H
+#define REMUDA_SCHED_BOOKS_RANGES_H
+
+#include "base/str.h"
+
+struct ranges {
+    struct str text;
+    int64_t first, last;
+    bool open;
+};
+
+/* Numbers come ascending. */
+static inline void ranges_flush(struct ranges *r)
+{
+    if (!r->open)
+        return;
+    if (r->text.len)
+        str_addc(&r->text, ',');
+    str_add_i64(&r->text, r->first);
+    if (r->last > r->first) {
+        str_addc(&r->text, '-');
+        str_add_i64(&r->text, r->last);
+    }
+    r->open = false;
+}
+
+static inline void ranges_add(struct ranges *r, int64_t n)
+{
+    if (r->open && n == r->last + 1) {
+        r->last = n;
+        return;
+    }
+    ranges_flush(r);
+    r->first = r->last = n;
+    r->open = true;
+}
+
+#endif

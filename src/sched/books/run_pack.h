@@ -1,0 +1,23 @@
+/* What a run gives back when it ends, in the form that a pass begins with. */
+#ifndef REMUDA_SCHED_BOOKS_RUN_PACK_H
+#define REMUDA_SCHED_BOOKS_RUN_PACK_H
+
+#include "sched/books/state.h"
+
+struct pack_take {
+    uint32_t node;     /* licences are numbered behind the nodes */
+    uint32_t first, n; /* amounts: run_pack.use[first … first+n) */
+};
+struct run_pack {
+    uint64_t version; /* of the configuration it was made for; 0 = it must be made anew */
+    uint32_t part;    /* place of its partition, plus 1; 0 = not known */
+    VEC(struct pack_take) take;
+    VEC(struct use) use;
+};
+
+/* Made when it is not there or no longer right; good until the cluster changes. */
+const struct run_pack *run_pack_of(const struct cluster *cl, struct run *r);
+void run_pack_drop(struct run *r); /* it is no longer right */
+void run_pack_free(struct run *r);
+
+#endif

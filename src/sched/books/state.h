@@ -1,0 +1,356 @@
+/* Inside of the planner's cluster: nodes with every core and device, groups of equal nodes, partitions, running work, waiting work as
+ * classes. Only files of sched/ include this. Nodes are numbered in natural order of their names, whatever the order they came in, so that
+ * a cluster that is built anew plans the same. */
+#ifndef REMUDA_SCHED_BOOKS_STATE_H
+#define REMUDA_SCHED_BOOKS_STATE_H
+
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "base/zone.h"
+#include "model/priority.h"
+#include "model/time_windows.h"
+#include "model/topology.h"
+#include "sched/cluster.h"
+#include "sched/books/order.h"
+
+/* ---- resource dimensions: what is counted on a node. One cluster-wide numbering ---- */
+
+enum { DIM_CPU, DIM_MEM, DIM_JOBS, DIM_SHARE, DIM_GRES };
+/* DIM_JOBS: a job takes 1, a job that wants the node for itself takes all. DIM_SHARE: CPUs as jobs that share them see them, each CPU
+ * counted as often as jobs may share it; only counted where some partition allows sharing. */
+#define JOBS_ALL (INT64_C(1) << 20)
+
+#define NEEDS_MAX 16 /* kinds of resource in one request */
+
+struct dim {
+    char *kind, *type; /* type NULL = untyped */
+    char *label;       /* "gpu:v100" */
+    bool is_gpu;
+};
+
+/* An amount of one dimension. */
+struct use {
+    uint32_t dim;
+    int64_t amount;
+};
+
+typedef VEC(uint32_t) u32_vec;
+typedef VEC(uint64_t) bits_vec;
+typedef VEC(int64_t) i64_vec;
+
+#define BUCKETS 128 /* into which amounts are sorted where only a first look is taken */
+
+static inline bool bit_get(const uint64_t *bits, size_t i)
+{
+    return bits[i / 64] >> (i % 64) & 1;
+}
+static inline void bit_set(uint64_t *bits, size_t i)
+{
+    bits[i / 64] |= UINT64_C(1) << (i % 64);
+}
+static inline void bit_clear(uint64_t *bits, size_t i)
+{
+    bits[i / 64] &= ~(UINT64_C(1) << (i % 64));
+}
+#define BIT_WORDS(n) (((n) + 63) / 64)
+
+/* ---- nodes ---- */
+
+struct sdevice {
+    uint32_t dim;
+    const char *kind; /* of the dimension */
+    int32_t index;
+    int64_t mem_mib;
+    char *near;   /* one byte a slot: 1 = close; NULL = all are */
+    char *linked; /* one byte a device of the group: 1 = a fast connection to it (NVLink); NULL = to none */
+};
+
+/* Nodes that are equal in all that placement looks at. */
+struct group {
+    uint32_t idx;
+    char *key; /* all that they share, as text */
+    int32_t cpus, sockets, cores_per_socket, threads_per_core;
+    int32_t
+        slots; /* what is given out as one: a core, or a thread under CR_CPU; without the cores set aside */
+    int32_t spec_slots; /* set aside for the system: the last ones */
+    int32_t slot_cpus;  /* CPUs of a slot */
+    int64_t mem_mib, tmp_disk_mib;
+    int32_t weight, weight_rank;
+    char *features;
+    struct sdevice *dev;
+    size_t ndev;
+    int64_t *total; /* by dimension; ntotal entries, the rest 0 */
+    size_t ntotal;
+    uint64_t *parts;    /* bitmap of partitions */
+    uint32_t nodes, up; /* members; members that take work */
+};
+
+struct hold;
+
+/* A device that is out and held by nobody, and not broken: it comes back as soon as it is found
+ * clean (unproven.h). */
+struct unproven {
+    uint32_t dim;
+    int32_t index;
+    int64_t since_us;
+    uint64_t for_job; /* its last job gave way to this one; 0 = to nobody */
+};
+
+struct snode {
+    char *name;
+    uint32_t idx;
+    struct group *group;
+    char *base_key;   /* group key without partitions */
+    struct node *cfg; /* what placement needs of it, texts owned by `arena` */
+    struct arena *arena;
+    bool up; /* takes work */
+    bool planned;
+    bool has_out;      /* devices are out, when it was counted last */
+    uint16_t *load;    /* by slot: 0 idle, LOAD_ALONE, else jobs that share it */
+    uint64_t *dev_job; /* by device: job that holds it, 0 = none, DEVICE_OUT */
+    VEC(struct unproven) unproven;
+    VEC(struct hold *) hold;
+};
+#define LOAD_ALONE UINT16_MAX
+#define DEVICE_OUT (UINT64_MAX - 1) /* nobody holds it, and nobody may be given it (node.devices_out) */
+
+/* ---- partitions ---- */
+
+struct spart {
+    uint32_t idx;
+    struct partition p; /* texts in `arena` */
+    struct time_windows windows;
+    struct arena *arena;
+    VEC(struct snode *) node;
+    bool gone;
+};
+
+/* ---- running work ---- */
+
+enum lifted { LIFTED_NOT, LIFTED_CPUS, LIFTED_ALL };
+
+struct held_gres {
+    uint32_t dim;
+    int64_t count;
+    int64_t back;   /* of these, what is free when it ends: not what is out */
+    int32_t *index; /* device indexes; NULL = counted only */
+    size_t nindex;
+};
+
+struct hold {
+    struct run *run;
+    struct snode *node;
+    int32_t *cpu; /* CPU numbers */
+    size_t ncpu;
+    int64_t mem_mib;
+    struct held_gres *gres;
+    size_t ngres;
+    bool released;
+};
+
+struct lic_use {
+    uint32_t lic;
+    int64_t count;
+};
+
+struct run {
+    uint64_t job_id;
+    uint32_t uid;
+    const char *partition; /* interned */
+    int64_t start_us, end_us;
+    uint32_t resv; /* number of the reservation it runs in; 0 = none */
+    bool suspended, whole, shares, user_only;
+    bool was_suspended; /* its CPUs may have been given to others meanwhile, and be used twice now */
+    bool ending;        /* it was told to end, or to give way */
+    bool yields;        /* suspended for others: it goes on when its CPUs are idle */
+    int64_t yielded_us; /* when it was, last; 0 = never */
+    uint64_t for_job;   /* who waits for what it frees; 0 = nobody in particular */
+    uint8_t lifted;     /* enum lifted, while a pass asks what would be without it (preempt.c) */
+    struct hold *hold;
+    size_t nholds, nheld;
+    struct lic_use *lic;
+    size_t nlic;
+    size_t place;          /* in cluster.run */
+    struct run_pack *pack; /* run_pack.h; NULL = not made yet */
+};
+
+/* What a run takes of DIM_JOBS on each node. */
+static inline int64_t run_places(const struct run *r)
+{
+    return r->whole || r->user_only ? JOBS_ALL : 1;
+}
+
+struct licence {
+    char *name;
+    int64_t total, used;
+};
+
+/* ---- waiting work ---- */
+
+/* Of a user in an account. */
+struct share {
+    int64_t factor; /* in PRIORITY_ONE-ths */
+};
+struct share *cluster_share(struct cluster *cl, uint32_t uid, const char *account); /* made when new */
+
+struct wjob {
+    struct waiting w; /* req points into the class */
+    int64_t head_us,
+        head_from_us; /* it was next in its partition but blocked: for so long, and since then (waited.c) */
+    struct lane *lane;
+    uint64_t serial; /* of its coming (cluster.serial then) */
+};
+
+/* Why the jobs of a class wait, from a time on. */
+struct cause {
+    int64_t since_us;
+    enum job_reason reason;
+};
+
+/* Equal requests. */
+struct sclass {
+    uint64_t hash;
+    struct job_request req; /* texts interned */
+    uint32_t uid_plus1;     /* of a class that is one user's own (--exclusive=user); 0 = anybody's */
+    uint64_t serial;        /* never used twice, unlike idx */
+    uint32_t idx;           /* place in cluster.klass; stays */
+    struct lane *lanes;
+    VEC(struct cause) cause; /* ascending by time */
+    struct sclass *next;     /* same hash bucket */
+    struct compiled *made;   /* demand.h; NULL = not yet for this configuration */
+    uint64_t made_version;
+};
+
+/* Jobs of one class whose order among themselves never changes: same nice, asked priority and order. Sorted by (eligible, submit, id). */
+struct lane {
+    struct sclass *klass;
+    int32_t nice, site;
+    uint64_t priority_asked;
+    uint32_t order;
+    uint32_t uid_plus1; /* of a lane that is one user's own; 0 = anybody's */
+    uint64_t het;       /* a heterogeneous job's components have lanes of their own */
+    struct wjob **job;
+    size_t first, n, cap; /* jobs are job[first … first+n) */
+    uint32_t idx;         /* place in cluster.lane */
+    struct lane *next;    /* of the same class */
+};
+
+struct policy {
+    int64_t weight_age, weight_size, weight_part, weight_fair, max_age_us;
+    struct tres_weights tres;
+    bool favor_small, size_by_time, part_as_is, tres_as_is, increase_only; /* PriorityFlags */
+    bool fifo;                                                             /* PriorityType=priority/basic */
+    bool by_thread;                                                        /* CR_CPU */
+    bool count_memory;                                                     /* CR_*_Memory */
+    int64_t def_mem_per_cpu, def_mem_per_node, max_mem_per_cpu, max_mem_per_node;
+    int64_t grace_us; /* how long past its end a job is expected to hold on */
+    enum limit_policy limits;
+    int64_t max_switch_wait_us;     /* --switches is insisted on so long at most */
+    bool topo_optional;             /* only for jobs with --switches */
+    uint32_t promises;              /* bf_max_job_test: planned starts a pass; 0 = all */
+    bool preempt_tier;              /* PreemptType=preempt/partition_prio */
+    enum preempt_mode preempt_mode; /* of partitions that say nothing */
+    bool preempt_youngest;          /* who has run least goes first, whatever its size */
+    int64_t preempt_exempt_us;      /* a job runs at least so long before it must go */
+    enum sched_order order;         /* of the waiting work */
+    int64_t age_bound_us;           /* who waited longer goes first (order=ageing) */
+    enum sched_backfill backfill;   /* what may pass a blocked job */
+    enum sched_promises promise_to; /* who is promised a start */
+    uint32_t promise_most;          /* promises at once, but for the first of each partition */
+    int32_t share_max;              /* most jobs any partition lets share a CPU; 1 = none */
+};
+
+struct cluster {
+    struct policy policy;
+    struct order_hook hook; /* key NULL = none */
+    struct intern *text;
+    VEC(struct dim) dim;
+    struct map_str *dim_of;
+    VEC(struct licence) lic;
+
+    VEC(struct snode *) node; /* in natural order of names once settled */
+    struct map_str *node_of;
+    VEC(struct group *) group;
+    struct map_str *group_of;
+    VEC(struct spart *) part; /* by idx; entries that are gone stay */
+    struct map_str *part_of;
+    int64_t *free;       /* node.n × dim.n: what is free, exact; may be negative after a node shrank */
+    uint8_t *shift;      /* by dimension: bits of an amount below the resolution of the buckets */
+    bool unsettled;      /* nodes, partitions or dimensions changed: settle before use */
+    uint64_t version;    /* of the configuration: classes made for an older one are made again */
+    uint64_t up_version; /* changes when a node becomes available or not */
+
+    VEC(struct sresv *) resv; /* resv.h; holes are NULL */
+    struct topology topology;
+    struct arena *topology_arena;
+    struct topo *topo; /* topo.h; NULL = none */
+    struct zone zone;
+    struct arena *zone_arena;
+
+    struct map_str *share_of; /* "uid/account" → struct share */
+    struct map_u64 *run_of;
+    VEC(struct run *) run; /* the same, in no order: what a pass goes through */
+    struct map_u64 *wait_of;
+    VEC(struct sclass *) klass; /* holes are NULL */
+    VEC(uint32_t) klass_free;
+    struct sclass **bucket;
+    size_t nbuckets, nklass;
+    VEC(struct lane *) lane; /* only with jobs in them */
+    uint64_t serial;         /* grows with every job and class that comes */
+    uint64_t nwaiting;       /* jobs, arrays counted once */
+    bool user_nodes;         /* some partition has ExclusiveUser */
+};
+
+/* Brings numbering, groups and free amounts up to date after nodes or partitions changed. A cache behind a const cluster: nothing that a
+ * caller can see changes. */
+struct cluster *cluster_settle(const struct cluster *cl);
+
+static inline uint8_t bucket_of(const struct cluster *cl, uint32_t dim, int64_t amount)
+{
+    int64_t b = amount <= 0 ? 0 : amount >> cl->shift[dim];
+    return b < BUCKETS ? (uint8_t)b : BUCKETS - 1;
+}
+
+static inline int64_t *node_free(const struct cluster *cl, const struct snode *n)
+{
+    return &cl->free[n->idx * cl->dim.n];
+}
+
+/* Dimension of a gres kind and type, made when new. */
+uint32_t cluster_dim(struct cluster *cl, const char *kind, const char *type);
+struct snode *cluster_node(const struct cluster *cl, const char *name);
+struct spart *cluster_part(const struct cluster *cl, const char *name);
+ptrdiff_t cluster_licence(const struct cluster *cl, const char *name);
+
+/* node_state.c */
+char *node_key(const struct cluster *cl, const struct node *n);
+struct group *group_make(struct cluster *cl, const struct node *n, const char *key);
+void group_free(struct group *g);
+void node_recount(struct cluster *cl,
+                  struct snode *n); /* load and devices from its holds, and its row of cluster.free */
+void node_rebuild(struct snode *n);
+void hold_expect_free(const struct snode *n,
+                      const struct hold *h); /* aborts if a device of a new hold is taken */
+
+/* How a request uses nodes of a partition. */
+struct use_mode {
+    bool whole;     /* nodes to itself */
+    bool user_only; /* nodes to its user */
+    int32_t share;  /* jobs that may share its CPUs; 0 = none */
+};
+/* Does the partition bound the CPUs that its jobs have together on a node; by how much. */
+static inline bool part_caps_cpus(const struct partition *p)
+{
+    return p->max_cpus_per_node > 0 || p->max_cpus_per_socket > 0;
+}
+static inline int64_t part_cpus_most(const struct partition *p, const struct group *g)
+{
+    int64_t node = p->max_cpus_per_node > 0 ? p->max_cpus_per_node : g->cpus;
+    int64_t sockets = p->max_cpus_per_socket > 0 ? (int64_t)p->max_cpus_per_socket * g->sockets : g->cpus;
+    return node < sockets ? node : sockets;
+}
+
+struct use_mode request_mode(const struct job_request *req, const struct partition *p);
+
+#endif

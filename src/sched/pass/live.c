@@ -1,0 +1,208 @@
+/* In the forecast every waiting class is looked at at every end of work, nearly always to find that it still does not fit. So the order is a
+ * packed array of what is needed for that answer: how many nodes with how much of three dimensions, at least, in any variant. */
+#include "sched/pass/live.h"
+
+#include "base/alloc.h"
+#include "sched/books/classes.h"
+#include "sched/pass/preempt.h"
+#include "sched/pass/priority.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int entry_order(const struct entry *a, const struct entry *b)
+{
+    if (a->tier != b->tier)
+        return a->tier > b->tier ? -1 : 1;
+    if (a->key != b->key)
+        return a->key > b->key ? -1 : 1;
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    if (a->job->w.order != b->job->w.order)
+        return a->job->w.order < b->job->w.order ? -1 : 1;
+    int by_age = wjob_order(a->job, b->job);
+    return by_age ? by_age : (int)a->number - (int)b->number;
+}
+
+/* Where a simulator's own order puts it. */
+static void entry_key(const struct pass *p, struct entry *e)
+{
+    const struct order_hook *hook = &p->cl->hook;
+    if (!hook->key)
+        return;
+    struct order_job j = order_job_of(p->cl, e->o, &e->job->w, p->w->now_us);
+    e->held = !hook->key(hook->ctx, &j, p->passing, &e->key);
+    e->priority = PRIORITY_ONE;
+}
+
+static int entry_compare(const void *a, const void *b)
+{
+    return entry_order(a, b);
+}
+
+struct wjob *lane_next(const struct pass *p, const struct lane *l)
+{
+    if (p->left_out && p->left_out->lane == l && p->pos[l->idx] < l->n &&
+        l->job[l->first + p->pos[l->idx]] == p->left_out)
+        p->pos[l->idx]++;
+    size_t pos = p->pos[l->idx];
+    return pos < l->n ? l->job[l->first + pos] : NULL;
+}
+
+void lane_advance(struct pass *p, const struct lane *l)
+{
+    p->pos[l->idx]++;
+    const struct wjob *next = lane_next(p, l);
+    p->left[l->idx] = next ? next->w.elements : 0;
+}
+
+void pass_took_one(struct pass *p, const struct lane *l)
+{
+    if (p->left[l->idx] > 1)
+        p->left[l->idx]--;
+    else
+        lane_advance(p, l);
+}
+
+static void entry_fill(const struct pass *p, struct entry *e)
+{
+    e->job = lane_next(p, e->lane);
+    e->pos = p->pos[e->lane->idx];
+    if (!e->job)
+        return;
+    e->priority = priority_of(p->cl, e->o, &e->job->w, p->v->now_us);
+    if (p->cl->policy.increase_only && e->priority > e->job->w.floor)
+        e->job->w.floor = e->priority;
+    entry_key(p, e);
+}
+
+/* ---- what is needed at least ---- */
+
+static uint8_t lesser(uint8_t a, uint8_t b)
+{
+    return a < b ? a : b;
+}
+
+/* One variant that may go to any node for one length of time, and its class has no other lane: too few nodes is then all that can be in the
+ * way, and in one place of the order. */
+static bool request_is_simple(const struct pass *p, const struct entry *e)
+{
+    const struct option *o = e->o;
+    return o->nvariants == 1 && o->limit_min_us == o->limit_us && !o->resv && !e->c->allowed &&
+           e->c->nlic == 0 && o->part->windows.n == 0 && e->lane->klass->lanes == e->lane && !e->lane->next &&
+           !p->instead;
+}
+
+static struct quick quick_make(const struct pass *p, uint32_t number)
+{
+    const struct entry *e = &p->entry.v[number];
+    struct quick q = {.entry = number, .part = e->o->serve, .tier = e->tier, .run_us = e->o->limit_min_us};
+    /* What counts cannot tell about is always tried: jobs that may start in several partitions or with others, on nodes shared by users. */
+    q.plain = e->c->n == 1 && !e->lane->het && e->o->nvariants > 0 && !e->o->mode.share &&
+              !e->o->mode.user_only && !preempt_possible(p->cl, e->o);
+    if (!q.plain)
+        return q;
+    struct screen least = e->o->variant[0].screen;
+    q.nodes = e->o->variant[0].lay.nmin;
+    for (size_t i = 1; i < e->o->nvariants; i++) {
+        const struct variant *v = &e->o->variant[i];
+        q.nodes = v->lay.nmin < q.nodes ? v->lay.nmin : q.nodes;
+        least.cpu = lesser(least.cpu, v->screen.cpu);
+        least.mem = lesser(least.mem, v->screen.mem);
+        least.gres = least.dim == v->screen.dim ? lesser(least.gres, v->screen.gres) : 0;
+    }
+    if (!counts_countable(p->w))
+        q.nodes = 0;
+    q.least = least;
+    q.cell = counts_cell(p->w, &least);
+    q.simple = request_is_simple(p, e);
+    return q;
+}
+
+bool live_may_fit(const struct pass *p, const struct quick *q)
+{
+    struct world *w = p->w;
+    if (q->wake > w->freed)
+        return false;
+    if (q->nodes == 0)
+        return true;
+    return counts_joint(w, counts_which(w, time_add(w->now_us, q->run_us)), q->least.dim, q->cell) >=
+           q->nodes;
+}
+
+/* ---- the array ---- */
+
+static void lane_enter(struct pass *p, struct lane *l)
+{
+    struct compiled *c = demand_of(p->cl, l->klass);
+    const struct wjob *next = lane_next(p, l);
+    if (!next)
+        return;
+    p->left[l->idx] = next->w.elements;
+    for (uint32_t k = 0; k < c->n; k++) {
+        struct entry e = {.lane = l, .c = c, .o = &c->option[k], .tier = c->option[k].tier, .number = k};
+        e.o->stamp = 0;
+        entry_fill(p, &e);
+        vec_push(&p->entry, e);
+    }
+    if (c->n == 0)
+        pass_note(p, &(struct entry){.lane = l, .c = c}, REASON_BAD_CONSTRAINTS);
+}
+
+void live_build(struct pass *p)
+{
+    p->ordered = !p->cl->hook.key && p->cl->policy.backfill != BACKFILL_NONE;
+    for (size_t i = 0; i < p->cl->lane.n; i++)
+        lane_enter(p, p->cl->lane.v[i]);
+    if (p->instead)
+        lane_enter(p, p->instead);
+    if (p->entry.n > 1)
+        qsort(p->entry.v, p->entry.n, sizeof p->entry.v[0], entry_compare);
+    vec_reserve(&p->live, p->entry.n + 1);
+    for (uint32_t i = 0; i < p->entry.n; i++)
+        vec_push(&p->live, quick_make(p, i));
+}
+
+static int quick_compare(const void *a, const void *b, void *entries)
+{
+    const struct entry *entry = entries;
+    return entry_order(&entry[((const struct quick *)a)->entry], &entry[((const struct quick *)b)->entry]);
+}
+
+void live_reorder(struct pass *p, size_t from, bool passing)
+{
+    p->passing = passing;
+    for (size_t i = from; i < p->live.n; i++) {
+        struct entry *e = &p->entry.v[p->live.v[i].entry];
+        struct wjob *next = lane_next(p, e->lane);
+        if (next) {
+            e->job = next;
+            e->pos = p->pos[e->lane->idx];
+        }
+        entry_key(p, e);
+    }
+    if (p->live.n - from > 1)
+        qsort_r(&p->live.v[from], p->live.n - from, sizeof p->live.v[0], quick_compare, p->entry.v);
+}
+
+bool live_refresh(struct pass *p, size_t i)
+{
+    struct quick q = p->live.v[i];
+    struct entry *e = &p->entry.v[q.entry];
+    entry_fill(p, e);
+    if (!e->job)
+        return false;
+    size_t low = i + 1, high = p->live.n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct entry *other = &p->entry.v[p->live.v[middle].entry];
+        /* Entries whose lane went on are still where they were: they count as the job they stood for. */
+        if (entry_order(other, e) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    memmove(&p->live.v[i], &p->live.v[i + 1], (low - 1 - i) * sizeof q);
+    p->live.v[low - 1] = q;
+    return true;
+}

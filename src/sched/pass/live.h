@@ -1,0 +1,24 @@
+/* The queue as a pass goes through it. */
+#ifndef REMUDA_SCHED_PASS_LIVE_H
+#define REMUDA_SCHED_PASS_LIVE_H
+
+#include "sched/pass/pass.h"
+
+struct wjob *lane_next(const struct pass *p, const struct lane *l);
+void lane_advance(struct pass *p, const struct lane *l);
+void live_build(struct pass *p);
+/* Has the lane of the entry gone on to another job? */
+static inline bool entry_outdated(const struct pass *p, const struct entry *e)
+{
+    return e->pos != p->pos[e->lane->idx];
+}
+/* Entry i's lane has another next job: puts it behind those that come before it, so that the next in order is at i. False if the lane has no job
+ * left: entry i is still there, and to be passed over. */
+bool live_refresh(struct pass *p, size_t i);
+/* The order from entry i on becomes the one that says who passes a blocked job first (or again the order proper). */
+void live_reorder(struct pass *p, size_t i, bool passing);
+
+/* Could the entry be placed, as far as counts tell? */
+bool live_may_fit(const struct pass *p, const struct quick *q);
+
+#endif

@@ -1,0 +1,161 @@
+/* One pass of the planner, and what it leaves behind for questions. */
+#ifndef REMUDA_SCHED_PASS_PASS_H
+#define REMUDA_SCHED_PASS_PASS_H
+
+#include "sched/world/exact.h"
+#include "sched/plan.h"
+#include "sched/world/world.h"
+
+/* A lane's next job in one of its partitions. */
+struct entry {
+    struct lane *lane;
+    struct wjob *job;
+    struct compiled *c;
+    struct option *o;
+    size_t pos; /* of the job in its lane (pass.pos) */
+    uint64_t priority;
+    int64_t key; /* of a simulator's own order: larger first */
+    bool held;   /* a simulator's order says: not now */
+    int32_t tier;
+    uint32_t number; /* of the option in its class */
+};
+
+/* An entry in the order, with what tells fast that it cannot be placed: nodes with at least so much, in buckets. */
+struct quick {
+    int64_t run_us;
+    uint64_t wake; /* it cannot be placed before so much came free (world.freed) */
+    uint32_t entry, part;
+    int32_t nodes; /* 0 = not known: try */
+    int32_t tier;
+    uint16_t cell;       /* of the joint count: the least that any variant takes of any node */
+    struct screen least; /* the same in buckets */
+    bool plain : 1;      /* counts tell about it */
+    bool simple : 1;     /* and if a first look at the nodes finds too few, that is all there is to know */
+    bool tried : 1;      /* it was tried in this pass, and blocked */
+};
+
+/* What the last pass found about a class in one of its partitions. */
+struct class_note {
+    uint64_t serial; /* of the class; 0 = nothing */
+    enum job_reason reason;
+    const char *detail, *away;
+    bool detailed;
+};
+
+struct planned {
+    uint64_t job_id;
+    int64_t start_us;
+    uint32_t *node; /* owned */
+    uint32_t nnodes;
+    uint64_t pass; /* it was made in */
+    bool promise;  /* kept free for it, not only foreseen */
+    char *names;   /* owned; folded, made when asked for */
+};
+
+/* A promise in the world of a pass. */
+struct promised {
+    uint32_t world_job;
+    struct lane *lane;
+    struct wjob *job;
+    uint32_t part;
+    int64_t start_us;
+    uint64_t het;
+    bool awaited; /* others end for it, and its lane went on without it */
+    bool extra;   /* not the one that its partition is served by */
+    bool ahead;   /* its lane went on without it */
+};
+
+struct het {
+    uint64_t id;
+    struct wjob **job;
+    struct lane **lane;
+    size_t n;
+    bool done;
+    uint32_t stamp;
+};
+
+struct plan_private {
+    struct arena *arena;
+    const struct cluster *cl;
+    uint64_t serial;  /* of the cluster when the pass was made */
+    uint64_t version; /* configuration then: node numbers below are of it */
+    int64_t now_us;
+    uint64_t pass;               /* passes made */
+    VEC(struct class_note) note; /* by class */
+    struct map_u64 *planned;     /* by job id */
+    struct map_u64 *rank;        /* by job id: place in the order; filled when first asked for */
+    bool ranked;
+    int64_t insists_until_us; /* when the first job that insists on few switches gives in; 0 = none does */
+    VEC(uint64_t) head;       /* jobs that are next in their partition but blocked */
+    VEC(uint64_t) late;       /* jobs that can not end before their deadline */
+    VEC(struct plan_start) start;
+    VEC(struct plan_preempt) preempt;
+    VEC(uint64_t) resume;
+    int64_t exempt_until_us; /* some work may be stopped from then on; 0 = none */
+    int64_t forecast_us;     /* when the last forecast was made; INT64_MIN = never */
+    uint64_t forecast_cost;  /* its cost in steps */
+    uint64_t forecast_serial;
+};
+
+struct pass {
+    struct plan_private *v;
+    const struct cluster *cl;
+    struct world *w;
+    struct exacts *ex;
+    bool passing; /* the order is that of jobs that pass a blocked one */
+    bool ordered; /* who comes first matters only for who gets resources first: no hook, and backfill */
+    bool again;   /* a promise was taken back: the step must be made once more */
+    bool future;  /* past the present: starts are foreseen, not made */
+    uint32_t step;
+    uint64_t cost;           /* work done, in entries looked at */
+    int64_t started_size;    /* CPU seconds begun so far */
+    VEC(struct entry) entry; /* all there ever were in this pass */
+    VEC(struct quick) live;  /* those that still wait, in order */
+    size_t *pos;             /* by lane: jobs done with */
+    uint32_t *left;          /* by lane: elements left of the next job */
+    VEC(struct promised) promise;
+    bool *served; /* by partition: its first blocked job has a promise */
+    VEC(struct het) het;
+    struct placement at;
+    uint32_t refused_node; /* where pass_emit found that single CPUs or devices are not to be had */
+    VEC(uint64_t) awaited; /* jobs for which work is ending (preempt.c) */
+    bool awaited_known;
+    int32_t resumed_tier; /* suspended work of this tier and above was looked at */
+    struct lane
+        *instead; /* of a what-if: one job in a lane of its own, beside the cluster's lanes; NULL = none */
+    const struct wjob *left_out; /* the job as it really waits: passed over */
+};
+
+enum outcome { STARTED, BLOCKED, NEVER, SKIPPED };
+
+/* Everything of a pass but its steps; `v` is overwritten. With `instead` (its idx is cl->lane.n) its one job waits in the place of the job of
+ * that id. */
+void pass_open(struct pass *p, const struct cluster *cl, struct plan_private *v, int64_t now_us,
+               struct lane *instead);
+void pass_close(struct pass *p);
+void pass_took_one(struct pass *p,
+                   const struct lane *l);            /* one element of the lane's next job is dealt with */
+void pass_step(struct pass *p);                      /* every waiting job in order, at the world's time */
+void pass_forecast(struct pass *p, uint32_t budget); /* on from there */
+enum outcome pass_het(struct pass *p, struct entry *e);
+/* First option in which a component can start at that time; fills p->at. NULL = none. */
+struct option *het_place(struct pass *p, const struct compiled *c, int64_t at_us);
+bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o);
+void pass_note(struct pass *p, const struct entry *e, enum job_reason reason);
+bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, const struct placement *at,
+               int64_t limit_us, uint64_t priority);
+void planned_free(struct planned *f);
+void planned_clear(struct plan_private *v);
+void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at,
+                  bool promise);
+void hets_collect(struct pass *p);
+/* waited.c: what a pass has to do with the logs of causes. */
+void waited_pass_begins(struct plan_private *v, const struct cluster *cl, int64_t now_us);
+void waited_pass_found(struct plan_private *v, const struct cluster *cl);
+struct het *pass_het_of(struct pass *p, uint64_t id);
+
+/* explain.c: the sentence for a blocked class, and its nodes that are down or drained. */
+const char *explain_class(const struct cluster *cl, const struct compiled *c, struct option *o,
+                          enum job_reason reason, int64_t now_us, struct arena *a, const char **ret_away);
+
+#endif

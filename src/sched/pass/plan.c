@@ -1,0 +1,273 @@
+/* Passes as a whole: what one is made of, what it finds, and what stays of it until the next. The steps are in step.c, the future in
+ * forecast.c. */
+#include "sched/plan.h"
+
+#include "base/alloc.h"
+#include "sched/books/classes.h"
+#include "sched/pass/live.h"
+#include "sched/pass/pass.h"
+#include "sched/world/resv_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is found ---- */
+
+void pass_note(struct pass *p, const struct entry *e, enum job_reason reason)
+{
+    uint32_t idx = e->lane->klass->idx;
+    if (p->future)
+        return;
+    while (p->v->note.n <= idx) {
+        struct class_note none = {0};
+        vec_push(&p->v->note, none);
+    }
+    struct class_note *n = &p->v->note.v[idx];
+    if (n->serial == e->lane->klass->serial && n->reason != REASON_PRIORITY)
+        return; /* the entry that came first in the order speaks */
+    *n = (struct class_note){.serial = e->lane->klass->serial, .reason = reason};
+}
+
+void planned_free(struct planned *f)
+{
+    free(f->node);
+    free(f->names);
+    free(f);
+}
+
+void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at, bool promise)
+{
+    struct planned *old = map_u64_get(p->v->planned, job_id);
+    if (old && (old->pass == p->v->pass || !promise)) /* an array's first element speaks for it */
+        return;
+    if (old) {
+        map_u64_del(p->v->planned, job_id);
+        planned_free(old);
+    }
+    struct planned *f = xcalloc(1, sizeof *f);
+    *f = (struct planned){.job_id = job_id,
+                          .start_us = start_us,
+                          .promise =
+                              promise && !p->future, /* what is promised in a foreseen future is a forecast */
+                          .pass = p->v->pass,
+                          .nnodes = (uint32_t)at->at.n};
+    f->node = xmalloc((at->at.n + 1) * sizeof f->node[0]);
+    for (size_t i = 0; i < at->at.n; i++)
+        f->node[i] = at->at.v[i].node;
+    map_u64_put(p->v->planned, job_id, f);
+}
+
+bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, const struct placement *at,
+               int64_t limit_us, uint64_t priority)
+{
+    struct alloc al = {.node = arena_alloc(p->v->arena, (at->at.n + 1) * sizeof al.node[0])};
+    for (; al.n < at->at.n; al.n++) {
+        const struct placed *pl = &at->at.v[al.n];
+        if (exact_take(p->ex, c, at->option, at->variant, pl->node, pl->units, &al.node[al.n]))
+            continue;
+        for (size_t i = 0; i < al.n; i++)
+            exact_back(p->ex, at->at.v[i].node, at->option, &al.node[i]);
+        p->refused_node = pl->node;
+        return false;
+    }
+    struct plan_start s = {.job_id = j->w.job_id,
+                           .partition = arena_strdup(p->v->arena, at->option->part->p.name),
+                           .reservation =
+                               at->option->resv ? arena_strdup(p->v->arena, at->option->resv->r.name) : NULL,
+                           .alloc = al,
+                           .limit_us = limit_us,
+                           .priority = priority,
+                           .backfilled = p->promise.n > 0};
+    vec_push(&p->v->start, s);
+    return true;
+}
+
+/* Could it start if every node that is up were empty? */
+bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o)
+{
+    if (o->up_version == p->cl->up_version)
+        return o->reachable;
+    o->up_version = p->cl->up_version;
+    o->reachable = demand_possible(p->cl, c, o, true);
+    return o->reachable;
+}
+
+/* ---- a pass ---- */
+
+void planned_clear(struct plan_private *v)
+{
+    struct map_walk walk = {0};
+    while (map_u64_next(v->planned, &walk)) {
+        planned_free(walk.value);
+    }
+    map_u64_free(v->planned);
+    v->planned = map_u64_new();
+}
+
+/* A forecast is made again when that pays: at once where it is cheap, else so seldom that it takes a hundredth of the time. Meanwhile the
+ * last one stands; promises are always made anew. */
+#define CHEAP_COST    200000 /* about a millisecond */
+#define COST_PER_USEC 2      /* of pause between two forecasts */
+
+static int64_t forecast_due(const struct plan_private *v)
+{
+    return v->forecast_cost < CHEAP_COST
+               ? INT64_MIN
+               : time_add(v->forecast_us, (int64_t)(v->forecast_cost / COST_PER_USEC));
+}
+
+static bool forecast_wanted(const struct plan_private *v, const struct cluster *cl, int64_t now_us)
+{
+    return v->forecast_us == INT64_MIN || v->version != cl->version || now_us >= forecast_due(v);
+}
+
+/* What has started is no longer planned. */
+static void planned_prune(struct plan_private *v)
+{
+    for (size_t i = 0; i < v->start.n; i++) {
+        struct planned *f = map_u64_get(v->planned, v->start.v[i].job_id);
+        if (!f)
+            continue;
+        map_u64_del(v->planned, f->job_id);
+        planned_free(f);
+    }
+}
+
+static void private_reset(struct plan_private *v, const struct cluster *cl, int64_t now_us)
+{
+    arena_reset(v->arena);
+    vec_clear(&v->note);
+    vec_clear(&v->head);
+    vec_clear(&v->late);
+    vec_clear(&v->start);
+    vec_clear(&v->preempt);
+    vec_clear(&v->resume);
+    v->exempt_until_us = 0;
+    if (v->ranked) {
+        map_u64_free(v->rank);
+        v->rank = map_u64_new();
+        v->ranked = false;
+    }
+    v->cl = cl;
+    v->serial = cl->serial;
+    v->version = cl->version;
+    v->now_us = now_us;
+    v->insists_until_us = 0;
+    v->pass++;
+}
+
+struct plan *plan_new(void)
+{
+    struct plan *p = xcalloc(1, sizeof *p);
+    p->priv = xcalloc(1, sizeof *p->priv);
+    p->priv->arena = arena_new();
+    p->priv->planned = map_u64_new();
+    p->priv->rank = map_u64_new();
+    p->priv->forecast_us = INT64_MIN;
+    return p;
+}
+
+void plan_free(struct plan *p)
+{
+    if (!p)
+        return;
+    planned_clear(p->priv);
+    map_u64_free(p->priv->planned);
+    map_u64_free(p->priv->rank);
+    arena_free(p->priv->arena);
+    vec_done(&p->priv->note);
+    vec_done(&p->priv->head);
+    vec_done(&p->priv->late);
+    vec_done(&p->priv->start);
+    vec_done(&p->priv->preempt);
+    vec_done(&p->priv->resume);
+    free(p->priv);
+    free(p);
+}
+
+void pass_close(struct pass *p)
+{
+    for (size_t i = 0; i < p->het.n; i++)
+        free(p->het.v[i].job);
+    vec_done(&p->het);
+    vec_done(&p->live);
+    vec_done(&p->entry);
+    vec_done(&p->promise);
+    vec_done(&p->at.at);
+    vec_done(&p->awaited);
+    free(p->pos);
+    free(p->left);
+    free(p->served);
+    exacts_free(p->ex);
+    world_free(p->w);
+}
+
+void pass_open(struct pass *p, const struct cluster *cl, struct plan_private *v, int64_t now_us,
+               struct lane *instead)
+{
+    private_reset(v, cl, now_us);
+    *p = (struct pass){.v = v,
+                       .cl = cl,
+                       .w = world_new(cl, now_us),
+                       .ex = exacts_new(cl, v->arena),
+                       .resumed_tier = INT32_MAX,
+                       .instead = instead};
+    if (instead)
+        p->left_out = map_u64_get(cl->wait_of, instead->job[0]->w.job_id);
+    p->pos = xcalloc(cl->lane.n + 1, sizeof p->pos[0]);
+    p->left = xcalloc(cl->lane.n + 1, sizeof p->left[0]);
+    p->served = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof p->served[0]);
+    hets_collect(p);
+    live_build(p);
+}
+
+/* Nodes that promises wait for are shown as planned. */
+static void planned_mark(const struct pass *p)
+{
+    for (size_t i = 0; i < p->cl->node.n; i++)
+        p->cl->node.v[i]->planned = p->w->kept[i] != NONE;
+}
+
+void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b, struct plan *ret_plan)
+{
+    const struct cluster *cl = cluster_settle(constant);
+    struct plan_private *v = ret_plan->priv;
+    bool forecast = forecast_wanted(v, cl, now_us) && !cl->hook.no_forecast;
+    if (forecast)
+        planned_clear(v);
+    struct pass p;
+    waited_pass_begins(v, cl, now_us);
+    pass_open(&p, cl, v, now_us, NULL);
+    pass_step(&p);
+    planned_mark(&p);
+    waited_pass_found(v, cl);
+    uint32_t budget = b && b->promises ? b->promises : cl->policy.promises;
+    int64_t next = p.live.n > 0 || p.promise.n > 0 ? world_next_end(p.w)
+                   : cl->nwaiting > 0              ? view_next_turn(p.w)
+                                                   : INT64_MAX;
+    ret_plan->next_us = next == INT64_MAX ? 0 : next;
+    if (forecast) {
+        p.cost = 0;
+        pass_forecast(&p, budget);
+        v->forecast_us = now_us;
+        v->forecast_cost = p.cost;
+        v->forecast_serial = cl->serial;
+    } else {
+        planned_prune(v);
+        int64_t due = forecast_due(v);
+        if (p.live.n > 0 && !cl->hook.no_forecast && (ret_plan->next_us == 0 || due < ret_plan->next_us))
+            ret_plan->next_us = due;
+    }
+    ret_plan->start = v->start.v;
+    ret_plan->nstarts = v->start.n;
+    ret_plan->preempt = v->preempt.v;
+    ret_plan->npreempts = v->preempt.n;
+    ret_plan->resume = v->resume.v;
+    ret_plan->nresumes = v->resume.n;
+    if (v->insists_until_us && (!ret_plan->next_us || v->insists_until_us < ret_plan->next_us))
+        ret_plan->next_us = v->insists_until_us;
+    if (v->exempt_until_us && (!ret_plan->next_us || v->exempt_until_us < ret_plan->next_us))
+        ret_plan->next_us = v->exempt_until_us;
+    ret_plan->considered = cl->nwaiting;
+    pass_close(&p);
+}

@@ -1,0 +1,164 @@
+/* Who may stop whom: work of partitions with a lower PriorityTier, where that work's PreemptMode allows it, it is old enough, and what it frees can be used by the one who asks. */
+#include "base/alloc.h"
+#include "sched/books/classes.h"
+#include "sched/pass/preempt.h"
+#include "sched/pass/preempt_inside.h"
+
+#include <stdlib.h>
+
+#define YIELD_PAUSE_US                                                                                       \
+    (30 * USEC_PER_SEC) /* between two suspensions of a job: nobody is stopped and woken in circles */
+
+const struct partition *run_partition(const struct cluster *cl, const struct run *r)
+{
+    const struct spart *s = r->partition ? cluster_part(cl, r->partition) : NULL;
+    return s ? &s->p : NULL;
+}
+
+static enum preempt_mode run_mode(const struct cluster *cl, const struct run *r)
+{
+    const struct partition *p = run_partition(cl, r);
+    if (!p)
+        return PREEMPT_OFF;
+    enum preempt_mode mode =
+        p->preempt_mode != PREEMPT_UNSET ? (enum preempt_mode)p->preempt_mode : cl->policy.preempt_mode;
+    return mode == PREEMPT_GANG || mode == PREEMPT_UNSET ? PREEMPT_OFF : mode;
+}
+
+/* The rank that is compared: the tier of the partition. With preempt/qos it will be the QOS's list of those it may stop. */
+static bool outranks(const struct cluster *cl, const struct option *o, const struct run *r)
+{
+    const struct partition *p = run_partition(cl, r);
+    return cl->policy.preempt_tier && p && p->priority_tier < o->tier;
+}
+
+static int32_t lowest_tier(const struct cluster *cl)
+{
+    int32_t least = INT32_MAX;
+    for (size_t i = 0; i < cl->part.n; i++)
+        if (!cl->part.v[i]->gone && cl->part.v[i]->p.priority_tier < least)
+            least = cl->part.v[i]->p.priority_tier;
+    return least;
+}
+
+bool preempt_possible(const struct cluster *cl, const struct option *o)
+{
+    return cl->policy.preempt_tier && o->tier > lowest_tier(cl);
+}
+
+static bool run_in_part(const struct run *r, const struct spart *part)
+{
+    for (size_t i = 0; i < r->nholds; i++)
+        if (!r->hold[i].released && bit_get(r->hold[i].node->group->parts, part->idx))
+            return true;
+    return false;
+}
+
+static bool chosen_before(const struct pass *p, const struct run *r)
+{
+    for (size_t i = 0; i < p->v->preempt.n; i++)
+        if (p->v->preempt.v[i].victim == r->job_id)
+            return true;
+    return false;
+}
+
+/* May it be stopped now? If only later, the pass is to be made again then. */
+static bool run_may_go(struct pass *p, const struct run *r, enum preempt_mode mode)
+{
+    int64_t now = p->w->now_us, safe_until;
+    if (r->ending || mode == PREEMPT_OFF || chosen_before(p, r))
+        return false;
+    if (mode == PREEMPT_SUSPEND) {
+        if (r->suspended)
+            return false;
+        safe_until = r->yielded_us ? time_add(r->yielded_us, YIELD_PAUSE_US) : 0;
+    } else {
+        safe_until = time_add(r->start_us, p->cl->policy.preempt_exempt_us);
+    }
+    if (safe_until <= now)
+        return true;
+    if (!p->v->exempt_until_us || safe_until < p->v->exempt_until_us)
+        p->v->exempt_until_us = safe_until;
+    return false;
+}
+
+static int64_t run_cpus(const struct run *r)
+{
+    int64_t cpus = 0;
+    for (size_t i = 0; i < r->nholds; i++)
+        cpus += r->hold[i].released ? 0 : (int64_t)r->hold[i].ncpu;
+    return cpus;
+}
+
+/* Least work lost first; among equals the largest, so that few go; then who began last. */
+static int victim_order(const void *va, const void *vb)
+{
+    const struct victim *a = va, *b = vb;
+    if (a->lost != b->lost)
+        return a->lost < b->lost ? -1 : 1;
+    if (a->cpus != b->cpus)
+        return a->cpus > b->cpus ? -1 : 1;
+    if (a->run->start_us != b->run->start_us)
+        return a->run->start_us > b->run->start_us ? -1 : 1;
+    return (a->run->job_id > b->run->job_id) - (a->run->job_id < b->run->job_id);
+}
+
+/* What a job inside a reservation frees stays that reservation's: stopping it helps only those who may use that. */
+static bool reservation_bars(const struct pass *p, const struct option *o, const struct run *r)
+{
+    const struct sresv *s = r->resv ? p->cl->resv.v[r->resv - 1] : NULL;
+    if (!s || !resv_is_on(&s->r, p->w->now_us) || o->resv == s)
+        return false;
+    return !o->resv || !resv_overlays(o->resv);
+}
+
+static bool may_stop(const struct pass *p, const struct option *o, const struct run *r)
+{
+    return o->never == REASON_NONE && outranks(p->cl, o, r) && run_in_part(r, o->part) &&
+           !reservation_bars(p, o, r);
+}
+
+/* Calls for each option of the asker's job or components until one holds. */
+static bool any_option(const struct asker *a,
+                       bool (*holds)(const struct pass *p, const struct option *o, const struct run *r),
+                       const struct run *r)
+{
+    if (!a->het)
+        return holds(a->p, a->e->o, r);
+    for (size_t i = 0; i < a->het->n; i++) {
+        const struct compiled *c = demand_of(a->p->cl, a->het->job[i]->lane->klass);
+        for (size_t k = 0; k < c->n; k++)
+            if (holds(a->p, &c->option[k], r))
+                return true;
+    }
+    return false;
+}
+
+static bool above_lowest(const struct pass *p, const struct option *o, const struct run *r)
+{
+    (void)r;
+    return preempt_possible(p->cl, o);
+}
+
+bool preempt_asks(const struct asker *a)
+{
+    return a->p->cl->policy.preempt_tier && any_option(a, above_lowest, NULL);
+}
+
+void victims_collect(const struct asker *a, victims *v)
+{
+    struct pass *p = a->p;
+    struct map_walk walk = {0};
+    while (map_u64_next(p->cl->run_of, &walk)) {
+        struct run *r = walk.value;
+        enum preempt_mode mode = run_mode(p->cl, r);
+        if (!any_option(a, may_stop, r) || !run_may_go(p, r, mode))
+            continue;
+        struct victim one = {.run = r, .mode = mode, .cpus = run_cpus(r)};
+        int64_t ran = p->w->now_us > r->start_us ? (p->w->now_us - r->start_us) / USEC_PER_SEC : 0;
+        one.lost = mode == PREEMPT_SUSPEND ? 0 : p->cl->policy.preempt_youngest ? ran : one.cpus * ran;
+        vec_push(v, one);
+    }
+    if (v->n > 1)
+        qsort(v->v, v->n, sizeof v->v[0], victim_order);
+}

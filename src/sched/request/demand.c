@@ -1,0 +1,370 @@
+/* Working a request out. First what does not depend on the nodes: its generic resources by kind and type (asked.c), its layouts, its constraint.
+ * Then for each partition an option, and in it the variants (variants.c). */
+#include "sched/request/demand_work.h"
+
+#include "base/alloc.h"
+#include "base/hostlist.h"
+#include "model/gres.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool demand_complain(struct demand_work *w, enum refusal r, enum job_reason reason, const char *text)
+{
+    if (w->v && w->v->refusal == REFUSE_NONE) {
+        w->v->refusal = r;
+        w->v->reason = reason;
+        if (w->v->text)
+            str_add(w->v->text, text);
+    }
+    return false;
+}
+
+/* ---- modes and memory ---- */
+
+struct use_mode request_mode(const struct job_request *req, const struct partition *p)
+{
+    struct use_mode m = {0};
+    int32_t count = p->share_count > 0 ? p->share_count : 4;
+    m.whole = req->exclusive == EXCLUSIVE_NODE || req->exclusive == EXCLUSIVE_TOPO ||
+              p->share == SHARE_EXCLUSIVE || req->core_spec > 0;
+    m.user_only = !m.whole &&
+                  (req->exclusive == EXCLUSIVE_USER || req->exclusive == EXCLUSIVE_MCS || p->exclusive_user);
+    if (p->share == SHARE_FORCE) {
+        m.whole = false;
+        m.share = count > 1 ? count : 0;
+    } else if (p->share == SHARE_YES && req->oversubscribe && !m.whole) {
+        m.share = count;
+    }
+    return m;
+}
+
+static void option_memory(const struct demand_work *w, struct option *o)
+{
+    const struct job_request *r = w->req;
+    const struct policy *y = &w->cl->policy;
+    const struct partition *p = &o->part->p;
+    bool gpus = w->job_gpus + w->node_gpus + w->task_gpus > 0;
+    int64_t cpu = p->def_mem_per_cpu_mib ? p->def_mem_per_cpu_mib : y->def_mem_per_cpu;
+    int64_t node = p->def_mem_per_node_mib ? p->def_mem_per_node_mib : y->def_mem_per_node;
+    o->max_mem_per_cpu_mib = p->max_mem_per_cpu_mib ? p->max_mem_per_cpu_mib : y->max_mem_per_cpu;
+    o->max_mem_per_node_mib = p->max_mem_per_node_mib ? p->max_mem_per_node_mib : y->max_mem_per_node;
+    o->mem = MEM_SHARE;
+    if (!y->count_memory)
+        o->mem = MEM_NONE;
+    else if (r->mem_per_node_mib == MEM_ALL)
+        o->mem = MEM_WHOLE;
+    else if (r->mem_per_node_mib > 0)
+        o->mem = MEM_NODE, o->mem_mib = r->mem_per_node_mib;
+    else if (r->mem_per_cpu_mib > 0)
+        o->mem = MEM_CPU, o->mem_mib = r->mem_per_cpu_mib;
+    else if (r->mem_per_gpu_mib > 0)
+        o->mem = MEM_GPU, o->mem_mib = r->mem_per_gpu_mib;
+    else if (gpus && p->def_mem_per_gpu_mib > 0)
+        o->mem = MEM_GPU, o->mem_mib = p->def_mem_per_gpu_mib;
+    else if (cpu > 0)
+        o->mem = MEM_CPU, o->mem_mib = cpu;
+    else if (node > 0)
+        o->mem = MEM_NODE, o->mem_mib = node;
+}
+
+/* ---- options ---- */
+
+static void option_never(struct option *o, enum job_reason r, const char *text)
+{
+    if (o->never == REASON_NONE) {
+        o->never = r;
+        o->never_text = text;
+    }
+}
+
+static void option_limits(struct demand_work *w, struct option *o)
+{
+    const struct partition *p = &o->part->p;
+    int64_t max = p->max_time_us > 0 ? p->max_time_us : TIME_UNLIMITED;
+    int64_t standard = p->default_time_us > 0 ? p->default_time_us : max;
+    o->limit_us = w->req->time_limit_us > 0 ? w->req->time_limit_us : standard;
+    o->limit_min_us =
+        w->req->time_min_us > 0 && w->req->time_min_us < o->limit_us ? w->req->time_min_us : o->limit_us;
+    if (o->limit_us > max && o->limit_min_us <= max)
+        o->limit_us = max;
+    o->nodes_min = w->nlayouts > 0 ? w->layout[0].nmin : 1;
+    if (o->resv && resv_confines(o->resv) && !o->cut &&
+        o->limit_min_us > o->resv->r.end_us - o->resv->r.start_us)
+        option_never(o, REASON_RESERVATION, "its time limit is longer than its reservation");
+    if (p->state == PART_DOWN || p->state == PART_INACTIVE)
+        option_never(o, p->state == PART_DOWN ? REASON_PARTITION_DOWN : REASON_PARTITION_INACTIVE,
+                     p->state == PART_DOWN ? "its partition is down" : "its partition is inactive");
+    if (o->limit_us > max)
+        option_never(o, REASON_PARTITION_TIME_LIMIT,
+                     "its time limit exceeds the longest its partition allows");
+    if (p->max_nodes > 0 && o->nodes_min > p->max_nodes)
+        option_never(o, REASON_PARTITION_NODE_LIMIT,
+                     "it asks for more nodes than its partition allows a job");
+    for (size_t l = 0; l < w->nlayouts; l++)
+        if (p->min_nodes > 1 && w->layout[l].nmax < p->min_nodes)
+            option_never(o, REASON_PARTITION_NODE_LIMIT,
+                         "it asks for fewer nodes than its partition's smallest job");
+}
+
+/* A partition's MinNodes and MaxNodes narrow what the job leaves open. */
+static void layouts_narrow(const struct partition *p, struct option *o)
+{
+    for (size_t i = 0; i < o->nvariants; i++) {
+        struct layout *l = &o->variant[i].lay;
+        if (p->max_nodes > 0 && l->nmax > p->max_nodes && l->nmin <= p->max_nodes)
+            l->nmax = p->max_nodes;
+        if (p->min_nodes > l->nmin && l->nmax >= p->min_nodes)
+            l->nmin = p->min_nodes;
+    }
+}
+
+/* What --prefer likes is tried before what --constraint allows without it. */
+static bool arm_join(struct feature_arm *to, const struct feature_arm *more)
+{
+    if (to->nall + more->nall > FEATURE_COUNTS_MAX || to->ncount + more->ncount > FEATURE_COUNTS_MAX)
+        return false;
+    for (size_t i = 0; i < more->nall; i++)
+        to->all[to->nall++] = more->all[i];
+    for (size_t i = 0; i < more->ncount; i++)
+        to->count[to->ncount++] = more->count[i];
+    return true;
+}
+
+static void option_make(struct demand_work *w, struct spart *part, const struct sresv *resv)
+{
+    struct option *o = &w->c->option[w->c->n++];
+    uint32_t chosen[NEEDS_MAX];
+    *o = (struct option){.part = part,
+                         .resv = resv,
+                         .cut = resv && w->req->time_limit_us <= 0,
+                         .serve = part->idx + (resv ? resv->number * (uint32_t)w->cl->part.n : 0),
+                         .tier = part->p.priority_tier,
+                         .job_factor = part->p.priority_job_factor > 0 ? part->p.priority_job_factor : 1,
+                         .mode = request_mode(w->req, &part->p)};
+    option_memory(w, o);
+    option_limits(w, o);
+    for (size_t l = 0; l < w->liked.n; l++)
+        for (size_t i = 0; i < w->arms.n; i++) {
+            struct feature_arm both = w->arms.arm[i];
+            if (arm_join(&both, &w->liked.arm[l]))
+                demand_variants(w, o, &both, chosen, 0);
+        }
+    for (size_t i = 0; i < w->arms.n; i++)
+        demand_variants(w, o, &w->arms.arm[i], chosen, 0);
+    layouts_narrow(&part->p, o);
+    if (o->nvariants > 0)
+        o->wish = &o->variant[0];
+    if (o->nvariants == 0)
+        option_never(o, REASON_BAD_CONSTRAINTS,
+                     "no node of its partition could hold what it asks for, even empty");
+}
+
+static size_t reservations_named(const struct demand_work *w)
+{
+    size_t names = 1;
+    for (const char *at = w->req->reservation; at && (at = strchr(at, ',')); at++)
+        names++;
+    return names;
+}
+
+/* An option for each reservation of the job, of those that there are. */
+static void reservations_make(struct demand_work *w, struct spart *part)
+{
+    struct span rest = span_of(w->req->reservation ? w->req->reservation : ""), piece;
+    size_t before = w->c->n;
+    if (text_empty(w->req->reservation)) {
+        option_make(w, part, NULL);
+        return;
+    }
+    while (span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        const struct sresv *s = cluster_resv(w->cl, arena_strndup(w->scratch, piece.data, piece.len));
+        bool again = false;
+        for (size_t i = before; s && i < w->c->n; i++)
+            again |= w->c->option[i].resv == s;
+        if (s && !again)
+            option_make(w, part, s);
+    }
+}
+
+static void options_make(struct demand_work *w)
+{
+    struct span rest = span_of(w->req->partition ? w->req->partition : ""), piece;
+    size_t names = 1;
+    for (const char *at = rest.data; (at = strchr(at, ',')); at++)
+        names++;
+    w->c->option = arena_alloc(w->a, names * reservations_named(w) * sizeof w->c->option[0]);
+    while (span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        struct spart *part =
+            piece.len ? cluster_part(w->cl, arena_strndup(w->a, piece.data, piece.len)) : NULL;
+        bool again = !part;
+        for (size_t i = 0; part && i < w->c->n; i++)
+            again |= w->c->option[i].part == part;
+        if (!again)
+            reservations_make(w, part);
+    }
+}
+
+/* ---- node lists and licences ---- */
+
+static bool names_to_nodes(struct demand_work *w, const char *text, const char *what, u32_vec *ret)
+{
+    struct hostlist h = HOSTLIST_INIT;
+    struct err e = {0};
+    bool ok = hostlist_parse(&h, text, &e) ||
+              demand_complain(w, REFUSE_INVALID_NODE, REASON_BAD_CONSTRAINTS, e.text);
+    for (size_t i = 0; ok && i < h.n; i++) {
+        const struct snode *n = cluster_node(w->cl, h.name[i]);
+        if (n)
+            vec_push(ret, n->idx);
+        else if (text_is(what, "nodelist"))
+            ok = demand_complain(w, REFUSE_INVALID_NODE, REASON_BAD_CONSTRAINTS,
+                                 arena_printf(w->a, "there is no node %s in this cluster", h.name[i]));
+    }
+    hostlist_done(&h);
+    return ok;
+}
+
+static int u32_order(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool node_lists(struct demand_work *w)
+{
+    u32_vec list = {0};
+    bool ok = true;
+    size_t nodes = w->cl->node.n;
+    if (!text_empty(w->req->exclude)) {
+        ok = names_to_nodes(w, w->req->exclude, "exclude", &list);
+        w->c->allowed = arena_alloc(w->a, BIT_WORDS(nodes + 1) * sizeof w->c->allowed[0]);
+        memset(w->c->allowed, 0xff, BIT_WORDS(nodes + 1) * sizeof w->c->allowed[0]);
+        for (size_t i = 0; i < list.n; i++)
+            bit_clear(w->c->allowed, list.v[i]);
+        vec_clear(&list);
+    }
+    if (ok && !text_empty(w->req->nodelist)) {
+        ok = names_to_nodes(w, w->req->nodelist, "nodelist", &list);
+        if (list.n > 1)
+            qsort(list.v, list.n, sizeof list.v[0], u32_order);
+        w->c->must = arena_alloc(w->a, (list.n + 1) * sizeof list.v[0]);
+        for (size_t i = 0; i < list.n; i++)
+            if (i == 0 || list.v[i] != list.v[i - 1])
+                w->c->must[w->c->nmust++] = list.v[i];
+    }
+    vec_done(&list);
+    return ok;
+}
+
+static bool licences_find(struct demand_work *w)
+{
+    struct span rest = span_of(w->req->licenses ? w->req->licenses : ""), piece;
+    w->c->lic = arena_alloc(w->a, (w->cl->lic.n + 1) * sizeof w->c->lic[0]);
+    while (span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        if (!piece.len)
+            continue;
+        char *name = arena_strndup(w->a, piece.data, piece.len), *colon = strchr(name, ':');
+        int64_t count = 1;
+        if (colon) {
+            *colon = '\0';
+            if (!text_to_i64(colon + 1, 1, INT32_MAX, &count))
+                return demand_complain(w, REFUSE_LICENSES, REASON_LICENSES,
+                                       "a licence is written name or name:count");
+        }
+        ptrdiff_t lic = cluster_licence(w->cl, name);
+        if (lic < 0 || w->cl->lic.v[lic].total < count)
+            return demand_complain(
+                w, REFUSE_LICENSES, REASON_LICENSES,
+                lic < 0 ? arena_printf(w->a, "this cluster has no licence named %s", name)
+                        : arena_printf(w->a, "%lld of the licence %s were asked for; there are %lld in all",
+                                       (long long)count, name, (long long)w->cl->lic.v[lic].total));
+        size_t at = 0;
+        while (at < w->c->nlic && w->c->lic[at].lic != (uint32_t)lic)
+            at++;
+        if (at == w->c->nlic)
+            w->c->lic[w->c->nlic++] = (struct lic_use){.lic = (uint32_t)lic};
+        w->c->lic[at].count += count;
+    }
+    return true;
+}
+
+/* -w names more nodes than -N asks: as many as named, as Slurm does. */
+static void layouts_hold_list(struct demand_work *w)
+{
+    int32_t named = (int32_t)w->c->nmust;
+    for (size_t l = 0; l < w->nlayouts; l++) {
+        struct layout *lay = &w->layout[l];
+        if (named <= lay->nmin)
+            continue;
+        bool pieces = lay->units > 0;
+        if (pieces && named > lay->units)
+            continue;
+        lay->nmin = named;
+        if (lay->nmax < named)
+            lay->nmax = named;
+        if (pieces && lay->umax > lay->units - (named - 1))
+            lay->umax = lay->units - (named - 1);
+    }
+}
+
+static bool work_all(struct demand_work *w)
+{
+    struct err e = {0};
+    if (!demand_asked(w))
+        return false;
+    w->nlayouts = demand_layouts(w->req, w->job_gpus, w->node_gpus, w->task_gpus, w->layout, w->v);
+    if (w->nlayouts == 0)
+        return false;
+    if (!feature_parse(w->req->constraint, w->scratch, &w->arms, &e))
+        return demand_complain(w, REFUSE_FEATURE, REASON_BAD_CONSTRAINTS, e.text);
+    if (!text_empty(w->req->prefer) && !feature_parse(w->req->prefer, w->scratch, &w->liked, &e))
+        return demand_complain(w, REFUSE_PREFER, REASON_BAD_CONSTRAINTS, e.text);
+    if (!node_lists(w) || !licences_find(w))
+        return false;
+    layouts_hold_list(w);
+    options_make(w);
+    return true;
+}
+
+static int64_t gpus_of_socket(const struct job_request *req, struct arena *a)
+{
+    struct gres_list list = {0};
+    bool ok = !text_empty(req->gpus_per_socket) && gres_parse_gpus(req->gpus_per_socket, a, &list, NULL);
+    return ok ? gres_count(&list, "gpu") : 0;
+}
+
+struct compiled *demand_compile(const struct cluster *cl, const struct job_request *req, struct verdict *v)
+{
+    cluster_settle(cl);
+    struct arena *a = arena_new();
+    struct compiled *c = arena_alloc(a, sizeof *c);
+    c->arena = a;
+    c->req = req;
+    c->gpu_mem_mib = req->gpu_mem_mib;
+    c->gpus_per_socket = gpus_of_socket(req, a);
+    struct demand_work w = {.cl = cl, .req = req, .c = c, .a = a, .v = v, .scratch = arena_new()};
+    if (!work_all(&w))
+        c->n = 0;
+    arena_free(w.scratch);
+    return c;
+}
+
+void demand_free(struct compiled *c)
+{
+    if (c)
+        arena_free(c->arena);
+}
+
+struct compiled *demand_of(const struct cluster *cl, struct sclass *k)
+{
+    if (k->made && k->made_version == cl->version)
+        return k->made;
+    demand_free(k->made);
+    k->made = demand_compile(cl, &k->req, NULL);
+    k->made_version = cl->version;
+    return k->made;
+}

@@ -1,0 +1,144 @@
+/* What a class of requests needs, worked out against the nodes, partitions and resources of this cluster. A request becomes one option for
+ * each partition it names; an option has variants, tried in order: which GPU type, which arm of the constraint, tasks spread evenly or as
+ * they fit. A variant says what one unit (a task, a GPU, a bundle of both, or a whole node's share) takes, and how many units go where. */
+#ifndef REMUDA_SCHED_REQUEST_DEMAND_H
+#define REMUDA_SCHED_REQUEST_DEMAND_H
+
+#include "base/arena.h"
+#include "sched/books/feature.h"
+#include "sched/books/resv.h"
+#include "sched/books/state.h"
+
+/* What some units take from one node. */
+struct take {
+    struct use use[NEEDS_MAX];
+    uint32_t n;
+    int32_t cpus, tasks;
+    int64_t mem_mib;
+};
+
+struct need_gres {
+    uint32_t dim;
+    int64_t base, unit;
+};
+
+/* How tasks and GPUs go on nodes, before it is known which nodes there are. */
+struct layout {
+    int32_t nmin, nmax; /* nodes */
+    int32_t units;      /* in all; 0 = one on each node */
+    int32_t umin, umax; /* on each node */
+    int32_t base_tasks, unit_tasks;
+    int64_t base_gpus, unit_gpus;
+    int64_t gpu_share; /* of the job's GPUs (--gpus), one unit gets 1/gpu_share; 0 = they do not count */
+};
+
+struct count_need {
+    uint64_t *groups; /* whose nodes count */
+    int32_t nodes;
+};
+
+/* Buckets of the least that one node gives: a first look at nodes. */
+struct screen {
+    uint16_t dim; /* a generic resource that is asked for, or DIM_CPU */
+    uint8_t cpu, mem, gres;
+};
+
+struct variant {
+    struct screen screen;
+    struct layout lay;
+    int32_t base_cpus, unit_cpus;
+    struct need_gres gres[NEEDS_MAX];
+    size_t ngres;
+    uint64_t *groups; /* bitmap: groups whose empty node holds the least that goes on one node */
+    struct count_need count[FEATURE_COUNTS_MAX];
+    size_t ncount;
+    struct take **one; /* by group: what umin units take; made when needed */
+    uint32_t number;   /* among the variants of all options */
+};
+
+enum mem_rule { MEM_NONE, MEM_NODE, MEM_CPU, MEM_GPU, MEM_WHOLE, MEM_SHARE };
+
+struct option {
+    struct spart *part;
+    const struct sresv *resv; /* it runs inside this reservation; NULL = none */
+    bool cut;                 /* its run may be cut to the reservation's end: the job gave no limit */
+    uint32_t serve; /* the place where the first that is blocked gets a promise: partition and reservation */
+    int64_t limit_us, limit_min_us; /* longest run; shortest (--time-min) */
+    int32_t tier, job_factor;
+    struct use_mode mode;
+    enum mem_rule mem;
+    int64_t mem_mib;
+    int64_t max_mem_per_cpu_mib, max_mem_per_node_mib; /* the partition's, else the cluster's; 0 = no limit */
+    struct variant *variant;
+    size_t nvariants;
+    struct variant
+        *wish; /* the first that was thought of, whether or not any node could hold it; NULL = none */
+    enum job_reason never; /* why it cannot start whatever is free; REASON_NONE = it can */
+    const char *never_text;
+    int32_t nodes_min;   /* for the size factor of the priority */
+    uint64_t up_version; /* `reachable` holds for this version of which nodes are up */
+    bool reachable;      /* could it start if all nodes that are up were empty */
+    uint32_t stamp;      /* scratch of a pass: blocked in this step */
+};
+
+struct compiled {
+    struct arena *arena;
+    const struct job_request *req;
+    struct option *option;
+    size_t n;
+    struct lic_use *lic;
+    size_t nlic;
+    uint64_t *allowed; /* bitmap of nodes (--exclude); NULL = all */
+    uint32_t *must;    /* nodes that must be in (--nodelist) */
+    size_t nmust;
+    int64_t gpus_per_socket; /* 0 = not asked */
+    int64_t gpu_mem_mib;
+};
+
+/* Nodes 64 × word … 64 × word + 63 that the option may use as far as --exclude and its reservation go. */
+static inline uint64_t option_allows(const struct compiled *c, const struct option *o, size_t word)
+{
+    uint64_t bits = c->allowed ? c->allowed[word] : UINT64_MAX;
+    return o->resv && o->resv->nodes ? bits & o->resv->nodes[word] : bits;
+}
+
+/* Why a request can not be worked out or never be satisfied. */
+struct verdict {
+    enum refusal refusal;
+    enum job_reason reason;
+    struct str *text; /* may be NULL */
+};
+
+/* Works it out; never NULL. A request that makes no sense has no options and fills *v. `v` may be NULL. */
+struct compiled *demand_compile(const struct cluster *cl, const struct job_request *req, struct verdict *v);
+void demand_free(struct compiled *c);
+/* Of a class, kept until the configuration changes. */
+struct compiled *demand_of(const struct cluster *cl, struct sclass *k);
+
+/* What `units` take on a node of the group. False if they can never fit there (*ret says all the same what they would take). */
+bool demand_take(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                 const struct variant *v, const struct group *g, int32_t units, struct take *ret);
+/* What the least number of units takes on a node of one of v->groups; kept. */
+const struct take *take_least(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                              struct variant *v, const struct group *g);
+static inline bool take_fits(const struct take *t, const int64_t *row)
+{
+    for (uint32_t i = 0; i < t->n; i++)
+        if (row[t->use[i].dim] < t->use[i].amount)
+            return false;
+    return true;
+}
+/* How many units fit into the amounts of `row`; 0 if fewer than umin. */
+int32_t demand_cap(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                   struct variant *v, const struct group *g, const int64_t *row);
+
+/* Could the option start if all nodes of the cluster (or all that are up) were empty? */
+bool demand_possible(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                     bool up_only);
+
+#define LAYOUTS_MAX 2
+/* The layouts of a request in order of preference; 0 = contradictory, and *v says why. gpus: of the whole job. */
+size_t demand_layouts(const struct job_request *req, int64_t gpus, int64_t gpus_per_node,
+                      int64_t gpus_per_task, struct layout *ret, struct verdict *v);
+
+#endif

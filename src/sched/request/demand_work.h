@@ -1,0 +1,43 @@
+/* Working a request out, in parts: generic resources (asked.c), variants (variants.c), options and all the rest (demand.c). Only those three
+ * include this. */
+#ifndef REMUDA_SCHED_REQUEST_DEMAND_WORK_H
+#define REMUDA_SCHED_REQUEST_DEMAND_WORK_H
+
+#include "model/gres.h"
+#include "sched/request/demand.h"
+
+#define CHOICES_MAX 16
+
+enum gres_per { PER_NODE, PER_TASK, PER_JOB };
+
+struct asked {
+    struct gres_item item;
+    enum gres_per per;
+    uint32_t choice[CHOICES_MAX]; /* dimensions that can serve it, the lesser devices first */
+    size_t nchoices;
+};
+
+struct demand_work {
+    const struct cluster *cl;
+    const struct job_request *req;
+    struct compiled *c;
+    struct arena *a, *scratch; /* what stays; what is needed while working only */
+    struct verdict *v;
+    struct asked asked[NEEDS_MAX];
+    size_t nasked;
+    int64_t job_gpus, node_gpus, task_gpus;
+    struct layout layout[LAYOUTS_MAX];
+    size_t nlayouts;
+    struct feature_arms arms, liked; /* liked: arms of --prefer */
+    uint32_t numbered;
+};
+
+/* The first complaint goes into the verdict, if there is one. Always false. */
+bool demand_complain(struct demand_work *w, enum refusal r, enum job_reason reason, const char *text);
+/* The generic resources of the request: w->asked, and GPUs in all. */
+bool demand_asked(struct demand_work *w);
+/* Adds to the option a variant for each layout and each choice of types from the i-th resource asked for on. */
+void demand_variants(struct demand_work *w, struct option *o, const struct feature_arm *arm, uint32_t *chosen,
+                     size_t i);
+
+#endif

@@ -1,0 +1,156 @@
+/* Could a request start if every node (or every node that is up) were empty? Answered by groups of equal nodes, unless the request names nodes
+ * or wants neighbours. */
+#include "base/alloc.h"
+#include "sched/request/demand.h"
+
+#include <stdlib.h>
+
+struct caps {
+    int32_t cap;
+    int64_t nodes;
+};
+
+static int cap_order(const void *a, const void *b)
+{
+    const struct caps *x = a, *y = b;
+    return (x->cap < y->cap) - (x->cap > y->cap);
+}
+
+/* Do the nodes, the best first, hold all units on nmin to nmax of them? */
+static bool enough(const struct layout *l, struct caps *v, size_t n, int64_t nodes, int64_t units)
+{
+    if (n > 1)
+        qsort(v, n, sizeof v[0], cap_order);
+    for (size_t i = 0; i < n && nodes < l->nmax; i++) {
+        int64_t take = v[i].nodes < l->nmax - nodes ? v[i].nodes : l->nmax - nodes;
+        nodes += take;
+        units += take * v[i].cap;
+    }
+    return nodes >= l->nmin && units >= l->units;
+}
+
+static bool by_groups(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                      struct variant *v, bool up_only)
+{
+    struct caps *caps = xcalloc(cl->group.n + 1, sizeof caps[0]);
+    size_t n = 0;
+    for (size_t i = 0; i < cl->group.n; i++) {
+        const struct group *g = cl->group.v[i];
+        int64_t nodes = up_only ? g->up : g->nodes;
+        if (nodes > 0 && bit_get(v->groups, i))
+            caps[n++] = (struct caps){demand_cap(cl, c, o, v, g, g->total), nodes};
+    }
+    bool ok = enough(&v->lay, caps, n, 0, 0);
+    free(caps);
+    return ok;
+}
+
+static bool is_must(const struct compiled *c, uint32_t node)
+{
+    for (size_t i = 0; i < c->nmust; i++)
+        if (c->must[i] == node)
+            return true;
+    return false;
+}
+
+/* Node i of the cluster, if the variant can use it. */
+static int32_t node_cap(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                        struct variant *v, size_t i, bool up_only)
+{
+    const struct snode *n = cl->node.v[i];
+    if ((up_only && !n->up) || !bit_get(v->groups, n->group->idx) ||
+        !(option_allows(c, o, i / 64) >> (i % 64) & 1))
+        return 0;
+    return demand_cap(cl, c, o, v, n->group, n->group->total);
+}
+
+/* Takes nodes of the groups, the largest first, until `nodes` of those taken are of them; taken nodes have cap 0 afterwards. */
+static bool take_counted(const struct cluster *cl, const uint64_t *groups, int32_t nodes, int32_t *cap,
+                         char *taken, int64_t *ret_nodes, int64_t *ret_units)
+{
+    for (size_t i = 0; i < cl->node.n; i++)
+        nodes -= taken[i] && bit_get(groups, cl->node.v[i]->group->idx);
+    for (; nodes > 0; nodes--) {
+        size_t best = SIZE_MAX;
+        for (size_t i = 0; i < cl->node.n; i++)
+            if (cap[i] > 0 && bit_get(groups, cl->node.v[i]->group->idx) &&
+                (best == SIZE_MAX || cap[i] > cap[best]))
+                best = i;
+        if (best == SIZE_MAX)
+            return false;
+        *ret_units += cap[best];
+        (*ret_nodes)++;
+        cap[best] = 0;
+        taken[best] = 1;
+    }
+    return true;
+}
+
+/* As placing does it: nodes named, nodes for counted features, then the largest. */
+static bool by_nodes(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                     struct variant *v, bool up_only)
+{
+    struct caps *caps = xcalloc(cl->node.n + 1, sizeof caps[0]);
+    int32_t *cap = xcalloc(cl->node.n + 1, sizeof cap[0]);
+    char *taken = xcalloc(cl->node.n + 1, 1);
+    size_t n = 0;
+    int64_t units = 0, nodes = 0;
+    for (size_t i = 0; i < cl->node.n; i++) {
+        cap[i] = node_cap(cl, c, o, v, i, up_only);
+        if (cap[i] == 0 || !is_must(c, (uint32_t)i))
+            continue;
+        nodes++;
+        units += cap[i];
+        cap[i] = 0;
+        taken[i] = 1;
+    }
+    bool ok = (size_t)nodes == c->nmust;
+    for (size_t k = 0; ok && k < v->ncount; k++)
+        ok = take_counted(cl, v->count[k].groups, v->count[k].nodes, cap, taken, &nodes, &units);
+    for (size_t i = 0; i < cl->node.n; i++)
+        if (cap[i] > 0)
+            caps[n++] = (struct caps){cap[i], 1};
+    ok = ok && nodes <= v->lay.nmax && enough(&v->lay, caps, n, nodes, units);
+    free(caps);
+    free(cap);
+    free(taken);
+    return ok;
+}
+
+static bool by_neighbours(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                          struct variant *v, bool up_only)
+{
+    const struct layout *l = &v->lay;
+    int64_t nodes = 0, units = 0, must = 0;
+    for (size_t i = 0; i < cl->node.n; i++) {
+        int32_t cap = node_cap(cl, c, o, v, i, up_only);
+        if (cap == 0) {
+            nodes = units = must = 0;
+            continue;
+        }
+        nodes++;
+        units += cap;
+        must += is_must(c, (uint32_t)i);
+        if (nodes > l->nmax) {
+            units -= node_cap(cl, c, o, v, i - (size_t)nodes + 1, up_only);
+            must -= is_must(c, (uint32_t)(i - (size_t)nodes + 1));
+            nodes--;
+        }
+        if (nodes >= l->nmin && units >= l->units && must == (int64_t)c->nmust)
+            return true;
+    }
+    return false;
+}
+
+bool demand_possible(const struct cluster *cl, const struct compiled *c, const struct option *o, bool up_only)
+{
+    for (size_t i = 0; i < o->nvariants; i++) {
+        struct variant *v = &o->variant[i];
+        if (c->req->contiguous ? by_neighbours(cl, c, o, v, up_only)
+            : c->allowed || (o->resv && o->resv->nodes) || c->nmust > 0 || v->ncount > 0
+                ? by_nodes(cl, c, o, v, up_only)
+                : by_groups(cl, c, o, v, up_only))
+            return true;
+    }
+    return false;
+}

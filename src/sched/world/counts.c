@@ -1,0 +1,244 @@
+/* Each node's amounts are sorted into 128 buckets a dimension, kept up to date node by node. Two first looks are made with them. The joint
+ * count tells how many nodes have enough of three dimensions together, and so rules out nearly all of the queue; the screen tells which, for
+ * sixteen nodes at a time. Both may let too much through, never too little. */
+#include "base/alloc.h"
+#include "sched/world/world.h"
+
+#include <stdlib.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* Dimensions that no first look is taken at. */
+static bool counted(uint32_t dim)
+{
+    return dim != DIM_JOBS && dim != DIM_SHARE;
+}
+
+void counts_touch(struct world *w, uint32_t node)
+{
+    if (node >= w->nnodes || !bit_get(w->up, node))
+        return;
+    const int64_t *now = &w->free[node * w->dims], *ever = world_row(w, node, w->now_us, INT64_MAX);
+    w->changes++;
+    for (uint32_t d = 0; d < w->dims; d++) {
+        if (!counted(d))
+            continue;
+        uint8_t to = bucket_of(w->cl, d, now[d]);
+        w->bucket[COUNT_NOW][d * w->padded + node] = to;
+        w->bucket[COUNT_EVER][d * w->padded + node] = ever == now ? to : bucket_of(w->cl, d, ever[d]);
+    }
+}
+
+void counts_promises(struct world *w)
+{
+    w->first_promise_us = INT64_MAX;
+    w->last_promise_us = INT64_MIN;
+    for (size_t i = 0; i < w->promised.n; i++) {
+        int64_t at = w->job.v[w->promised.v[i]].start_us;
+        w->first_promise_us = at < w->first_promise_us ? at : w->first_promise_us;
+        w->last_promise_us = at > w->last_promise_us ? at : w->last_promise_us;
+    }
+}
+
+static void most_find(struct world *w)
+{
+    w->most = xcalloc(w->dims, 1);
+    for (size_t g = 0; g < w->cl->group.n; g++)
+        for (uint32_t d = 0; d < w->dims && d < w->cl->group.v[g]->ntotal; d++) {
+            uint8_t b = bucket_of(w->cl, d, w->cl->group.v[g]->total[d]);
+            w->most[d] = b > w->most[d] ? b : w->most[d];
+        }
+}
+
+void counts_init(struct world *w)
+{
+    w->padded = BIT_WORDS(w->nnodes) * 64;
+    w->changes = 1;
+    w->joint_stale = w->nnodes / 4;
+    counts_promises(w);
+    most_find(w);
+    for (int which = 0; which < COUNTS; which++) {
+        w->joint[which] = xcalloc(w->dims, sizeof w->joint[which][0]);
+        w->bucket[which] = xcalloc(w->padded * w->dims + 8, 1);
+    }
+    for (uint32_t node = 0; node < w->nnodes; node++)
+        counts_touch(w, node);
+}
+
+/* ---- which nodes ---- */
+
+/* One row of buckets for each dimension looked at, from some node on. */
+struct rows {
+    const uint8_t *cpu, *mem, *gres;
+};
+
+#ifdef __SSE2__
+/* Sixteen nodes at once: what a node falls short by is zero in each dimension. */
+static inline uint64_t enough_64(const struct rows *r, const struct screen *s)
+{
+    const __m128i cpu = _mm_set1_epi8((char)s->cpu), mem = _mm_set1_epi8((char)s->mem),
+                  gres = _mm_set1_epi8((char)s->gres), none = _mm_setzero_si128();
+    uint64_t bits = 0;
+    for (size_t i = 0; i < 4; i++) {
+        __m128i lacks = _mm_subs_epu8(cpu, _mm_loadu_si128((const __m128i *)(r->cpu + i * 16)));
+        lacks = _mm_or_si128(lacks, _mm_subs_epu8(mem, _mm_loadu_si128((const __m128i *)(r->mem + i * 16))));
+        lacks =
+            _mm_or_si128(lacks, _mm_subs_epu8(gres, _mm_loadu_si128((const __m128i *)(r->gres + i * 16))));
+        bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(lacks, none)) << (i * 16);
+    }
+    return bits;
+}
+#else
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Bit 7 of each of eight bytes: is it at least `least`? Buckets are below 128, so no byte borrows from its neighbour. */
+static inline uint64_t at_least(const uint8_t *bucket, uint8_t least)
+{
+    uint64_t eight;
+    memcpy(&eight, bucket, 8);
+    return (eight | EACH(0x80)) - EACH(least);
+}
+
+static inline uint64_t enough_64(const struct rows *r, const struct screen *s)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < 8; i++) {
+        uint64_t ok = at_least(r->cpu + i * 8, s->cpu) & at_least(r->mem + i * 8, s->mem) &
+                      at_least(r->gres + i * 8, s->gres);
+        /* Gathers the eight top bits into one byte, the first node lowest. */
+        bits |= (((ok & EACH(0x80)) >> 7) * UINT64_C(0x0102040810204080) >> 56) << (i * 8);
+    }
+    return bits;
+}
+#endif
+
+/* __builtin_popcountll is a call where the processor is not known. */
+static inline size_t ones(uint64_t x)
+{
+    x -= x >> 1 & UINT64_C(0x5555555555555555);
+    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+    return ((x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * UINT64_C(0x0101010101010101) >> 56;
+}
+
+static inline struct rows rows_of(const struct world *w, int which, const struct screen *s)
+{
+    const uint8_t *bucket = w->bucket[which];
+    return (struct rows){&bucket[DIM_CPU * w->padded], &bucket[DIM_MEM * w->padded],
+                         &bucket[s->dim * w->padded]};
+}
+
+static inline void rows_next(struct rows *r)
+{
+    r->cpu += 64;
+    r->mem += 64;
+    r->gres += 64;
+}
+
+size_t counts_enough(const struct world *w, int which, const struct screen *s)
+{
+    struct rows r = rows_of(w, which, s);
+    size_t nodes = 0;
+    for (size_t i = 0; i < w->padded / 64; i++) {
+        if (w->open[i])
+            nodes += ones(w->open[i] & enough_64(&r, s));
+        rows_next(&r);
+    }
+    return nodes;
+}
+
+size_t counts_screen(struct world *w, int which, const struct compiled *c, const struct option *o,
+                     const struct variant *v)
+{
+    struct rows r = rows_of(w, which, &v->screen);
+    size_t nodes = 0;
+    for (size_t i = 0; i < w->padded / 64; i++) {
+        uint64_t bits = w->open[i] & option_allows(c, o, i);
+        if (bits)
+            bits &= enough_64(&r, &v->screen);
+        w->screened[i] = bits;
+        nodes += ones(bits);
+        rows_next(&r);
+    }
+    return nodes;
+}
+
+/* ---- three dimensions at once ---- */
+
+#define GRES_SHIFT  3 /* 128 buckets to 16, where there are more than 16 */
+#define JOINT_SHIFT 2 /* 128 buckets to 32 */
+
+/* How a table is cut: only the levels that occur are summed. */
+struct cut {
+    uint32_t gres, cpu, mem; /* levels */
+    uint32_t shift;          /* from bucket to level of the generic resource */
+    bool counted;            /* false: no generic resource, one level */
+};
+
+static struct cut cut_of(const struct world *w, uint32_t dim)
+{
+    struct cut k = {.counted = dim != DIM_CPU};
+    k.shift = w->most[dim] < JOINT_GRES ? 0 : GRES_SHIFT; /* few GPUs a node: a level each */
+    k.gres = k.counted ? (w->most[dim] >> k.shift) + 1u : 1;
+    k.cpu = (w->most[DIM_CPU] >> JOINT_SHIFT) + 1u;
+    k.mem = (w->most[DIM_MEM] >> JOINT_SHIFT) + 1u;
+    return k;
+}
+
+#define ROW(j, g, c) (&(j)->nodes[((size_t)(g)*JOINT_SIDE + (size_t)(c)) * JOINT_SIDE])
+
+static inline void row_sum(uint16_t *restrict to, const uint16_t *restrict more)
+{
+    for (size_t m = 0; m < JOINT_SIDE; m++)
+        to[m] = (uint16_t)(to[m] + more[m]);
+}
+
+/* From nodes in each cell to nodes in that cell or any higher one, a dimension at a time. */
+static void joint_sum(struct joint *j, const struct cut *k)
+{
+    for (size_t g = k->gres; g-- > 0;)
+        for (size_t c = k->cpu; c-- > 0;) {
+            uint16_t *row = ROW(j, g, c), sum = row[k->mem - 1];
+            for (size_t m = k->mem - 1; m-- > 0;)
+                row[m] = sum = (uint16_t)(sum + row[m]);
+            if (c + 1 < k->cpu)
+                row_sum(row, ROW(j, g, c + 1));
+        }
+    for (size_t g = k->gres - 1; g-- > 0;)
+        for (size_t c = 0; c < k->cpu; c++)
+            row_sum(ROW(j, g, c), ROW(j, g + 1, c));
+}
+
+void counts_joint_make(struct world *w, int which, uint32_t dim)
+{
+    const uint8_t *cpu = &w->bucket[which][DIM_CPU * w->padded],
+                  *mem = &w->bucket[which][DIM_MEM * w->padded], *gres = &w->bucket[which][dim * w->padded];
+    struct joint *j = &w->joint[which][dim];
+    struct cut k = cut_of(w, dim);
+    memset(j->nodes, 0, (size_t)k.gres * JOINT_SIDE * JOINT_SIDE * sizeof j->nodes[0]);
+    j->freed = w->freed;
+    j->changes = w->changes;
+    for (size_t i = 0; i < w->padded / 64; i++)
+        for (uint64_t bits = w->up[i]; bits; bits &= bits - 1) {
+            size_t n = i * 64 + (size_t)__builtin_ctzll(bits);
+            ROW(j, k.counted ? gres[n] >> k.shift : 0, cpu[n] >> JOINT_SHIFT)[mem[n] >> JOINT_SHIFT]++;
+        }
+    joint_sum(j, &k);
+}
+
+uint16_t counts_cell(const struct world *w, const struct screen *s)
+{
+    struct cut k = cut_of(w, s->dim);
+    uint32_t gres = k.counted ? (uint32_t)s->gres >> k.shift : 0;
+    return (uint16_t)((gres * JOINT_SIDE + (s->cpu >> JOINT_SHIFT)) * JOINT_SIDE + (s->mem >> JOINT_SHIFT));
+}
+
+void counts_done(struct world *w)
+{
+    for (int which = 0; which < COUNTS; which++) {
+        free(w->joint[which]);
+        free(w->bucket[which]);
+    }
+    free(w->most);
+}

@@ -1,0 +1,329 @@
+/* Devices first: those that are linked with each other (NVLink), else those that are close to the same cores, in the set that fits best, so that large sets stay whole. Then CPUs:
+ * those close to the devices, then from the socket that fits best. */
+#include "sched/world/exact.h"
+
+#include "base/alloc.h"
+#include "base/idset.h"
+#include "sched/world/exact_devices.h"
+#include "sched/books/ranges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct exacts {
+    const struct cluster *cl;
+    struct arena *a;
+    struct exact **node; /* by node; NULL = not touched */
+    const struct exacts *base;
+};
+
+struct exacts *exacts_new(const struct cluster *cl, struct arena *a)
+{
+    struct exacts *e = arena_alloc(a, sizeof *e);
+    *e = (struct exacts){.cl = cl, .a = a, .node = xcalloc(cl->node.n + 1, sizeof e->node[0])};
+    return e;
+}
+
+void exacts_free(struct exacts *e)
+{
+    free(e->node);
+}
+
+struct exacts *exacts_fork(const struct exacts *e)
+{
+    struct exacts *f = exacts_new(e->cl, e->a);
+    f->base = e;
+    return f;
+}
+
+/* What was taken in the pass stays taken. What was in use when the pass first looked and is idle now was lifted since. */
+static void exact_merge(struct exact *x, const struct exact *seen, const struct group *g)
+{
+    for (int32_t s = 0; s < g->slots; s++)
+        if (seen->taken[s])
+            x->load[s] = seen->load[s];
+    for (size_t d = 0; d < g->ndev; d++)
+        if (seen->dev_job[d] == UINT64_MAX)
+            x->dev_job[d] = UINT64_MAX;
+}
+
+static struct exact *exact_of(struct exacts *e, uint32_t node)
+{
+    if (!e->node[node]) {
+        const struct snode *n = e->cl->node.v[node];
+        struct exact *x = e->node[node] = arena_alloc(e->a, sizeof *x);
+        x->load = arena_dup(e->a, n->load, ((size_t)n->group->slots + 1) * sizeof n->load[0]);
+        x->taken = arena_alloc(e->a, (size_t)n->group->slots + 1);
+        memset(x->taken, 0, (size_t)n->group->slots + 1);
+        x->dev_job = arena_dup(e->a, n->dev_job, (n->group->ndev + 1) * sizeof n->dev_job[0]);
+        if (e->base && e->base->node[node])
+            exact_merge(x, e->base->node[node], n->group);
+    }
+    return e->node[node];
+}
+
+static bool has_devices(const struct group *g, uint32_t dim)
+{
+    for (size_t d = 0; d < g->ndev; d++)
+        if (g->dev[d].dim == dim)
+            return true;
+    return false;
+}
+
+/* ---- CPUs ---- */
+
+static bool slot_usable(const struct choice *ch, int32_t slot, int32_t share)
+{
+    if (ch->slot[slot])
+        return false;
+    return share > 0 ? ch->x->load[slot] < share : ch->x->load[slot] == 0;
+}
+
+static bool near_chosen(const struct choice *ch, int32_t slot)
+{
+    for (size_t d = 0; d < ch->g->ndev; d++)
+        if (ch->dev[d] && ch->g->dev[d].near && ch->g->dev[d].near[slot])
+            return true;
+    return false;
+}
+
+struct socket_rule {
+    int32_t per_socket;  /* slots on one socket at most */
+    const int32_t *open; /* by socket: what MaxCPUsPerSocket leaves; NULL = all */
+    int32_t share;
+    uint16_t load; /* slots with this load only */
+};
+
+static int32_t socket_slots(const struct group *g)
+{
+    int32_t all = (g->slots + g->spec_slots) / g->sockets;
+    return all > 0 ? all : 1;
+}
+
+static int32_t socket_count(const struct choice *ch, int32_t socket, const struct socket_rule *r, bool near,
+                            int32_t *ret_taken)
+{
+    int32_t each = socket_slots(ch->g), n = 0;
+    *ret_taken = 0;
+    for (int32_t s = socket * each; s < (socket + 1) * each && s < ch->g->slots; s++) {
+        *ret_taken += ch->slot[s];
+        n += slot_usable(ch, s, r->share) && ch->x->load[s] == r->load && (!near || near_chosen(ch, s));
+    }
+    int32_t room = r->per_socket - *ret_taken;
+    if (r->open && r->open[socket] - *ret_taken < room)
+        room = r->open[socket] - *ret_taken;
+    return n < room ? n : room > 0 ? room : 0;
+}
+
+/* Takes slots socket by socket: the one that fits best, else the one that has most. */
+static int32_t slots_from_sockets(struct choice *ch, int32_t want, const struct socket_rule *r, bool near)
+{
+    int32_t sockets = ch->g->sockets, each = socket_slots(ch->g);
+    while (want > 0) {
+        int32_t best = -1, best_free = 0, taken;
+        for (int32_t k = 0; k < sockets; k++) {
+            int32_t here = socket_count(ch, k, r, near, &taken);
+            if (here > 0 &&
+                (best < 0 || (best_free >= want ? here >= want && here < best_free : here > best_free)))
+                best = k, best_free = here;
+        }
+        if (best < 0)
+            break;
+        int32_t take = best_free < want ? best_free : want;
+        want -= take;
+        for (int32_t s = best * each; s < ch->g->slots && take > 0; s++)
+            if (slot_usable(ch, s, r->share) && ch->x->load[s] == r->load && (!near || near_chosen(ch, s))) {
+                ch->slot[s] = 1;
+                take--;
+            }
+    }
+    return want;
+}
+
+/* What jobs of the partition may still take of each socket of the node; NULL = all. What was taken in this pass counts as theirs. The caller frees it. */
+static int32_t *sockets_open(const struct choice *ch, const struct snode *n, const struct partition *p)
+{
+    int32_t each = socket_slots(ch->g), most = p->max_cpus_per_socket / ch->g->slot_cpus;
+    if (p->max_cpus_per_socket <= 0)
+        return NULL;
+    char *used = xmemdup(ch->x->taken, (size_t)ch->g->slots + 1);
+    for (size_t i = 0; i < n->hold.n; i++) {
+        const struct hold *h = n->hold.v[i];
+        for (size_t k = 0; k < h->ncpu && !h->run->suspended && text_is(h->run->partition, p->name); k++)
+            if (h->cpu[k] / ch->g->slot_cpus < ch->g->slots)
+                used[h->cpu[k] / ch->g->slot_cpus] = 1;
+    }
+    int32_t *open = xcalloc((size_t)ch->g->sockets + 1, sizeof open[0]);
+    for (int32_t k = 0; k < ch->g->sockets; k++) {
+        open[k] = most;
+        for (int32_t s = k * each; s < (k + 1) * each && s < ch->g->slots; s++)
+            open[k] -= used[s];
+    }
+    free(used);
+    return open;
+}
+
+static bool slots_choose(struct choice *ch, const struct compiled *c, const struct option *o,
+                         const int32_t *open, int32_t want)
+{
+    struct socket_rule r = {.per_socket = INT32_MAX, .open = open, .share = o->mode.share};
+    if (c->req->ntasks_per_socket > 0) {
+        int32_t each = c->req->cpus_per_task > 0 ? c->req->cpus_per_task : 1;
+        r.per_socket = (c->req->ntasks_per_socket * each + ch->g->slot_cpus - 1) / ch->g->slot_cpus;
+    }
+    for (int32_t load = 0; load <= (r.share > 0 ? r.share - 1 : 0) && want > 0; load++) {
+        r.load = (uint16_t)load;
+        want = slots_from_sockets(ch, want, &r, true);
+        want = slots_from_sockets(ch, want, &r, false);
+    }
+    return want == 0;
+}
+
+/* ---- the answer ---- */
+
+static char *ranges_text(struct exacts *e, struct ranges *r)
+{
+    ranges_flush(r);
+    char *text = arena_strdup(e->a, str_text(&r->text));
+    str_done(&r->text);
+    return text;
+}
+
+static char *cpus_text(struct exacts *e, const struct choice *ch)
+{
+    struct ranges r = {0};
+    for (int32_t s = 0; s < ch->g->slots; s++)
+        for (int32_t t = 0; ch->slot[s] && t < ch->g->slot_cpus; t++)
+            ranges_add(&r, s * ch->g->slot_cpus + t);
+    return ranges_text(e, &r);
+}
+
+/* NULL where the resource has no devices. */
+static char *devices_text(struct exacts *e, const struct choice *ch, uint32_t dim)
+{
+    struct ranges r = {0};
+    bool any = false;
+    for (size_t d = 0; d < ch->g->ndev; d++)
+        if (ch->dev[d] && ch->g->dev[d].dim == dim) {
+            ranges_add(&r, ch->g->dev[d].index);
+            any = true;
+        }
+    char *text = ranges_text(e, &r);
+    return any ? text : NULL;
+}
+
+static void answer(struct exacts *e, const struct choice *ch, const struct take *t, uint32_t node,
+                   struct alloc_node *ret)
+{
+    *ret = (struct alloc_node){.node = e->cl->node.v[node]->name, .mem_mib = t->mem_mib, .tasks = t->tasks};
+    for (int32_t s = 0; s < ch->g->slots; s++)
+        ret->cpu_count += ch->slot[s] ? ch->g->slot_cpus : 0;
+    ret->cpus = cpus_text(e, ch);
+    ret->gres = arena_alloc(e->a, (t->n + 1) * sizeof ret->gres[0]);
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->use[i].dim >= DIM_GRES)
+            ret->gres[ret->ngres++] = (struct alloc_gres){.kind = e->cl->dim.v[t->use[i].dim].kind,
+                                                          .type = e->cl->dim.v[t->use[i].dim].type,
+                                                          .count = t->use[i].amount,
+                                                          .devices = devices_text(e, ch, t->use[i].dim)};
+}
+
+static void choice_apply(struct choice *ch, const struct option *o)
+{
+    for (int32_t s = 0; s < ch->g->slots; s++)
+        if (ch->slot[s]) {
+            ch->x->taken[s] = 1;
+            ch->x->load[s] = o->mode.share > 0 ? (uint16_t)(ch->x->load[s] + 1) : LOAD_ALONE;
+        }
+    for (size_t d = 0; d < ch->g->ndev; d++)
+        if (ch->dev[d])
+            ch->x->dev_job[d] = UINT64_MAX;
+}
+
+/* A job that has the node to itself gets all of its GPUs that are there. */
+static void take_all_gpus(const struct cluster *cl, const struct choice *ch, struct take *t)
+{
+    for (uint32_t d = DIM_GRES; d < ch->g->ntotal; d++) {
+        int64_t there = 0;
+        uint32_t at = 0;
+        for (size_t i = 0; i < ch->g->ndev; i++)
+            there += ch->g->dev[i].dim == d && !ch->x->dev_job[i];
+        while (at < t->n && t->use[at].dim != d)
+            at++;
+        if (!cl->dim.v[d].is_gpu || !has_devices(ch->g, d) || there == 0 || at == NEEDS_MAX)
+            continue;
+        t->n += at == t->n;
+        t->use[at] = (struct use){d, there};
+    }
+}
+
+bool exact_take(struct exacts *e, const struct compiled *c, const struct option *o, const struct variant *v,
+                uint32_t node, int32_t units, struct alloc_node *ret)
+{
+    const struct group *g = e->cl->node.v[node]->group;
+    struct choice ch = {.x = exact_of(e, node), .g = g};
+    struct take t;
+    CHECK(demand_take(e->cl, c, o, v, g, units, &t));
+    if (o->mode.whole)
+        take_all_gpus(e->cl, &ch, &t);
+    ch.slot = xcalloc((size_t)g->slots + 1, 1);
+    ch.dev = xcalloc(g->ndev + 1, 1);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < t.n; i++)
+        if (t.use[i].dim >= DIM_GRES && has_devices(g, t.use[i].dim))
+            ok = c->gpus_per_socket > 0 && e->cl->dim.v[t.use[i].dim].is_gpu
+                     ? exact_devices_by_socket(&ch, t.use[i].dim, t.use[i].amount, c->gpus_per_socket)
+                     : exact_devices(&ch, t.use[i].dim, t.use[i].amount);
+    int32_t *open = sockets_open(&ch, e->cl->node.v[node], &o->part->p);
+    ok = ok && slots_choose(&ch, c, o, open, t.cpus / g->slot_cpus);
+    free(open);
+    int32_t spared = c->req->core_spec > 1 ? c->req->core_spec - 1 : 0; /* at the end, but never all */
+    for (int32_t s = spared < g->slots ? g->slots - spared : 1; ok && s < g->slots; s++)
+        ch.slot[s] = 0;
+    if (ok) {
+        answer(e, &ch, &t, node, ret);
+        choice_apply(&ch, o);
+    }
+    free(ch.slot);
+    free(ch.dev);
+    return ok;
+}
+
+void exact_back(struct exacts *e, uint32_t node, const struct option *o, const struct alloc_node *an)
+{
+    const struct group *g = e->cl->node.v[node]->group;
+    struct exact *x = exact_of(e, node);
+    struct idset set = IDSET_INIT;
+    if (idset_parse(&set, an->cpus, INT32_MAX, NULL))
+        for (int32_t s = 0; s < g->slots; s++)
+            if (idset_has(&set, (uint32_t)(s * g->slot_cpus)))
+                x->load[s] = o->mode.share > 0 ? (uint16_t)(x->load[s] - 1) : 0;
+    for (size_t i = 0; i < an->ngres; i++) {
+        if (!an->gres[i].devices || !idset_parse(&set, an->gres[i].devices, INT32_MAX, NULL))
+            continue;
+        for (size_t d = 0; d < g->ndev; d++)
+            if (text_is(e->cl->dim.v[g->dev[d].dim].kind, an->gres[i].kind) &&
+                idset_has(&set, (uint32_t)g->dev[d].index))
+                x->dev_job[d] = 0;
+    }
+    idset_done(&set);
+}
+
+bool exact_take_back(struct exacts *e, uint32_t node, const int32_t *cpu, size_t ncpu, bool shares)
+{
+    const struct group *g = e->cl->node.v[node]->group;
+    struct exact *x = exact_of(e, node);
+    for (size_t i = 0; i < ncpu; i++) {
+        int32_t slot = cpu[i] / g->slot_cpus;
+        if (slot < g->slots && (shares ? x->load[slot] == LOAD_ALONE : x->load[slot] > 0))
+            return false;
+    }
+    for (size_t i = 0; i < ncpu; i++) {
+        int32_t slot = cpu[i] / g->slot_cpus;
+        if (slot >= g->slots || (i > 0 && slot == cpu[i - 1] / g->slot_cpus))
+            continue;
+        x->load[slot] = shares ? (uint16_t)(x->load[slot] + 1) : LOAD_ALONE;
+        x->taken[slot] = 1;
+    }
+    return true;
+}

@@ -1,0 +1,219 @@
+/* Who could take a job. Every node that could take something is a candidate with a key; smaller keys are better: weight as configured, then few
+ * free GPUs, then few free CPUs (so that whole nodes and GPU groups stay whole, and jobs without GPUs stay off nodes with many), then the
+ * node's number. A job that may start now although its node is promised to another goes there before it goes anywhere else, and a promise is
+ * made of the nodes that stay busy longest: so most is left for jobs that run past the promise. (With equal whole nodes this makes backfill
+ * start exactly the jobs that counting nodes would.) */
+#include "base/alloc.h"
+#include "sched/world/part_windows.h"
+#include "sched/world/placing.h"
+#include "sched/world/resv_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How long before the start the node last became freer, in seconds. */
+static uint64_t idle_before(const struct placing *p, uint32_t node)
+{
+    const struct world *w = p->w;
+    int64_t last = w->now_us;
+    for (uint32_t t = w->work[node]; t != NONE; t = w->take.v[t].next) {
+        if (w->job.v[w->take.v[t].job].end_us > p->start_us)
+            break;
+        last = w->job.v[w->take.v[t].job].end_us;
+    }
+    return key_clip((p->start_us - last) / USEC_PER_SEC, UINT32_MAX);
+}
+
+static uint64_t node_key_of(const struct placing *p, uint32_t node, const int64_t *row)
+{
+    const struct group *g = p->w->group[node];
+    int64_t gpus = 0;
+    if (p->start_us > p->w->now_us)
+        return idle_before(p, node) << NODE_BITS | node;
+    for (size_t d = DIM_GRES; d < g->ntotal; d++)
+        gpus += g->total[d] > 0 ? row[d] : 0;
+    uint64_t cpus = key_clip(row[DIM_CPU], 0xffff);
+    if (p->o->part->p.lln)
+        cpus = 0xffff - cpus;
+    const struct order_hook *hook = &p->w->cl->hook;
+    if (hook->node_cost)
+        cpus = key_clip((int64_t)hook->node_cost(hook->ctx, row[DIM_CPU], p->v->lay.units), 0xffff);
+    return (uint64_t)(p->w->kept[node] == NONE) << 63 | key_clip(g->weight_rank, 0x7ff) << 52 |
+           key_clip(gpus, 0xfff) << 40 | cpus << NODE_BITS | node;
+}
+
+/* Are all jobs on the node, and at least one, those of the user whose job is being placed? Then a job that wants nodes for its user only may go
+ * there, too. */
+static bool own_node(const struct placing *p, uint32_t node)
+{
+    const struct snode *n = p->w->cl->node.v[node];
+    if (p->w->kept[node] != NONE) /* promised to somebody */
+        return false;
+    int64_t jobs = JOBS_ALL;
+    for (size_t i = 0; i < n->hold.n; i++) {
+        if (n->hold.v[i]->run->uid + 1 != p->w->uid_plus1)
+            return false;
+        jobs -= run_places(n->hold.v[i]->run);
+    }
+    return n->hold.n > 0 &&
+           p->w->free[node * p->w->dims + DIM_JOBS] == jobs; /* and nothing started there in this pass */
+}
+
+static void candidate(struct placing *p, uint32_t node)
+{
+    struct world *w = p->w;
+    const struct group *g = w->group[node];
+    /* What is not free now will not be free from now on: that is seen before promises are looked at. */
+    if (w->kept[node] != NONE && p->start_us <= w->now_us && !p->o->mode.user_only &&
+        demand_cap(w->cl, p->c, p->o, p->v, g, &w->free[node * w->dims]) == 0)
+        return;
+    const int64_t *row = view_row(w, p->o, node, p->start_us, p->end_us);
+    if (p->o->mode.user_only && w->uid_plus1 && p->start_us <= w->now_us && row[DIM_JOBS] < JOBS_ALL &&
+        own_node(p, node)) {
+        if (row != w->row)
+            memcpy(w->row, row, w->dims * sizeof row[0]);
+        w->row[DIM_JOBS] = JOBS_ALL;
+        row = w->row;
+    }
+    int32_t cap = demand_cap(w->cl, p->c, p->o, p->v, g, row);
+    if (cap == 0)
+        return;
+    w->cap[node] = cap;
+    vec_push(&w->key, node_key_of(p, node, row));
+}
+
+static void candidates_of(struct placing *p, size_t word, uint64_t bits)
+{
+    for (; bits; bits &= bits - 1) {
+        uint32_t node = (uint32_t)(word * 64 + (size_t)__builtin_ctzll(bits));
+        if (world_group_has(p->v, p->w->group[node]))
+            candidate(p, node);
+    }
+}
+
+/* The same for what nearly all placing is: one share on each node, now, and on nodes where nothing is kept, so that what is free now is all that
+ * matters. */
+static void candidates_simple(struct placing *p, size_t word, uint64_t bits)
+{
+    struct world *w = p->w;
+    const struct group *last = NULL;
+    const struct take *least = NULL; /* NULL: the group's nodes cannot hold it */
+    for (; bits; bits &= bits - 1) {
+        uint32_t node = (uint32_t)(word * 64 + (size_t)__builtin_ctzll(bits));
+        const struct group *g = w->group[node];
+        if (g != last) {
+            last = g;
+            least = world_group_has(p->v, g) ? take_least(w->cl, p->c, p->o, p->v, g) : NULL;
+        }
+        if (!least)
+            continue;
+        const int64_t *row = &w->free[node * w->dims];
+        if (w->kept[node] != NONE) {
+            candidate(p, node);
+        } else if (take_fits(least, row)) {
+            w->cap[node] = p->v->lay.umin;
+            vec_push(&w->key, node_key_of(p, node, row));
+        }
+    }
+}
+
+static bool is_simple(const struct placing *p)
+{
+    const struct option *o = p->o;
+    return p->v->lay.umin == p->v->lay.umax && p->start_us <= p->w->now_us && !o->resv && !p->w->kept_head &&
+           !part_caps_cpus(&o->part->p) && !o->mode.user_only;
+}
+
+/* Takes the first look (world.screened). If too few nodes stand it, so many more must come free. */
+static bool too_few(struct placing *p, int which)
+{
+    size_t nodes = counts_screen(p->w, which, p->c, p->o, p->v), wanted = (size_t)p->v->lay.nmin;
+    p->lacks = nodes < wanted ? wanted - nodes : 0;
+    return p->lacks > 0;
+}
+
+void placing_candidates(struct placing *p)
+{
+    struct world *w = p->w;
+    vec_clear(&w->key);
+    if (p->start_us > w->now_us || p->o->mode.user_only || p->o->mode.share) {
+        for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
+            candidates_of(p, i, w->up[i] & option_allows(p->c, p->o, i) & ~(w->barred ? w->barred[i] : 0));
+        return;
+    }
+    int which = counts_which(w, p->end_us);
+    if (too_few(p, which))
+        return;
+    bool simple = is_simple(p);
+    vec_reserve(&w->key, w->nnodes + 1);
+    for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
+        if (simple && !w->barred)
+            candidates_simple(p, i, w->screened[i]);
+        else
+            candidates_of(p, i, w->screened[i] & ~(w->barred ? w->barred[i] : 0));
+    if (w->key.n < (size_t)p->v->lay.nmin)
+        p->lacks = (size_t)p->v->lay.nmin - w->key.n;
+}
+
+/* ---- what is found ---- */
+
+static int u32_order(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Nodes in order of their numbers, pieces handed out from the first on, one kept back for each node that follows. */
+void placing_fill(struct placing *p, struct placement *ret)
+{
+    struct world *w = p->w;
+    int32_t left = p->v->lay.units;
+    qsort(w->pick.v, w->pick.n, sizeof w->pick.v[0], u32_order);
+    ret->option = p->o;
+    ret->variant = p->v;
+    vec_clear(&ret->at);
+    for (size_t i = 0; i < w->pick.n; i++) {
+        struct placed at = {w->pick.v[i], 1};
+        if (p->v->lay.units > 0) {
+            int32_t most = left - (int32_t)(w->pick.n - i - 1), cap = w->cap[at.node];
+            at.units = most < cap ? most : cap;
+            left -= at.units;
+        }
+        vec_push(&ret->at, at);
+    }
+    CHECK(left == 0);
+}
+
+bool placing_licences_free(struct placing *p)
+{
+    for (size_t i = 0; i < p->c->nlic; i++) {
+        const int64_t *row =
+            view_row(p->w, p->o, (uint32_t)p->w->nnodes + p->c->lic[i].lic, p->start_us, p->end_us);
+        if (row[DIM_CPU] < p->c->lic[i].count)
+            return false;
+    }
+    return true;
+}
+
+bool world_place(struct world *w, const struct compiled *c, struct option *o, int64_t start_us,
+                 int64_t end_us, struct placement *ret)
+{
+    struct placing p = {.w = w, .c = c, .o = o, .start_us = start_us, .end_us = end_us};
+    w->missing = 0;
+    if (!placing_licences_free(&p) || part_window_bars(w, o, start_us) != REASON_NONE)
+        return false;
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < o->nvariants; i++) {
+        p.v = &o->variant[i];
+        p.lacks = 0;
+        placing_candidates(&p);
+        if (!placing_pick(&p)) {
+            least = p.lacks < least ? p.lacks : least;
+            continue;
+        }
+        placing_fill(&p, ret);
+        return true;
+    }
+    w->missing = o->nvariants > 0 ? least : 0;
+    return false;
+}

@@ -1,0 +1,33 @@
+/* Choosing nodes for one variant of a request, in parts: who could be (place.c), which of them (pick.c), and when at the earliest (earliest.c).
+ * Only those three include this. */
+#ifndef REMUDA_SCHED_WORLD_PLACING_H
+#define REMUDA_SCHED_WORLD_PLACING_H
+
+#include "sched/world/world.h"
+
+#define NODE_BITS    24
+#define NODE_OF(key) ((uint32_t)((key) & ((UINT64_C(1) << NODE_BITS) - 1)))
+
+struct placing {
+    struct world *w;
+    const struct compiled *c;
+    struct option *o;
+    struct variant *v;
+    int64_t start_us, end_us;
+    uint64_t lacks; /* nodes that must come free before the variant can start, at least; 0 = not known */
+};
+
+/* Fills world.key and world.cap with the nodes that could take something from start_us to end_us. */
+void placing_candidates(struct placing *p);
+/* Chooses among world.key: fills world.pick. False if they do not do. */
+bool placing_pick(struct placing *p);
+/* What each node picked gets. */
+void placing_fill(struct placing *p, struct placement *ret);
+bool placing_licences_free(struct placing *p);
+
+static inline uint64_t key_clip(int64_t value, uint64_t most)
+{
+    return value < 0 ? 0 : (uint64_t)value > most ? most : (uint64_t)value;
+}
+
+#endif
