@@ -57,7 +57,7 @@ enum group_back {
 // clang-format off
 #define NOTE_MORE_NUMBERS(X)                                                                                 \
     X(gpus, "GPUs it has here: bit n for number n, up to 62")                                                \
-    X(group, "number of its job's control groups (group_pool.h); 0 = they are named after the job")          \
+    X(group, "number of its job's control groups (node/cgroup/pool.h); 0 = they are named after the job")          \
     X(group_part, "its own in them")                                                                         \
     X(group_back, "of EXITED: an enum group_back")                                                           \
     X(tasks, "tasks here; 0 = the figures below are not known, and those above are of one")                  \

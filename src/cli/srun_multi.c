@@ -1,4 +1,4 @@
-/* --multi-prog: the file is read and checked here, before anything is started; each task finds its line on its node (node/multi_prog.c). */
+/* --multi-prog: the file is read and checked here, before anything is started; each task finds its line on its node (node/step/multi_prog.c). */
 #include "base/idset.h"
 #include "cli/srun_parts.h"
 #include "cli/submit_script.h"

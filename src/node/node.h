@@ -3,7 +3,7 @@
 #ifndef REMUDA_NODE_NODE_H
 #define REMUDA_NODE_NODE_H
 
-#include "node/descriptors.h"
+#include "node/step/descriptors.h"
 
 /* Options: --state DIR, --name NAME, --virtual (one of several nodes on this machine: takes what the configuration says, does not pin jobs to
  * CPUs), --foreground, --verbose; or --print-config: prints this machine as a NodeName= line and ends. Returns the exit status. */

@@ -6,9 +6,9 @@
 #include "base/plain.h"
 #include "model/pattern.h"
 #include "model/script_args.h"
-#include "node/multi_prog.h"
-#include "node/step_dir.h"
-#include "node/step_plan.h"
+#include "node/step/multi_prog.h"
+#include "node/step/dir.h"
+#include "node/step/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

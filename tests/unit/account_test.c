@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "node/account.h"
+#include "node/shepherd/account.h"
 
 #include <stdlib.h>
 

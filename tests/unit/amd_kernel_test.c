@@ -2,8 +2,8 @@
 #include "unit.h"
 
 #include "../fake/amd_tree.h"
-#include "node/amd.h"
-#include "node/sysfs.h"
+#include "node/hardware/amd.h"
+#include "node/hardware/sysfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* AMD's GPUs by ROCm SMI, where the kernel shows no list: each of its codes from each call, and what every question then gets. FAKE_RSMI is tests/fake/rsmi.c. */
 #include "unit.h"
 
-#include "node/amd.h"
+#include "node/hardware/amd.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "model/alloc.h"
-#include "node/bind.h"
+#include "node/step/bind.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "node/device_filter.h"
+#include "node/cgroup/device_filter.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Which processes stand against giving a GPU to somebody else, and finding those that have a device file open. */
 #include "unit.h"
 
-#include "node/gpu_holders.h"
+#include "node/hardware/gpu_holders.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -4,8 +4,8 @@
 
 #include "../fake/nvml_behaviours.h"
 #include "agent/health.h"
-#include "node/gpu_code.h"
-#include "node/gpu_watch.h"
+#include "node/hardware/gpu_code.h"
+#include "node/hardware/gpu_watch.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* Types of GPUs from real names: of NVML, of boards' own memory, and lines of pci.ids. */
 #include "unit.h"
 
-#include "node/discover_gpus.h"
+#include "node/hardware/discover_gpus.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "io/log.h"
 #include "io/loop.h"
-#include "node/gpu_watch.h"
+#include "node/hardware/gpu_watch.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "model/job.h"
-#include "node/group_pool.h"
+#include "node/cgroup/pool.h"
 
 #include <stdio.h>
 #include <string.h>

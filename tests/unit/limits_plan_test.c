@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "node/limits_plan.h"
+#include "node/step/limits_plan.h"
 
 #define MIB INT64_C(1048576)
 

@@ -1,8 +1,8 @@
 #include "unit.h"
 
 #include "base/str.h"
-#include "node/memory_watch.h"
-#include "node/step_dir.h"
+#include "node/shepherd/memory_watch.h"
+#include "node/step/dir.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "model/job_env.h"
 #include "model/script_args.h"
-#include "node/launch.h"
+#include "node/daemon/launch.h"
 
 #include <stdlib.h>
 #include <string.h>

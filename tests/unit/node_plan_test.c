@@ -5,9 +5,9 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "model/job.h"
-#include "node/step_command.h"
-#include "node/step_dir.h"
-#include "node/step_plan.h"
+#include "node/step/command.h"
+#include "node/step/dir.h"
+#include "node/step/plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "base/str.h"
 #include "io/log.h"
 #include "io/loop.h"
-#include "node/notes_in.h"
-#include "node/notes_socket.h"
+#include "node/daemon/notes_in.h"
+#include "node/step/notes_socket.h"
 
 #include <fcntl.h>
 #include <grp.h>

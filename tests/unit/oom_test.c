@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "node/oom.h"
+#include "node/shepherd/oom.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "node/cgroup.h"
-#include "node/cgroup_base.h"
-#include "node/step_dir.h"
+#include "node/cgroup/group.h"
+#include "node/cgroup/base.h"
+#include "node/step/dir.h"
 
 #include <signal.h>
 #include <stdio.h>

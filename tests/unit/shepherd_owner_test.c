@@ -5,9 +5,9 @@
 
 #include "base/str.h"
 #include "cli/stream_hub.h"
-#include "node/linger.h"
-#include "node/shepherd_stream.h"
-#include "node/step_dir.h"
+#include "node/shepherd/linger.h"
+#include "node/shepherd/stream.h"
+#include "node/step/dir.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "node/step_dir.h"
+#include "node/step/dir.h"
 
 #include <dirent.h>
 #include <errno.h>

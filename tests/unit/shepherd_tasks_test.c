@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 #include "cli/stream_hub.h"
-#include "node/step_dir.h"
+#include "node/step/dir.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -3,8 +3,8 @@
 #define REMUDA_TESTS_SHEPHERD_WORLD_H
 
 #include "agent/note.h"
-#include "node/step_command.h"
-#include "node/step_plan.h"
+#include "node/step/command.h"
+#include "node/step/plan.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -1,0 +1,177 @@
+#include "node/cgroup/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FREEZE_TRIES 50
+#define FREEZE_MS    2
+#define DEPTH_MAX    6 /* node, job, step, task */
+
+static int file_open(const char *dir, const char *file, int flags)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", dir, file);
+    return open(path, flags | O_CLOEXEC);
+}
+
+bool cgroup_put(const char *dir, const char *file, const char *text)
+{
+    int fd = file_open(dir, file, O_WRONLY);
+    if (fd < 0)
+        return false;
+    ssize_t n = write(fd, text, strlen(text));
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return n == (ssize_t)strlen(text);
+}
+
+bool cgroup_put_number(const char *dir, const char *file, int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    return cgroup_put(dir, file, text);
+}
+
+bool cgroup_get(const char *dir, const char *file, char *buffer, size_t size)
+{
+    int fd = file_open(dir, file, O_RDONLY);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, buffer, size - 1);
+    close(fd);
+    if (n < 0)
+        return false;
+    buffer[n] = '\0';
+    return true;
+}
+
+bool cgroup_has(const char *dir, const char *file)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", dir, file);
+    return access(path, F_OK) == 0;
+}
+
+int64_t cgroup_number(const char *text, const char *key)
+{
+    size_t len = strlen(key);
+    for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        if (strncmp(line, key, len) == 0 && line[len] == ' ')
+            return strtoll(line + len + 1, NULL, 10);
+    return -1;
+}
+
+bool cgroup_make(const char *dir)
+{
+    return mkdir(dir, 0755) == 0 || errno == EEXIST;
+}
+
+/* ---- groups in groups ---- */
+
+/* Calls fn for each group in this one. */
+static void inner_each(const char *dir, int depth, void (*fn)(const char *inner, int depth, void *ctx),
+                       void *ctx)
+{
+    char path[PATH_MAX];
+    struct dirent *e;
+    DIR *d = depth < DEPTH_MAX ? opendir(dir) : NULL;
+    while (d && (e = readdir(d))) {
+        if (e->d_type != DT_DIR || e->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+        fn(path, depth + 1, ctx);
+    }
+    if (d)
+        closedir(d);
+}
+
+static void remove_below(const char *dir, int depth, void *ctx)
+{
+    inner_each(dir, depth, remove_below, ctx);
+    rmdir(dir);
+}
+
+bool cgroup_remove(const char *dir)
+{
+    if (rmdir(dir) == 0)
+        return true;
+    remove_below(dir, 0, NULL);
+    return access(dir, F_OK) != 0 && errno == ENOENT;
+}
+
+struct processes {
+    void (*fn)(void *ctx, pid_t pid);
+    void *ctx;
+    size_t n;
+};
+
+/* Numbers may be cut by the end of what one read gives. */
+static void processes_add(const char *dir, int depth, void *ctx)
+{
+    struct processes *p = ctx;
+    char buffer[4096];
+    long pid = 0;
+    ssize_t n;
+    int fd = file_open(dir, "cgroup.procs", O_RDONLY);
+    while (fd >= 0 && (n = read(fd, buffer, sizeof buffer)) > 0)
+        for (ssize_t i = 0; i < n; i++) {
+            if (buffer[i] >= '0' && buffer[i] <= '9') {
+                pid = 10 * pid + (buffer[i] - '0');
+                continue;
+            }
+            if (pid > 1) {
+                p->n++;
+                p->fn(p->ctx, (pid_t)pid);
+            }
+            pid = 0;
+        }
+    if (fd >= 0)
+        close(fd);
+    inner_each(dir, depth, processes_add, ctx);
+}
+
+size_t cgroup_each_process(const char *dir, void (*fn)(void *ctx, pid_t pid), void *ctx)
+{
+    struct processes p = {fn, ctx, 0};
+    processes_add(dir, 0, &p);
+    return p.n;
+}
+
+static void kill_one(void *ctx, pid_t pid)
+{
+    (void)ctx;
+    kill(pid, SIGKILL);
+}
+
+size_t cgroup_kill_each(const char *dir)
+{
+    return cgroup_each_process(dir, kill_one, NULL);
+}
+
+bool cgroup_kill_whole(const char *dir)
+{
+    return cgroup_put(dir, "cgroup.kill", "1");
+}
+
+bool cgroup_freeze(const char *dir, bool frozen)
+{
+    char state[32];
+    if (!cgroup_put(dir, "freezer.state", frozen ? "FROZEN" : "THAWED"))
+        return false;
+    for (int i = 0; frozen && i < FREEZE_TRIES; i++) {
+        if (cgroup_get(dir, "freezer.state", state, sizeof state) && strncmp(state, "FROZEN", 6) == 0)
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = FREEZE_MS * 1000000}, NULL);
+    }
+    return !frozen;
+}

@@ -1,0 +1,518 @@
+/* The groups of a job come with its first step on the node. Steps start and end beside each other without speaking: whoever makes a step's group makes
+ * that of the job too, sets the job's limits (always the same), and begins again if another took the job's group away in between. A job's group outlives its steps, which often
+ * follow each other, for some seconds: then the node daemon removes it, which fails while a step is there. */
+#include "node/cgroup/group.h"
+
+#include "base/alloc.h"
+#include "node/cgroup/base.h"
+#include "node/cgroup/fs.h"
+#include "node/cgroup/device_filter.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAKE_TRIES   20
+#define REMOVE_TRIES 10
+#define REMOVE_MS    2
+
+/* One controller's group of a step, and that of its job. */
+struct making {
+    const char *controller;
+    const char *base;
+    char job[PATH_MAX], step[PATH_MAX];
+};
+
+/* "42.1.batch" is in "42.1". */
+static bool paths_find(struct making *m, const char *controller, const char *base, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    m->controller = controller;
+    m->base = base;
+    return dot &&
+           (size_t)snprintf(m->job, sizeof m->job, "%s/%.*s", base, (int)(dot - name), name) <
+               sizeof m->job &&
+           (size_t)snprintf(m->step, sizeof m->step, "%.3000s/%s", m->job, name) < sizeof m->step;
+}
+
+static bool is_unified(const char *controller)
+{
+    return text_starts(controller, "unified:");
+}
+
+static bool controls(const char *controller, const char *which)
+{
+    return strcmp(controller, which) == 0 || cgroup_unified_has(controller, which);
+}
+
+/* A group without a use would only cost time. */
+static bool group_wanted(const char *controller, const struct cgroup_limits *l)
+{
+    if (strcmp(controller, "cpuset") == 0)
+        return l->cpus != NULL;
+    if (strcmp(controller, "devices") == 0)
+        return l->deny != NULL;
+    if (strcmp(controller, "pids") == 0)
+        return l->pids > 0;
+    return true;
+}
+
+/* ---- limits ---- */
+
+/* Version 1 limits memory, and memory and swap together, which must not be less: that is first in the way of a memory limit that is raised. */
+static bool v1_memory_put(const char *dir, int64_t bytes, int64_t swap_plus1, int64_t swappiness_plus1)
+{
+    if (swappiness_plus1 > 0)
+        cgroup_put_number(dir, "memory.swappiness", swappiness_plus1 - 1);
+    if (bytes <= 0)
+        return true;
+    bool ok = cgroup_put_number(dir, "memory.limit_in_bytes", bytes);
+    if (swap_plus1 > 0)
+        cgroup_put_number(dir, "memory.memsw.limit_in_bytes", bytes + swap_plus1 - 1);
+    return ok || cgroup_put_number(dir, "memory.limit_in_bytes", bytes);
+}
+
+static bool v2_memory_put(const char *dir, int64_t bytes, int64_t swap_plus1)
+{
+    if (bytes > 0 && swap_plus1 > 0)
+        cgroup_put_number(dir, "memory.swap.max", swap_plus1 - 1);
+    return bytes <= 0 || cgroup_put_number(dir, "memory.max", bytes);
+}
+
+static bool memory_put(const struct making *m, const char *dir, int64_t bytes, int64_t swap_plus1,
+                       int64_t swappiness_plus1)
+{
+    return is_unified(m->controller) ? v2_memory_put(dir, bytes, swap_plus1)
+                                     : v1_memory_put(dir, bytes, swap_plus1, swappiness_plus1);
+}
+
+/* Version 2 hands controllers down group by group. */
+static void controllers_pass_on(const struct making *m)
+{
+    static const char *const which[] = {"memory", "cpuset", "pids"};
+    char word[16];
+    for (size_t i = 0; i < ARRAY_LEN(which); i++) {
+        snprintf(word, sizeof word, "+%s", which[i]);
+        if (cgroup_unified_has(m->controller, which[i]))
+            cgroup_put(m->job, "cgroup.subtree_control", word);
+    }
+}
+
+static bool job_limits_put(const struct making *m, const struct cgroup_limits *l)
+{
+    bool ok = true;
+    if (controls(m->controller, "memory"))
+        ok = memory_put(m, m->job, l->job_mem_bytes, l->job_swap_bytes_plus1, l->swappiness_plus1);
+    if (l->pids > 0 && controls(m->controller, "pids"))
+        cgroup_put_number(m->job, "pids.max", l->pids);
+    controllers_pass_on(m);
+    return ok;
+}
+
+/* True when this group hides the devices from now on. */
+static bool devices_hide(bool program, const char *dir, const char *deny)
+{
+    struct device_number number[DEVICE_DENY_MAX];
+    size_t n = device_numbers_parse(deny, number);
+    if (n == SIZE_MAX)
+        return false;
+    return program ? device_filter_attach(dir, number, n) : device_filter_write(dir, number, n);
+}
+
+static bool step_limits_put(struct step_cgroup *c, const struct making *m, const struct cgroup_limits *l)
+{
+    if (l->deny && !c->hides && (is_unified(m->controller) || strcmp(m->controller, "devices") == 0))
+        c->hides = devices_hide(is_unified(m->controller), m->step, l->deny);
+    if (l->cpus && controls(m->controller, "cpuset") && !cgroup_put(m->step, "cpuset.cpus", l->cpus) &&
+        !is_unified(m->controller))
+        return false;
+    if (controls(m->controller, "memory"))
+        return memory_put(m, m->step, l->step_mem_bytes, l->step_swap_bytes_plus1, l->swappiness_plus1);
+    return true;
+}
+
+/* ---- making and removing ---- */
+
+static void group_keep(struct step_cgroup *c, const struct making *m)
+{
+    char *dir = xstrdup(m->step);
+    c->dir[c->n++] = dir;
+    if (is_unified(m->controller))
+        c->v2 = dir;
+    if (controls(m->controller, "memory"))
+        c->memory = dir;
+    if (controls(m->controller, "pids"))
+        c->pids = dir;
+    if (strcmp(m->controller, "freezer") == 0)
+        c->freezer = dir;
+    if (is_unified(m->controller) && cgroup_has(dir, "cgroup.kill"))
+        c->ender = dir;
+}
+
+/* Another step's end may take the job's group (or a daemon's end the base) away between two of these. */
+static bool groups_make(const struct making *m, const struct cgroup_limits *l, bool *ret_limited)
+{
+    for (int i = 0; i < MAKE_TRIES; i++) {
+        if ((cgroup_make(m->base), !cgroup_make(m->job)) && errno != ENOENT)
+            return false;
+        *ret_limited = job_limits_put(m, l);
+        if (cgroup_make(m->step))
+            return true;
+        if (errno != ENOENT)
+            return false;
+    }
+    return false;
+}
+
+static void one_make(struct step_cgroup *c, const struct making *m, const struct cgroup_limits *l)
+{
+    bool limited;
+    if (!groups_make(m, l, &limited))
+        return;
+    if (step_limits_put(c, m, l)) {
+        group_keep(c, m);
+        if (controls(m->controller, "memory"))
+            c->limits_memory = limited;
+        return;
+    }
+    rmdir(m->step);
+    rmdir(m->job);
+}
+
+void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name,
+                      const struct cgroup_limits *limits)
+{
+    struct span rest = span_of(bases);
+    char controller[300], base[PATH_MAX];
+    struct making m;
+    memset(c, 0, sizeof *c);
+    while (c->n < STEP_CGROUP_MAX &&
+           cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base))
+        if (group_wanted(controller, limits) && paths_find(&m, controller, base, name))
+            one_make(c, &m, limits);
+}
+
+/* ---- used again ----
+ *
+ * Making and removing groups costs a short step more than anything but its own program. */
+
+void step_cgroup_name(int64_t group, int64_t part, char name[CGROUP_NAME_BYTES])
+{
+    snprintf(name, CGROUP_NAME_BYTES, "g%lld.%lld", (long long)group, (long long)part);
+}
+
+bool step_cgroup_name_parse(const char *name, int64_t *ret_group, int64_t *ret_part)
+{
+    char *end;
+    if (name[0] != 'g')
+        return false;
+    *ret_group = strtoll(name + 1, &end, 10);
+    if (*end != '.')
+        return false;
+    *ret_part = strtoll(end + 1, &end, 10);
+    return !*end;
+}
+
+bool cgroup_is_of_job(const char *text)
+{
+    for (const char *at = text; (at = strstr(at, "/" CGROUP_NAME_START)); at++) {
+        const char *in = at + 1 + strcspn(at + 1, "/\n");
+        if (in[0] == '/' && in[1] == 'g' && isdigit((unsigned char)in[2]))
+            return true;
+    }
+    return false;
+}
+
+static void step_cgroup_done(struct step_cgroup *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        free(c->dir[i]);
+    memset(c, 0, sizeof *c);
+}
+
+bool step_cgroup_take(struct step_cgroup *c, const char *bases, const char *name,
+                      const struct cgroup_limits *limits)
+{
+    struct span rest = span_of(bases);
+    char controller[300], base[PATH_MAX];
+    struct making m;
+    bool ok = true;
+    memset(c, 0, sizeof *c);
+    while (ok && c->n < STEP_CGROUP_MAX &&
+           cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base)) {
+        if (!group_wanted(controller, limits))
+            continue;
+        ok = paths_find(&m, controller, base, name) && access(m.step, F_OK) == 0;
+        if (ok)
+            group_keep(c, &m);
+    }
+    c->hides = limits->deny != NULL;
+    c->limits_memory = c->memory != NULL;
+    if (!ok)
+        step_cgroup_done(c);
+    return ok;
+}
+
+/* Pages that the kernel keeps charged for a processor's next need, or that hold what the job wrote: so few are nobody's limit. */
+#define LEFT_BYTES    INT64_C(1048576)
+#define LEFT_OF_LIMIT 16 /* of a small limit, at most this part of it */
+
+static int64_t number_in(const char *dir, const char *file)
+{
+    char text[64];
+    return cgroup_get(dir, file, text, sizeof text) ? strtoll(text, NULL, 10) : -1;
+}
+
+static int64_t left_at_most(const struct cgroup_limits *l)
+{
+    int64_t limit = l->step_mem_bytes > 0 ? l->step_mem_bytes : l->job_mem_bytes;
+    return limit > 0 && limit / LEFT_OF_LIMIT < LEFT_BYTES ? limit / LEFT_OF_LIMIT : LEFT_BYTES;
+}
+
+static bool nobody_was_out_of_memory(const char *dir)
+{
+    char text[1024];
+    return cgroup_get(dir, "memory.events", text, sizeof text) && cgroup_number(text, "oom") <= 0 &&
+           cgroup_number(text, "oom_kill") <= 0;
+}
+
+/* Of what is charged, what the kernel cannot take back at once: all but files that were read or written. -1 if unknown. */
+static int64_t kept_bytes(const struct step_cgroup *c)
+{
+    bool v2 = c->memory == c->v2;
+    int64_t rss = step_cgroup_rss(c), swapped = 0;
+    if (v2)
+        swapped = number_in(c->memory, "memory.swap.current");
+    else if (number_in(c->memory, "memory.memsw.usage_in_bytes") >= 0)
+        swapped = number_in(c->memory, "memory.memsw.usage_in_bytes") -
+                  number_in(c->memory, "memory.usage_in_bytes");
+    return rss < 0 || swapped < 0 ? rss : rss + swapped;
+}
+
+/* Is next to nothing of the step's charged? What the job read and wrote is the job's, and stays with it. */
+static bool part_is_clean(const struct step_cgroup *c, int64_t most)
+{
+    bool v2 = c->memory == c->v2;
+    int64_t left = number_in(c->memory, v2 ? "memory.current" : "memory.usage_in_bytes");
+    if (left > most)
+        left = kept_bytes(c);
+    if (left < 0 || left > most)
+        return false;
+    return v2 ? nobody_was_out_of_memory(c->memory) : cgroup_put(c->memory, "memory.max_usage_in_bytes", "0");
+}
+
+static bool job_is_clean(const struct step_cgroup *c, int64_t most)
+{
+    char job[PATH_MAX];
+    bool v2 = c->memory == c->v2;
+    snprintf(job, sizeof job, "%s", c->memory);
+    *strrchr(job, '/') = '\0';
+    int64_t left = number_in(job, v2 ? "memory.current" : "memory.usage_in_bytes");
+    if (left < 0 || left > most)
+        return false;
+    return v2 ? nobody_was_out_of_memory(job) : cgroup_put(job, "memory.max_usage_in_bytes", "0");
+}
+
+static bool group_is_empty(const char *dir)
+{
+    struct stat st;
+    char text[16];
+    return stat(dir, &st) == 0 && st.st_nlink == 2 && cgroup_get(dir, "cgroup.procs", text, sizeof text) &&
+           !*text;
+}
+
+enum group_back step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup_limits *limits)
+{
+    int64_t most = left_at_most(limits);
+    bool ok = c->n > 0 && (!limits->deny || c->hides) &&
+              (c->memory ? c->limits_memory && part_is_clean(c, most)
+                         : limits->job_mem_bytes <= 0 && limits->step_mem_bytes <= 0);
+    for (size_t i = 0; ok && i < c->n; i++)
+        ok = group_is_empty(c->dir[i]);
+    if (!ok)
+        return GROUP_KEPT;
+    enum group_back back = !c->memory || job_is_clean(c, most) ? GROUP_TO_ANY : GROUP_TO_OWN_JOB;
+    step_cgroup_done(c);
+    return back;
+}
+
+void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name)
+{
+    struct span rest = span_of(bases);
+    char controller[300], base[PATH_MAX];
+    struct making m;
+    memset(c, 0, sizeof *c);
+    while (c->n < STEP_CGROUP_MAX &&
+           cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base))
+        if (paths_find(&m, controller, base, name) && access(m.step, F_OK) == 0)
+            group_keep(c, &m);
+}
+
+/* ---- entering ----
+ *
+ * A write to cgroup.procs waits until no process of the machine is in the middle of fork or exit: 20 to 30 ms after a
+ * pause, which would be most of the time that a small step takes. Two ways do not wait: version 2 lets a process be
+ * born in a group, and a single thread that moves itself by version 1's `tasks` needs nobody else to stand still. */
+
+/* As fork(), but in the version 2 group `dir`. ENOSYS, EINVAL and the like: this kernel cannot (before 5.7). */
+static pid_t fork_into(const char *dir)
+{
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    struct clone_args how = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)fd};
+    pid_t pid = (pid_t)syscall(SYS_clone3, &how, sizeof how);
+    close(fd);
+    return pid;
+}
+
+/* `born_in`: the group that the calling process was born in; NULL = none. */
+static int groups_enter(const struct step_cgroup *c, const char *born_in)
+{
+    int why = 0;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->dir[i] != born_in && !(c->dir[i] != c->v2 && cgroup_put(c->dir[i], "tasks", "0")) &&
+            !cgroup_put(c->dir[i], "cgroup.procs", "0"))
+            why = errno;
+    return why;
+}
+
+pid_t step_cgroup_fork(const struct step_cgroup *c, int *ret_why)
+{
+    const char *born_in = c->v2;
+    pid_t pid = born_in ? fork_into(born_in) : -1;
+    if (pid < 0) {
+        born_in = NULL;
+        pid = fork();
+    }
+    if (pid == 0)
+        *ret_why = groups_enter(c, born_in);
+    return pid;
+}
+
+/* Processes that were just waited for may still be counted. */
+static void group_remove_soon(const char *dir)
+{
+    for (int i = 0; i < REMOVE_TRIES && !cgroup_remove(dir); i++)
+        nanosleep(&(struct timespec){.tv_nsec = REMOVE_MS * 1000000}, NULL);
+}
+
+void step_cgroup_remove(struct step_cgroup *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        group_remove_soon(c->dir[i]);
+    step_cgroup_done(c);
+}
+
+/* ---- what is in them ---- */
+
+int64_t step_cgroup_rss(const struct step_cgroup *c)
+{
+    char text[8192];
+    if (!c->memory || !cgroup_get(c->memory, "memory.stat", text, sizeof text))
+        return -1;
+    int64_t own = cgroup_number(text, c->memory == c->v2 ? "anon" : "total_rss"),
+            shared = cgroup_number(text, c->memory == c->v2 ? "shmem" : "total_shmem");
+    return own < 0 ? -1 : own + (shared > 0 ? shared : 0);
+}
+
+int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit)
+{
+    char text[64];
+    if (!c->memory || !cgroup_get(c->memory, c->memory == c->v2 ? "memory.peak" : "memory.max_usage_in_bytes",
+                                  text, sizeof text))
+        return -1;
+    int64_t peak = strtoll(text, NULL, 10);
+    return limit > 0 && peak > limit ? limit : peak;
+}
+
+int64_t step_cgroup_oom_kills(const struct step_cgroup *c)
+{
+    char text[1024];
+    if (!c->memory || !cgroup_get(c->memory, c->memory == c->v2 ? "memory.events" : "memory.oom_control",
+                                  text, sizeof text))
+        return 0;
+    int64_t n = cgroup_number(text, "oom_kill");
+    return n > 0 ? n : 0;
+}
+
+/* Each group counts for itself and those below. */
+bool step_cgroup_limits_hit(const struct step_cgroup *c, bool *ret_step, bool *ret_job)
+{
+    char text[1024], job[PATH_MAX];
+    if (!c->memory || c->memory != c->v2 || !cgroup_get(c->memory, "memory.events", text, sizeof text))
+        return false;
+    *ret_step = cgroup_number(text, "oom") > 0;
+    snprintf(job, sizeof job, "%s", c->memory);
+    *strrchr(job, '/') = '\0';
+    if (!cgroup_get(job, "memory.events", text, sizeof text))
+        return false;
+    *ret_job = cgroup_number(text, "oom") > 0;
+    return true;
+}
+
+bool step_cgroup_kill(const struct step_cgroup *c)
+{
+    if (c->ender && cgroup_kill_whole(c->ender))
+        return true;
+    /* Whoever is frozen cannot fork; whoever may have no more processes cannot either. */
+    bool held =
+        (c->freezer && cgroup_freeze(c->freezer, true)) || (c->pids && cgroup_put(c->pids, "pids.max", "0"));
+    for (size_t i = 0; i < c->n; i++)
+        cgroup_kill_each(c->dir[i]);
+    if (c->freezer)
+        cgroup_freeze(c->freezer, false);
+    return held;
+}
+
+/* ---- leftovers ---- */
+
+struct tidying {
+    bool (*is_known)(void *ctx, const char *name);
+    void *ctx;
+};
+
+static void job_tidy(const char *job, const struct tidying *t)
+{
+    char dir[PATH_MAX];
+    struct dirent *e;
+    DIR *d = opendir(job);
+    while (d && (e = readdir(d))) {
+        if (e->d_type != DT_DIR || e->d_name[0] == '.' || t->is_known(t->ctx, e->d_name))
+            continue;
+        snprintf(dir, sizeof dir, "%.3000s/%s", job, e->d_name);
+        cgroup_remove(dir);
+    }
+    if (d)
+        closedir(d);
+    rmdir(job);
+}
+
+void step_cgroups_tidy(const char *bases, bool (*is_known)(void *ctx, const char *name), void *ctx)
+{
+    const struct tidying t = {is_known, ctx};
+    struct span rest = span_of(bases);
+    char controller[300], base[PATH_MAX], job[PATH_MAX];
+    struct dirent *e;
+    while (cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base)) {
+        DIR *d = opendir(base);
+        while (d && (e = readdir(d)))
+            if (e->d_type == DT_DIR && e->d_name[0] != '.') {
+                snprintf(job, sizeof job, "%.3000s/%s", base, e->d_name);
+                job_tidy(job, &t);
+            }
+        if (d)
+            closedir(d);
+    }
+}

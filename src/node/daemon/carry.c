@@ -1,0 +1,238 @@
+/* From the agent's effects to what they mean on this machine. */
+#include "base/alloc.h"
+#include "io/clock.h"
+#include "node/daemon/daemon.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TURN_KEEP_BYTES (256u << 10)
+
+/* ---- events in ---- */
+
+static void wake_set(struct node_daemon *d)
+{
+    int64_t due = agent_wake_due(d->agent);
+    if (due == INT64_MAX)
+        timer_stop(d->wake);
+    else
+        timer_set(d->wake, due - clock_now_us());
+}
+
+static void step_once(struct node_daemon *d, const struct agent_event *ev)
+{
+    struct agent_event timed = *ev;
+    timed.mono_us = clock_monotonic_us();
+    agent_step(d->agent, &timed, &d->fx);
+    for (size_t i = 0; i < d->fx.n; i++)
+        node_carry_out(d, &d->fx.v[i]);
+    agent_effects_reset(&d->fx);
+}
+
+static void input_add(struct node_daemon *d, const struct agent_event *ev)
+{
+    struct node_input in = {.kind = ev->kind, .note = *ev->note, .ok = ev->ok, .text = xstrdup(ev->text)};
+    vec_push(&d->inputs, in);
+}
+
+/* One large environment must not stay in memory for ever. */
+static void turn_empty(struct node_daemon *d)
+{
+    if (arena_used(d->turn) <= TURN_KEEP_BYTES) {
+        arena_reset(d->turn);
+        return;
+    }
+    arena_free(d->turn);
+    d->turn = arena_new();
+}
+
+void node_event(struct node_daemon *d, const struct agent_event *ev)
+{
+    if (d->stepping) {
+        CHECK(ev->note); /* messages and timers come from the loop only, never from an effect */
+        input_add(d, ev);
+        return;
+    }
+    d->stepping = true;
+    step_once(d, ev);
+    for (size_t i = 0; i < d->inputs.n; i++) {
+        struct node_input in = d->inputs.v[i];
+        struct agent_event next = {
+            .kind = in.kind, .now_us = clock_now_us(), .note = &in.note, .ok = in.ok, .text = in.text};
+        step_once(d, &next);
+        free(in.text);
+    }
+    vec_clear(&d->inputs);
+    d->stepping = false;
+    turn_empty(d);
+    wake_set(d);
+}
+
+void node_note(struct node_daemon *d, const struct note *n)
+{
+    struct agent_event ev = {.kind = AGENT_NOTE, .now_us = clock_now_us(), .note = n};
+    node_event(d, &ev);
+}
+
+/* ---- starting ---- */
+
+static void start_failed(struct node_daemon *d, const struct msg_launch *l, const struct err *err)
+{
+    const struct job *j = l->job.v;
+    struct note n = {.kind = NOTE_FAILED,
+                     .job_id = (int64_t)j->id,
+                     .attempt = j->attempt,
+                     .step_id = l->step_id,
+                     .at_us = clock_now_us()};
+    n.retry = err->code != ERR_INVALID;
+    snprintf(n.detail, sizeof n.detail, "%.500s", err->text);
+    node_note(d, &n);
+}
+
+static void start_as(struct node_daemon *d, const struct msg_launch *l, const struct owner *owner)
+{
+    struct step_plan plan;
+    struct err err = {0};
+    d->site.welcome = agent_welcome(d->agent);
+    if (launch_plan(&d->site, l, owner, d->turn, &plan, &err))
+        herd_start(d->herd, &plan);
+    else
+        start_failed(d, l, &err);
+}
+
+/* A launch that waits until its owner was looked up. */
+struct waiting_start {
+    struct node_daemon *daemon;
+    struct arena *arena;
+    struct msg_launch launch;
+};
+
+static void owner_found(void *ctx)
+{
+    struct waiting_start *w = ctx;
+    const struct job *j = w->launch.job.v;
+    start_as(w->daemon, &w->launch, owners_cached(w->daemon->owners, j->user_id, j->group_id));
+    arena_free(w->arena);
+    free(w);
+}
+
+static void start(struct node_daemon *d, const struct msg_launch *l)
+{
+    const struct job *j = l->job.v;
+    const struct owner *owner = owners_cached(d->owners, j->user_id, j->group_id);
+    if (owner) {
+        start_as(d, l, owner);
+        return;
+    }
+    struct waiting_start *w = xcalloc(1, sizeof *w);
+    w->daemon = d;
+    w->arena = arena_new();
+    record_copy(message_table[MSG_LAUNCH].fields, &w->launch, l, w->arena);
+    owners_ask(d->owners, j->user_id, j->group_id, owner_found, w);
+}
+
+/* ---- ending ---- */
+
+static enum command_why why_code(const char *text)
+{
+    static const char *const texts[] = {
+#define X(code, words) words,
+        COMMAND_WHYS(X)
+#undef X
+    };
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (text_is(text ? text : "", texts[i]))
+            return (enum command_why)i;
+    return WHY_FILE;
+}
+
+static void terminate(struct node_daemon *d, const struct agent_effect *e)
+{
+    int64_t wait_ms = e->kill_wait_us / 1000;
+    struct command c = {.op = COMMAND_TERMINATE, .why = why_code(e->why), .of_job = e->of_job};
+    c.kill_wait_ms = wait_ms < 0 ? 0 : wait_ms > UINT32_MAX ? UINT32_MAX : wait_ms;
+    herd_command(d->herd, &e->note, &c, e->why);
+}
+
+static void signal_step(struct node_daemon *d, const struct agent_effect *e)
+{
+    struct command c = {.op = COMMAND_KILL, .signal = e->signal, .batch = e->batch, .of_job = e->of_job};
+    herd_command(d->herd, &e->note, &c, NULL);
+}
+
+static void follow(struct node_daemon *d, const struct agent_effect *e)
+{
+    struct command c = {.op = COMMAND_FOLLOW};
+    if (e->text && e->why)
+        herd_command(d->herd, &e->note, &c, arena_printf(d->turn, "%s\n%s", e->text, e->why));
+}
+
+static void tell(struct node_daemon *d, const struct agent_effect *e)
+{
+    struct command c = {.op = COMMAND_TELL};
+    herd_command(d->herd, &e->note, &c, e->text);
+}
+
+static void look(struct node_daemon *d, const struct agent_effect *e)
+{
+    gpu_watch_look(d->gpus, e->look, e->nlook);
+}
+
+/* ---- prolog and epilog ---- */
+
+static void program_run(struct node_daemon *d, const struct agent_effect *e, bool is_epilog,
+                        struct plan_bytes env)
+{
+    const struct msg_node_welcome *w = agent_welcome(d->agent);
+    struct err err = {0};
+    if (programs_run(d->programs, &e->note, is_epilog, is_epilog ? w->epilog : w->prolog, env,
+                     w->prolog_timeout_us, &err))
+        return;
+    struct agent_event ev = {.kind = is_epilog ? AGENT_EPILOG_DONE : AGENT_PROLOG_DONE,
+                             .now_us = clock_now_us(),
+                             .note = &e->note,
+                             .text = err.text};
+    node_event(d, &ev);
+}
+
+static void prolog(struct node_daemon *d, const struct agent_effect *e)
+{
+    d->site.welcome = agent_welcome(d->agent);
+    program_run(d, e, false, launch_program_env(&d->site, e->launch->job.v, "prolog_slurmd", d->turn));
+}
+
+/* A step of an earlier daemon has kept its environment; the agent knows the job of one of its own. */
+static void epilog(struct node_daemon *d, const struct agent_effect *e)
+{
+    struct str kept = STR_INIT;
+    struct plan_bytes env = {0};
+    d->site.welcome = agent_welcome(d->agent);
+    if (e->job) {
+        env = launch_program_env(&d->site, e->job, "epilog_slurmd", d->turn);
+    } else if (herd_kept(d->herd, &e->note, &kept)) {
+        env = (struct plan_bytes){arena_dup(d->turn, kept.data, kept.len), kept.len};
+    }
+    str_done(&kept);
+    program_run(d, e, true, env);
+}
+
+/* ---- the effects ---- */
+
+void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
+{
+    switch (e->kind) {
+    case AGENT_SEND: link_send(d->link, &e->msg); break;
+    case AGENT_PROLOG: prolog(d, e); break;
+    case AGENT_START: start(d, e->launch); break;
+    case AGENT_TERMINATE: terminate(d, e); break;
+    case AGENT_SIGNAL: signal_step(d, e); break;
+    case AGENT_FOLLOW: follow(d, e); break;
+    case AGENT_CLEAR: herd_clear(d->herd, &e->note); break;
+    case AGENT_EPILOG: epilog(d, e); break;
+    case AGENT_FORGET: herd_forget(d->herd, &e->note); break;
+    case AGENT_LOOK: look(d, e); break;
+    case AGENT_TELL: tell(d, e); break;
+    case AGENT_LOG: log_write(d->log, e->is_error ? LOG_IS_ERROR : LOG_IS_INFO, "%s", e->text); break;
+    }
+}

@@ -1,0 +1,75 @@
+/* The node daemon put together: the agent and what carries out its effects. Private to node/. */
+#ifndef REMUDA_NODE_DAEMON_DAEMON_H
+#define REMUDA_NODE_DAEMON_DAEMON_H
+
+#include "agent/agent.h"
+#include "base/arena.h"
+#include "base/vec.h"
+#include "io/link.h"
+#include "io/log.h"
+#include "io/loop.h"
+#include "node/cgroup/base.h"
+#include "node/hardware/gpu_watch.h"
+#include "node/daemon/herd.h"
+#include "node/daemon/launch.h"
+#include "node/hardware/machine.h"
+#include "node/step/owner.h"
+#include "node/daemon/programs.h"
+
+struct node_options {
+    const char *state_dir, *name;
+    bool is_virtual, foreground, verbose, print_config, watch_gpus;
+};
+
+/* A note or the end of a program, waiting for its turn. */
+struct node_input {
+    enum agent_event_kind kind;
+    struct note note;
+    bool ok;
+    char *text;
+};
+
+struct node_daemon {
+    struct node_options options;
+    struct arena *arena; /* texts that live as long as the daemon */
+    struct loop *loop;
+    struct log *log;
+    struct agent *agent;
+    struct agent_effects fx;
+    struct arena *turn; /* emptied after each event */
+    VEC(struct node_input) inputs;
+    bool stepping;
+    struct link *link;
+    struct herd_link *herd;
+    struct owners *owners;
+    struct programs *programs;
+    struct gpu_watch *gpus;
+    struct timer *wake;
+    struct machine machine;
+    struct launch_site site;
+    struct cgroup_bases groups;
+    const char *known_groups; /* of earlier starts too */
+    const char *isolation;    /* what jobs are held to here, in words */
+};
+
+/* daemon/options.c: the command line. --print-config: what this machine is, as a line of the configuration; the exit status. */
+bool node_options_read(int argc, char **argv, struct node_options *o, struct err *ret_err);
+int node_config_print(const struct node_options *o);
+/* STATE/gres.conf; NULL = there is no state directory. */
+const char *node_gres_conf(const struct node_options *o, struct arena *a);
+
+/* daemon/site.c: the record of this node as it reports itself, with texts of the daemon's. */
+struct node node_self(const struct node_daemon *d);
+/* Makes the control groups and fills d->site. */
+void node_site_fill(struct node_daemon *d, const char *node_dir);
+const char *node_shepherd_program(struct arena *a);
+
+/* gpu_release.c: lets go of the GPUs if an administrator wants that, takes them up again if he does not any more. At the start, and on SIGUSR1; ctx is the daemon. */
+void node_gpus_release(void *ctx);
+
+/* Steps the agent with one event, carries out the effects, and whatever came of them. May be called while it is at work: the event waits. */
+void node_event(struct node_daemon *d, const struct agent_event *ev);
+void node_note(struct node_daemon *d, const struct note *n);
+void node_carry_out(struct node_daemon *d, const struct agent_effect *e);
+
+#endif

@@ -1,0 +1,475 @@
+/* Notes come through a socket that says which process wrote them (notes_socket.h): that is the shepherd's process id, whatever the note says. What
+ * was told while no daemon was there is in the state files, which the next one reads first. A note may come twice (from the socket and from the
+ * state file); the agent takes notes by the state of the step, so repetitions do nothing. */
+#include "node/daemon/herd.h"
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include "io/conn.h"
+#include "io/files.h"
+#include "io/spawn.h"
+#include "node/cgroup/group.h"
+#include "node/daemon/clear.h"
+#include "node/cgroup/pool.h"
+#include "node/daemon/notes_in.h"
+#include "node/step/spare_dirs.h"
+#include "node/step/dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOCK_WAIT_MS 15000
+#define RESTART_US   INT64_C(200000)
+#define TIDY_US      INT64_C(5000000) /* after a step was forgotten */
+
+/* A plan that waits for a parent to be there again. */
+struct waiting_plan {
+    struct waiting_plan *next;
+    struct note ids;
+    struct str plan;
+};
+
+struct herd_link {
+    struct loop *loop;
+    struct log *log;
+    char *dir, *program, *cgroups;
+    struct herd_ops ops;
+    void *ctx;
+    int steps_fd;
+    struct notes_in *notes;
+    struct conn *plans; /* to the parent; NULL while there is none */
+    struct spawn *parent;
+    struct timer *restart, *tidy;
+    bool tidy_due;
+    struct waiting_plan *waiting;
+    struct spare_dirs spares;
+    struct group_pool *groups;
+};
+
+/* ---- notes ---- */
+
+static void note_deliver(void *ctx, const struct note *n)
+{
+    struct herd_link *h = ctx;
+    group_pool_note(h->groups, n);
+    h->ops.note(h->ctx, n);
+}
+
+static void name_of(const struct note *n, struct str *out)
+{
+    step_dir_name((uint64_t)n->job_id, (uint32_t)n->attempt, n->step_id, out);
+}
+
+static bool is_same_step(const struct note *a, const struct note *b)
+{
+    return a->job_id == b->job_id && a->attempt == b->attempt && a->step_id == b->step_id;
+}
+
+/* A state file speaks for the step whose directory it is in. */
+struct kept_notes {
+    struct herd_link *herd;
+    const struct note *step;
+};
+
+static void kept_deliver(void *ctx, const struct note *n)
+{
+    const struct kept_notes *k = ctx;
+    if (is_same_step(n, k->step))
+        note_deliver(k->herd, n);
+}
+
+static void kept_notes_deliver(struct herd_link *h, const struct note *step, const char *name)
+{
+    struct kept_notes k = {h, step};
+    step_dir_notes(h->steps_fd, name, kept_deliver, &k);
+}
+
+static void gone_deliver(struct herd_link *h, const struct note *step)
+{
+    struct note gone = *step;
+    gone.kind = NOTE_GONE;
+    h->ops.note(h->ctx, &gone);
+}
+
+static bool is_waiting(const struct herd_link *h, const struct note *step)
+{
+    for (const struct waiting_plan *w = h->waiting; w; w = w->next)
+        if (is_same_step(&w->ids, step))
+            return true;
+    return false;
+}
+
+void herd_look_after(struct herd_link *h, const struct note *step, bool must_have_begun)
+{
+    struct str name = STR_INIT;
+    name_of(step, &name);
+    bool begun = faccessat(h->steps_fd, str_text(&name), F_OK, 0) == 0;
+    bool expected = begun || (must_have_begun && !is_waiting(h, step));
+    if (expected && !step_dir_alive(h->steps_fd, str_text(&name))) {
+        kept_notes_deliver(h, step, str_text(&name));
+        gone_deliver(h, step);
+    }
+    str_done(&name);
+}
+
+/* Something is to be known of that step: what its files say. */
+static void hint_take(struct herd_link *h, const struct note *step)
+{
+    struct str name = STR_INIT;
+    name_of(step, &name);
+    kept_notes_deliver(h, step, str_text(&name));
+    herd_look_after(h, step, false);
+    str_done(&name);
+}
+
+/* writer: 0 = not known (a shepherd of an earlier release): its word alone counts for nothing. */
+static void line_take(void *ctx, struct span line, pid_t writer)
+{
+    struct herd_link *h = ctx;
+    struct note n;
+    if (!note_parse(line, &n)) {
+        log_warning(h->log, "a shepherd wrote something that is no note");
+        return;
+    }
+    if (n.kind == NOTE_GONE) {
+        herd_look_after(h, &n, true);
+    } else if (writer == 0) {
+        hint_take(h, &n);
+    } else {
+        n.pid = writer;
+        note_deliver(h, &n);
+    }
+}
+
+/* ---- the shepherds' parent ---- */
+
+static void parent_frame(void *ctx, struct conn *c, const struct frame *f)
+{
+    (void)ctx;
+    (void)f;
+    conn_abort(c); /* the parent never speaks here */
+}
+
+static void parent_closed(void *ctx, struct conn *c, const struct err *why)
+{
+    struct herd_link *h = ctx;
+    (void)why;
+    if (!h)
+        return; /* herd_free */
+    if (h->plans == c)
+        h->plans = NULL;
+    timer_set(h->restart, RESTART_US);
+}
+
+static const struct conn_ops plans_ops = {.frame = parent_frame, .closed = parent_closed};
+
+static void parent_done(void *ctx, const struct spawn_result *r)
+{
+    struct herd_link *h = ctx;
+    struct str text = STR_INIT;
+    spawn_status_text(r->status, &text);
+    h->parent = NULL;
+    log_warning(h->log, "the shepherds' parent %s; starting another", str_text(&text));
+    str_done(&text);
+    timer_set(h->restart, RESTART_US);
+}
+
+/* Whoever holds the lock may still start steps. */
+static bool lock_wait(struct herd_link *h, struct err *ret_err)
+{
+    struct str path = STR_INIT;
+    str_addf(&path, "%s/shepherds.lock", h->dir);
+    int fd = open(str_text(&path), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    bool ok = fd >= 0;
+    for (int waited = 0; ok && flock(fd, LOCK_EX | LOCK_NB) != 0; waited += 5) {
+        if (waited > LOCK_WAIT_MS)
+            ok = false;
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    if (fd >= 0)
+        close(fd);
+    str_done(&path);
+    return ok || err_set(ret_err, ERR_UNAVAILABLE,
+                         "%s/shepherds.lock: an earlier daemon's shepherds' parent does not end", h->dir);
+}
+
+bool herd_serve_plans(struct herd_link *h, struct err *ret_err)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return err_set(ret_err, ERR_UNAVAILABLE, "cannot make a socket: %s", strerror(errno));
+    const char *argv[] = {h->program, h->dir, NULL};
+    struct spawn_options o = {.argv = argv, .dir = "/", .fds = &pair[1], .nfds = 1, .detach = true};
+    h->parent = spawn_start(h->loop, &o, parent_done, h, ret_err);
+    close(pair[1]);
+    if (!h->parent) {
+        close(pair[0]);
+        return false;
+    }
+    h->plans = conn_new(h->loop, pair[0], &plans_ops, h, ret_err);
+    return h->plans != NULL;
+}
+
+static void waiting_take(struct herd_link *h, bool send)
+{
+    while (h->waiting) {
+        struct waiting_plan *w = h->waiting;
+        h->waiting = w->next;
+        if (send)
+            conn_send(h->plans, w->plan.data, w->plan.len);
+        str_done(&w->plan);
+        free(w);
+    }
+}
+
+static void parent_again(void *ctx)
+{
+    struct herd_link *h = ctx;
+    struct err err = {0};
+    if (h->plans || h->parent)
+        return; /* one of the two is still ending; its callback sets the timer again */
+    if (!lock_wait(h, &err) || !herd_serve_plans(h, &err)) {
+        log_error(h->log, "%s", err.text);
+        timer_set(h->restart, 10 * RESTART_US);
+        return;
+    }
+    h->ops.parent_lost(h->ctx);
+    waiting_take(h, true);
+}
+
+/* ---- control groups ---- */
+
+static bool step_is_known(void *ctx, const char *name)
+{
+    const struct herd_link *h = ctx;
+    int64_t group, part;
+    if (step_cgroup_name_parse(name, &group, &part))
+        return group_pool_has(h->groups, group, part);
+    return faccessat(h->steps_fd, name, F_OK, 0) == 0;
+}
+
+void herd_groups_tidy(struct herd_link *h)
+{
+    step_cgroups_tidy(h->cgroups, step_is_known, h);
+}
+
+static void tidy_soon(struct herd_link *h)
+{
+    if (!h->tidy_due)
+        timer_set(h->tidy, TIDY_US);
+    h->tidy_due = true;
+}
+
+static void tidy_again(void *ctx)
+{
+    struct herd_link *h = ctx;
+    h->tidy_due = false;
+    bool some_wait = group_pool_age(h->groups, false);
+    herd_groups_tidy(h);
+    if (some_wait)
+        tidy_soon(h);
+}
+
+/* ---- beginning and end ---- */
+
+static bool files_open(struct herd_link *h, struct err *ret_err)
+{
+    struct str path = STR_INIT;
+    str_addf(&path, "%s/steps", h->dir);
+    bool ok = dir_make(str_text(&path), 0755, ret_err);
+    if (ok)
+        h->steps_fd = open(str_text(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (ok && h->steps_fd < 0)
+        ok = err_set(ret_err, ERR_UNAVAILABLE, "cannot open %s: %s", str_text(&path), strerror(errno));
+    str_done(&path);
+    return ok;
+}
+
+struct herd_link *herd_new(struct loop *l, struct log *log, const char *node_dir,
+                           const char *shepherd_program, const char *cgroups, const struct herd_ops *ops,
+                           void *ctx, struct err *ret_err)
+{
+    struct herd_link *h = xcalloc(1, sizeof *h);
+    h->loop = l;
+    h->log = log;
+    h->dir = xstrdup(node_dir);
+    h->program = xstrdup(shepherd_program);
+    h->cgroups = xstrdup(cgroups);
+    h->groups = group_pool_new(time(NULL));
+    h->ops = *ops;
+    h->ctx = ctx;
+    h->steps_fd = -1;
+    h->restart = timer_new(l, parent_again, h);
+    h->tidy = timer_new(l, tidy_again, h);
+    if (files_open(h, ret_err) && lock_wait(h, ret_err))
+        h->notes = notes_in_new(l, log, h->steps_fd, line_take, h, ret_err);
+    if (h->notes)
+        return h;
+    herd_free(h);
+    return NULL;
+}
+
+void herd_free(struct herd_link *h)
+{
+    if (!h)
+        return;
+    timer_free(h->restart);
+    timer_free(h->tidy);
+    group_pool_age(h->groups, true);
+    if (h->tidy_due)
+        herd_groups_tidy(h);
+    group_pool_free(h->groups);
+    notes_in_free(h->notes);
+    waiting_take(h, false);
+    if (h->plans) {
+        conn_set_ctx(h->plans, NULL);
+        conn_abort(h->plans);
+    }
+    if (h->parent)
+        spawn_free(h->parent);
+    spare_dirs_done(&h->spares, h->steps_fd);
+    if (h->steps_fd >= 0)
+        close(h->steps_fd);
+    free(h->dir);
+    free(h->program);
+    free(h->cgroups);
+    free(h);
+}
+
+/* ---- steps ---- */
+
+/* A directory that never got its name belongs to a shepherd that died while making it. */
+static void name_scan(struct herd_link *h, const char *name, void (*found)(void *ctx, const struct note *ids))
+{
+    struct note ids = {0};
+    uint64_t job_id;
+    uint32_t attempt;
+    if (!step_dir_name_parse(name, &job_id, &attempt, &ids.step_id)) {
+        step_dir_remove(h->steps_fd, name);
+        return;
+    }
+    ids.job_id = (int64_t)job_id;
+    ids.attempt = attempt;
+    found(h->ctx, &ids);
+    bool alive = step_dir_alive(h->steps_fd, name);
+    kept_notes_deliver(h, &ids, name);
+    if (!alive)
+        gone_deliver(h, &ids);
+}
+
+void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *ids))
+{
+    struct arena *a = arena_new();
+    struct err err = {0};
+    const char **names;
+    size_t n = 0;
+    if (dir_list(arena_printf(a, "%s/steps", h->dir), a, &names, &n, &err))
+        for (size_t i = 0; i < n; i++)
+            name_scan(h, names[i], found);
+    else
+        log_error(h->log, "%s", err.text);
+    if (n == 0)
+        notes_in_end_pipe(h->steps_fd);
+    arena_free(a);
+}
+
+void herd_start(struct herd_link *h, const struct step_plan *asked)
+{
+    struct str plan = STR_INIT;
+    struct step_plan with = *asked, *p = &with;
+    char spare[SPARE_DIRS_NAME_BYTES];
+    if (spare_dirs_take(&h->spares, spare_kind_of(p->step_id), spare))
+        p->spare_dir = spare;
+    group_pool_give(h->groups, p);
+    step_plan_encode(p, &plan);
+    if (h->plans) {
+        conn_send(h->plans, plan.data, plan.len);
+        str_done(&plan);
+        return;
+    }
+    struct waiting_plan *w = xcalloc(1, sizeof *w), **at = &h->waiting;
+    w->ids = (struct note){.job_id = p->job_id, .attempt = p->attempt, .step_id = p->step_id};
+    w->plan = plan;
+    while (*at)
+        at = &(*at)->next;
+    *at = w;
+}
+
+bool herd_command(struct herd_link *h, const struct note *step, const struct command *c, const char *why_text)
+{
+    struct str name = STR_INIT, path = STR_INIT;
+    bool told = false;
+    name_of(step, &name);
+    pid_t pid = step->pid > 0 ? step_dir_shepherd(h->steps_fd, str_text(&name)) : 0;
+    if (pid != 0) {
+        str_addf(&path, "%s/%s", str_text(&name),
+                 c->op == COMMAND_FOLLOW ? "follow"
+                 : c->op == COMMAND_TELL ? "tell"
+                                         : "why");
+        if (c->op == COMMAND_FOLLOW || c->op == COMMAND_TELL ||
+            (c->op == COMMAND_TERMINATE && c->why == WHY_FILE))
+            small_file_write(h->steps_fd, str_text(&path), why_text, strlen(why_text), 0600);
+        told = step_dir_signal(h->steps_fd, str_text(&name), command_value(c));
+        if (!told)
+            log_error(h->log, "cannot reach the shepherd of step %s, process %lld: %s", str_text(&name),
+                      (long long)pid, strerror(errno));
+    } else {
+        herd_look_after(h, step, true);
+    }
+    str_done(&name);
+    str_done(&path);
+    return told;
+}
+
+void herd_clear(struct herd_link *h, const struct note *step)
+{
+    struct str name = STR_INIT, tag = STR_INIT;
+    name_of(step, &name);
+    str_addf(&tag, "REMUDA_STEP_DIR=%s/steps/%s", h->dir, str_text(&name));
+    char groups[CGROUP_NAME_BYTES] = "";
+    int64_t group, part;
+    if (group_pool_find(h->groups, step, &group, &part))
+        step_cgroup_name(group, part, groups);
+    size_t left = clear_step(h->cgroups, *groups ? groups : str_text(&name), str_text(&tag));
+    log_warning(h->log, "the shepherd of step %s was lost; what was left of the step was killed",
+                str_text(&name));
+    if (left > 0)
+        log_error(h->log, "%zu processes of step %s outlive SIGKILL", left, str_text(&name));
+    str_done(&name);
+    str_done(&tag);
+}
+
+void herd_forget(struct herd_link *h, const struct note *step)
+{
+    struct str name = STR_INIT;
+    name_of(step, &name);
+    spare_dirs_put(&h->spares, h->steps_fd, str_text(&name), spare_kind_of(step->step_id));
+    str_done(&name);
+    group_pool_forget(h->groups, step);
+    tidy_soon(h);
+}
+
+bool herd_kept(struct herd_link *h, const struct note *step, struct str *out)
+{
+    struct str path = STR_INIT;
+    name_of(step, &path);
+    str_add(&path, "/job");
+    bool ok = small_file_read(h->steps_fd, str_text(&path), 1 << 20, out);
+    str_done(&path);
+    return ok;
+}
+
+const char *herd_node_dir(const struct herd_link *h)
+{
+    return h->dir;
+}

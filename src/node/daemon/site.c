@@ -1,0 +1,157 @@
+/* What the node says of itself, and what its launches find here: programs, control groups, limits of the kernel. */
+#include "io/clock.h"
+#include "io/files.h"
+#include "model/gres.h"
+#include "node/cgroup/base.h"
+#include "node/daemon/daemon.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A virtual node has whatever the configuration says; what it reports must not contradict that. */
+struct node node_self(const struct node_daemon *d)
+{
+    const struct machine *m = &d->machine;
+    struct node n = {
+        .name = d->options.name,
+        .addr = m->hostname,
+        .hostname = m->hostname,
+        .is_virtual = d->options.is_virtual,
+        .arch = m->arch,
+        .os = m->os,
+        .version = REMUDA_VERSION,
+        .isolation = d->isolation,
+        .boot_us = m->boot_us,
+        .daemon_start_us = clock_now_us(),
+    };
+    if (d->options.is_virtual)
+        return n;
+    n.real_cpus = (int32_t)m->cpus;
+    n.sockets = (int32_t)m->sockets;
+    n.cores_per_socket = (int32_t)m->cores_per_socket;
+    n.threads_per_core = (int32_t)m->threads_per_core;
+    n.real_memory_mib = m->memory_mib;
+    n.tmp_disk_mib = m->tmp_disk_mib;
+    n.real_gres = m->gres;
+    n.devices = m->devices;
+    n.device_trouble = m->device_trouble;
+    return n;
+}
+
+static const char *executable_dir(struct arena *a)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash)
+        *slash = '\0';
+    return arena_strdup(a, n > 0 ? path : ".");
+}
+
+/* Beside this program when installed or staged; in its own folder of a build directory. */
+const char *node_shepherd_program(struct arena *a)
+{
+    const char *beside = arena_printf(a, "%s/remuda-shepherd", executable_dir(a));
+    return access(beside, X_OK) == 0 ? beside
+                                     : arena_printf(a, "%s/../node/remuda-shepherd", executable_dir(a));
+}
+
+/* Where sbatch and the others are: DIR/bin of a staged tree, else beside this program. */
+static const char *commands_dir(struct arena *a)
+{
+    const char *dir = executable_dir(a);
+    const char *bin = arena_printf(a, "%s/bin", dir);
+    return access(arena_printf(a, "%s/sbatch", bin), X_OK) == 0 ? bin : dir;
+}
+
+/* A number in a file of /proc; 0 if it cannot be read. */
+static int64_t kernel_number(const char *path)
+{
+    long long n = 0;
+    FILE *f = fopen(path, "re");
+    if (f && fscanf(f, "%lld", &n) != 1)
+        n = 0;
+    if (f)
+        fclose(f);
+    return n;
+}
+
+static int64_t pids_possible(void)
+{
+    int64_t ids = kernel_number("/proc/sys/kernel/pid_max"),
+            threads = kernel_number("/proc/sys/kernel/threads-max");
+    return ids == 0 || (threads > 0 && threads < ids) ? threads : ids;
+}
+
+/* The groups of earlier starts are in NODE_DIR/cgroups: steps may still be in them. */
+static const char *cgroups_make(struct node_daemon *d, const char *node_dir)
+{
+    struct cgroup_system here = cgroup_system_here();
+    here.pids = pids_possible() / 4 * 3;
+    struct str known = STR_INIT;
+    struct err err = {0};
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    const char *path = arena_printf(d->arena, "%s/cgroups", node_dir);
+    here.has_systemd = here.has_systemd && !d->options.is_virtual; /* there may be thousands of these */
+    const char *former = file_read_text(path, 1 << 20, d->arena, NULL);
+    for (const char *c = node_dir; *c; c++)
+        hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
+    cgroup_bases_make(&d->groups, &here,
+                      arena_printf(d->arena, "%s.%08x", d->options.name, (unsigned)(hash ^ hash >> 32)),
+                      former);
+    cgroup_bases_known(&d->groups, former, &known);
+    if (!file_write_atomic(path, str_text(&known), known.len, 0600, &err))
+        log_error(d->log, "%s", err.text);
+    d->known_groups = arena_strdup(d->arena, str_text(&known));
+    str_done(&known);
+    d->isolation = arena_printf(
+        d->arena, "%s%s",
+        d->options.is_virtual ? "virtual: jobs are kept to no cores, and no devices are hidden; " : "",
+        str_text(&d->groups.said));
+    if (d->groups.complete)
+        log_info(d->log, "%s", d->isolation);
+    else
+        log_warning(d->log, "%s", d->isolation);
+    return arena_strdup(d->arena, str_text(&d->groups.text));
+}
+
+/* Numbers do not name an instance of a GPU. */
+static const char *gpu_names(const char *devices, struct arena *a)
+{
+    struct device_list list = {0};
+    struct str text = STR_INIT;
+    if (devices)
+        devices_parse(devices, a, &list, NULL);
+    for (size_t i = 0; i < list.n; i++)
+        if (text_is(list.v[i].kind, "gpu") && list.v[i].uuid && text_starts(list.v[i].uuid, "MIG-"))
+            str_addf(&text, "%s%d=%s", text.len ? "," : "", list.v[i].index, list.v[i].uuid);
+    const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+    str_done(&text);
+    return result;
+}
+
+void node_site_fill(struct node_daemon *d, const char *node_dir)
+{
+    const struct machine *m = &d->machine;
+    d->site = (struct launch_site){
+        .node = d->options.name,
+        .hostname = m->hostname ? m->hostname : d->options.name,
+        .state_dir = d->options.state_dir,
+        .node_dir = node_dir,
+        .bin_dir = commands_dir(d->arena),
+        .cgroups = cgroups_make(d, node_dir),
+        .cpu_numbers = d->options.is_virtual ? NULL : m->cpu_numbers,
+        .threads_per_core = (int32_t)m->threads_per_core,
+        .cores_per_socket = (int32_t)m->cores_per_socket,
+        .limits = {.memory_mib = m->memory_mib, .pids_max = pids_possible()},
+        .is_root = geteuid() == 0,
+        .has_gpus = m->gres && strstr(m->gres, "gpu"),
+        .devices = m->devices,
+        .gpu_names = gpu_names(m->devices, d->arena),
+    };
+    if (!d->options.is_virtual && d->groups.hides_devices)
+        d->site.device_files = m->device_files;
+}

@@ -1,0 +1,116 @@
+#include "node/hardware/discover_gpus.h"
+
+#include "base/idset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gpu_row *gpu_found_add(struct gpu_found *f)
+{
+    struct gpu_row row = {0};
+    vec_push(&f->gpu, row);
+    return &f->gpu.v[f->gpu.n - 1];
+}
+
+void remark_add(struct str *remarks, const char *text)
+{
+    if (remarks->len)
+        str_add(remarks, "; ");
+    str_add(remarks, text);
+}
+
+/* ---- links ---- */
+
+static bool has_peer(const struct gpu_row *row, const char *address)
+{
+    for (size_t i = 0; i < row->npeers; i++)
+        if (text_is(row->peer[i], address))
+            return true;
+    return false;
+}
+
+/* Directly, or through a switch that both have a link to. */
+static bool linked(const struct gpu_row *x, const struct gpu_row *y)
+{
+    if (has_peer(x, y->d.pci) || has_peer(y, x->d.pci))
+        return true;
+    for (size_t i = 0; i < x->npeers; i++)
+        if (has_peer(y, x->peer[i]))
+            return true;
+    return false;
+}
+
+/* A link's other end that is a GPU is no switch: without this, two GPUs linked to a third would count as linked with each other. */
+static void gpus_forget_as_switches(struct gpu_found *f, struct gpu_row *row, struct gpu_row *direct)
+{
+    direct->npeers = 0;
+    size_t switches = 0;
+    for (size_t i = 0; i < row->npeers; i++) {
+        bool is_gpu = false;
+        for (size_t k = 0; k < f->gpu.n; k++)
+            is_gpu |= text_is(f->gpu.v[k].d.pci, row->peer[i]);
+        if (is_gpu)
+            direct->peer[direct->npeers++] = row->peer[i];
+        else
+            row->peer[switches++] = row->peer[i];
+    }
+    row->npeers = switches;
+}
+
+static void links_say(struct gpu_found *f, struct arena *a)
+{
+    struct gpu_row *direct = arena_alloc(a, (f->gpu.n + 1) * sizeof *direct);
+    for (size_t i = 0; i < f->gpu.n; i++) {
+        gpus_forget_as_switches(f, &f->gpu.v[i], &direct[i]);
+        direct[i].d = f->gpu.v[i].d;
+    }
+    for (size_t i = 0; i < f->gpu.n; i++) {
+        struct str text = STR_INIT;
+        for (size_t k = 0; k < f->gpu.n; k++) {
+            bool by_switch = linked(&f->gpu.v[i], &f->gpu.v[k]);
+            bool direct_link = has_peer(&direct[i], direct[k].d.pci) || has_peer(&direct[k], direct[i].d.pci);
+            if (k != i && (by_switch || direct_link))
+                str_addf(&text, "%s%d", text.len ? "+" : "", f->gpu.v[k].d.index);
+        }
+        if (!f->gpu.v[i].said_links)
+            f->gpu.v[i].d.links = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+        str_done(&text);
+    }
+}
+
+/* ---- CPUs ---- */
+
+/* The system's CPU numbers as the node's: its place in cpu_numbers. CPUs that the node has not are left out. */
+static const char *cpus_translate(const char *cpus, const char *cpu_numbers, struct arena *a)
+{
+    struct idset system = IDSET_INIT, ours = IDSET_INIT;
+    struct span rest = span_of(cpu_numbers), one;
+    struct str text = STR_INIT;
+    uint32_t place = 0;
+    if (!idset_parse(&system, cpus, UINT32_MAX, NULL))
+        return cpus;
+    for (; span_next(&rest, ',', &one); place++)
+        if (idset_has(&system, (uint32_t)strtoul(one.data, NULL, 10)))
+            idset_add(&ours, place);
+    idset_format(&ours, &text);
+    const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+    idset_done(&system);
+    idset_done(&ours);
+    str_done(&text);
+    return result;
+}
+
+void gpus_number(struct gpu_found *f, const char *cpu_numbers, struct arena *a)
+{
+    for (size_t i = 0; i < f->gpu.n; i++) {
+        struct device *d = &f->gpu.v[i].d;
+        d->index = (int32_t)i;
+        if (d->cpus && cpu_numbers)
+            d->cpus = cpus_translate(d->cpus, cpu_numbers, a);
+    }
+}
+
+void gpus_link(struct gpu_found *f, struct arena *a)
+{
+    links_say(f, a);
+}

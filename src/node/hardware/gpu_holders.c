@@ -1,0 +1,173 @@
+#include "node/hardware/gpu_holders.h"
+
+#include "base/str.h"
+#include "node/cgroup/group.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define SLACK_US INT64_C(2000000) /* of the boot time, which is known in whole seconds */
+
+static bool file_read(pid_t pid, const char *name, struct str *out)
+{
+    char path[64], piece[4096];
+    ssize_t n = 0;
+    snprintf(path, sizeof path, "/proc/%ld/%s", (long)pid, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && (n = read(fd, piece, sizeof piece)) > 0)
+        str_addn(out, piece, (size_t)n);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 && n == 0;
+}
+
+static int64_t boot_us(void)
+{
+    char line[256];
+    long long seconds = 0;
+    FILE *f = fopen("/proc/stat", "re");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "btime %lld", &seconds) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return seconds * 1000000;
+}
+
+/* Its name and when it started, from /proc/PID/stat: "PID (NAME) STATE …". */
+static bool stat_read(struct gpu_holder *h)
+{
+    struct str text = STR_INIT;
+    long ticks = sysconf(_SC_CLK_TCK);
+    unsigned long long start = 0;
+    bool ok = file_read(h->pid, "stat", &text) && text.len > 0;
+    const char *open = ok ? strchr(str_text(&text), '(') : NULL,
+               *close = ok ? strrchr(str_text(&text), ')') : NULL;
+    if (open && close && close > open) {
+        snprintf(h->name, sizeof h->name, "%.*s", (int)(close - open - 1), open + 1);
+        const char *at = close;
+        for (int field = 2; field < 22 && at; field++) /* the 22nd: ticks since the boot */
+            at = strchr(at + 1, ' ');
+        start = at ? strtoull(at, NULL, 10) : 0;
+    }
+    if (start && ticks > 0)
+        h->start_us = boot_us() + (int64_t)(start / (unsigned long long)ticks) * 1000000;
+    str_done(&text);
+    return ok;
+}
+
+static void job_read(struct gpu_holder *h)
+{
+    struct str text = STR_INIT;
+    if (file_read(h->pid, "environ", &text) && text.len > 0) {
+        str_addc(&text, '\0');
+        for (const char *at = text.data; at < text.data + text.len; at += strlen(at) + 1) {
+            if (text_starts(at, "REMUDA_STEP_DIR=")) {
+                const char *name = strrchr(at, '/');
+                h->of_job = true;
+                snprintf(h->step, sizeof h->step, "%s", name ? name + 1 : "");
+            }
+            if (text_starts(at, "SLURM_JOB_ID="))
+                h->job_id = strtoll(at + 13, NULL, 10);
+        }
+    }
+    str_clear(&text);
+    if (!h->of_job && file_read(h->pid, "cgroup", &text) && text.len > 0)
+        h->of_job = cgroup_is_of_job(str_text(&text));
+    str_done(&text);
+}
+
+bool gpu_holder_find(pid_t pid, struct gpu_holder *ret)
+{
+    char path[64];
+    struct stat st;
+    *ret = (struct gpu_holder){.pid = pid};
+    snprintf(path, sizeof path, "/proc/%ld", (long)pid);
+    if (stat(path, &st) != 0 || !stat_read(ret))
+        return false;
+    ret->uid = st.st_uid;
+    job_read(ret);
+    return true;
+}
+
+bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_use *use, bool computes, bool many_users)
+{
+    bool newer = !h->start_us || h->start_us + SLACK_US >= use->from_us;
+    if (!computes) /* a library may open the files of all devices it can see */
+        return use->from_us && (h->of_job ? h->job_id == (int64_t)use->job_id : h->uid == use->uid && newer);
+    if (h->of_job)
+        return true;
+    if (use->from_us == 0)
+        return many_users && h->uid != 0;
+    return newer && (h->uid != 0 || use->uid == 0);
+}
+
+bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_use *use, const char *steps)
+{
+    struct span rest = span_of(steps), one;
+    char job[24];
+    bool of_these = false;
+    if (!*steps)
+        return false;
+    if (!h->of_job)
+        return h->uid == use->uid;
+    snprintf(job, sizeof job, "%lld.", (long long)h->job_id);
+    while (span_next(&rest, '+', &one)) {
+        if (h->step[0] && span_is(one, h->step))
+            return true;
+        of_these |= text_starts(one.data, job);
+    }
+    return !h->step[0] && of_these;
+}
+
+/* Marks those of the files that the process has open. */
+static bool open_files(const char *pid, const struct device_number *files, size_t n, bool *ret_open)
+{
+    char path[320];
+    struct dirent *e;
+    bool any = false;
+    snprintf(path, sizeof path, "/proc/%.20s/fd", pid);
+    DIR *fds = opendir(path);
+    memset(ret_open, 0, n * sizeof *ret_open);
+    while (fds && (e = readdir(fds))) {
+        struct stat st;
+        if (!isdigit((unsigned char)e->d_name[0]) || fstatat(dirfd(fds), e->d_name, &st, 0) != 0 ||
+            !S_ISCHR(st.st_mode))
+            continue;
+        for (size_t i = 0; i < n; i++)
+            if (major(st.st_rdev) == files[i].major && minor(st.st_rdev) == files[i].minor)
+                any = ret_open[i] = true;
+    }
+    if (fds)
+        closedir(fds);
+    return any;
+}
+
+void gpu_holders_each(const struct device_number *files, size_t n,
+                      void (*fn)(void *ctx, const struct gpu_holder *h, const struct device_number *file),
+                      void *ctx)
+{
+    bool is_open[GPU_FILES_MAX];
+    struct dirent *e;
+    n = n < GPU_FILES_MAX ? n : GPU_FILES_MAX;
+    DIR *proc = n > 0 ? opendir("/proc") : NULL;
+    while (proc && (e = readdir(proc))) {
+        struct gpu_holder h;
+        pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+        if (!isdigit((unsigned char)e->d_name[0]) || pid == getpid() ||
+            !open_files(e->d_name, files, n, is_open) || !gpu_holder_find(pid, &h))
+            continue;
+        for (size_t i = 0; i < n; i++)
+            if (is_open[i])
+                fn(ctx, &h, &files[i]);
+    }
+    if (proc)
+        closedir(proc);
+}

@@ -1,0 +1,149 @@
+/* The parts of the process that watches the GPUs (gpu_helper.c): what is common to the makers, and what each maker's file answers. Private to them. */
+#ifndef REMUDA_NODE_HARDWARE_GPU_PARTS_H
+#define REMUDA_NODE_HARDWARE_GPU_PARTS_H
+
+#include "agent/health.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "node/hardware/amd.h"
+#include "node/hardware/gpu_code.h"
+#include "node/hardware/gpu_holders.h"
+#include "node/hardware/gpu_usage.h"
+#include "node/hardware/nvml.h"
+
+#define GPU_FILES_OF_ONE 8u
+
+/* How a device is, and why: the sentence that people read. */
+struct gpu_word {
+    enum device_sign sign;
+    char why[240];
+};
+
+struct gpu_memory {
+    bool
+        known; /* false: it does not say who holds what, or it is not asked: processes and open files are all the proof there is */
+    uint64_t total_bytes, used_bytes;
+};
+
+struct nvidia_gpu {
+    nvml_device handle; /* NULL: not found yet */
+    nvml_device whole;  /* the GPU that it is an instance of, or itself */
+    bool is_mig;
+    unsigned gpu_instance, compute_instance; /* of an instance; NVML_NO_INSTANCE = not known */
+    bool has_ecc;
+    uint64_t ecc;                     /* uncorrectable errors that were told */
+    unsigned long long used_since_us; /* wall clock: older samples of its use are counted */
+};
+struct amd_gpu {
+    bool found;
+    uint32_t number; /* its place in struct amd */
+    bool has_ecc;
+    uint64_t ecc; /* uncorrectable errors that were told */
+    int64_t errors_due_ms;
+};
+struct amd_helper {
+    struct amd *amd; /* NULL: there is none */
+    char why[240];
+    bool wanted;    /* one is missing: it is looked for again */
+    int64_t due_ms; /* not tried again before */
+    uint32_t tries; /* in a row that failed */
+};
+
+struct gpu_maker;
+struct gpu {
+    int32_t index;
+    char uuid[96]; /* "-": not known */
+    char pci[32];  /* "-": not known */
+    struct device_number file[GPU_FILES_OF_ONE];
+    size_t nfiles;
+    const struct gpu_maker *maker; /* NULL: no library tells of it, a line of gres.conf made it */
+    struct nvidia_gpu nvidia;
+    struct amd_gpu amd;
+    bool hangs;     /* its library hung when it was asked for it: it is not asked */
+    bool told_once; /* `told` went to the daemon */
+    enum device_sign told;
+    bool has_base;
+    uint64_t base_bytes; /* of its memory, when it was found clean */
+};
+
+struct gpu_helper {
+    struct nvml nvml;
+    struct amd_helper amd;
+    bool has_nvml;
+    char nvml_why[240];  /* the library is not open: why */
+    int64_t nvml_due_ms; /* not tried again before */
+    void *events;        /* of NVML; NULL: none */
+    bool events_told;    /* that there are none */
+    VEC(struct gpu) gpu;
+    struct gpu_usage usage;
+    struct str out; /* lines for the daemon, not sent yet */
+};
+
+int64_t gpu_now_ms(void); /* a clock that is never set */
+/* Sends what is in `out`; ends the process if the daemon is gone. */
+void gpu_say_all(struct gpu_helper *h);
+/* The daemon hears at once that this device is being asked: if nothing more is heard, it is this one that hangs. */
+void gpu_asking(struct gpu_helper *h, const struct gpu *g);
+/* A sign that an event gave, at once, whatever was told before. */
+void gpu_sign_say(struct gpu_helper *h, const struct gpu *g, enum device_sign sign, const char *why);
+struct gpu_word gpu_word_of(enum device_sign sign, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* What a code means for a device that was asked for something that has to be known: WELL where it does not tell that. */
+struct gpu_word gpu_word_of_code(const struct gpu *g, const struct gpu_code *code, int number,
+                                 const char *asked);
+
+/* ---- who is on a device (gpu_search.c) ---- */
+
+struct gpu_known {
+    pid_t pid;
+    uint64_t bytes;
+};
+struct gpu_search {
+    const struct gpu_use *use;
+    const char *steps;           /* that go on, and may hold it */
+    struct str why;              /* what stands against giving it to somebody else; empty: nothing so far */
+    struct gpu_word unsure;      /* another sign than WELL: not all could be asked */
+    bool computes;               /* what is weighed computes there; else it has only a file open */
+    bool shared;                 /* processes of those steps are there */
+    bool memory_hidden;          /* and it is not known how much of the memory they have */
+    VEC(struct gpu_known) known; /* processes whose memory is known, each once */
+};
+/* Of a process that stands in a list of the library; `bytes` UINT64_MAX: not known. The same process may stand in several lists. */
+void gpu_search_memory(struct gpu_search *s, pid_t pid, uint64_t bytes);
+/* What it has to say for or against. */
+void gpu_search_weigh(void *search, const struct gpu_holder *h);
+/* What all known processes that do not count have of the memory. */
+uint64_t gpu_search_innocent(const struct gpu_search *s);
+/* Is there more in use than can be explained? Says so, or learns from it what is in use of a clean device. */
+void gpu_search_memory_weigh(struct gpu *g, struct gpu_search *s, const struct gpu_memory *m);
+
+/* ---- the makers ---- */
+
+struct gpu_maker {
+    /* Opens the library, or tries again from time to time. */
+    void (*begin)(struct gpu_helper *h);
+    /* How the device is: finds it if that has not been done. WELL: nothing is against it, as far as the library tells. */
+    struct gpu_word (*health)(struct gpu_helper *h, struct gpu *g);
+    /* Weighs every process that the library knows on it. */
+    void (*search)(struct gpu_helper *h, struct gpu *g, struct gpu_search *s);
+    struct gpu_word (*memory)(struct gpu_helper *h, struct gpu *g, struct gpu_memory *ret);
+    /* An operator wants it tried again though it was lost: libraries remember that. */
+    void (*retry)(struct gpu_helper *h);
+    /* Each second, before the devices are asked. */
+    void (*tick)(struct gpu_helper *h);
+    void (*usage)(struct gpu_helper *h);
+    /* "NVML 12.560.35.03, driver 560.35.03", if the library is open. */
+    void (*version)(const struct gpu_helper *h, struct str *out);
+};
+extern const struct gpu_maker gpu_nvidia, gpu_amd;
+
+/* Finds the handle of one of NVIDIA's devices (gpu_nvidia_find.c). */
+struct gpu_word gpu_nvidia_find(struct gpu_helper *h, struct gpu *g);
+/* What a call of NVML answered about it; the library is closed if the answer is about that. */
+struct gpu_word gpu_nvidia_word(struct gpu_helper *h, const struct gpu *g, int code, const char *asked);
+/* XID events (gpu_nvidia_events.c). */
+void gpu_nvidia_events(struct gpu_helper *h);
+void gpu_nvidia_events_register(struct gpu_helper *h, struct gpu *g);
+void gpu_nvidia_events_end(struct gpu_helper *h);
+
+#endif

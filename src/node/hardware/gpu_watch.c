@@ -1,0 +1,466 @@
+/* Lines of text on a socket pair. To the process, first "device INDEX UUID PCI HANGS FILES" for each device ("-" = not known) and "begin", then for each look "look INDEX USE JOB UID FROM
+ * STEPS" for each device (STEPS: "7.1.0+7.1.batch" that may hold it, as their directories are called; "-" = none) and "go". From it: "at INDEX" when it begins to ask for a device (-1: to
+ * open a library), "ready" after the start, "library TEXT", "seen INDEX USE SIGN WHY" for each that was to be looked at and "done"; at any time "sign INDEX SIGN WHY", "note TEXT" for
+ * the log, and every second "used STEP PERCENT BYTES" for each step that computes, then "usage 1" (0: percents are not known).
+ *
+ * A process that starts may take its time, as long as something is heard of it now and then. A look that is not answered in time is answered here, with what is known: that the process
+ * still starts, or that the devices do not answer; in the second case the process is killed, and another one tries with the next look. A device that it hung at twice is taken for
+ * broken, and is not asked again before somebody wants it looked at: so one device that hangs does not keep the others out of use. */
+#include "node/hardware/gpu_watch.h"
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "io/spawn.h"
+#include "model/gres.h"
+#include "node/step/dir.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ANSWER_US        INT64_C(15000000)
+#define START_US         INT64_C(120000000)
+#define HANGS_MAX        2 /* suspicion needs more than one */
+#define NOWHERE          INT32_C(-1)
+#define USED_PERCENT_MAX 6400 /* of 64 devices */
+#define USED_BYTES_MAX   (INT64_C(1) << 50)
+#define RESTART_US       INT64_C(5000000) /* a process that ended by itself is not started again sooner */
+
+static const char no_answer[] = "the library of its maker does not answer";
+static const char still_starts[] =
+    "the library of its maker is still starting the GPUs, which takes seconds each without persistence mode";
+
+/* What is said of a device to each process that starts. */
+struct watched_gpu {
+    int32_t index;
+    char *uuid, *pci, *files;
+    int hangs;
+};
+
+struct gpu_watch {
+    struct loop *loop;
+    struct log *log;
+    VEC(struct watched_gpu) gpu;
+    struct gpu_watch_ops ops;
+    void *ctx;
+    struct spawn *process; /* NULL while there is none */
+    int fd;
+    struct fd_watch *watch;
+    struct timer *timer, *restart, *start;
+    struct str in;
+    VEC(struct device_look) asked; /* not answered */
+    VEC(struct device_seen) seen;
+    VEC(struct gpu_used) used;
+    struct arena *arena; /* texts of `seen` */
+    int32_t at;          /* the device that the process asks for */
+    bool ready;          /* the process has started */
+    bool sent;           /* the process was asked */
+    char *released;      /* why there is to be none; owned, NULL = there is to be one */
+    bool began;          /* a first look was asked for: there is to be a process */
+};
+
+static const char *files_of(const char *files, int32_t index, struct str *out)
+{
+    struct span rest = span_of(files ? files : ""), one, number;
+    str_clear(out);
+    while (span_next(&rest, ',', &one))
+        if (span_next(&one, '=', &number) && strtol(number.data, NULL, 10) == index)
+            str_addf(out, "%.*s", (int)one.len, one.data);
+    return out->len ? str_text(out) : "-";
+}
+
+struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *devices, const char *files,
+                                const struct gpu_watch_ops *ops, void *ctx)
+{
+    struct gpu_watch *w = xcalloc(1, sizeof *w);
+    struct device_list list = {0};
+    struct str file = STR_INIT;
+    *w = (struct gpu_watch){.loop = l, .log = log, .ops = *ops, .ctx = ctx, .fd = -1, .arena = arena_new()};
+    w->ops.answer_us = ops->answer_us ? ops->answer_us : ANSWER_US;
+    w->ops.start_us = ops->start_us ? ops->start_us : START_US;
+    w->ops.restart_us = ops->restart_us ? ops->restart_us : RESTART_US;
+    if (devices)
+        devices_parse(devices, w->arena, &list, NULL);
+    for (size_t i = 0; i < list.n; i++) {
+        const struct device *d = &list.v[i];
+        if (!text_is(d->kind, "gpu"))
+            continue;
+        struct watched_gpu g = {.index = d->index,
+                                .uuid = xstrdup(text_empty(d->uuid) ? "-" : d->uuid),
+                                .pci = xstrdup(text_empty(d->pci) ? "-" : d->pci),
+                                .files = xstrdup(files_of(files, d->index, &file))};
+        vec_push(&w->gpu, g);
+    }
+    str_done(&file);
+    return w;
+}
+
+/* ---- looks ---- */
+
+static void look_say(const struct device_look *look, struct str *out)
+{
+    str_addf(out, "look %d %llu %llu %u %lld ", look->index, (unsigned long long)look->use,
+             (unsigned long long)look->job_id, look->uid, (long long)look->from_us);
+    for (uint32_t i = 0; i < look->nsteps; i++) {
+        str_add(out, i ? "+" : "");
+        step_dir_name(look->step[i].job_id, look->step[i].attempt, look->step[i].step_id, out);
+    }
+    str_add(out, look->nsteps ? "\n" : "-\n");
+}
+
+static void looks_send(struct gpu_watch *w)
+{
+    struct str ask = STR_INIT;
+    for (size_t i = 0; i < w->asked.n; i++)
+        look_say(&w->asked.v[i], &ask);
+    str_add(&ask, "go\n");
+    w->sent = send(w->fd, str_text(&ask), ask.len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)ask.len;
+    timer_set(w->timer, w->sent ? w->ops.answer_us : 0);
+    str_done(&ask);
+}
+
+/* What was asked while it was starting is asked now. */
+static void ready(struct gpu_watch *w)
+{
+    w->ready = true;
+    w->at = NOWHERE;
+    timer_stop(w->start);
+    if (w->asked.n > 0)
+        looks_send(w);
+}
+
+/* ---- answers ---- */
+
+/* `otherwise` is why of what it said nothing of. */
+static void answered(struct gpu_watch *w, const char *otherwise)
+{
+    VEC(struct device_seen) seen = {0};
+    timer_stop(w->timer);
+    for (size_t i = 0; i < w->asked.n; i++) {
+        struct device_seen one = {w->asked.v[i].index, w->asked.v[i].use, DEVICE_BLIND, otherwise};
+        for (size_t k = 0; k < w->seen.n; k++)
+            if (w->seen.v[k].index == one.index && w->seen.v[k].use == one.use)
+                one = w->seen.v[k];
+        vec_push(&seen, one);
+    }
+    vec_clear(&w->asked);
+    w->ops.looked(w->ctx, seen.v, seen.n);
+    vec_done(&seen);
+    vec_clear(&w->seen);
+    arena_reset(w->arena);
+}
+
+/* What is no sign says nothing. */
+static enum device_sign sign_of(struct span word)
+{
+    for (int i = 0; i < DEVICE_SIGNS_N; i++)
+        if (span_is(word, device_sign_word((enum device_sign)i)))
+            return (enum device_sign)i;
+    return DEVICE_BLIND;
+}
+
+static int64_t number_of(struct span s)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%.*s", (int)s.len, s.data ? s.data : "");
+    return strtoll(text, NULL, 10);
+}
+
+static void used_take(struct gpu_watch *w, struct span line)
+{
+    struct span step, util, bytes;
+    struct gpu_used used = {0};
+    char name[64];
+    if (!span_next(&line, ' ', &step) || !span_next(&line, ' ', &util) || !span_next(&line, ' ', &bytes))
+        return;
+    snprintf(name, sizeof name, "%.*s", (int)step.len, step.data);
+    if (!step_dir_name_parse(name, &used.job_id, &used.attempt, &used.step_id))
+        return;
+    int64_t percent = number_of(util), mem = number_of(bytes); /* what a library says may be anything */
+    used.util = (int32_t)(percent < 0 ? 0 : percent > USED_PERCENT_MAX ? USED_PERCENT_MAX : percent);
+    used.mem_bytes = mem < 0 || mem > USED_BYTES_MAX ? 0 : mem;
+    vec_push(&w->used, used);
+}
+
+static bool seen_take(struct span line, bool has_use, struct arena *a, struct device_seen *ret)
+{
+    struct span index, use = {0}, sign;
+    if (!span_next(&line, ' ', &index) || (has_use && !span_next(&line, ' ', &use)) ||
+        !span_next(&line, ' ', &sign))
+        return false;
+    *ret = (struct device_seen){
+        .index = (int32_t)number_of(index), .use = (uint64_t)number_of(use), .sign = sign_of(sign)};
+    ret->why = arena_strndup(a, line.data ? line.data : "", line.len);
+    return true;
+}
+
+static void sign_take(struct gpu_watch *w, struct span line)
+{
+    struct arena *a = arena_new();
+    struct device_seen seen;
+    if (seen_take(line, false, a, &seen))
+        w->ops.sign(w->ctx, &seen);
+    arena_free(a);
+}
+
+static void text_take(struct gpu_watch *w, struct span word, struct span line)
+{
+    char *text = xstrndup(line.data ? line.data : "", line.len);
+    if (span_is(word, "note"))
+        log_warning(w->log, "%s", text);
+    else if (w->ops.library)
+        w->ops.library(w->ctx, text);
+    free(text);
+}
+
+static void line_take(struct gpu_watch *w, struct span line)
+{
+    struct span word;
+    struct device_seen seen;
+    if (!span_next(&line, ' ', &word))
+        return;
+    if (!w->ready)
+        timer_set(w->start, w->ops.start_us);
+    if (span_is(word, "at")) {
+        w->at = (int32_t)number_of(line);
+    } else if (span_is(word, "ready")) {
+        ready(w);
+    } else if (span_is(word, "done")) {
+        w->at = NOWHERE;
+        answered(w, no_answer);
+    } else if (span_is(word, "used")) {
+        used_take(w, line);
+    } else if (span_is(word, "usage")) {
+        w->ops.used(w->ctx, w->used.v, w->used.n, span_is(line, "1"));
+        vec_clear(&w->used);
+    } else if (span_is(word, "seen")) {
+        if (seen_take(line, true, w->arena, &seen))
+            vec_push(&w->seen, seen);
+    } else if (span_is(word, "sign")) {
+        sign_take(w, line);
+    } else if (span_is(word, "note") || span_is(word, "library")) {
+        text_take(w, word, line);
+    }
+}
+
+static void readable(void *ctx)
+{
+    struct gpu_watch *w = ctx;
+    char piece[4096];
+    ssize_t n = recv(w->fd, piece, sizeof piece, MSG_DONTWAIT);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) { /* its end is told by process_done */
+        fd_watch_free(w->watch);
+        w->watch = NULL;
+        return;
+    }
+    if (n > 0)
+        str_addn(&w->in, piece, (size_t)n);
+    char *end;
+    while (w->in.len > 0 && (end = memchr(w->in.data, '\n', w->in.len))) {
+        size_t len = (size_t)(end - w->in.data);
+        char *line = xstrndup(w->in.data, len);
+        memmove(w->in.data, end + 1, w->in.len - len - 1);
+        w->in.len -= len + 1;
+        line_take(w, span_of(line));
+        free(line);
+    }
+}
+
+/* ---- the process ---- */
+
+static void process_drop(struct gpu_watch *w)
+{
+    fd_watch_free(w->watch);
+    w->watch = NULL;
+    if (w->fd >= 0)
+        close(w->fd);
+    w->fd = -1;
+    w->process = NULL;
+    w->ready = w->sent = false;
+    w->at = NOWHERE;
+    if (w->start)
+        timer_stop(w->start);
+    str_clear(&w->in);
+    vec_clear(&w->used);
+}
+
+static void process_done(void *ctx, const struct spawn_result *r)
+{
+    struct gpu_watch *w = ctx;
+    struct str how = STR_INIT;
+    spawn_status_text(r->status, &how);
+    log_error(w->log, "the process that watches the GPUs %s; it is started again", str_text(&how));
+    str_done(&how);
+    process_drop(w);
+    timer_set(w->restart, w->ops.restart_us);
+    if (w->asked.n > 0)
+        answered(w, no_answer);
+}
+
+static void hello_say(const struct gpu_watch *w, struct str *out)
+{
+    for (size_t i = 0; i < w->gpu.n; i++) {
+        const struct watched_gpu *g = &w->gpu.v[i];
+        str_addf(out, "device %d %s %s %d %s\n", g->index, g->uuid, g->pci, g->hangs >= HANGS_MAX, g->files);
+    }
+    str_add(out, "begin\n");
+}
+
+static bool process_begin(struct gpu_watch *w, struct err *ret_err)
+{
+    static const char *const argv[] = {"/proc/self/exe", "node", "--watch-gpus", NULL};
+    struct str hello = STR_INIT;
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return err_set(ret_err, ERR_UNAVAILABLE, "no socket pair can be made: %s", strerror(errno));
+    struct spawn_options o = {.argv = argv, .fds = &pair[1], .nfds = 1};
+    w->process = spawn_start(w->loop, &o, process_done, w, ret_err);
+    close(pair[1]);
+    if (!w->process) {
+        close(pair[0]);
+        return false;
+    }
+    w->fd = pair[0];
+    w->watch = fd_watch_new(w->loop, w->fd, readable, w, ret_err);
+    timer_set(w->start, w->ops.start_us);
+    hello_say(w, &hello);
+    bool said = send(w->fd, str_text(&hello), hello.len, MSG_NOSIGNAL) == (ssize_t)hello.len;
+    str_done(&hello);
+    return w->watch && said;
+}
+
+/* It hangs at this device. */
+static void hang_count(struct gpu_watch *w)
+{
+    static const char why[] = "its library hung twice when it was asked for it: look at dmesg";
+    for (size_t i = 0; i < w->gpu.n; i++) {
+        struct device_seen seen = {.index = w->at, .sign = DEVICE_BROKEN, .why = why};
+        if (w->gpu.v[i].index == w->at && ++w->gpu.v[i].hangs >= HANGS_MAX)
+            w->ops.sign(w->ctx, &seen);
+    }
+}
+
+static void process_hangs(struct gpu_watch *w)
+{
+    if (w->at == NOWHERE)
+        log_error(w->log, "the GPUs do not answer");
+    else
+        log_error(w->log, "the GPUs do not answer: their library hangs when it is asked for GPU %d", w->at);
+    hang_count(w);
+    spawn_free(w->process);
+    process_drop(w);
+    timer_set(w->restart, w->ops.restart_us);
+}
+
+/* Nothing was heard of a process that is starting. */
+static void start_too_late(void *ctx)
+{
+    struct gpu_watch *w = ctx;
+    if (!w->process || w->ready)
+        return;
+    process_hangs(w);
+    if (w->asked.n > 0)
+        answered(w, no_answer);
+}
+
+/* Without an answer in time; or there is no process to ask. */
+static void too_late(void *ctx)
+{
+    struct gpu_watch *w = ctx;
+    if (w->process && w->sent)
+        process_hangs(w);
+    answered(w, w->released ? w->released : w->process ? still_starts : no_answer);
+}
+
+static void restart(void *ctx)
+{
+    struct gpu_watch *w = ctx;
+    struct err err = {0};
+    if (!w->process && w->began && !w->released && !process_begin(w, &err)) {
+        log_error(w->log, "the process that watches the GPUs cannot be started: %s", err.text);
+        timer_set(w->restart, w->ops.restart_us);
+    }
+}
+
+void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t n)
+{
+    if (!w->timer) {
+        w->timer = timer_new(w->loop, too_late, w);
+        w->restart = timer_new(w->loop, restart, w);
+        w->start = timer_new(w->loop, start_too_late, w);
+    }
+    if (!w->began) {
+        w->began = true;
+        restart(w);
+    }
+    for (size_t i = 0; i < n; i++)
+        vec_push(&w->asked, look[i]);
+    if (w->ready)
+        looks_send(w);
+    else
+        timer_set(w->timer, w->process ? w->ops.answer_us : 0);
+}
+
+static void released_say(struct gpu_watch *w)
+{
+    for (size_t i = 0; i < w->gpu.n; i++) {
+        struct device_seen seen = {.index = w->gpu.v[i].index, .sign = DEVICE_BLIND, .why = w->released};
+        w->ops.sign(w->ctx, &seen);
+    }
+}
+
+void gpu_watch_release(struct gpu_watch *w, const char *why)
+{
+    free(w->released);
+    w->released = xstrdup(why);
+    if (w->process) {
+        spawn_free(w->process);
+        process_drop(w);
+    }
+    if (w->asked.n > 0)
+        answered(w, w->released);
+    released_say(w);
+}
+
+void gpu_watch_resume(struct gpu_watch *w)
+{
+    if (!w->released)
+        return;
+    free(w->released);
+    w->released = NULL;
+    for (size_t i = 0; i < w->gpu.n; i++)
+        w->gpu.v[i].hangs = 0;
+    if (w->began)
+        restart(w);
+}
+
+void gpu_watch_free(struct gpu_watch *w)
+{
+    if (!w)
+        return;
+    if (w->process)
+        spawn_free(w->process);
+    process_drop(w);
+    timer_free(w->timer);
+    timer_free(w->restart);
+    timer_free(w->start);
+    for (size_t i = 0; i < w->gpu.n; i++) {
+        free(w->gpu.v[i].uuid);
+        free(w->gpu.v[i].pci);
+        free(w->gpu.v[i].files);
+    }
+    vec_done(&w->gpu);
+    str_done(&w->in);
+    vec_done(&w->asked);
+    vec_done(&w->seen);
+    vec_done(&w->used);
+    arena_free(w->arena);
+    free(w->released);
+    free(w);
+}

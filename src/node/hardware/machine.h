@@ -1,0 +1,55 @@
+/* What this machine has. */
+#ifndef REMUDA_NODE_HARDWARE_MACHINE_H
+#define REMUDA_NODE_HARDWARE_MACHINE_H
+
+#include "base/arena.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One row a fact, so that a child process can find them out and hand them over as text. X(type, member, doc) with types I64 and TEXT. */
+// clang-format off
+#define MACHINE(X)                                                                                           \
+    X(TEXT, hostname, "short host name")                                                                     \
+    X(TEXT, arch, "architecture")                                                                            \
+    X(TEXT, os, "operating system and release")                                                              \
+    X(I64, boot_us, "booted")                                                                                \
+    X(I64, cpus, "threads this process may use")                                                             \
+    X(I64, sockets, "packages")                                                                              \
+    X(I64, cores_per_socket, "cores of a package")                                                           \
+    X(I64, threads_per_core, "threads of a core")                                                            \
+    X(TEXT, cpu_numbers, "the system's number of each CPU, core by core: \"0,2,1,3\"")                       \
+    X(I64, memory_mib, "memory")                                                                             \
+    X(I64, tmp_disk_mib, "size of the file system of /tmp")                                                  \
+    X(TEXT, devices, "devices, as model/gres.h writes them")                                                 \
+    X(TEXT, gres, "the same as counts: gpu:v100:2")                                                          \
+    X(TEXT, device_files, "device numbers of GPUs' files: \"0=195:0,1=195:1+241:7\"; NULL = not known")         \
+    X(TEXT, device_trouble, "why devices that are there cannot be used, sentences separated by \"; \"")     \
+    X(TEXT, error, "gres.conf cannot be used: file, line and why")                                           \
+    X(TEXT, remarks, "what could not be found out, sentences separated by \"; \"")
+// clang-format on
+
+#define MACHINE_C_I64  int64_t
+#define MACHINE_C_TEXT const char *
+struct machine {
+#define X(type, member, doc) MACHINE_C_##type member;
+    MACHINE(X)
+#undef X
+};
+
+/* Finds out, in a child process: vendors' libraries are large, start threads and sometimes crash. What a child that crashed did not tell is 0
+ * or NULL, and `remarks` says so. Texts live in the arena. */
+struct machine_ask {
+    const char *gres_conf; /* the file, which need not be there; NULL = none */
+    const char *node;      /* whose lines of it count */
+};
+void machine_discover(struct machine *ret, const struct machine_ask *ask, struct arena *a);
+/* "NodeName=… CPUs=… …", as slurmd -C prints it, appended. */
+void machine_config_line(const struct machine *m, struct str *out);
+
+/* ---- the parts, each in a file of its own; called in the child ---- */
+
+void discover_topology(struct machine *m, struct arena *a, struct str *remarks);
+#endif

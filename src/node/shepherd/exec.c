@@ -1,0 +1,212 @@
+/* From a fork to the job's script: in the step's own process.
+ *
+ * As root first what needs it (control groups, CPUs, limits), then the owner's identity, and only then
+ * anything that touches the owner's files: a job must not be able to use the shepherd to open what its owner
+ * cannot. Output files are always opened for appending (after truncating, unless asked not to), so that lines
+ * from the shepherd and from several processes never overwrite each other. */
+#include "base/alloc.h"
+#include "node/shepherd/setup.h"
+#include "node/step/dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOGIN_ENV_WAIT_MS   20000
+#define LOGIN_ENV_MAX_BYTES (4u << 20)
+#define LOGIN_ENV_MARK      "remuda-environment-begins"
+#define LOGIN_ENV_SHOW      ("printf '\\0%s\\0' " LOGIN_ENV_MARK "; exec env -0")
+
+/* Output first, so that what is wrong with the input can be said there. */
+static void files_open(struct setup *s)
+{
+    const struct step_plan *p = s->plan;
+    int flags = p->append ? 0 : O_TRUNC;
+    file_place_check(s, "output", p->std_out);
+    file_place_check(s, "error", p->std_err);
+    file_place_check(s, "input", p->std_in);
+    int out = output_open(p->std_out, flags);
+    if (out < 0)
+        setup_fail(s, "cannot open the output file %s: %s", p->std_out, strerror(errno));
+    move_to(out, STDOUT_FILENO);
+    if (p->std_err && strcmp(p->std_err, p->std_out) != 0) {
+        int err = output_open(p->std_err, flags);
+        if (err < 0)
+            setup_fail(s, "cannot open the error file %s: %s", p->std_err, strerror(errno));
+        move_to(err, STDERR_FILENO);
+    } else {
+        dup2(STDOUT_FILENO, STDERR_FILENO);
+    }
+    s->has_output = true;
+    int in = open(p->std_in ? p->std_in : "/dev/null", O_RDONLY | O_NOCTTY);
+    if (in < 0)
+        setup_fail(s, "cannot open the input file %s: %s", p->std_in, strerror(errno));
+    move_to(in, STDIN_FILENO);
+}
+
+/* ---- environment ---- */
+
+/* Runs the login shell and reads the environment it ends up with; what its start-up files print before the
+ * mark is dropped. */
+static pid_t login_shell_start(const struct step_plan *p, char *const env[], int *ret_fd)
+{
+    int pipes[2];
+    if (pipe2(pipes, O_CLOEXEC) != 0)
+        return -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        const char *shell = p->shell ? p->shell : "/bin/sh";
+        char *const argv[] = {(char *)shell, "-l", "-c", LOGIN_ENV_SHOW, NULL};
+        dup2(pipes[1], STDOUT_FILENO);
+        move_to(open("/dev/null", O_RDWR), STDERR_FILENO);
+        execve(shell, argv, env);
+        _exit(127);
+    }
+    close(pipes[1]);
+    *ret_fd = pipes[0];
+    if (pid < 0)
+        close(pipes[0]);
+    return pid;
+}
+
+static bool login_env_read(int fd, struct str *out)
+{
+    char piece[8192];
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    ssize_t n;
+    while (out->len < LOGIN_ENV_MAX_BYTES && poll(&ready, 1, LOGIN_ENV_WAIT_MS) == 1) {
+        if ((n = read(fd, piece, sizeof piece)) <= 0)
+            return n == 0;
+        str_addn(out, piece, (size_t)n);
+    }
+    return false;
+}
+
+static bool login_env(const struct step_plan *p, char *const env[], struct str *ret)
+{
+    static const char mark[] = "\0" LOGIN_ENV_MARK; /* with its NUL at the end */
+    struct str all = STR_INIT;
+    int fd, status;
+    pid_t pid = login_shell_start(p, env, &fd);
+    if (pid < 0)
+        return false;
+    bool ok = login_env_read(fd, &all);
+    close(fd);
+    if (!ok)
+        kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+    const char *at = all.len ? memmem(all.data, all.len, mark, sizeof mark) : NULL;
+    if (ok && at)
+        str_addn(ret, at + sizeof mark, all.len - (size_t)(at + sizeof mark - all.data));
+    str_done(&all);
+    return ok && at;
+}
+
+/* The login environment fills in what the job does not set itself. PATH is the login shell's, with the commands of this cluster before it. */
+static void env_fill(struct env *e, const struct step_plan *p, const struct str *login)
+{
+    size_t nlogin, mine = e->n;
+    char **more = plan_texts((struct plan_bytes){login->data, login->len}, 0, &nlogin);
+    for (size_t i = 0; i < nlogin; i++) {
+        if (strncmp(more[i], "PATH=", 5) == 0)
+            path_add(e, p->bin_dir, more[i] + 5);
+        else if (strchr(more[i], '=') && !env_has(e->v, mine, more[i]))
+            e->v[e->n++] = more[i];
+    }
+    free(more);
+}
+
+static char **env_make(struct setup *s)
+{
+    const struct step_plan *p = s->plan;
+    struct str login = STR_INIT; /* lives on in the environment */
+    struct env e;
+    char pid[24];
+    e.v = plan_texts(p->env, 3, &e.n);
+    if (p->login_env && login_env(p, e.v, &login)) {
+        e.v =
+            xrealloc(e.v, (e.n + login.len / 2 + 4) * sizeof *e.v); /* an assignment has two bytes at least */
+        env_drop(&e, "PATH=");
+        env_fill(&e, p, &login);
+    } else if (p->login_env) {
+        remark(s, "the login environment of %s could not be read; going on without it",
+               p->user ? p->user : "the owner");
+    }
+    tmpdir_ensure(s, &e);
+    snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    env_add(&e, "SLURM_TASK_PID", pid);
+    e.v[e.n] = NULL;
+    return e.v;
+}
+
+/* ---- the script ---- */
+
+static _Noreturn void script_exec(struct setup *s, char **env)
+{
+    const struct step_plan *p = s->plan;
+    struct str path = STR_INIT;
+    size_t n;
+    str_addf(&path, "%s/steps/%s/slurm_script", s->herd->node_dir, p->dir_name);
+    char **args = plan_texts(p->args, 1, &n);
+    memmove(args + 1, args, (n + 1) * sizeof *args);
+    args[0] = path.data;
+    remarks_write(s);
+    execve(path.data, args, env);
+    int why = errno;
+    remark(s, "execve(): %s: %s", path.data,
+           why == ENOENT ? "bad interpreter: No such file or directory" : strerror(why));
+    remarks_write(s);
+    _exit(why == ENOENT ? 127 : 126);
+}
+
+_Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int groups_why, int failure_fd)
+{
+    struct setup s = {.herd = h, .plan = p, .failure_fd = failure_fd};
+    setsid();
+    if (groups_why)
+        remark(&s, "cannot enter the job's control groups (%s): its limits may not hold",
+               strerror(groups_why));
+    if (p->cpus)
+        affinity_set(p->cpus);
+    if (p->nice && nice((int)p->nice) == -1)
+        remark(&s, "cannot set the nice value %lld", (long long)p->nice);
+    owner_become(&s, p->rlimits, NULL, 0);
+    if (p->umask_plus1)
+        umask((mode_t)(p->umask_plus1 - 1));
+    work_dir_enter(&s, p->work_dir);
+    files_open(&s);
+    char **env = env_make(&s);
+    signals_unblock();
+    script_exec(&s, env);
+}
+
+static _Noreturn void error_line_write(const struct step_plan *p, const char *line)
+{
+    const char *path = p->std_err ? p->std_err : p->std_out;
+    if (!identity_take(p, NULL, 0) || (chdir(p->work_dir ? p->work_dir : "/") != 0 && path[0] != '/'))
+        _exit(1);
+    int fd = output_open(path, O_NONBLOCK);
+    ssize_t n = fd < 0 ? -1 : write(fd, line, strlen(line));
+    _exit(n < 0);
+}
+
+void step_error_line(const struct step_plan *p, const char *line)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        error_line_write(p, line);
+    for (int waited_ms = 0; pid > 0 && waitpid(pid, NULL, WNOHANG) == 0 && waited_ms < 2000; waited_ms++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}

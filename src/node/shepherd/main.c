@@ -1,0 +1,229 @@
+/* remuda-shepherd: the warm parent of all shepherds of a node.
+ *
+ * It is small and has everything open, so that a step costs one fork here instead of starting a program. All
+ * signals stay blocked (shepherds inherit that and wait for them with sigtimedwait); only while it waits for
+ * plans may SIGCHLD come through.
+ *
+ * It ends when the daemon's end of the socket is closed, after the plans that were sent before are started;
+ * its shepherds go on. */
+#include "base/alloc.h"
+#include "node/step/descriptors.h"
+#include "node/step/notes_socket.h"
+#include "node/shepherd/plan_intake.h"
+#include "node/shepherd/shepherd.h"
+#include "node/step/dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct child {
+    pid_t pid;
+    struct note ids;
+};
+
+struct children {
+    struct child *v;
+    size_t n, cap;
+};
+
+static int64_t wall_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* The daemon was restarted, or closed the connection. */
+static bool connect_anew(const struct herd *h)
+{
+    int fd = notes_connect(h->steps_fd);
+    bool ok = fd >= 0 && dup3(fd, h->notes_fd, O_CLOEXEC) >= 0;
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+bool herd_tell(const struct herd *h, const struct note *n, int wait_ms)
+{
+    struct str line = STR_INIT;
+    struct pollfd room = {.fd = h->notes_fd, .events = POLLOUT};
+    bool again = true;
+    note_format(n, &line);
+    ssize_t written;
+    while ((written = send(h->notes_fd, line.data, line.len, MSG_NOSIGNAL)) < 0 && again) {
+        if (errno == EAGAIN && wait_ms > 0) {
+            poll(&room, 1, wait_ms < 100 ? wait_ms : 100);
+            wait_ms -= 100;
+        } else {
+            again = errno == EINTR || (errno != EAGAIN && connect_anew(h));
+        }
+    }
+    str_done(&line);
+    return written > 0;
+}
+
+static void child_add(struct children *c, pid_t pid, const struct step_plan *p)
+{
+    if (c->n == c->cap) {
+        c->cap = c->cap ? 2 * c->cap : 16;
+        c->v = xrealloc(c->v, c->cap * sizeof c->v[0]);
+    }
+    memset(&c->v[c->n], 0, sizeof c->v[0]);
+    c->v[c->n].pid = pid;
+    c->v[c->n].ids = (struct note){
+        .kind = NOTE_GONE, .job_id = p->job_id, .attempt = p->attempt, .step_id = p->step_id, .pid = pid};
+    c->n++;
+}
+
+/* A shepherd that ends with 0 has told the daemon all. Of others the daemon must know. */
+static void children_reap(const struct herd *h, struct children *c)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        for (size_t i = 0; i < c->n; i++) {
+            if (c->v[i].pid != pid)
+                continue;
+            c->v[i].ids.at_us = wall_us();
+            if (status != 0)
+                herd_tell(h, &c->v[i].ids, 1000);
+            c->v[i] = c->v[--c->n];
+            break;
+        }
+    }
+}
+
+static void step_begin(const struct herd *h, struct children *c, const struct plan_intake *in)
+{
+    struct step_plan plan;
+    if (!step_plan_decode(in->data, in->len, &plan))
+        return;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(SHEPHERD_PLAN_FD);
+        shepherd_run(h, &plan);
+    }
+    if (pid > 0) {
+        child_add(c, pid, &plan);
+        return;
+    }
+    struct note failed = {.kind = NOTE_FAILED,
+                          .job_id = plan.job_id,
+                          .attempt = plan.attempt,
+                          .step_id = plan.step_id,
+                          .retry = 1};
+    failed.at_us = wall_us();
+    snprintf(failed.detail, sizeof failed.detail, "cannot start a process on %s: %s", plan.node,
+             strerror(errno));
+    herd_tell(h, &failed, 1000);
+}
+
+/* Starts what has come. False when no more comes. */
+static bool plans_take(const struct herd *h, struct children *c, struct plan_intake *in)
+{
+    enum plan_intake_result r;
+    while ((r = plan_intake_read(in, SHEPHERD_PLAN_FD)) == PLAN_WHOLE) {
+        step_begin(h, c, in);
+        plan_intake_forget(in);
+    }
+    return r == PLAN_NOT_YET;
+}
+
+static void child_ended(int signo)
+{
+    (void)signo; /* only to end the wait */
+}
+
+static void serve(const struct herd *h)
+{
+    struct plan_intake in = {0};
+    struct children children = {0};
+    struct pollfd plans = {.fd = SHEPHERD_PLAN_FD, .events = POLLIN};
+    sigset_t all, waiting;
+    for (int signo = 1; signo < NSIG; signo++)
+        signal(signo, SIG_DFL);
+    sigfillset(&all);
+    sigfillset(&waiting);
+    sigdelset(&waiting, SIGCHLD);
+    sigdelset(&waiting, SIGTERM);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    sigaction(SIGCHLD, &(struct sigaction){.sa_handler = child_ended}, NULL);
+    for (;;) {
+        int ready = ppoll(&plans, 1, NULL, &waiting);
+        children_reap(h, &children);
+        if (ready < 0)
+            continue;
+        if (!plans_take(h, &children, &in))
+            break;
+    }
+    free(children.v);
+}
+
+static int open_in(const char *dir, const char *name, int flags)
+{
+    struct str path = STR_INIT;
+    str_addf(&path, "%s/%s", dir, name);
+    int fd = open(str_text(&path), flags | O_CLOEXEC, 0600);
+    if (fd < 0)
+        fprintf(stderr, "remuda-shepherd: cannot open %s: %s\n", str_text(&path), strerror(errno));
+    str_done(&path);
+    return fd;
+}
+
+int herd_serve(const char *node_dir)
+{
+    struct herd h = {.node_dir = node_dir};
+    h.steps_fd = open_in(node_dir, "steps", O_RDONLY | O_DIRECTORY);
+    h.lock_fd = open_in(node_dir, "shepherds.lock", O_RDWR | O_CREAT);
+    if (h.steps_fd < 0 || h.lock_fd < 0)
+        return 1;
+    h.notes_fd = notes_connect(h.steps_fd);
+    if (h.notes_fd < 0) {
+        fprintf(stderr, "remuda-shepherd: the node daemon of %s is not there: %s\n", node_dir,
+                strerror(errno));
+        return 1;
+    }
+    if (flock(h.lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        fprintf(stderr, "remuda-shepherd: another one serves %s\n", node_dir);
+        return 1;
+    }
+    serve(&h);
+    return 0;
+}
+
+/* The daemon's environment is whose shell started it. Each step's process would have it in its memory. */
+static void environment_wipe(void)
+{
+    const char *zone = getenv("TZ");
+    char *kept = zone ? xstrdup(zone) : NULL;
+    for (char **e = environ; *e; e++)
+        explicit_bzero(*e, strlen(*e));
+    clearenv();
+    if (kept)
+        setenv("TZ", kept, 1);
+    free(kept);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fputs(
+            "Usage: remuda-shepherd NODE_DIR\n  Started by the node daemon, with a socket as descriptor 3.\n",
+            stderr);
+        return 2;
+    }
+    umask(022);
+    environment_wipe();
+    descriptors_close(SHEPHERD_PLAN_FD + 1);
+    return herd_serve(argv[1]);
+}

@@ -1,0 +1,52 @@
+/* MPI programs that were started side by side without a launcher of their library do not find each other; people are told so. */
+#include "base/alloc.h"
+#include "node/shepherd/tasks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool maps_mpi(pid_t pid)
+{
+    char path[48], line[512];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%ld/maps", (long)pid);
+    FILE *f = fopen(path, "re");
+    while (f && !found && fgets(line, sizeof line, f))
+        found = strstr(line, "/libmpi.so") || strstr(line, "/libmpich.so") || strstr(line, "/libmpi_mpich");
+    if (f)
+        fclose(f);
+    return found;
+}
+
+/* Has something told the library how the ranks find each other? */
+static bool has_launcher(const struct task_set *t)
+{
+    static const char *const signs[] = {
+        "PMI_RANK=", "PMI_FD=", "PMIX_RANK=", "PMIX_NAMESPACE=", "OMPI_COMM_WORLD_SIZE="};
+    const char *at = t->what.env.data, *end = at ? at + t->what.env.len : at;
+    for (; at < end; at += strlen(at) + 1)
+        for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+            if (text_starts(at, signs[i]))
+                return true;
+    return false;
+}
+
+void task_set_singletons_check(struct task_set *t)
+{
+    if (t->singletons_checked || !t->launched)
+        return;
+    t->singletons_checked = true;
+    if (t->plan->world < 2 || has_launcher(t))
+        return;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->task[i].id == 0 && !t->task[i].ended && t->task[i].pid > 0 && maps_mpi(t->task[i].pid)) {
+            struct str line = STR_INIT;
+            str_addf(&line,
+                     "srun: warning: this is a program of MPI, and srun started %lld of them that do not "
+                     "know of each other: each is rank 0 of 1. Start it with "
+                     "mpirun in the allocation: salloc -n%lld mpirun PROGRAM",
+                     (long long)t->plan->world, (long long)t->plan->world);
+            task_set_notice(t, str_text(&line));
+            str_done(&line);
+        }
+}

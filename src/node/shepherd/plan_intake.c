@@ -1,0 +1,70 @@
+#include "node/shepherd/plan_intake.h"
+
+#include "base/alloc.h"
+#include "node/shepherd/shepherd.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define KEEP_BYTES (256u << 10) /* a larger mapping, after a large plan, is given back */
+
+static void unmap(struct plan_intake *in)
+{
+    if (in->data)
+        munmap(in->data, in->mapped);
+    in->data = NULL;
+    in->mapped = 0;
+}
+
+static void map(struct plan_intake *in)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), wanted = in->len > KEEP_BYTES ? in->len : KEEP_BYTES;
+    if (in->len <= in->mapped)
+        return;
+    unmap(in);
+    in->mapped = (wanted + page - 1) / page * page;
+    void *at = mmap(NULL, in->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(at != MAP_FAILED);
+    in->data = at;
+}
+
+/* Up to `wanted` bytes in all. */
+static enum plan_intake_result bytes_read(int fd, char *into, size_t wanted, size_t *have)
+{
+    while (*have < wanted) {
+        ssize_t n = recv(fd, into + *have, wanted - *have, MSG_DONTWAIT);
+        if (n > 0)
+            *have += (size_t)n;
+        else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+            return PLAN_NO_MORE;
+        else if (errno == EAGAIN)
+            return PLAN_NOT_YET;
+    }
+    return PLAN_WHOLE;
+}
+
+enum plan_intake_result plan_intake_read(struct plan_intake *in, int fd)
+{
+    if (in->have_head < sizeof in->head) {
+        enum plan_intake_result r = bytes_read(fd, in->head, sizeof in->head, &in->have_head);
+        if (r != PLAN_WHOLE)
+            return r;
+        in->len = step_plan_length(in->head);
+        if (in->len > SHEPHERD_PLAN_MAX)
+            return PLAN_NO_MORE;
+        map(in);
+    }
+    return bytes_read(fd, in->data, in->len, &in->have);
+}
+
+/* Dropping the pages is cheaper than wiping them: those that the child shares would be copied first. */
+void plan_intake_forget(struct plan_intake *in)
+{
+    if (in->mapped > KEEP_BYTES)
+        unmap(in);
+    else
+        madvise(in->data, in->mapped, MADV_DONTNEED);
+    in->len = in->have = in->have_head = 0;
+}

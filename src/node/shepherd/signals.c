@@ -1,0 +1,145 @@
+/* Everything that is to end or stop the step comes here: the daemon sends commands (a signal with data), srun sends signals and goes away. */
+#include "node/shepherd/signals.h"
+
+#include "node/shepherd/say.h"
+#include "node/shepherd/usage.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define HOLD_PASSES 50
+
+/* Without groups that hold them: whoever is stopped cannot fork, so all are stopped until no new one is found. */
+static void hold_all(struct shepherd *s)
+{
+    size_t before = 0, n = shepherd_tree(s);
+    for (int pass = 0; pass < HOLD_PASSES && n != before && n < SHEPHERD_TREE_MAX; pass++) {
+        for (size_t i = 0; i < n; i++)
+            kill(s->pids[i], SIGSTOP);
+        before = n;
+        n = shepherd_tree(s);
+    }
+}
+
+void shepherd_kill_all(struct shepherd *s)
+{
+    s->groups_used_up = true;
+    if (!step_cgroup_kill(&s->groups))
+        hold_all(s);
+    for (size_t i = 0, n = shepherd_tree(s); i < n; i++)
+        kill(s->pids[i], SIGKILL);
+}
+
+/* With a value only where it says something: signals with one are counted against a limit of the user's, those without always arrive. */
+static void signal_one(const struct shepherd *s, pid_t pid, int signo, enum signal_word word)
+{
+    uint64_t packed = signal_word_pack(word, (uint64_t)s->plan->job_id);
+    union sigval value;
+    memcpy(&value, &packed, sizeof value);
+    if (word == SIGNAL_PLAIN || (sigqueue(pid, signo, value) != 0 && errno == EAGAIN))
+        kill(pid, signo);
+}
+
+void shepherd_signal_all(struct shepherd *s, int signo, enum signal_word word)
+{
+    if (signo == SIGKILL) {
+        shepherd_kill_all(s);
+        return;
+    }
+    for (size_t i = 0, n = shepherd_tree(s); i < n; i++)
+        signal_one(s, s->pids[i], signo, word);
+}
+
+static void terminate(struct shepherd *s, const struct command *c)
+{
+    int64_t kill_at = shepherd_now_us() + c->kill_wait_ms * 1000;
+    if (s->tasks)
+        s->tasks->ends = true;
+    if (!s->terminating && !s->main_ended)
+        shepherd_cancel_say(s, c->why);
+    if (!s->terminating || kill_at < s->kill_at_us)
+        s->kill_at_us = kill_at;
+    if (!s->terminating && c->kill_wait_ms > 0) {
+        /* In Slurm's order: of two at once bash may forget the first while it waits. */
+        enum signal_word word = c->of_job ? SIGNAL_ENDS : SIGNAL_PLAIN;
+        shepherd_signal_all(s, SIGCONT, word);
+        shepherd_signal_all(s, SIGTERM, word);
+    }
+    shepherd_suspension_count(s);
+    s->stopped_us = 0;
+    s->terminating = true;
+    if (s->tasks && !s->tasks->launched)
+        s->tasks->owner_gone = true; /* none will ever start */
+}
+
+static void signal_step(struct shepherd *s, const struct command *c)
+{
+    if (c->batch) {
+        if (!s->main_ended && !s->tasks)
+            kill(s->main_pid, c->signal);
+        return;
+    }
+    enum signal_word word = c->of_job ? SIGNAL_TOLD : SIGNAL_PLAIN;
+    shepherd_signal_all(s, c->signal, word);
+    if (c->signal == SIGSTOP && !s->stopped_us) {
+        shepherd_signal_all(s, SIGSTOP, word); /* whoever was born meanwhile */
+        s->stopped_us = shepherd_now_us();
+    } else if (c->signal == SIGCONT) {
+        shepherd_suspension_count(s);
+        s->stopped_us = 0;
+    }
+}
+
+/* The daemon left "ADDRESS KEY" in the step's directory. */
+static void follow(struct shepherd *s)
+{
+    struct str text = STR_INIT;
+    char path[320];
+    snprintf(path, sizeof path, "%s/follow", s->plan->dir_name);
+    if (s->tasks && small_file_read(s->herd->steps_fd, path, 4096, &text)) {
+        char *key = strrchr(text.data, '\n');
+        if (key) {
+            *key++ = '\0';
+            task_set_follow(s->tasks, text.data, key);
+        }
+    }
+    str_done(&text);
+}
+
+void shepherd_command(struct shepherd *s, const struct signalfd_siginfo *info)
+{
+    union sigval value = {.sival_ptr = (void *)(uintptr_t)info->ssi_ptr};
+    struct command c = command_of_value(value);
+    if (info->ssi_code != SI_QUEUE)
+        return;
+    switch (c.op) {
+    case COMMAND_TERMINATE: terminate(s, &c); break;
+    case COMMAND_KILL: signal_step(s, &c); break;
+    case COMMAND_FOLLOW: s->follow_due = true; break;
+    case COMMAND_TELL: s->tell_due = true; break;
+    }
+}
+
+void shepherd_commands_later(struct shepherd *s)
+{
+    if (s->follow_due && !s->terminating)
+        follow(s);
+    if (s->tell_due && !s->terminating)
+        shepherd_message_say(s);
+    s->follow_due = s->tell_due = false;
+}
+
+void shepherd_owner_signals(void *ctx, int signo)
+{
+    shepherd_signal_all(ctx, signo, SIGNAL_PLAIN);
+}
+
+void shepherd_owner_gone(void *ctx)
+{
+    struct shepherd *s = ctx;
+    struct command c = {.op = COMMAND_TERMINATE, .kill_wait_ms = s->plan->kill_wait_us / 1000};
+    if (!s->main_ended)
+        terminate(s, &c);
+}

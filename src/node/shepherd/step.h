@@ -1,0 +1,68 @@
+/* One shepherd: what it knows of its step. Shared by the files that are its parts: shepherd/step.c (beginning, loop, end), shepherd/say.c (what it
+ * tells), shepherd/usage.c (what the step uses), shepherd/signals.c (signals and the daemon's commands). */
+#ifndef REMUDA_NODE_SHEPHERD_STEP_H
+#define REMUDA_NODE_SHEPHERD_STEP_H
+
+#include "node/shepherd/account.h"
+#include "node/shepherd/oom.h"
+#include "node/shepherd/tasks.h"
+#include "node/step/command.h"
+#include "node/step/dir.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
+
+#define SHEPHERD_NEVER    INT64_MAX /* a time that does not come */
+#define SHEPHERD_TREE_MAX 65536u    /* processes of one step that are seen */
+
+struct shepherd {
+    const struct herd *herd;
+    const struct step_plan *plan;
+    struct step_cgroup groups;
+    bool groups_used_up; /* their processes were killed or stopped as a whole: they are not handed back */
+    int state_fd;
+    int failure_fd[2]; /* a pipe: ours, and that of the step's processes until they execute its program */
+    struct str setup_words; /* lines that were read from it */
+    struct task_set *tasks; /* NULL = a batch script */
+    struct pollfd *fds;     /* what is waited for: the signals, then the tasks' */
+    pid_t main_pid;
+    bool main_ended; /* then `status` is its wait status */
+    int status;
+    bool over_memory;          /* used more than its limit, as a sample found */
+    struct oom_victim largest; /* of the processes of the last sample that used most */
+    bool exit_told;            /* EXITED was written, not clean */
+    bool terminating;
+    bool follow_due, tell_due; /* commands that may take a while: after all others */
+    int64_t kill_at_us;        /* monotonic: SIGKILL to everything from then on */
+    int64_t clear_by_us;       /* monotonic: tell EXITED by then, clean or not */
+    int64_t sample_at_us;      /* monotonic */
+    int64_t sample_gap_us;
+    int64_t stopped_us; /* monotonic: suspended since; 0 = is not */
+    int64_t
+        stuck_at_us; /* monotonic: what is left then outlives SIGKILL and is reported; 0 = nothing is being killed */
+    pid_t stuck_pid;  /* of them, as last written to the state file */
+    struct note note; /* ids and usage so far */
+    struct account account;
+    int64_t group_rss;                             /* most that the step's control group had */
+    int64_t rss_now, live_user_us, live_system_us; /* of the last sample */
+    pid_t *pids, *tops;                            /* room for a walk */
+};
+
+static inline int64_t shepherd_clock_us(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Monotonic. */
+static inline int64_t shepherd_now_us(void)
+{
+    return shepherd_clock_us(CLOCK_MONOTONIC);
+}
+
+#endif

@@ -1,0 +1,398 @@
+#include "node/shepherd/stream.h"
+
+#include "base/alloc.h"
+#include "wire/frame.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CONNECT_WAIT_MS 5000
+#define READ_BYTES      (64u << 10)
+#define ARRIVAL_WAIT_S  60 /* for a host that does not even say that it is gone */
+#define ARRIVAL_POLL_MS 2
+
+/* ---- connecting ----
+ * The command's addresses are its user's words: they may be many, and whoever is there may say nothing, or a byte now and then. All of them together get the caller's time. */
+
+static int64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* What poll may wait for one thing, in ms. */
+static int wait_ms_until(int64_t until_us)
+{
+    int64_t left = (until_us - now_us()) / 1000;
+    return left <= 0 ? 0 : left < CONNECT_WAIT_MS ? (int)left : CONNECT_WAIT_MS;
+}
+
+static bool connect_wait(int fd, const struct sockaddr *name, socklen_t len, int64_t until_us)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (connect(fd, name, len) == 0)
+        return true;
+    if (errno != EINPROGRESS && errno != EAGAIN)
+        return false;
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    if (poll(&p, 1, wait_ms_until(until_us)) != 1) {
+        errno = ETIMEDOUT;
+        return false;
+    }
+    getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+    errno = error;
+    return error == 0;
+}
+
+/* Another user's process that took over the name must not be told anything. */
+static bool is_owners(int fd, int64_t uid)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+        (peer.uid == 0 || (int64_t)peer.uid == uid))
+        return true;
+    errno = EPERM;
+    return false;
+}
+
+static bool unix_connect(int fd, const char *text, const struct step_plan *p, int64_t until_us)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    size_t len = strlen(text);
+    if (len > sizeof name.sun_path)
+        return false;
+    memcpy(name.sun_path, text, len);
+    name.sun_path[0] = '\0';
+    return connect_wait(fd, (struct sockaddr *)&name,
+                        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len), until_us) &&
+           is_owners(fd, p->uid);
+}
+
+static bool tcp_connect(int fd, char *text, int64_t until_us)
+{
+    struct sockaddr_in name = {.sin_family = AF_INET};
+    int on = 1;
+    char *colon = strrchr(text, ':');
+    if (!colon)
+        return false;
+    *colon = '\0';
+    name.sin_port = htons((uint16_t)strtol(colon + 1, NULL, 10));
+    if (inet_pton(AF_INET, text, &name.sin_addr) != 1 ||
+        !connect_wait(fd, (struct sockaddr *)&name, sizeof name, until_us))
+        return false;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    return true;
+}
+
+/* ---- encryption ----
+ * By the step's secret, which came through the controller: both ends have it, and nobody else. The handshake is waited for, as the connection was; from then on nothing blocks. */
+
+#define SEAL_BYTES (64u << 10) /* sealed ahead of the socket */
+
+static bool sealed_send(struct stream *s)
+{
+    const char *data;
+    size_t len;
+    while ((data = tls_unsent(s->tls, &len)), len > 0) {
+        ssize_t n = send(s->fd, data, len, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN;
+        tls_sent(s->tls, (size_t)n);
+    }
+    return true;
+}
+
+static bool handshake(struct stream *s, const char *key, int64_t until_us)
+{
+    char room[4096];
+    struct err err = {0};
+    s->secret = tls_context_shared(false, key, &err);
+    s->tls = s->secret ? tls_new(s->secret) : NULL;
+    if (!s->tls)
+        return false;
+    while (!tls_is_ready(s->tls)) {
+        struct pollfd p = {.fd = s->fd, .events = POLLIN};
+        if (!sealed_send(s) || poll(&p, 1, wait_ms_until(until_us)) != 1)
+            return false;
+        ssize_t n = recv(s->fd, room, sizeof room, 0);
+        if (n <= 0)
+            return false;
+        tls_feed(s->tls, room, (size_t)n);
+        if (tls_read(s->tls, room, sizeof room, &err) != 0)
+            return false; /* refused; the other end says nothing before our hello */
+    }
+    return sealed_send(s);
+}
+
+/* ---- one after another ---- */
+
+static int one_connect(struct span address, const struct step_plan *p, int64_t until_us)
+{
+    char text[256];
+    bool local = address.len > 0 && address.data[0] == '@';
+    if (address.len >= sizeof text)
+        return -1;
+    memcpy(text, address.data, address.len);
+    text[address.len] = '\0';
+    int fd = socket(local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && (local ? unix_connect(fd, text, p, until_us) : tcp_connect(fd, text, until_us)))
+        return fd;
+    int why = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = why;
+    return -1;
+}
+
+static void hello(struct stream *s, const struct step_plan *p, const char *key, int64_t pid)
+{
+    size_t half = strlen(key) / 2;
+    struct msg_stream_hello m = {
+        .job_id = (uint64_t)p->job_id,
+        .attempt = (uint32_t)p->attempt,
+        .step_id = p->step_id,
+        .key = arena_strndup(s->arena, key, half),
+        .node = p->node,
+        .pid = pid,
+    };
+    s->proof = key + half;
+    stream_send(s, MSG_STREAM_HELLO, &m);
+}
+
+bool stream_connect(struct stream *s, const struct step_plan *p, const char *addresses, const char *key,
+                    int64_t pid, int64_t within_us)
+{
+    struct span rest = span_of(addresses), address;
+    int64_t until_us = now_us() + within_us;
+    *s = (struct stream){.fd = -1};
+    errno = EINVAL;
+    if (!key)
+        return false;
+    while (s->fd < 0 && now_us() < until_us && span_next(&rest, ' ', &address)) {
+        bool sealed = address.len > 4 && memcmp(address.data, "tls:", 4) == 0;
+        if (sealed)
+            address = (struct span){address.data + 4, address.len - 4};
+        if (address.len)
+            s->fd = one_connect(address, p, until_us);
+        if (s->fd >= 0 && sealed && !handshake(s, key, until_us)) {
+            stream_close(s);
+            errno = EPROTO;
+        }
+    }
+    if (s->fd < 0)
+        return false;
+    s->arena = arena_new();
+    hello(s, p, key, pid);
+    return true;
+}
+
+void stream_close(struct stream *s)
+{
+    if (s->fd < 0)
+        return;
+    close(s->fd);
+    s->fd = -1;
+    str_done(&s->in);
+    str_done(&s->out);
+    s->sent = 0;
+    tls_free(s->tls);
+    tls_context_free(s->secret);
+    s->tls = NULL;
+    s->secret = NULL;
+}
+
+/* ---- sending ---- */
+
+/* Seals a little, sends it, and so on. */
+static void flush_sealed(struct stream *s)
+{
+    size_t len = 0;
+    while (s->fd >= 0) {
+        if (!sealed_send(s)) {
+            stream_close(s);
+            return;
+        }
+        tls_unsent(s->tls, &len);
+        size_t plain = s->out.len - s->sent;
+        if (len > 0)
+            return; /* the socket is full */
+        if (plain == 0)
+            break;
+        s->sent += tls_write(s->tls, s->out.data + s->sent, plain < SEAL_BYTES ? plain : SEAL_BYTES);
+    }
+    str_clear(&s->out);
+    s->sent = 0;
+}
+
+void stream_flush(struct stream *s)
+{
+    if (s->tls) {
+        flush_sealed(s);
+        return;
+    }
+    while (s->fd >= 0 && s->sent < s->out.len) {
+        ssize_t n = send(s->fd, s->out.data + s->sent, s->out.len - s->sent, MSG_NOSIGNAL);
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n < 0 && errno != EINTR)
+            stream_close(s);
+        else if (n > 0)
+            s->sent += (size_t)n;
+    }
+    str_clear(&s->out);
+    s->sent = 0;
+}
+
+void stream_send(struct stream *s, enum message_kind kind, const void *body)
+{
+    struct message m = {.kind = kind, .body = body};
+    if (s->fd < 0)
+        return;
+    wire_encode(&m, &s->out);
+    stream_flush(s);
+}
+
+size_t stream_unsent(const struct stream *s)
+{
+    size_t sealed = 0;
+    if (s->fd >= 0 && s->tls)
+        tls_unsent(s->tls, &sealed);
+    return s->fd < 0 ? 0 : s->out.len - s->sent + sealed;
+}
+
+/* A TCP socket that is closed while something came that nobody read, or that something comes to afterwards, forgets what the other host
+ * does not have yet. So it is read from until all has arrived there; a host that is gone ends the waiting. */
+static void arrival_await(int fd)
+{
+    char dropped[4096];
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    time_t until = now.tv_sec + ARRIVAL_WAIT_S;
+    int domain, unsent = 0;
+    socklen_t len = sizeof domain;
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) != 0 || domain == AF_UNIX)
+        return;
+    while (ioctl(fd, SIOCOUTQ, &unsent) == 0 && unsent > 0 && now.tv_sec < until) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (poll(&p, 1, ARRIVAL_POLL_MS) <= 0)
+            continue;
+        if (p.revents & (POLLERR | POLLHUP) || recv(fd, dropped, sizeof dropped, 0) == 0)
+            return;
+    }
+    while (recv(fd, dropped, sizeof dropped, 0) > 0)
+        continue;
+}
+
+void stream_finish(struct stream *s, int wait_ms)
+{
+    while (s->fd >= 0 && stream_unsent(s) > 0) {
+        struct pollfd p = {.fd = s->fd, .events = POLLOUT};
+        if (poll(&p, 1, wait_ms) == 1)
+            stream_flush(s);
+        else
+            stream_close(s);
+    }
+    if (s->fd >= 0) {
+        shutdown(s->fd, SHUT_WR);
+        arrival_await(s->fd);
+    }
+    stream_close(s);
+}
+
+/* ---- receiving ---- */
+
+static bool may_speak(struct stream *s, const struct message *m)
+{
+    if (s->proved)
+        return true;
+    const struct msg_stream_tasks *tasks = m->body;
+    s->proved = m->kind == MSG_STREAM_TASKS && text_is(tasks->proof, s->proof);
+    return s->proved;
+}
+
+static void frames_take(struct stream *s, void (*take)(void *ctx, const struct message *m), void *ctx)
+{
+    size_t used = 0;
+    struct err e = {0};
+    while (s->fd >= 0) {
+        struct frame f;
+        struct message m;
+        ssize_t n = frame_take(s->in.data + used, s->in.len - used, &f, &e);
+        if (n == 0)
+            break;
+        if (n < 0 || !wire_decode(&f, s->arena, &m, &e) || !may_speak(s, &m)) {
+            stream_close(s);
+            return;
+        }
+        used += (size_t)n;
+        take(ctx, &m);
+        arena_reset(s->arena);
+    }
+    if (s->fd < 0 || used == 0)
+        return;
+    s->in.len -= used;
+    memmove(s->in.data, s->in.data + used, s->in.len);
+}
+
+/* How many bytes were added to `in`; as recv. */
+static ssize_t in_add(struct stream *s)
+{
+    struct err err = {0};
+    ssize_t got, n = 0, plain = 0;
+    char *room;
+    str_reserve(&s->in, READ_BYTES);
+    if (!s->tls)
+        return recv(s->fd, s->in.data + s->in.len, READ_BYTES, 0);
+    room = xmalloc(READ_BYTES);
+    got = recv(s->fd, room, READ_BYTES, 0);
+    if (got > 0)
+        tls_feed(s->tls, room, (size_t)got);
+    while (got > 0 && (n = tls_read(s->tls, s->in.data + s->in.len, READ_BYTES, &err)) > 0) {
+        s->in.len += (size_t)n;
+        plain += n;
+        str_reserve(&s->in, READ_BYTES);
+    }
+    free(room);
+    if (got <= 0)
+        return got;
+    s->in.len -= (size_t)plain; /* the caller adds them */
+    errno = n < 0 ? EPROTO : EAGAIN;
+    return n == 0 && plain > 0 ? plain : -1;
+}
+
+void stream_read(struct stream *s, void (*take)(void *ctx, const struct message *m), void *ctx)
+{
+    while (s->fd >= 0) {
+        ssize_t n = in_add(s);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n <= 0) {
+            stream_close(s);
+            return;
+        }
+        s->in.len += (size_t)n;
+        frames_take(s, take, ctx);
+        if ((size_t)n < READ_BYTES)
+            return;
+    }
+}

@@ -1,0 +1,640 @@
+/* Flow: output of a task is read only while the command's stream has room, so a slow reader stops the writer. Input is one queue that all its readers consume at their own pace;
+ * the command may send no more than it has been granted, and is granted more as the slowest reader goes on. */
+#include "node/shepherd/tasks.h"
+
+#include "base/alloc.h"
+#include "base/idset.h"
+#include "base/vec.h"
+#include "node/shepherd/linger.h"
+#include "node/shepherd/output_keep.h"
+#include "node/shepherd/task_files.h"
+#include "wire/frame.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#define PIPE_BYTES       (1u << 20)
+#define READ_BYTES       (256u << 10)
+#define INPUT_BYTES      (256u << 10)      /* granted at first, and kept granted */
+#define TELL_TOGETHER_US INT64_C(100000)   /* tasks that end within this are told of as one */
+#define FOLLOWER_BYTES   (4u << 20)        /* a sattach that lags further is let go */
+#define LATE_WAIT_MS     10000             /* for the reader of a pipe that takes what ended tasks wrote */
+#define CONNECT_US       INT64_C(20000000) /* for a command, however many addresses it names */
+#define FOLLOW_US        INT64_C(5000000)  /* for a sattach: the step's own matters wait meanwhile */
+
+/* ---- the plan's tasks ---- */
+
+static const char *word_or_null(struct arena *a, struct span word)
+{
+    return !word.len || span_is(word, "-") ? NULL : arena_strndup(a, word.data, word.len);
+}
+
+static void task_parse(struct task_set *t, struct span line)
+{
+    struct span word;
+    struct task task = {.out_fd = -1, .err_fd = -1, .in_fd = -1, .file = {{.fd = -1}, {.fd = -1}}};
+    span_next(&line, ' ', &word);
+    task.id = (int32_t)strtol(word.data, NULL, 10);
+    if (span_next(&line, ' ', &word))
+        task.cpus = word_or_null(t->arena, word);
+    if (span_next(&line, ' ', &word))
+        task.gpus = word_or_null(t->arena, word);
+    if (span_next(&line, ' ', &word))
+        task.mem_nodes = word_or_null(t->arena, word);
+    t->task = xrealloc(t->task, (t->n + 1) * sizeof *t->task);
+    t->task[t->n++] = task;
+}
+
+bool task_set_open(struct task_set *t, char *why, size_t why_size)
+{
+    struct span rest = span_of(t->plan->tasks), line;
+    t->arena = arena_new();
+    while (span_next(&rest, '\n', &line))
+        if (line.len)
+            task_parse(t, line);
+    t->nstreams = 1;
+    t->detached = t->plan->script.len > 0;
+    t->stream[0].fd = -1;
+    if (t->detached ||
+        stream_connect(&t->stream[0], t->plan, t->plan->address, t->plan->key, getpid(), CONNECT_US))
+        return true;
+    snprintf(why, why_size, "cannot reach the command at %s: %s", t->plan->address, strerror(errno));
+    return false;
+}
+
+void task_set_follow(struct task_set *t, const char *address, const char *key)
+{
+    size_t i = 1;
+    while (i < t->nstreams && t->stream[i].fd >= 0)
+        i++;
+    if (i == 1 + FOLLOWERS_MAX)
+        return;
+    if (i == t->nstreams)
+        t->nstreams++;
+    stream_connect(&t->stream[i], t->plan, address, arena_strdup(t->arena, key), getpid(), FOLLOW_US);
+}
+
+/* ---- starting ---- */
+
+static void terminal_size_set(int fd, int32_t rows, int32_t columns)
+{
+    struct winsize w = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns};
+    if (rows > 0 && columns > 0)
+        ioctl(fd, TIOCSWINSZ, &w);
+}
+
+static bool terminal_open(struct task_set *t, struct task *task, struct task_ends *ends)
+{
+    static char name[64];
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 ||
+        ptsname_r(master, name, sizeof name) != 0)
+        return false;
+    terminal_size_set(master, t->what.rows, t->what.columns);
+    fcntl(master, F_SETFL, O_NONBLOCK);
+    task->out_fd = master;
+    task->in_fd = fcntl(master, F_DUPFD_CLOEXEC, 0);
+    t->is_pty = true;
+    *ends = (struct task_ends){-1, -1, -1, name};
+    return true;
+}
+
+/* A pipe whose end `ours` (0 reads, 1 writes) does not block. */
+static bool pipe_open(int ours, int *ret_ours, int *ret_its)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    fcntl(ends[ours], F_SETFL, O_NONBLOCK);
+    fcntl(ends[ours], F_SETPIPE_SZ, PIPE_BYTES);
+    *ret_ours = ends[ours];
+    *ret_its = ends[1 - ours];
+    return true;
+}
+
+static bool reads_input(const struct task_set *t, const struct task *task)
+{
+    int32_t only = t->what.stdin_task_plus1;
+    return !t->what.std_in && only >= 0 && (only == 0 || only - 1 == task->id);
+}
+
+/* A file of its own, or the stream; errors that go with the output need none. */
+static bool output_end_open(struct task_set *t, struct task *task, enum stream_name stream,
+                            struct task_ends *ends)
+{
+    bool err = stream == STREAM_ERR;
+    int *its = err ? &ends->err : &ends->out, *ours = err ? &task->err_fd : &task->out_fd;
+    bool to_file =
+        err ? t->what.std_err || (t->what.std_out && !t->what.errors_apart) : t->what.std_out != NULL;
+    if (to_file && !task_file_is_labelled(t, task, stream)) {
+        *its = task->file[err].fd;
+        task->file[err].fd = -1;
+        return true;
+    }
+    return pipe_open(0, ours, its);
+}
+
+static bool ends_open(struct task_set *t, struct task *task, struct task_ends *ends)
+{
+    *ends = (struct task_ends){-1, -1, -1, NULL};
+    if (t->plan->pty && task->id == 0)
+        return terminal_open(t, task, ends);
+    if (t->plan->pty)
+        return true;
+    return (!reads_input(t, task) || pipe_open(1, &task->in_fd, &ends->in)) &&
+           output_end_open(t, task, STREAM_OUT, ends) && output_end_open(t, task, STREAM_ERR, ends);
+}
+
+static void fd_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void task_start(struct task_set *t, size_t i)
+{
+    struct task *task = &t->task[i];
+    struct task_ends ends;
+    int groups_why;
+    if (ends_open(t, task, &ends))
+        task->pid = step_cgroup_fork(t->groups, &groups_why);
+    else
+        task->pid = -1;
+    if (task->pid == 0)
+        task_exec(t, task, i, &ends, groups_why);
+    fd_close(&ends.in);
+    fd_close(&ends.out);
+    fd_close(&ends.err);
+    if (task->pid < 0) {
+        task->ended = true;
+        task->status = 1 << 8;
+        task_set_notice(t, "slurmstepd: error: cannot start a process");
+    }
+}
+
+static void started_tell(struct task_set *t)
+{
+    struct idset ids = IDSET_INIT;
+    struct str tasks = STR_INIT, pids = STR_INIT;
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->task[i].pid <= 0)
+            continue;
+        idset_add(&ids, (uint32_t)t->task[i].id);
+        str_addf(&pids, "%s%ld", pids.len ? "," : "", (long)t->task[i].pid);
+    }
+    idset_format(&ids, &tasks);
+    struct msg_stream_started m = {.tasks = str_text(&tasks), .pids = str_text(&pids)};
+    stream_send(&t->stream[0], MSG_STREAM_STARTED, &m);
+    struct msg_stream_credit credit = {.bytes = INPUT_BYTES};
+    stream_send(&t->stream[0], MSG_STREAM_CREDIT, &credit);
+    idset_done(&ids);
+    str_done(&tasks);
+    str_done(&pids);
+}
+
+static void ends_tell(struct task_set *t, bool oom);
+
+static void launch(struct task_set *t, const struct msg_stream_tasks *m)
+{
+    if (t->launched)
+        return;
+    t->launched = true;
+    record_copy(message_table[MSG_STREAM_TASKS].fields, &t->what, m, t->arena);
+    task_files_open(t);
+    for (size_t i = 0; i < t->n; i++)
+        task_start(t, i);
+    started_tell(t);
+    ends_tell(t, false);
+}
+
+void task_set_launch(struct task_set *t)
+{
+    struct frame f;
+    struct message m;
+    struct arena *a = arena_new();
+    if (!t->detached)
+        return;
+    if (frame_take(t->plan->script.data, t->plan->script.len, &f, NULL) > 0 && wire_decode(&f, a, &m, NULL) &&
+        m.kind == MSG_STREAM_TASKS)
+        launch(t, m.body);
+    else
+        t->owner_gone = true;
+    arena_free(a);
+}
+
+/* ---- input ---- */
+
+static uint64_t input_until(const struct task_set *t)
+{
+    return t->input_from + t->input.len;
+}
+
+/* Forgets what every reader has, and grants as much again. */
+static void input_forget(struct task_set *t)
+{
+    uint64_t least = input_until(t);
+    for (size_t i = 0; i < t->n; i++)
+        if (t->task[i].in_fd >= 0 && t->task[i].in_done < least)
+            least = t->task[i].in_done;
+    size_t gone = (size_t)(least - t->input_from);
+    if (gone == 0)
+        return;
+    t->input.len -= gone;
+    memmove(t->input.data, t->input.data + gone, t->input.len);
+    t->input_from = least;
+    size_t past = 0;
+    while (past < t->nparts && t->part[past].to <= least)
+        past++;
+    if (past) {
+        t->nparts -= past;
+        memmove(t->part, t->part + past, t->nparts * sizeof *t->part);
+    }
+    struct msg_stream_credit m = {.bytes = (int64_t)gone};
+    for (size_t i = 0; i < t->nstreams; i++)
+        stream_send(&t->stream[i], MSG_STREAM_CREDIT, &m);
+}
+
+/* Passes what is for others; how many bytes are there for the task. */
+static size_t input_next(const struct task_set *t, struct task *task)
+{
+    for (size_t i = 0; i < t->nparts; i++) {
+        const struct input_part *p = &t->part[i];
+        if (p->to <= task->in_done)
+            continue;
+        if (p->from > task->in_done)
+            return (size_t)(p->from - task->in_done);
+        if (p->task == task->id)
+            return (size_t)(p->to - task->in_done);
+        task->in_done = p->to;
+    }
+    return (size_t)(input_until(t) - task->in_done);
+}
+
+static void input_write(struct task_set *t, struct task *task)
+{
+    size_t len;
+    while (task->in_fd >= 0 && (len = input_next(t, task)) > 0) {
+        size_t at = (size_t)(task->in_done - t->input_from);
+        ssize_t n = write(task->in_fd, t->input.data + at, len);
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n < 0 && errno != EINTR)
+            fd_close(&task->in_fd);
+        else if (n > 0)
+            task->in_done += (uint64_t)n;
+    }
+    if ((t->input_end || task->in_end) && !t->is_pty)
+        fd_close(&task->in_fd);
+}
+
+static void part_add(struct task_set *t, int32_t task, uint64_t from)
+{
+    struct input_part *last = t->nparts ? &t->part[t->nparts - 1] : NULL;
+    if (last && last->task == task && last->to == from) {
+        last->to = input_until(t);
+        return;
+    }
+    t->part = xrealloc(t->part, (t->nparts + 1) * sizeof *t->part);
+    t->part[t->nparts++] = (struct input_part){from, input_until(t), task};
+}
+
+static void input_take(struct task_set *t, const struct msg_stream_data *m)
+{
+    uint64_t from = input_until(t);
+    if (m->data.len)
+        str_addn(&t->input, m->data.data, m->data.len);
+    if (m->data.len && m->task_plus1 > 0)
+        part_add(t, m->task_plus1 - 1, from);
+    if (m->end && t->is_pty && !t->input_end)
+        str_addc(&t->input, 4); /* what Ctrl-D does in a terminal */
+    t->input_end |= m->end && (m->task_plus1 <= 0 || t->is_pty);
+    for (size_t i = 0; i < t->n; i++)
+        t->task[i].in_end |= m->end && m->task_plus1 - 1 == t->task[i].id;
+    for (size_t i = 0; i < t->n; i++)
+        input_write(t, &t->task[i]);
+    input_forget(t);
+}
+
+/* ---- output ---- */
+
+static bool full(const struct task_set *t)
+{
+    return stream_unsent(&t->stream[0]) > STREAM_HIGH_BYTES;
+}
+
+static void data_send(struct task_set *t, const struct msg_stream_data *m)
+{
+    if (!t->kept)
+        t->kept = output_keep_new();
+    output_keep_add(t->kept, m);
+    for (size_t i = 0; i < t->nstreams; i++) {
+        if (i > 0 && stream_unsent(&t->stream[i]) > FOLLOWER_BYTES)
+            stream_close(&t->stream[i]);
+        if (i == 0 || t->stream[i].proved)
+            stream_send(&t->stream[i], MSG_STREAM_DATA, m);
+    }
+}
+
+/* One read; false when there is nothing to read now, or nowhere to put it. */
+static bool output_read(struct task_set *t, struct task *task, enum stream_name stream)
+{
+    static char bytes[READ_BYTES];
+    int *fd = stream == STREAM_OUT ? &task->out_fd : &task->err_fd;
+    if (*fd < 0 || task_file_is_late(&task->file[stream == STREAM_ERR]))
+        return false;
+    ssize_t n = read(*fd, bytes, sizeof bytes);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    struct msg_stream_data m = {.stream = (int32_t)stream,
+                                .task_plus1 = task->id + 1,
+                                .data = {bytes, n > 0 ? (size_t)n : 0},
+                                .end = n <= 0};
+    if (task_file_is_labelled(t, task, stream))
+        task_file_write(t, task, stream, bytes, m.data.len, m.end);
+    else
+        data_send(t, &m);
+    if (n <= 0)
+        fd_close(fd);
+    return n > 0;
+}
+
+static void task_drain(struct task_set *t, struct task *task)
+{
+    while (!full(t) && output_read(t, task, STREAM_OUT))
+        ;
+    while (!full(t) && output_read(t, task, STREAM_ERR))
+        ;
+}
+
+/* ---- ends ---- */
+
+bool task_set_reaped(struct task_set *t, pid_t pid, int status)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->task[i].pid == pid && !t->task[i].ended) {
+            t->task[i].ended = true;
+            t->task[i].status = status;
+            return true;
+        }
+    return false;
+}
+
+static void end_tell(struct task_set *t, size_t from, bool oom)
+{
+    struct idset ids = IDSET_INIT;
+    struct str text = STR_INIT;
+    int status = t->task[from].status;
+    for (size_t i = from; i < t->n; i++) {
+        struct task *task = &t->task[i];
+        if (!task->ended || task->told || task->status != status)
+            continue;
+        task->told = true;
+        task_drain(t, task);
+        idset_add(&ids, (uint32_t)task->id);
+    }
+    idset_format(&ids, &text);
+    struct msg_stream_exit m = {
+        .tasks = str_text(&text), .exit_status = oom && status ? STATUS_OOM : status & 0xffff, .oom = oom};
+    for (size_t i = 0; i < t->nstreams; i++)
+        if (i == 0 || t->stream[i].proved)
+            stream_send(&t->stream[i], MSG_STREAM_EXIT, &m);
+    idset_done(&ids);
+    str_done(&text);
+}
+
+static bool any_untold(const struct task_set *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->task[i].ended && !t->task[i].told)
+            return true;
+    return false;
+}
+
+static void ends_tell(struct task_set *t, bool oom)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->task[i].ended && !t->task[i].told)
+            end_tell(t, i, oom);
+    t->tell_at_us = 0;
+}
+
+void task_set_tell_ends(struct task_set *t, bool oom, int64_t now_us)
+{
+    if (!any_untold(t))
+        return;
+    if (task_set_over(t) || (t->tell_at_us && now_us >= t->tell_at_us))
+        ends_tell(t, oom);
+    else if (!t->tell_at_us)
+        t->tell_at_us = now_us + TELL_TOGETHER_US;
+}
+
+bool task_set_over(const struct task_set *t)
+{
+    if (!t->launched)
+        return t->owner_gone;
+    for (size_t i = 0; i < t->n; i++)
+        if (!t->task[i].ended)
+            return false;
+    return true;
+}
+
+int task_set_status(const struct task_set *t)
+{
+    int code = 0, signo = t->launched ? 0 : SIGKILL;
+    for (size_t i = 0; i < t->n; i++) {
+        int status = t->task[i].status;
+        if (!t->task[i].ended)
+            continue;
+        if (WIFSIGNALED(status) && WTERMSIG(status) > signo)
+            signo = WTERMSIG(status);
+        if (WIFEXITED(status) && WEXITSTATUS(status) > code)
+            code = WEXITSTATUS(status);
+    }
+    return signo ? signo : code << 8;
+}
+
+bool task_set_notice(struct task_set *t, const char *line)
+{
+    struct msg_stream_notice m = {.text = line, .ends = t->ends};
+    if (t->stream[0].fd < 0)
+        return false;
+    stream_send(&t->stream[0], MSG_STREAM_NOTICE, &m);
+    return true;
+}
+
+/* Waits until one takes more. False: none does any more, or it took too long. */
+static bool room_await(int fd, int wait_ms)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    return poll(&p, 1, wait_ms) == 1;
+}
+
+/* What a file does not take now that the step is over is lost. */
+static void late_finish(struct task_set *t, struct task_file *f)
+{
+    while (task_file_is_late(f)) {
+        if (room_await(f->fd, LATE_WAIT_MS))
+            task_file_flush(t, f);
+        else
+            str_clear(&f->late);
+    }
+}
+
+/* Nobody writes any more: what cannot be read now never comes. */
+static void task_finish(struct task_set *t, struct task *task, int wait_ms)
+{
+    struct stream *command = &t->stream[0];
+    while (task->out_fd >= 0 || task->err_fd >= 0) {
+        late_finish(t, &task->file[0]);
+        late_finish(t, &task->file[1]);
+        if (full(t)) {
+            if (!room_await(command->fd, wait_ms))
+                stream_close(command);
+            stream_flush(command);
+            continue;
+        }
+        if (!output_read(t, task, STREAM_OUT))
+            fd_close(&task->out_fd);
+        if (!output_read(t, task, STREAM_ERR))
+            fd_close(&task->err_fd);
+    }
+    late_finish(t, &task->file[0]);
+    late_finish(t, &task->file[1]);
+}
+
+void task_set_finish(struct task_set *t)
+{
+    int wait_ms = linger_ms(t->herd, t->plan->uid);
+    ends_tell(t, false);
+    for (size_t i = 0; i < t->n; i++)
+        task_finish(t, &t->task[i], wait_ms);
+    struct msg_stream_done m = {.exit_status = task_set_status(t)};
+    for (size_t i = 0; i < t->nstreams; i++) {
+        stream_send(&t->stream[i], MSG_STREAM_DONE, &m);
+        stream_finish(&t->stream[i], wait_ms);
+    }
+}
+
+/* ---- what the command says ---- */
+
+struct from {
+    struct task_set *t;
+    size_t stream;
+};
+
+/* What came before, then all that follows; it may send input. */
+static void follower_begin(struct task_set *t, struct stream *s)
+{
+    if (t->kept)
+        output_keep_send(t->kept, s);
+    if (t->launched)
+        stream_send(s, MSG_STREAM_CREDIT, &(struct msg_stream_credit){.bytes = INPUT_BYTES});
+}
+
+static void message_take(void *ctx, const struct message *m)
+{
+    const struct from *f = ctx;
+    struct task_set *t = f->t;
+    switch ((int)m->kind) {
+    case MSG_STREAM_TASKS:
+        if (f->stream == 0)
+            launch(t, m->body);
+        else
+            follower_begin(t, &t->stream[f->stream]);
+        break;
+    case MSG_STREAM_DATA: input_take(t, m->body); break;
+    case MSG_STREAM_WINDOW:
+        if (t->is_pty)
+            terminal_size_set(t->task[0].out_fd, ((const struct msg_stream_window *)m->body)->rows,
+                              ((const struct msg_stream_window *)m->body)->columns);
+        break;
+    case MSG_STREAM_SIGNAL:
+        t->ops->signal(t->ctx, ((const struct msg_stream_signal *)m->body)->signal);
+        break;
+    }
+}
+
+/* ---- waiting ---- */
+
+size_t task_set_wait_max(const struct task_set *t)
+{
+    return 1 + FOLLOWERS_MAX + 3 * t->n;
+}
+
+/* A task whose file does not take what it wrote is not read until the file does. */
+static struct pollfd output_wait_for(const struct task_file *f, int fd)
+{
+    return task_file_is_late(f) ? (struct pollfd){.fd = f->fd, .events = POLLOUT}
+                                : (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
+size_t task_set_wait_for(struct task_set *t, struct pollfd *v)
+{
+    size_t n = 0;
+    bool is_full = full(t);
+    for (size_t i = 0; i < 1 + FOLLOWERS_MAX; i++) {
+        const struct stream *s = &t->stream[i];
+        bool there = i < t->nstreams && s->fd >= 0;
+        v[n++] = (struct pollfd){.fd = there ? s->fd : -1,
+                                 .events = (short)(POLLIN | (there && stream_unsent(s) ? POLLOUT : 0))};
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        const struct task *task = &t->task[i];
+        bool wants_input = task->in_fd >= 0 && task->in_done < input_until(t);
+        v[n++] = output_wait_for(&task->file[0], is_full ? -1 : task->out_fd);
+        v[n++] = output_wait_for(&task->file[1], is_full ? -1 : task->err_fd);
+        v[n++] = (struct pollfd){.fd = wants_input ? task->in_fd : -1, .events = POLLOUT};
+    }
+    return n;
+}
+
+static void streams_serve(struct task_set *t, const struct pollfd *v)
+{
+    for (size_t i = 0; i < t->nstreams; i++) {
+        struct stream *s = &t->stream[i];
+        struct from from = {t, i};
+        if (v[i].revents & POLLOUT)
+            stream_flush(s);
+        if (v[i].revents & (POLLIN | POLLHUP | POLLERR))
+            stream_read(s, message_take, &from);
+    }
+    if (t->stream[0].fd < 0 && !t->owner_gone && !t->detached) {
+        t->owner_gone = true;
+        t->ops->gone(t->ctx);
+    }
+}
+
+static void output_serve(struct task_set *t, struct task *task, enum stream_name stream,
+                         const struct pollfd *v)
+{
+    struct task_file *f = &task->file[stream == STREAM_ERR];
+    if (v->revents && task_file_is_late(f))
+        task_file_flush(t, f);
+    else if (v->revents && !full(t))
+        output_read(t, task, stream);
+}
+
+void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n)
+{
+    const struct pollfd *mine = v + 1 + FOLLOWERS_MAX;
+    size_t tasks = (n - 1 - FOLLOWERS_MAX) / 3;
+    for (size_t i = 0; i < tasks; i++) {
+        struct task *task = &t->task[i];
+        output_serve(t, task, STREAM_OUT, &mine[3 * i]);
+        output_serve(t, task, STREAM_ERR, &mine[3 * i + 1]);
+        if (mine[3 * i + 2].revents)
+            input_write(t, task);
+    }
+    if (t->input.len)
+        input_forget(t);
+    streams_serve(t, v);
+}

@@ -1,0 +1,110 @@
+/* The tasks of a step on this node: started when the command says what to run, their streams carried between their pipes (or terminal) and the command. Used by the
+ * shepherd's loop alone. */
+#ifndef REMUDA_NODE_SHEPHERD_TASKS_H
+#define REMUDA_NODE_SHEPHERD_TASKS_H
+
+#include "node/shepherd/shepherd.h"
+#include "node/shepherd/stream.h"
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define FOLLOWERS_MAX 8 /* sattach commands at one time */
+
+/* A file on the node; see task_files.h. */
+struct task_file {
+    int fd; /* -1 = none */
+    const char *path;
+    struct str begun; /* of a line, without its end yet */
+    struct str late;  /* lines that it does not take yet */
+};
+
+struct task {
+    int32_t id;            /* number in the step */
+    const char *cpus;      /* NULL = those of the step */
+    const char *gpus;      /* NULL = those of the step */
+    const char *mem_nodes; /* NULL = any */
+    pid_t pid;             /* 0 = not started */
+    int status;
+    bool ended, told;
+    int out_fd, err_fd, in_fd; /* ours; -1 = none (any more) */
+    uint64_t in_done;          /* of the input, bytes written to it, or meant for another */
+    bool in_end;               /* no more comes for it alone */
+    struct task_file file[2];  /* of its output and errors */
+};
+
+/* Input for one task alone (sattach --input-filter). */
+struct input_part {
+    uint64_t from, to;
+    int32_t task;
+};
+
+struct task_set_ops {
+    void (*signal)(void *ctx, int signo); /* the command wants all tasks to get it */
+    void (*gone)(void *ctx);              /* the command is gone: the step must end */
+};
+
+struct task_set {
+    const struct herd *herd;
+    const struct step_plan *plan;
+    const struct step_cgroup *groups;
+    int failure_fd; /* where its tasks' processes say why they could not be set up */
+    const struct task_set_ops *ops;
+    void *ctx;
+    struct task *task;
+    size_t n;
+    struct stream stream[1 + FOLLOWERS_MAX]; /* the command's, then those of sattach */
+    size_t nstreams;
+    struct arena *arena;          /* of `what` */
+    struct msg_stream_tasks what; /* what runs */
+    bool ends;                    /* it was told to: its notices say so */
+    bool launched, owner_gone, singletons_checked;
+    bool detached;            /* no command: the plan says what runs, files take what it writes */
+    int64_t tell_at_us;       /* ends that are not told yet; 0 = there are none */
+    struct output_kept *kept; /* of what the tasks wrote last, for who attaches (output_keep.c) */
+    bool is_pty;              /* task[0].out_fd and in_fd are the terminal's master */
+    struct str input;         /* from byte input_from on */
+    uint64_t input_from;
+    bool input_end;
+    struct input_part *part; /* in order */
+    size_t nparts;
+};
+
+/* Reads the tasks from the plan and connects to the command. False: why. */
+bool task_set_open(struct task_set *t, char *why, size_t why_size);
+/* A step without a command begins; after task_set_open. */
+void task_set_launch(struct task_set *t);
+/* Another command that wants to see (sattach); silently not, if it cannot be reached. */
+void task_set_follow(struct task_set *t, const char *address, const char *key);
+
+/* Entries to wait for, into v (room for task_set_wait_max); then task_set_serve with the same entries. */
+size_t task_set_wait_max(const struct task_set *t);
+size_t task_set_wait_for(struct task_set *t, struct pollfd *v);
+void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n);
+
+/* A child ended: was it one of the tasks? Then task_set_tell_ends once all that ended are known, and again at tell_at_us (unless 0): tasks that end at about the
+ * same time are told of together. */
+bool task_set_reaped(struct task_set *t, pid_t pid, int status);
+void task_set_tell_ends(struct task_set *t, bool oom, int64_t now_us);
+/* Are all tasks over (or will none ever run)? */
+bool task_set_over(const struct task_set *t);
+int task_set_status(
+    const struct task_set *t); /* the wait status the step ends with: the highest exit code, else a signal */
+/* A line for the command's standard error; false if there is no command to take it. */
+bool task_set_notice(struct task_set *t, const char *line);
+/* Programs of MPI that srun started side by side, without a launcher of their library, are worlds of their own, each rank 0 of 1: says so once. Called when tasks have run a while. */
+void task_set_singletons_check(struct task_set *t);
+/* No process is left: hands over what is still in the pipes, says DONE, waits until the command has taken it all. */
+void task_set_finish(struct task_set *t);
+
+/* shepherd/task.c: in the new process of a task; descriptors are its own ends, groups_why is of step_cgroup_fork. */
+struct task_ends {
+    int in, out, err;
+    const char *terminal; /* NULL = none */
+};
+_Noreturn void task_exec(const struct task_set *t, const struct task *task, size_t local_id,
+                         const struct task_ends *ends, int groups_why);
+
+#endif

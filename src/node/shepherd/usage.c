@@ -1,0 +1,203 @@
+#include "node/shepherd/usage.h"
+
+#include "base/alloc.h"
+#include "node/shepherd/memory_watch.h"
+#include "node/step/proc_tree.h"
+#include "node/shepherd/say.h"
+#include "node/shepherd/signals.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WATCH_GAP_US INT64_C(1000000)
+
+size_t shepherd_tree(struct shepherd *s)
+{
+    if (!s->pids) {
+        s->pids = xmalloc(SHEPHERD_TREE_MAX * sizeof *s->pids);
+        s->tops = xmalloc(SHEPHERD_TREE_MAX * sizeof *s->tops);
+    }
+    return proc_tree_tops(getpid(), s->pids, s->tops, SHEPHERD_TREE_MAX);
+}
+
+static int64_t max_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t timeval_us(struct timeval t)
+{
+    return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
+}
+
+static int32_t task_id(const void *ctx, size_t i)
+{
+    const struct shepherd *s = ctx;
+    return s->tasks ? s->tasks->task[i].id : 0;
+}
+
+/* The step's sums: those that ended and were waited for, by us or by their parents, as the kernel has summed them up. */
+void shepherd_usage_of_ended(struct shepherd *s)
+{
+    struct rusage r;
+    getrusage(RUSAGE_CHILDREN, &r);
+    s->note.cpu_user_us = timeval_us(r.ru_utime);
+    s->note.cpu_system_us = timeval_us(r.ru_stime);
+    account_note(&s->account, task_id, s, &s->note);
+    /* Of one task its control group knows more than its processes, which share memory. */
+    if (s->account.n == 1 && s->group_rss > 0)
+        s->note.max_rss_bytes = s->note.ave_rss_bytes = max_of(s->group_rss, (int64_t)r.ru_maxrss * 1024);
+}
+
+/* ---- whose processes they are ---- */
+
+static bool task_find(const struct shepherd *s, pid_t top, size_t *ret)
+{
+    *ret = 0;
+    if (!s->tasks)
+        return true;
+    for (size_t i = 0; i < s->tasks->n; i++)
+        if (s->tasks->task[i].pid == top) {
+            *ret = i;
+            return true;
+        }
+    return false;
+}
+
+static size_t task_of(const struct shepherd *s, pid_t top)
+{
+    size_t task;
+    return task_find(s, top, &task) ? task : account_task_of(&s->account, top);
+}
+
+pid_t shepherd_wait(struct shepherd *s, int *ret_status)
+{
+    siginfo_t info = {0};
+    struct proc_usage u;
+    struct rusage r;
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return -1;
+    if (info.si_pid == 0)
+        return 0;
+    bool seen = proc_usage(info.si_pid, &u); /* a zombie still has its counters */
+    pid_t pid = wait4(info.si_pid, ret_status, 0, &r);
+    if (pid > 0)
+        account_ended(&s->account, task_of(s, pid), &r, seen ? &u : NULL);
+    return pid;
+}
+
+/* Nothing but the samples finds out that the step is over its memory. */
+static bool memory_is_watched(const struct shepherd *s)
+{
+    const struct step_plan *p = s->plan;
+    return (p->mem_limit_bytes > 0 || p->job_mem_bytes > 0) &&
+           (!s->groups.limits_memory || p->over_memory_kill);
+}
+
+static void memory_enforce(struct shepherd *s, size_t n, int64_t rss)
+{
+    struct memory_watch w;
+    if (s->over_memory || !memory_watch(&w, s->plan, s->herd->steps_fd, s->pids, n, rss))
+        return;
+    s->over_memory = true;
+    shepherd_over_memory_say(s, w.used_bytes, w.limit_bytes, w.of_job);
+    shepherd_kill_all(s);
+}
+
+/* Its name, as the kernel has it. */
+static void largest_keep(struct shepherd *s, pid_t pid, int64_t rss_bytes)
+{
+    char path[48];
+    struct str name = STR_INIT;
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    if (small_file_read(AT_FDCWD, path, sizeof s->largest.name - 1, &name)) {
+        s->largest = (struct oom_victim){.pid = pid, .rss_bytes = rss_bytes};
+        snprintf(s->largest.name, sizeof s->largest.name, "%.*s", (int)strcspn(str_text(&name), "\n"),
+                 str_text(&name));
+    }
+    str_done(&name);
+}
+
+/* Children of ours that are no task: each with the task it is counted to, and so are those that its parents leave to us. A process is a child of its task until those between
+ * are gone, so all that is seen is remembered. */
+static void owners_remember(struct shepherd *s, size_t n)
+{
+    struct account_child *child = xcalloc(n + 1, sizeof *child);
+    for (size_t i = 0; i < n; i++)
+        child[i] = (struct account_child){s->pids[i], task_of(s, s->tops[i])};
+    account_remember(&s->account, child, n);
+    free(child);
+}
+
+static void processes_add(struct shepherd *s, size_t n)
+{
+    struct proc_usage u;
+    int64_t largest_rss = 0, user = 0, system = 0;
+    pid_t largest = 0;
+    s->rss_now = 0;
+    account_begin(&s->account);
+    for (size_t i = 0; i < n; i++) {
+        if (!proc_usage(s->pids[i], &u))
+            continue;
+        account_add(&s->account, task_of(s, s->tops[i]), &u);
+        s->rss_now += u.rss_bytes;
+        user += u.cpu_user_us;
+        system += u.cpu_system_us;
+        if (u.rss_bytes > largest_rss) {
+            largest = s->pids[i];
+            largest_rss = u.rss_bytes;
+        }
+    }
+    account_end(&s->account);
+    if (largest)
+        largest_keep(s, largest, largest_rss);
+    s->live_user_us = user;
+    s->live_system_us = system;
+}
+
+static void sample(struct shepherd *s)
+{
+    size_t n = shepherd_tree(s);
+    processes_add(s, n);
+    s->group_rss = max_of(s->group_rss, step_cgroup_rss(&s->groups));
+    if (memory_is_watched(s))
+        memory_enforce(s, n, s->rss_now);
+    owners_remember(s, n);
+    shepherd_usage_of_ended(s);
+    s->note.cpu_user_us += s->live_user_us;
+    s->note.cpu_system_us += s->live_system_us;
+}
+
+void shepherd_suspension_count(struct shepherd *s)
+{
+    int64_t now = shepherd_now_us();
+    if (s->stopped_us)
+        s->note.suspended_us += now - s->stopped_us;
+    s->stopped_us = s->stopped_us ? now : 0;
+}
+
+/* Between two samples; 0 = there are none. Where only samples find out who uses too much, they come more often. */
+int64_t shepherd_sample_gap(const struct shepherd *s)
+{
+    int64_t asked = s->plan->sample_us;
+    return memory_is_watched(s) && (asked == 0 || asked > WATCH_GAP_US) ? WATCH_GAP_US : asked;
+}
+
+/* The first samples come soon, so that short jobs have figures too; then at the interval asked for. */
+void shepherd_sample_due(struct shepherd *s)
+{
+    sample(s);
+    if (s->tasks)
+        task_set_singletons_check(s->tasks);
+    shepherd_suspension_count(s);
+    if (!s->exit_told)
+        shepherd_tell(s, NOTE_USAGE, 0);
+    int64_t most = shepherd_sample_gap(s);
+    s->sample_gap_us = 10 * s->sample_gap_us < most ? 10 * s->sample_gap_us : most;
+    s->sample_at_us = most > 0 ? shepherd_now_us() + s->sample_gap_us : SHEPHERD_NEVER;
+}

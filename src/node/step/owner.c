@@ -1,0 +1,169 @@
+#include "node/step/owner.h"
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "io/clock.h"
+#include "io/work.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct waiter {
+    loop_fn found;
+    void *ctx;
+};
+
+/* One owner; `fresh` is what the worker thread fills while `now` may be in use. */
+struct entry {
+    struct owners *owners; /* NULL: they were freed while this was asked */
+    struct owner owner, fresh;
+    struct arena *arena, *fresh_arena;
+    int64_t asked_us;
+    bool there, asking;
+    VEC(struct waiter) waiters;
+};
+
+struct owners {
+    struct loop *loop;
+    int64_t max_age_us;
+    struct map_u64 *entries;
+};
+
+static uint64_t key_of(uid_t uid, gid_t gid)
+{
+    return (uint64_t)uid << 32 | gid;
+}
+
+static void entry_free(struct entry *e)
+{
+    arena_free(e->arena);
+    arena_free(e->fresh_arena);
+    vec_done(&e->waiters);
+    free(e);
+}
+
+struct owners *owners_new(struct loop *l, int64_t max_age_us)
+{
+    struct owners *o = xcalloc(1, sizeof *o);
+    *o = (struct owners){l, max_age_us, map_u64_new()};
+    return o;
+}
+
+void owners_free(struct owners *o)
+{
+    struct map_walk w = {0};
+    if (!o)
+        return;
+    while (map_u64_next(o->entries, &w)) {
+        struct entry *e = w.value;
+        e->owners = NULL;
+        if (!e->asking)
+            entry_free(e);
+    }
+    map_u64_free(o->entries);
+    free(o);
+}
+
+/* ---- on a worker thread ---- */
+
+static void user_find(struct owner *o, struct arena *a)
+{
+    struct passwd entry, *found = NULL;
+    char *buffer = xmalloc(1 << 16);
+    if (getpwuid_r(o->uid, &entry, buffer, 1 << 16, &found) == 0 && found) {
+        o->known = true;
+        o->name = arena_strdup(a, found->pw_name);
+        o->home = arena_strdup(a, found->pw_dir);
+        o->shell = arena_strdup(a, found->pw_shell && *found->pw_shell ? found->pw_shell : "/bin/sh");
+    }
+    struct group group_entry, *group = NULL;
+    if (getgrgid_r(o->gid, &group_entry, buffer, 1 << 16, &group) == 0 && group)
+        o->group = arena_strdup(a, group->gr_name);
+    free(buffer);
+}
+
+static void groups_find(struct owner *o, struct arena *a)
+{
+    int n = 64;
+    gid_t *list = NULL;
+    if (o->known) {
+        list = arena_alloc(a, (size_t)n * sizeof *list);
+        if (getgrouplist(o->name, o->gid, list, &n) < 0) {
+            list = arena_alloc(a, (size_t)n * sizeof *list);
+            getgrouplist(o->name, o->gid, list, &n);
+        }
+    } else {
+        n = 1;
+        list = arena_dup(a, &o->gid, sizeof o->gid);
+    }
+    o->groups = list;
+    o->ngroups = (size_t)n;
+}
+
+static void lookup(void *ctx)
+{
+    struct entry *e = ctx;
+    user_find(&e->fresh, e->fresh_arena);
+    groups_find(&e->fresh, e->fresh_arena);
+}
+
+/* ---- on the loop ---- */
+
+static void looked_up(void *ctx)
+{
+    struct entry *e = ctx;
+    e->asking = false;
+    if (!e->owners) {
+        entry_free(e);
+        return;
+    }
+    arena_free(e->arena);
+    e->arena = e->fresh_arena;
+    e->owner = e->fresh;
+    e->fresh_arena = NULL;
+    e->there = true;
+    e->asked_us = clock_monotonic_us();
+    for (size_t i = 0; i < e->waiters.n; i++)
+        e->waiters.v[i].found(e->waiters.v[i].ctx);
+    vec_clear(&e->waiters);
+}
+
+static void entry_ask(struct entry *e)
+{
+    if (e->asking)
+        return;
+    e->asking = true;
+    e->fresh_arena = arena_new();
+    e->fresh = (struct owner){.uid = e->owner.uid, .gid = e->owner.gid};
+    work_start(e->owners->loop, lookup, looked_up, e);
+}
+
+/* An old entry serves until the new one is there. */
+const struct owner *owners_cached(struct owners *o, uid_t uid, gid_t gid)
+{
+    struct entry *e = map_u64_get(o->entries, key_of(uid, gid));
+    if (!e || !e->there)
+        return NULL;
+    if (clock_monotonic_us() - e->asked_us > o->max_age_us)
+        entry_ask(e);
+    return &e->owner;
+}
+
+void owners_ask(struct owners *o, uid_t uid, gid_t gid, loop_fn found, void *ctx)
+{
+    struct entry *e = map_u64_get(o->entries, key_of(uid, gid));
+    if (!e) {
+        e = xcalloc(1, sizeof *e);
+        e->owners = o;
+        e->owner = (struct owner){.uid = uid, .gid = gid};
+        map_u64_put(o->entries, key_of(uid, gid), e);
+    }
+    struct waiter w = {found, ctx};
+    vec_push(&e->waiters, w);
+    entry_ask(e);
+}

@@ -1,0 +1,177 @@
+#include "node/step/proc_tree.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct list {
+    pid_t *pids, *tops; /* tops may be NULL */
+    pid_t top;          /* of those that are added now; 0 = each is its own */
+    size_t n, max;
+};
+
+static void list_add(struct list *l, pid_t pid)
+{
+    if (l->n < l->max)
+        l->pids[l->n] = pid;
+    if (l->n < l->max && l->tops)
+        l->tops[l->n] = l->top ? l->top : pid;
+    l->n++;
+}
+
+static ssize_t text_read(const char *path, char *buffer, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    ssize_t n = read(fd, buffer, size - 1);
+    close(fd);
+    if (n >= 0)
+        buffer[n] = '\0';
+    return n;
+}
+
+/* The file may be longer than the buffer: a number goes on in the next piece. */
+static void children_file_add(struct list *l, const char *path)
+{
+    char buffer[4096];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    long number = 0;
+    bool in_number = false;
+    ssize_t n;
+    if (fd < 0)
+        return;
+    while ((n = read(fd, buffer, sizeof buffer)) > 0) {
+        for (ssize_t i = 0; i < n; i++) {
+            if (isdigit((unsigned char)buffer[i])) {
+                number = 10 * number + (buffer[i] - '0');
+                in_number = true;
+            } else if (in_number) {
+                list_add(l, (pid_t)number);
+                number = 0;
+                in_number = false;
+            }
+        }
+    }
+    close(fd);
+}
+
+/* Children belong to the thread that made them. */
+static void children_add(struct list *l, pid_t pid)
+{
+    char path[96];
+    struct dirent *e;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *tasks = opendir(path);
+    if (!tasks)
+        return;
+    while ((e = readdir(tasks))) {
+        if (!isdigit((unsigned char)e->d_name[0]))
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/task/%.20s/children", (int)pid, e->d_name);
+        children_file_add(l, path);
+    }
+    closedir(tasks);
+}
+
+static bool has_children_files(pid_t pid)
+{
+    char path[96];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    return access(path, R_OK) == 0;
+}
+
+/* The fields of /proc/PID/stat after the name in parentheses, which may hold anything; [0] is the state, [1]
+ * the parent. */
+#define STAT_FIELDS 24
+static size_t stat_read(pid_t pid, const char **field, char *buffer, size_t size)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    if (text_read(path, buffer, size) <= 0)
+        return 0;
+    char *at = strrchr(buffer, ')');
+    size_t n = 0;
+    char *save = NULL;
+    for (char *word = at ? strtok_r(at + 1, " ", &save) : NULL; word && n < STAT_FIELDS;
+         word = strtok_r(NULL, " ", &save))
+        field[n++] = word;
+    return n;
+}
+
+/* For kernels without children files: all processes with their parents, then those below root, generation by
+ * generation. */
+static void scan_add(struct list *l, pid_t parent)
+{
+    char buffer[1024];
+    const char *field[STAT_FIELDS];
+    struct dirent *e;
+    DIR *proc = opendir("/proc");
+    if (!proc)
+        return;
+    while ((e = readdir(proc))) {
+        pid_t pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0;
+        if (pid > 0 && stat_read(pid, field, buffer, sizeof buffer) > 1 &&
+            strtol(field[1], NULL, 10) == parent)
+            list_add(l, pid);
+    }
+    closedir(proc);
+}
+
+size_t proc_tree_tops(pid_t root, pid_t *pids, pid_t *tops, size_t max)
+{
+    struct list l = {.pids = pids, .tops = tops, .max = max};
+    void (*add)(struct list *, pid_t) = has_children_files(root) ? children_add : scan_add;
+    add(&l, root);
+    for (size_t i = 0; i < l.n && i < max; i++) {
+        l.top = tops ? tops[i] : 0;
+        add(&l, pids[i]);
+    }
+    return l.n < max ? l.n : max;
+}
+
+size_t proc_tree(pid_t root, pid_t *pids, size_t max)
+{
+    return proc_tree_tops(root, pids, NULL, max);
+}
+
+static int64_t number_after(const char *text, const char *key)
+{
+    const char *at = strstr(text, key);
+    return at ? strtoll(at + strlen(key), NULL, 10) : 0;
+}
+
+bool proc_usage(pid_t pid, struct proc_usage *ret)
+{
+    char buffer[1024], path[40];
+    const char *field[STAT_FIELDS];
+    if (stat_read(pid, field, buffer, sizeof buffer) < 22)
+        return false;
+    int64_t tick_us = 1000000 / sysconf(_SC_CLK_TCK);
+    *ret = (struct proc_usage){
+        .major_faults = strtoll(field[9], NULL, 10),
+        .cpu_user_us = (strtoll(field[11], NULL, 10) + strtoll(field[13], NULL, 10)) * tick_us,
+        .cpu_system_us = (strtoll(field[12], NULL, 10) + strtoll(field[14], NULL, 10)) * tick_us,
+        .vm_bytes = strtoll(field[20], NULL, 10),
+        .rss_bytes = strtoll(field[21], NULL, 10) * sysconf(_SC_PAGESIZE),
+    };
+    snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
+    if (text_read(path, buffer, sizeof buffer) > 0) {
+        ret->read_bytes = number_after(buffer, "rchar: ");
+        ret->write_bytes = number_after(buffer, "wchar: ");
+    }
+    return true;
+}
+
+int64_t proc_share_bytes(pid_t pid)
+{
+    char buffer[2048], path[48];
+    snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
+    if (text_read(path, buffer, sizeof buffer) <= 0 || !strstr(buffer, "Pss:"))
+        return -1;
+    return number_after(buffer, "\nPss:") * 1024;
+}

@@ -1,0 +1,26 @@
+/* The processes below one process, from /proc: whoever daemonised or began a session of its own is still
+ * there, because shepherds are subreapers. */
+#ifndef REMUDA_NODE_STEP_PROC_TREE_H
+#define REMUDA_NODE_STEP_PROC_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* All descendants of root (not root itself), parents before children. Returns how many there are; fills at
+ * most `max`. */
+size_t proc_tree(pid_t root, pid_t *pids, size_t max);
+/* Likewise, with the child of root that each descends from (itself, if it is one). */
+size_t proc_tree_tops(pid_t root, pid_t *pids, pid_t *tops, size_t max);
+
+struct proc_usage {
+    int64_t cpu_user_us, cpu_system_us; /* of itself and of its children that were waited for */
+    int64_t rss_bytes, vm_bytes, major_faults;
+    int64_t read_bytes, write_bytes; /* through system calls, cached or not, as Slurm counts */
+};
+/* False if it is gone. */
+bool proc_usage(pid_t pid, struct proc_usage *ret);
+/* Memory of the process with what it shares counted in parts (PSS); -1 if the kernel does not tell. Costs more than proc_usage. */
+int64_t proc_share_bytes(pid_t pid);
+
+#endif
