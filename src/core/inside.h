@@ -700,7 +700,7 @@ void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us, 
 void resv_mark_node(const struct core *c, struct node *n,
                     int64_t now_us); /* node.reserved, .maint, .reservation */
 
-/* ---- submit_host.c ---- */
+/* ---- cli/submit/host.c ---- */
 enum refusal submit_host_check(const struct core *c, const char *partitions,
                                struct str *why); /* AllocNodes= */
 

@@ -1,6 +1,6 @@
 /* Job scripts that run srun. A script has one or two lanes (`srun …; srun …` or `srun … & srun … & wait`); in each lane one srun after another makes a step in the script's own
  * job, by the number the script knows, waits for its end and leaves. They live and die with the script: its end closes their connections, its SIGTERM reaches them, and each
- * then ends its own step, as cli/srun.c does. One that lost the controller asks again: by its key for a step it has not heard of, by the number for one it has. */
+ * then ends its own step, as cli/step/srun.c does. One that lost the controller asks again: by its key for a step it has not heard of, by the number for one it has. */
 #include "sim/world_inside.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What all listing commands do alike (cli/listing_command.c): help, version, repetition, JSON and YAML, mistakes.
+# What all listing commands do alike (cli/table/listing_command.c): help, version, repetition, JSON and YAML, mistakes.
 bats_require_minimum_version 1.5.0
 
 setup_file() {

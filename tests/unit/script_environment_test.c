@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "cli/submit_env.h"
+#include "cli/submit/env.h"
 
 #include <string.h>
 

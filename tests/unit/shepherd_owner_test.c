@@ -4,7 +4,7 @@
 #include "shepherd_world.h"
 
 #include "base/str.h"
-#include "cli/stream_hub.h"
+#include "cli/step/stream_hub.h"
 #include "node/shepherd/linger.h"
 #include "node/shepherd/stream.h"
 #include "node/step/dir.h"

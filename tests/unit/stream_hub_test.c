@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "cli/stream_hub.h"
+#include "cli/step/stream_hub.h"
 #include "wire/frame.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The encrypting half of a command's streams: `remudad seal LISTEN_FD @NAME`, started by srun (cli/stream_hub.c) when the first shepherd of another host connects.
+/* The encrypting half of a command's streams: `remudad seal LISTEN_FD @NAME`, started by srun (cli/step/stream_hub.c) when the first shepherd of another host connects.
  *
  * It accepts shepherds at the TCP port that the command listens on, speaks TLS with them by the secret of their step (it comes on standard input, and a shepherd got it
  * through the controller), and is a connection to the command's own Unix socket on the other side. So commands need no TLS of their own to start, and the command sees

@@ -60,7 +60,7 @@ struct plan_bytes {
     X(I64, gpus, "GPUs it has: bit n for number n, up to 62; noted for the next daemon")                     \
     X(TEXT, address, "steps with tasks: where the command is, numeric addresses, blank-separated; NULL = a batch script") \
     X(TEXT, key, "secret to show there")                                                                     \
-    X(TEXT, tasks, "its tasks here, a line each: number in the step, CPUs, devices; \"-\" = not said; see step_tasks.h") \
+    X(TEXT, tasks, "its tasks here, a line each: number in the step, CPUs, devices; \"-\" = not said; see cli/step/tasks.h") \
     X(I64, world, "tasks of the whole step")                                                                 \
     X(I64, pty, "task 0 has a terminal")                                                                     \
     X(I64, rendezvous, "tasks get RANK, WORLD_SIZE …")                                                       \

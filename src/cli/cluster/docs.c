@@ -1,0 +1,216 @@
+/* remuda docs DIR: the reference pages that are made from the tables, so that no page can disagree with the program. */
+#include "base/alloc.h"
+#include "base/str.h"
+#include "cli/program/commands.h"
+#include "cli/program/program.h"
+#include "model/message.h"
+#include "model/settings.h"
+#include "model/state.h"
+#include "model/trouble.h"
+#include "script/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* '|' would end a cell. */
+static void cell_add(struct str *out, const char *text)
+{
+    for (; text && *text; text++) {
+        if (*text == '|')
+            str_addc(out, '\\');
+        str_addc(out, *text);
+    }
+}
+
+static const char *const field_type_names[] = {
+    [FIELD_BOOL] = "boolean",
+    [FIELD_I32] = "32-bit number",
+    [FIELD_U32] = "32-bit number, unsigned",
+    [FIELD_I64] = "64-bit number",
+    [FIELD_U64] = "64-bit number, unsigned",
+    [FIELD_TEXT] = "text",
+    [FIELD_ENUM] = "name",
+    [FIELD_TIME] = "time, µs since 1970 UTC",
+    [FIELD_SPAN] = "duration, µs",
+    [FIELD_MIB] = "MiB",
+    [FIELD_BLOB] = "raw bytes",
+    [FIELD_LIST] = "list",
+};
+
+static void fields_write(struct str *out, const struct fields *t)
+{
+    str_add(out, "| field | type | meaning |\n|---|---|---|\n");
+    for (size_t i = 0; i < t->n; i++) {
+        const struct field *f = &t->field[i];
+        str_addf(out, "| `%s` | %s", f->name, field_type_names[f->type]);
+        if (f->type == FIELD_LIST)
+            str_addf(out, " of %s", ((const struct fields *)f->aux)->name);
+        if (field_range(f) && f->aux) {
+            str_add(out, ", ");
+            range_say(f->aux, out);
+        }
+        str_add(out, " | ");
+        cell_add(out, f->doc);
+        str_add(out, " |\n");
+    }
+    str_addc(out, '\n');
+}
+
+static const char *who_text(enum who who)
+{
+    switch (who) {
+    case WHO_ANYONE: return "anyone";
+    case WHO_OWNER: return "the job's owner, operators";
+    case WHO_OPERATOR: return "operators";
+    case WHO_ADMIN: return "administrators";
+    case WHO_NODE: return "node daemons";
+    case WHO_CONTROLLER: return "the controller";
+    case WHO_STREAM: return "shepherds and commands, to each other";
+    }
+    return "";
+}
+
+static void protocol_write(struct str *out)
+{
+    str_add(out, "# Protocol\n\nMade from the tables in `src/model/message.h` by `remuda docs`.\n\n"
+                 "A frame is 4 bytes length of the JSON part, 4 bytes length of the raw part (both "
+                 "big-endian), a JSON object, raw bytes.\n"
+                 "The object holds `type`, `seq` (an answer repeats the number of its request) and the "
+                 "fields below that are not zero;\n"
+                 "a reader skips fields it does not know. Raw bytes travel in the raw part; the JSON has "
+                 "their lengths.\n"
+                 "Answers to `query` are `rows` frames (`record`, `fields`, `rows`) followed by `done`.\n\n");
+    for (int i = 0; i < MESSAGE_COUNT; i++) {
+        str_addf(out, "## %s\n\n%s. Sent by: %s.\n\n", message_table[i].name, message_table[i].doc,
+                 who_text(message_table[i].who));
+        fields_write(out, message_table[i].fields);
+    }
+    str_add(out, "# Records\n\n");
+    const struct fields *const records[] = {&job_spec_fields, &result_fields, &held_fields, &status_fields};
+    for (size_t i = 0; i < ARRAY_LEN(records); i++) {
+        str_addf(out, "## %s\n\n", records[i]->name);
+        fields_write(out, records[i]);
+    }
+}
+
+static void store_write(struct str *out)
+{
+    str_add(out, "# Store\n\nMade from the tables in `src/model/message.h` by `remuda docs`. The database is "
+                 "`remuda.db` in the state directory (SQLite);\n"
+                 "reading it with `sqlite3 -readonly` is fine at any time. Fields that are zero are NULL, "
+                 "times are µs since 1970, names are text.\n\n");
+    for (int i = 0; i < STORE_TABLE_COUNT; i++) {
+        str_addf(out, "## %s\n\n%s. Key: `%s`.\n\n", store_table_rows[i].name, store_table_rows[i].doc,
+                 store_table_rows[i].key);
+        fields_write(out, store_table_rows[i].fields);
+    }
+    str_add(out, "# When something is wrong with it\n\nMade from the table in `src/model/trouble.h`. Where a "
+                 "trouble passes, "
+                 "the controller starts and goes on:\n"
+                 "what only reads is served, what would change something is refused with the sentence, jobs "
+                 "that run go on, "
+                 "and it is tried\n"
+                 "again every second. Otherwise the controller does not start, and nothing is written.\n\n"
+                 "| the file | passes | what to do |\n|---|---|---|\n");
+    for (int i = 0; i < TROUBLE_COUNT; i++) {
+        str_addf(out, "| %s | %s | ", store_trouble_rows[i].found, store_trouble_rows[i].passes ? "yes" : "");
+        cell_add(out, store_trouble_rows[i].way);
+        str_add(out, " |\n");
+    }
+}
+
+static void settings_write(struct str *out)
+{
+    str_add(out, "# Settings\n\nMade from the table in `src/model/settings.h` by `remuda docs`. They stand "
+                 "in `remuda.conf` in the state directory, in\n"
+                 "slurm.conf's grammar; letter case of keys does not matter. Unknown keys are warned of with "
+                 "file and line.\n\n"
+                 "| key | default | unit | meaning |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < setting_count; i++) {
+        str_addf(out, "| `%s` | %s | %s | ", setting_table[i].key, setting_table[i].standard,
+                 setting_table[i].unit);
+        cell_add(out, setting_table[i].doc);
+        str_add(out, " |\n");
+    }
+    str_add(out, "\n## NodeName= lines set these fields of a node\n\n");
+    fields_write(out, &node_fields);
+    str_add(out, "## PartitionName= lines set these fields of a partition\n\n");
+    fields_write(out, &partition_fields);
+}
+
+static void states_write(struct str *out)
+{
+    str_add(out, "# States and reasons\n\nMade from the tables in `src/model/state.h` by `remuda docs`.\n\n| "
+                 "state | short | final | may become |\n|---|---|---|---|\n");
+    for (int from = 0; from < JOB_STATE_COUNT; from++) {
+        str_addf(out, "| %s | %s | %s |", enum_name(&job_state_names, from), job_state_short(from),
+                 job_state_over(from) ? "yes" : "");
+        for (int to = 0; to < JOB_STATE_COUNT; to++)
+            if (job_state_allowed(from, to))
+                str_addf(out, " %s", enum_name(&job_state_names, to));
+        str_add(out, " |\n");
+    }
+    str_add(out, "\n```dot\ndigraph states {\n");
+    for (int from = 0; from < JOB_STATE_COUNT; from++)
+        for (int to = 0; to < JOB_STATE_COUNT; to++)
+            if (job_state_allowed(from, to))
+                str_addf(out, "  %s -> %s;\n", enum_name(&job_state_names, from),
+                         enum_name(&job_state_names, to));
+    str_add(out, "}\n```\n\n| reason | meaning |\n|---|---|\n");
+    for (int r = 0; r < REASON_COUNT; r++) {
+        str_addf(out, "| `%s` | ", enum_name(&job_reason_names, r));
+        cell_add(out, job_reason_sentence(r));
+        str_add(out, " |\n");
+    }
+    str_add(out, "\n## Refusals\n\n| code | text, as Slurm's |\n|---|---|\n");
+    for (int r = 1; r < REFUSAL_COUNT; r++)
+        str_addf(out, "| `%s` | %s |\n", enum_name(&refusal_names, r), refusal_text(r));
+}
+
+struct page {
+    const char *file;
+    void (*write)(struct str *out);
+};
+
+static const struct page pages[] = {
+    {"options.md", options_write_markdown}, {"settings.md", settings_write}, {"states.md", states_write},
+    {"protocol.md", protocol_write},        {"store.md", store_write},
+};
+
+static bool page_save(const char *dir, const struct page *page)
+{
+    struct arena *a = arena_new();
+    struct str text = STR_INIT;
+    const char *path = arena_printf(a, "%s/%s", dir, page->file);
+    page->write(&text);
+    FILE *to = fopen(path, "we");
+    bool ok = to && fwrite(str_text(&text), 1, text.len, to) == text.len;
+    if (to && fclose(to) != 0)
+        ok = false;
+    if (!ok)
+        program_error("remuda docs", "cannot write %s: %s", path, strerror(errno));
+    str_done(&text);
+    arena_free(a);
+    return ok;
+}
+
+int cmd_docs(int argc, char **argv)
+{
+    if (argc != 2 || argv[1][0] == '-') {
+        FILE *to = argc == 2 && text_is(argv[1], "--help") ? stdout : stderr;
+        fputs("Usage: remuda docs DIR\n  Writes options.md, settings.md, states.md, protocol.md and store.md "
+              "into DIR.\n",
+              to);
+        return to == stdout ? 0 : 2;
+    }
+    if (mkdir(argv[1], 0755) != 0 && errno != EEXIST) {
+        program_error("remuda docs", "cannot make %s: %s", argv[1], strerror(errno));
+        return 1;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(pages); i++)
+        if (!page_save(argv[1], &pages[i]))
+            return 1;
+    return 0;
+}

@@ -1,0 +1,174 @@
+/* remuda down: stops the daemons of a cluster. Jobs that run go on under their shepherds and report when the cluster is up again. */
+#include "base/hostlist.h"
+#include "base/str.h"
+#include "cli/program/cluster_dir.h"
+#include "cli/program/commands.h"
+#include "cli/program/host_dir.h"
+#include "cli/program/program.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STOP_TIMEOUT_MS 15000
+
+static const char usage[] = "Usage: remuda down [--state DIR]\n  Stops the daemons on this machine. Running "
+                            "jobs go on; nothing is lost. `remuda up` continues.\n";
+
+static void row_count(void *ctx, const void *record)
+{
+    (void)record;
+    ++*(uint64_t *)ctx;
+}
+
+static uint64_t jobs_running(const char *state_dir, struct arena *a)
+{
+    struct client *c = client_open(state_dir, NULL);
+    struct msg_query q = {.what = QUERY_JOBS, .fields = "id", .states = "RUNNING,SUSPENDED,COMPLETING"};
+    struct msg_done done = {0};
+    uint64_t count = 0;
+    if (c) {
+        client_query(c, &q, &job_fields, a, row_count, &count, &done, NULL);
+        client_close(c);
+    }
+    return count;
+}
+
+static bool stopped_wait(const char *pid_file, int *budget_ms)
+{
+    struct timespec nap = {.tv_nsec = 10 * 1000000};
+    while (program_daemon_pid(pid_file)) {
+        if (*budget_ms <= 0)
+            return false;
+        nanosleep(&nap, NULL);
+        *budget_ms -= 10;
+    }
+    return true;
+}
+
+/* Asks the process of a pid file to end. True if there was one. */
+static bool daemon_stop(const char *pid_file)
+{
+    long pid = program_daemon_pid(pid_file);
+    return pid > 0 && kill((pid_t)pid, SIGTERM) == 0;
+}
+
+/* Commands do not wait for what was stopped on purpose. */
+static void down_mark(const char *state_dir, struct arena *a)
+{
+    int fd = open(state_down_path(state_dir, a), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (fd >= 0)
+        close(fd);
+}
+
+static int host_down(const char *state_dir, const struct host_dir *h, struct arena *a)
+{
+    int count = 0;
+    down_mark(state_dir, a);
+    if (!host_stop(state_dir, h, a, &count)) {
+        program_error("remuda down", "some daemons of this host do not end; see %s/log", state_dir);
+        return 1;
+    }
+    printf(count ? "Host %s is down; its jobs go on. `remuda up` continues.\n" : "Host %s was not running.\n",
+           h->id);
+    return 0;
+}
+
+static bool is_elsewhere(const struct config *config, const char *node, const char *hostname)
+{
+    for (size_t i = 0; config && i < config->nnodes; i++)
+        if (text_is(config->node[i].name, node))
+            return !node_is_here(&config->node[i], hostname);
+    return false;
+}
+
+/* The nodes whose daemons were started here: each has a directory with its pid file. The configuration may no longer know them, or may no longer be one (NULL). */
+static void nodes_find(const char *state_dir, const struct config *config, struct hostlist *ret,
+                       struct arena *a)
+{
+    char hostname[256] = "";
+    DIR *nodes = opendir(arena_printf(a, "%s/nodes", state_dir));
+    gethostname(hostname, sizeof hostname - 1);
+    for (struct dirent *e; nodes && (e = readdir(nodes));)
+        if (e->d_name[0] != '.' && !is_elsewhere(config, e->d_name, hostname))
+            hostlist_add(ret, e->d_name);
+    if (nodes)
+        closedir(nodes);
+}
+
+static void summary_print(const char *name, size_t stopped, uint64_t running)
+{
+    if (!stopped)
+        printf("Cluster \"%s\" was not running.\n", name);
+    else if (running)
+        printf("Cluster \"%s\" is down; %llu job%s go%s on. `remuda up` continues.\n", name,
+               (unsigned long long)running, running == 1 ? "" : "s", running == 1 ? "es" : "");
+    else
+        printf("Cluster \"%s\" is down. `remuda up` continues.\n", name);
+}
+
+static int down(const char *state_dir, struct arena *a)
+{
+    int budget = STOP_TIMEOUT_MS;
+    struct host_dir host;
+    struct config config;
+    struct err err = {0};
+    struct hostlist nodes = HOSTLIST_INIT;
+    if (host_dir_read(state_dir, a, &host))
+        return host_down(state_dir, &host, a);
+    if (access(cluster_conf_path(state_dir, a), F_OK) != 0 &&
+        !program_daemon_pid(controller_pid_path(state_dir, a))) {
+        program_error("remuda down", "no cluster in %s: there is no remuda.conf", state_dir);
+        return 1;
+    }
+    /* What is wrong with the configuration stops nothing. */
+    bool known = cluster_conf_read(state_dir, &config, &err);
+    if (!known)
+        fprintf(stderr, "remuda down: warning: the configuration cannot be read: %s\n", err.text);
+    const char *name = known ? arena_strdup(a, config.settings.cluster_name) : state_dir;
+    nodes_find(state_dir, known ? &config : NULL, &nodes, a);
+    if (known)
+        config_done(&config);
+    uint64_t running = jobs_running(state_dir, a);
+    const char *controller = controller_pid_path(state_dir, a);
+    down_mark(state_dir, a);
+    size_t stopped = daemon_stop(controller);
+    for (size_t i = 0; i < nodes.n; i++)
+        stopped += daemon_stop(node_pid_path(state_dir, nodes.name[i], a));
+    bool late = !stopped_wait(controller, &budget);
+    for (size_t i = 0; i < nodes.n; i++)
+        late |= !stopped_wait(node_pid_path(state_dir, nodes.name[i], a), &budget);
+    hostlist_done(&nodes);
+    if (late)
+        program_error("remuda down", "some daemons did not stop within %d s; `remuda status` shows which",
+                      STOP_TIMEOUT_MS / 1000);
+    else
+        summary_print(name, stopped, running);
+    return late ? 1 : 0;
+}
+
+int cmd_down(int argc, char **argv)
+{
+    const char *state_dir = NULL;
+    struct err err = {0};
+    for (int i = 1; i < argc;) {
+        if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
+            fputs(usage, stdout);
+            return 0;
+        }
+        if (!program_state_option(argc, argv, &i, &state_dir, &err))
+            err_set(&err, ERR_INVALID, "unknown word \"%s\"", argv[i]);
+        if (err.code) {
+            program_error("remuda down", "%s", err.text);
+            return 2;
+        }
+    }
+    struct arena *a = arena_new();
+    int rc = down(state_dir_find(state_dir, a), a);
+    arena_free(a);
+    return rc;
+}

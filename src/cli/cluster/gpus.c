@@ -1,0 +1,305 @@
+/* remuda gpus: what GPUs the nodes have, through which library they were found, how each is and why, who has it. `release` and `resume` are for the administrator on the node itself: they
+ * say by a file and a signal to the node's daemon that it must not have the devices open (node/hardware/gpu_release.c). */
+#include "base/civil.h"
+#include "base/idset.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "cli/program/cluster_dir.h"
+#include "cli/program/commands.h"
+#include "cli/program/localtime.h"
+#include "cli/program/program.h"
+#include "model/alloc.h"
+#include "model/device_out.h"
+#include "model/gres.h"
+
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LET_GO_MS 20000
+
+static const char usage[] =
+    "Usage: remuda gpus [--state DIR] [NODE…]\n"
+    "       remuda gpus release|resume [--state DIR] [NODE]   (on the node itself, as who runs its daemon)\n"
+    "  What GPUs there are, through which library they were found, how each is and why, and who has it.\n"
+    "  release: the node's daemon closes them, and nobody is given them, until resume: for nvidia-smi -r,\n"
+    "  and for changes of MIG instances (then restart the node's daemon, which finds the new ones).\n";
+
+struct gpus {
+    struct arena *a;
+    char **names; /* of nodes; none: all */
+    int nnames;
+    VEC(const struct node *) node;
+    VEC(const struct job *) job;
+};
+
+static bool is_asked(const struct gpus *g, const char *name)
+{
+    bool asked = g->nnames == 0;
+    for (int i = 0; i < g->nnames && !asked; i++)
+        asked = text_is(g->names[i], name);
+    return asked;
+}
+
+static void node_keep(void *ctx, const void *record)
+{
+    struct gpus *g = ctx;
+    struct node *copy = arena_alloc(g->a, sizeof *copy);
+    record_copy(&node_fields, copy, record, g->a);
+    if (is_asked(g, copy->name))
+        vec_push(&g->node, copy);
+}
+
+static void job_keep(void *ctx, const void *record)
+{
+    struct gpus *g = ctx;
+    struct job *copy = arena_alloc(g->a, sizeof *copy);
+    record_copy(&job_fields, copy, record, g->a);
+    vec_push(&g->job, copy);
+}
+
+static bool rows_read(const char *state_dir, struct gpus *g, struct err *ret_err)
+{
+    struct client *c = client_open(state_dir, ret_err);
+    struct msg_query nodes = {.what = QUERY_NODES,
+                              .fields = "name,devices,devices_out,device_trouble,responding"},
+                     jobs = {.what = QUERY_JOBS,
+                             .fields = "id,user_id,user_name,alloc",
+                             .states = "RUNNING,SUSPENDED,COMPLETING"};
+    struct msg_done done = {0};
+    if (!c)
+        return false;
+    bool ok = client_query(c, &nodes, &node_fields, g->a, node_keep, g, &done, ret_err) &&
+              client_query(c, &jobs, &job_fields, g->a, job_keep, g, &done, ret_err);
+    client_close(c);
+    return ok;
+}
+
+/* ---- one device ---- */
+
+static bool job_has(const struct job *j, const char *node, int32_t index, struct arena *a)
+{
+    struct alloc al = {0};
+    const struct alloc_node *here =
+        text_empty(j->alloc) || !alloc_parse(j->alloc, a, &al, NULL) ? NULL : alloc_find(&al, node);
+    bool has = false;
+    for (size_t i = 0; here && i < here->ngres && !has; i++) {
+        struct idset set = IDSET_INIT;
+        if (text_is(here->gres[i].kind, "gpu") && here->gres[i].devices &&
+            idset_parse(&set, here->gres[i].devices, INT32_MAX, NULL))
+            has = idset_has(&set, (uint32_t)index);
+        idset_done(&set);
+    }
+    return has;
+}
+
+static void holder_print(const struct gpus *g, const char *node, int32_t index, bool *is_used)
+{
+    for (size_t i = 0; i < g->job.n; i++)
+        if (job_has(g->job.v[i], node, index, g->a)) {
+            printf("%s in use by job %llu of %s", *is_used ? "," : "", (unsigned long long)g->job.v[i]->id,
+                   text_empty(g->job.v[i]->user_name) ? "a user" : g->job.v[i]->user_name);
+            *is_used = true;
+        }
+}
+
+static void health_print(const struct gpus *g, const struct node *n, int32_t index)
+{
+    struct device_outs outs = {0};
+    bool is_used = false;
+    device_outs_parse(n->devices_out, g->a, &outs);
+    const struct device_out *out = device_outs_find(&outs, "gpu", index);
+    holder_print(g, n->name, index, &is_used);
+    if (!out) {
+        puts(is_used ? "" : n->responding ? " clean" : " not known: the node does not respond");
+        return;
+    }
+    struct str since = STR_INIT;
+    civil_format_iso(out->since_us, &civil_local, &since);
+    printf("%s %s since %s: %s\n", is_used ? "," : "", out->failed ? "broken" : "given to nobody",
+           str_text(&since), out->why);
+    if (out->failed)
+        printf("         when it is mended: scontrol update nodename=%s state=resume\n", n->name);
+    str_done(&since);
+}
+
+static void device_print(const struct gpus *g, const struct node *n, const struct device *d)
+{
+    printf("  gpu %-3d %s", d->index, text_empty(d->type) ? "(no type)" : d->type);
+    if (d->mem_mib)
+        printf(", %lld MiB", (long long)d->mem_mib);
+    if (!text_empty(d->uuid))
+        printf(", %s", d->uuid);
+    if (!text_empty(d->pci))
+        printf(", PCI %s", d->pci);
+    if (!text_empty(d->links))
+        printf(", linked with %s", d->links);
+    putchar(':');
+    health_print(g, n, d->index);
+}
+
+static void node_print(const struct gpus *g, const struct node *n)
+{
+    struct device_list list = {0};
+    const char *via = NULL;
+    size_t gpus = 0;
+    if (n->devices)
+        devices_parse(n->devices, g->a, &list, NULL);
+    for (size_t i = 0; i < list.n; i++) {
+        gpus += text_is(list.v[i].kind, "gpu");
+        via = list.v[i].via ? list.v[i].via : via;
+    }
+    printf("%s: %zu GPU%s%s%s\n", n->name, gpus, gpus == 1 ? "" : "s", via ? ", found through " : "",
+           via ? via : "");
+    for (size_t i = 0; i < list.n; i++)
+        if (text_is(list.v[i].kind, "gpu"))
+            device_print(g, n, &list.v[i]);
+    if (!text_empty(n->device_trouble))
+        printf("  %s\n", n->device_trouble);
+}
+
+static int show(const char *state_dir, struct gpus *g)
+{
+    struct err err = {0};
+    int status = 0;
+    if (!rows_read(state_dir, g, &err)) {
+        program_error("remuda gpus", "%s", err.text);
+        status = 1;
+    }
+    for (size_t i = 0; i < g->node.n; i++)
+        node_print(g, g->node.v[i]);
+    if (!status && g->nnames > 0 && g->node.n == 0) {
+        program_error("remuda gpus", "there is no node %s; `sinfo -N` lists them", g->names[0]);
+        status = 1;
+    }
+    vec_done(&g->node);
+    vec_done(&g->job);
+    return status;
+}
+
+/* ---- release and resume ---- */
+
+/* The node that is meant: the one named, else the only one whose daemon runs here. NULL with an error. */
+static const char *node_here(const char *state_dir, struct gpus *g)
+{
+    struct config config;
+    char hostname[256] = "";
+    const char *found = NULL;
+    size_t n = 0;
+    gethostname(hostname, sizeof hostname - 1);
+    if (g->nnames == 1)
+        return g->names[0];
+    if (!cluster_conf_read(state_dir, &config, NULL)) {
+        program_error("remuda gpus", "which node? name it");
+        return NULL;
+    }
+    for (size_t i = 0; i < config.nnodes; i++)
+        if (node_is_here(&config.node[i], hostname)) {
+            found = arena_strdup(g->a, config.node[i].name);
+            n++;
+        }
+    config_done(&config);
+    if (n != 1)
+        program_error("remuda gpus", "%zu nodes are on this machine: name one", n);
+    return n == 1 ? found : NULL;
+}
+
+static bool file_says(const char *path, const char *line)
+{
+    char text[256];
+    bool says = false;
+    FILE *f = fopen(path, "re");
+    while (f && !says && fgets(text, sizeof text, f))
+        says = strncmp(text, line, strlen(line)) == 0;
+    if (f)
+        fclose(f);
+    return says;
+}
+
+static bool file_make(const char *path)
+{
+    const struct passwd *user = getpwuid(getuid());
+    struct str now = STR_INIT;
+    FILE *f = fopen(path, "we");
+    civil_format_iso(time_now_us(), &civil_local, &now);
+    if (f)
+        fprintf(f, "by %.40s at %s\n", user ? user->pw_name : "somebody", str_text(&now));
+    str_done(&now);
+    return f && fclose(f) == 0;
+}
+
+static int let_go_wait(const char *path, const char *node)
+{
+    const struct timespec nap = {.tv_nsec = 50 * 1000000};
+    for (int ms = 0; ms < LET_GO_MS; ms += 50) {
+        if (file_says(path, "let go")) {
+            printf("The daemon of %s has let go of the GPUs, and nobody is given them. Jobs that run keep "
+                   "theirs: "
+                   "`remuda gpus %s` names them.\n",
+                   node, node);
+            return 0;
+        }
+        nanosleep(&nap, NULL);
+    }
+    program_error("remuda gpus", "the daemon of %s does not say that it has let go of the GPUs", node);
+    return 1;
+}
+
+static int hand_over(const char *state_dir, struct gpus *g, bool release)
+{
+    const char *node = node_here(state_dir, g);
+    if (!node)
+        return 2;
+    long pid = program_daemon_pid(node_pid_path(state_dir, node, g->a));
+    const char *path = arena_printf(g->a, "%s/nodes/%s/gpus-released", state_dir, node);
+    bool done = release ? file_make(path) : unlink(path) == 0;
+    if (!done && !release) {
+        program_error("remuda gpus", "the GPUs of %s were not released here", node);
+        return 1;
+    }
+    if (!done) {
+        program_error("remuda gpus", "%s cannot be written: run this on the node, as who runs its daemon",
+                      path);
+        return 1;
+    }
+    if (pid <= 0 || kill((pid_t)pid, SIGUSR1) != 0) {
+        printf("No daemon of %s runs here: it has the GPUs not open, and finds this when it starts.\n", node);
+        return 0;
+    }
+    return release ? let_go_wait(path, node) : 0;
+}
+
+int cmd_gpus(int argc, char **argv)
+{
+    const char *state_dir = NULL, *deed = NULL;
+    struct arena *a = arena_new();
+    struct gpus g = {.a = a, .names = arena_alloc(a, (size_t)(argc + 1) * sizeof(char *))};
+    struct err err = {0};
+    for (int i = 1; i < argc && !err.code;) {
+        bool is_deed = !deed && g.nnames == 0 && (text_is(argv[i], "release") || text_is(argv[i], "resume"));
+        if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
+            fputs(usage, stdout);
+            arena_free(a);
+            return 0;
+        }
+        if (is_deed)
+            deed = argv[i++];
+        else if (argv[i][0] != '-')
+            g.names[g.nnames++] = argv[i++];
+        else if (!program_state_option(argc, argv, &i, &state_dir, &err))
+            err_set(&err, ERR_INVALID, "unknown option \"%s\"; `remuda gpus --help` says what there is",
+                    argv[i]);
+    }
+    if (!err.code)
+        state_dir = state_dir_find(state_dir, a);
+    if (err.code)
+        program_error("remuda gpus", "%s", err.text);
+    int status = err.code ? 2
+                 : deed   ? hand_over(state_dir, &g, text_is(deed, "release"))
+                          : show(state_dir, &g);
+    arena_free(a);
+    return status;
+}

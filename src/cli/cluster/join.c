@@ -1,0 +1,257 @@
+/* remuda join and leave: this machine becomes a host of a cluster that runs elsewhere, and stops being one. */
+#include "base/alloc.h"
+#include "base/str.h"
+#include "cli/program/commands.h"
+#include "cli/program/host_dir.h"
+#include "cli/program/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char join_usage[] =
+    "Usage: remuda join [--state DIR] [--name NODE] [--token-file FILE|-] HOST[:PORT]\n"
+    "  Makes this machine a host of the cluster whose controller runs on HOST, and starts its daemons. The\n"
+    "  token comes from FILE, or from the input:  remuda token | ssh MACHINE remuda join HOST\n"
+    "  --name NODE  the node's name; else this host's\n";
+static const char leave_usage[] =
+    "Usage: remuda leave [--state DIR]\n"
+    "  Takes this machine out of the cluster it joined and stops its daemons.\n";
+
+struct join_options {
+    const char *state_dir, *name, *controller, *token_file;
+    const char *token;
+};
+
+/* The word is taken, and is no longer to be read in the list of processes. */
+static const char *word_hide(char *word, struct arena *a)
+{
+    const char *kept = arena_strdup(a, word);
+    memset(word, 'x', strlen(word));
+    return kept;
+}
+
+static bool join_options_read(int argc, char **argv, struct join_options *o, struct arena *a,
+                              struct err *ret_err)
+{
+    for (int i = 1; i < argc;) {
+        if (program_state_option(argc, argv, &i, &o->state_dir, ret_err)) {
+            if (ret_err->code)
+                return false;
+        } else if (text_starts(argv[i], "--name=")) {
+            o->name = argv[i++] + strlen("--name=");
+        } else if (text_is(argv[i], "--name") && i + 1 < argc) {
+            o->name = argv[i + 1];
+            i += 2;
+        } else if (text_starts(argv[i], "--token-file=")) {
+            o->token_file = argv[i++] + strlen("--token-file=");
+        } else if (text_is(argv[i], "--token-file") && i + 1 < argc) {
+            o->token_file = argv[i + 1];
+            i += 2;
+        } else if (argv[i][0] == '-' || o->token) {
+            return err_set(ret_err, ERR_INVALID,
+                           "unknown word \"%s\"; `remuda join --help` lists the options", argv[i]);
+        } else if (!o->controller) {
+            o->controller = argv[i++];
+        } else {
+            o->token = word_hide(argv[i++], a);
+        }
+    }
+    return o->controller ? true
+                         : err_set(ret_err, ERR_INVALID,
+                                   "HOST[:PORT] is needed, and a token, which `remuda token` prints there: "
+                                   "remuda token | ssh MACHINE remuda join HOST");
+}
+
+/* The first line of the file, or of the input. */
+static const char *token_read(const char *path, struct arena *a, struct err *ret_err)
+{
+    char line[512];
+    FILE *from = text_is(path, "-") ? stdin : fopen(path, "re");
+    if (!from) {
+        err_set(ret_err, ERR_NOT_FOUND, "cannot read the token from %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    const char *got = fgets(line, sizeof line, from);
+    if (from != stdin)
+        fclose(from);
+    line[got ? strcspn(line, " \t\r\n") : 0] = '\0';
+    const char *token = arena_strdup(a, line);
+    explicit_bzero(line, sizeof line);
+    if (!text_empty(token))
+        return token;
+    err_set(ret_err, ERR_INVALID, "%s has no token in its first line",
+            text_is(path, "-") ? "the input" : path);
+    return NULL;
+}
+
+static bool token_find(struct join_options *o, struct arena *a, struct err *ret_err)
+{
+    if (o->token) {
+        fprintf(stderr,
+                "remuda join: warning: every user of this machine could read the token in the list of "
+                "processes; give it with --token-file FILE, or on the input\n");
+        return true;
+    }
+    if (!o->token_file && isatty(STDIN_FILENO))
+        return err_set(ret_err, ERR_INVALID,
+                       "the token is missing: --token-file FILE, or on the input; `remuda token` on the "
+                       "controller's host prints one");
+    o->token = token_read(o->token_file ? o->token_file : "-", a, ret_err);
+    return o->token != NULL;
+}
+
+/* remudad reads the token from its input: a pipe that nobody else has. */
+static bool token_hand(const char *token, struct err *ret_err)
+{
+    int end[2];
+    size_t len = strlen(token);
+    if (pipe2(end, O_CLOEXEC) != 0)
+        return err_set(ret_err, ERR_INTERNAL, "cannot make a pipe: %s", strerror(errno));
+    bool ok = write(end[1], token, len) == (ssize_t)len && dup2(end[0], STDIN_FILENO) == STDIN_FILENO;
+    close(end[0]);
+    close(end[1]);
+    return ok ? true : err_set(ret_err, ERR_INTERNAL, "cannot hand the token on: %s", strerror(errno));
+}
+
+static bool dirs_make(const char *state_dir, struct arena *a, struct err *ret_err)
+{
+    char *copy = arena_strdup(a, state_dir);
+    for (char *at = copy + 1; *at; at++)
+        if (*at == '/') {
+            *at = '\0';
+            mkdir(copy, 0755);
+            *at = '/';
+        }
+    if (mkdir(copy, geteuid() == 0 ? 0755 : 0700) == 0 || errno == EEXIST)
+        return true;
+    return err_set(ret_err, ERR_UNAVAILABLE, "cannot make the directory %s: %s", state_dir, strerror(errno));
+}
+
+static bool join(struct join_options *o, struct arena *a, struct err *ret_err)
+{
+    struct host_dir h;
+    const char *dir = state_dir_own(o->state_dir, a);
+    if (access(arena_printf(a, "%s/remuda.conf", dir), F_OK) == 0)
+        return err_set(ret_err, ERR_EXISTS,
+                       "%s holds a cluster of its own; choose another directory with --state", dir);
+    if (host_dir_read(dir, a, &h))
+        return err_set(ret_err, ERR_EXISTS,
+                       "this machine is a host of cluster \"%s\" already (%s); `remuda leave` first, or "
+                       "choose another directory with --state",
+                       h.cluster ? h.cluster : "", dir);
+    if (!dirs_make(dir, a, ret_err))
+        return false;
+    char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a),
+                    "join",
+                    "--state",
+                    (char *)(uintptr_t)dir,
+                    (char *)(uintptr_t)o->controller,
+                    o->name ? "--name" : NULL,
+                    (char *)(uintptr_t)o->name,
+                    NULL};
+    if (!token_find(o, a, ret_err) || !token_hand(o->token, ret_err) || program_run(argv, ret_err) != 0)
+        return false; /* it has said why */
+    if (!host_dir_read(dir, a, &h) || !host_start(dir, &h, a, ret_err))
+        return ret_err->code ? false : err_set(ret_err, ERR_INTERNAL, "%s/host.conf was not written", dir);
+    printf("To use it here:  eval \"$(%s/remuda env%s%s)\"\n", program_dir(a),
+           o->state_dir ? " --state " : "", o->state_dir ? dir : "");
+    return true;
+}
+
+static bool help_asked(int argc, char **argv, const char *usage)
+{
+    for (int i = 1; i < argc; i++)
+        if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
+            fputs(usage, stdout);
+            return true;
+        }
+    return false;
+}
+
+int cmd_join(int argc, char **argv)
+{
+    struct join_options o = {0};
+    struct err err = {0};
+    if (help_asked(argc, argv, join_usage))
+        return 0;
+    struct arena *a = arena_new();
+    bool ok = join_options_read(argc, argv, &o, a, &err) && join(&o, a, &err);
+    if (err.code)
+        program_error("remuda join", "%s", err.text);
+    arena_free(a);
+    return ok ? 0 : 1;
+}
+
+/* The controller does not know yet: remudad goes on trying, and the key stays until it has heard. */
+static bool leave_later(const char *dir, const struct host_dir *h, struct arena *a, struct err *ret_err)
+{
+    char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a),
+                    "leave",
+                    "--until-told",
+                    "--state",
+                    (char *)(uintptr_t)dir,
+                    NULL};
+    FILE *mark = fopen(arena_printf(a, "%s/leaving", dir), "we");
+    if (mark)
+        fclose(mark);
+    if (program_run(argv, ret_err) != 0)
+        return false;
+    fprintf(stderr,
+            "remuda leave: warning: the controller at %s cannot be reached. The daemons here are stopped, "
+            "and the "
+            "controller is told as soon as it answers (after a restart of this machine: remuda leave). If "
+            "only this "
+            "machine is cut off, `remuda hosts remove %s` on the controller's does the same; if the cluster "
+            "is gone "
+            "for good, remove %s\n",
+            h->controller, h->id, dir);
+    printf("This machine is leaving cluster \"%s\".\n", h->cluster ? h->cluster : "");
+    return true;
+}
+
+static bool leave(const char *dir, struct arena *a, struct err *ret_err)
+{
+    static const char *const files[] = {"host.conf",    "leaving",           "tls/host.key",
+                                        "tls/host.crt", "tls/authority.crt", "tls"};
+    struct host_dir h;
+    int count = 0;
+    if (!host_dir_read(dir, a, &h))
+        return err_set(ret_err, ERR_NOT_FOUND,
+                       "%s is not the state directory of a host that joined a cluster", dir);
+    if (program_daemon_pid(arena_printf(a, "%s/leave.pid", dir)))
+        return err_set(ret_err, ERR_EXISTS,
+                       "this machine is leaving already; it is waited for the controller at %s to hear of it",
+                       h.controller);
+    char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a), "leave", "--state",
+                    (char *)(uintptr_t)dir, NULL};
+    bool told = program_run(argv, ret_err) == 0;
+    if (!host_stop(dir, &h, a, &count))
+        return err_set(ret_err, ERR_UNAVAILABLE, "some daemons do not end; see %s/log", dir);
+    if (!told)
+        return leave_later(dir, &h, a, ret_err);
+    for (size_t i = 0; i < ARRAY_LEN(files); i++)
+        remove(arena_printf(a, "%s/%s", dir, files[i]));
+    printf("This machine left cluster \"%s\".\n", h.cluster ? h.cluster : "");
+    return true;
+}
+
+int cmd_leave(int argc, char **argv)
+{
+    const char *state_dir = NULL;
+    struct err err = {0};
+    if (help_asked(argc, argv, leave_usage))
+        return 0;
+    for (int i = 1; i < argc && !err.code;)
+        if (!program_state_option(argc, argv, &i, &state_dir, &err))
+            err_set(&err, ERR_INVALID, "unknown word \"%s\"", argv[i]);
+    struct arena *a = arena_new();
+    bool ok = !err.code && leave(state_dir_own(state_dir, a), a, &err);
+    if (err.code)
+        program_error("remuda leave", "%s", err.text);
+    arena_free(a);
+    return ok ? 0 : 1;
+}

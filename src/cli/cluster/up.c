@@ -1,0 +1,471 @@
+/* remuda up: from nothing to a running cluster on this machine.
+ *
+ * The state directory is made, a configuration is written if there is none (this machine as it is, or N virtual nodes), and whatever does
+ * not run yet is started: the controller, then a node daemon for each node of this host. Running it again starts only what is missing, so it
+ * is also the way to mend a cluster after a crash. The daemons belong to the directory: several clusters run side by side. */
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "cli/program/cluster_dir.h"
+#include "cli/program/commands.h"
+#include "cli/program/host_dir.h"
+#include "cli/program/program.h"
+#include "io/program_list.h"
+#include "model/gres.h"
+#include "model/limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#define START_TIMEOUT_MS 15000
+#define LOOK_AGAIN_MS    1000
+
+struct up_options {
+    const char *state_dir;
+    const char *cluster_name;
+    int64_t nodes;   /* 0 = this machine as it is */
+    int64_t cpus;    /* of each virtual node; 0 = all of the machine */
+    int64_t mem_mib; /* of each virtual node; 0 = the machine's share */
+    const char *gres;
+    bool shape_given; /* any of --nodes --cpus --mem --gres */
+    bool quiet;
+};
+
+static const char usage[] = "Usage: remuda up [--state DIR] [--name CLUSTER] [--nodes N] [--cpus C] [--mem "
+                            "M] [--gres gpu:v100:2] [-q]\n"
+                            "  Starts a cluster on this machine, or what of it does not run. Without "
+                            "--nodes: this machine as it is.\n"
+                            "  --nodes N   N virtual nodes on this machine, each with its own node daemon\n"
+                            "  --cpus C    CPUs of each node      --mem M   memory of each (4G, 512M)      "
+                            "--gres G   its generic resources\n"
+                            "  --state DIR where the cluster lives (else $REMUDA_STATE, else /var/lib/remuda "
+                            "for root, ~/.local/state/remuda for users)\n";
+
+static const char *option_value(int argc, char **argv, int *i, const char *name, struct err *ret_err)
+{
+    size_t len = strlen(name);
+    if (strncmp(argv[*i], name, len) != 0)
+        return NULL;
+    if (argv[*i][len] == '=')
+        return argv[(*i)++] + len + 1;
+    if (argv[*i][len] != '\0')
+        return NULL;
+    if (*i + 1 >= argc) {
+        err_set(ret_err, ERR_INVALID, "%s needs a value", name);
+        return NULL;
+    }
+    *i += 2;
+    return argv[*i - 1];
+}
+
+static bool number_take(const char *what, const char *text, int64_t max, int64_t *ret, struct err *ret_err)
+{
+    if (text_to_i64(text, 1, max, ret))
+        return true;
+    return err_set(ret_err, ERR_INVALID, "%s must be a number from 1 to %lld, not \"%s\"", what,
+                   (long long)max, text);
+}
+
+static bool shape_option(struct up_options *o, int argc, char **argv, int *i, struct err *ret_err)
+{
+    const char *value;
+    struct gres_list gres;
+    if ((value = option_value(argc, argv, i, "--nodes", ret_err)))
+        return number_take("--nodes", value, 4096, &o->nodes, ret_err);
+    if ((value = option_value(argc, argv, i, "--cpus", ret_err)))
+        return number_take("--cpus", value, LIMIT_CPUS_PER_NODE, &o->cpus, ret_err);
+    if ((value = option_value(argc, argv, i, "--mem", ret_err)))
+        return size_parse_mib(value, &o->mem_mib, ret_err) &&
+               (o->mem_mib > 0 || err_set(ret_err, ERR_INVALID, "--mem must be more than 0"));
+    if ((value = option_value(argc, argv, i, "--gres", ret_err))) {
+        struct arena *a = arena_new();
+        bool ok = gres_parse(value, a, &gres, ret_err);
+        arena_free(a);
+        o->gres = value;
+        return ok;
+    }
+    return false;
+}
+
+static bool options_read(int argc, char **argv, struct up_options *o, struct err *ret_err)
+{
+    for (int i = 1; i < argc;) {
+        const char *value;
+        if (program_state_option(argc, argv, &i, &o->state_dir, ret_err)) {
+            if (ret_err->code)
+                return false;
+        } else if (text_is(argv[i], "-q") || text_is(argv[i], "--quiet")) {
+            o->quiet = true;
+            i++;
+        } else if (shape_option(o, argc, argv, &i, ret_err)) {
+            o->shape_given = true;
+        } else if (ret_err->code) {
+            return false;
+        } else if ((value = option_value(argc, argv, &i, "--name", ret_err))) {
+            o->cluster_name = value;
+        } else if (ret_err->code) {
+            return false;
+        } else {
+            return err_set(ret_err, ERR_INVALID, "unknown word \"%s\"; `remuda up --help` lists the options",
+                           argv[i]);
+        }
+    }
+    return true;
+}
+
+/* ---- the configuration ---------------------------------------------------------------------------------------------- */
+
+/* This machine as the node daemon finds it: its "NodeName=…" line, as slurmd -C would print. */
+static bool machine_line(struct arena *a, const char **ret_line, struct err *ret_err)
+{
+    const char *program = program_sibling("remudad", a);
+    FILE *from = popen(arena_printf(a, "'%s' node --print-config", program), "re");
+    char line[8192];
+    bool ok = from && fgets(line, sizeof line, from) && text_starts(line, "NodeName=");
+    if (from && pclose(from) != 0)
+        ok = false;
+    if (!ok)
+        return err_set(ret_err, ERR_INTERNAL, "%s node --print-config did not describe this machine",
+                       program);
+    line[strcspn(line, "\n")] = '\0';
+    *ret_line = arena_strdup(a, line);
+    return true;
+}
+
+/* Text after "Key=" in the line up to a blank; NULL if the key is absent. */
+static const char *line_value(const char *line, const char *key, struct arena *a)
+{
+    const char *at = strstr(line, key);
+    if (!at)
+        return NULL;
+    at += strlen(key);
+    return arena_strndup(a, at, strcspn(at, " "));
+}
+
+static bool node_lines(const struct up_options *o, struct arena *a, const char **ret_line,
+                       struct err *ret_err)
+{
+    const char *machine = "";
+    if (!machine_line(a, &machine, ret_err))
+        return false;
+    if (!o->shape_given) {
+        *ret_line = machine;
+        return true;
+    }
+    const char *cpus = line_value(machine, " CPUs=", a);
+    const char *mem = line_value(machine, " RealMemory=", a);
+    int64_t count = o->nodes ? o->nodes : 1;
+    int64_t memory = o->mem_mib;
+    if (!memory && mem && text_to_i64(mem, 1, INT64_MAX, &memory))
+        memory = memory / count > 0 ? memory / count : 1;
+    const char *names = count == 1 ? "node1" : arena_printf(a, "node[1-%lld]", (long long)count);
+    *ret_line = arena_printf(a, "NodeName=%s CPUs=%s RealMemory=%lld%s%s Virtual=YES State=UNKNOWN", names,
+                             o->cpus ? arena_printf(a, "%lld", (long long)o->cpus) : (cpus ? cpus : "1"),
+                             (long long)memory, o->gres ? " Gres=" : "", o->gres ? o->gres : "");
+    return true;
+}
+
+static const char conf_mark[] =
+    "# Written by `remuda up`. Yours to edit: slurm.conf's grammar; `scontrol reconfigure` reads it again.\n";
+
+static bool file_write(const char *path, const char *text, struct err *ret_err)
+{
+    FILE *to = fopen(path, "we");
+    if (!to || fputs(text, to) < 0 || fclose(to) != 0)
+        return err_set(ret_err, ERR_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
+    return true;
+}
+
+static bool conf_write(const struct up_options *o, const char *path, struct arena *a, struct err *ret_err)
+{
+    const char *line = "";
+    if (!node_lines(o, a, &line, ret_err))
+        return false;
+    struct str text = STR_INIT;
+    str_add(&text, conf_mark);
+    str_addf(&text, "ClusterName=%s\n\n%s\n\n", o->cluster_name ? o->cluster_name : "remuda", line);
+    str_addf(&text, "PartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED State=UP\n");
+    bool ok = file_write(path, str_text(&text), ret_err);
+    str_done(&text);
+    return ok;
+}
+
+static bool conf_ensure(const struct up_options *o, struct arena *a, struct err *ret_err)
+{
+    const char *path = cluster_conf_path(o->state_dir, a);
+    if (access(path, F_OK) != 0)
+        return conf_write(o, path, a, ret_err);
+    if (!o->shape_given && !o->cluster_name)
+        return true;
+    return err_set(ret_err, ERR_EXISTS,
+                   "%s is there already: --nodes, --cpus, --mem, --gres and --name shape a new cluster. Edit "
+                   "that file and run `scontrol "
+                   "reconfigure`, or choose another directory with --state",
+                   path);
+}
+
+/* ---- daemons -------------------------------------------------------------------------------------------------------- */
+
+static bool dir_make(const char *path, mode_t mode, struct err *ret_err)
+{
+    char *copy = xstrdup(path);
+    bool ok = true;
+    for (char *at = copy + 1; ok && *at; at++) {
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        ok = mkdir(copy, 0755) == 0 || errno == EEXIST;
+        *at = '/';
+    }
+    ok = ok && (mkdir(copy, mode) == 0 || errno == EEXIST);
+    if (!ok)
+        err_set(ret_err, ERR_UNAVAILABLE, "cannot make the directory %s: %s", path, strerror(errno));
+    free(copy);
+    return ok;
+}
+
+/* Daemons put themselves into the background; their first process ends when they are ready or have failed. */
+static bool daemon_start(char *const argv[], struct err *ret_err)
+{
+    pid_t pid;
+    int status = 0;
+    int rc = posix_spawn(&pid, argv[0], NULL, NULL, argv, environ);
+    if (rc != 0)
+        return err_set(ret_err, ERR_INTERNAL, "cannot start %s: %s", argv[0], strerror(rc));
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (status != 0)
+        return err_set(ret_err, ERR_UNAVAILABLE, "%s %s did not start", argv[0], argv[1]);
+    return true;
+}
+
+static void sleep_ms(long ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    nanosleep(&t, NULL);
+}
+
+static bool controller_answers(const char *state_dir)
+{
+    struct arena *a = arena_new();
+    struct client *c = client_open(state_dir, NULL);
+    struct msg_daemon ping = {.action = DAEMON_PING};
+    struct message answer;
+    bool ok = c && client_call(c, MSG_DAEMON, &ping, 1000, a, &answer, NULL);
+    if (c)
+        client_close(c);
+    arena_free(a);
+    return ok;
+}
+
+static bool controller_start(const char *state_dir, struct arena *a, bool *ret_started, struct err *ret_err)
+{
+    if (controller_answers(state_dir))
+        return true;
+    char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a), "controller", "--state",
+                    (char *)(uintptr_t)state_dir, NULL};
+    if (!daemon_start(argv, ret_err))
+        return err_prefix(ret_err, "see %s", controller_log_path(state_dir, a));
+    for (int waited = 0; !controller_answers(state_dir); waited += 20) {
+        if (waited > START_TIMEOUT_MS)
+            return err_set(ret_err, ERR_UNAVAILABLE, "the controller does not answer; see %s",
+                           controller_log_path(state_dir, a));
+        sleep_ms(20);
+    }
+    *ret_started = true;
+    return true;
+}
+
+static bool node_start(const char *state_dir, const struct node *n, struct arena *a, bool *ret_started,
+                       struct err *ret_err)
+{
+    if (program_daemon_pid(node_pid_path(state_dir, n->name, a)))
+        return true;
+    char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a),
+                    "node",
+                    "--state",
+                    (char *)(uintptr_t)state_dir,
+                    "--name",
+                    (char *)(uintptr_t)n->name,
+                    n->is_virtual ? "--virtual" : NULL,
+                    NULL};
+    if (!daemon_start(argv, ret_err))
+        return err_prefix(ret_err, "see %s", node_log_path(state_dir, n->name, a));
+    *ret_started = true;
+    return true;
+}
+
+struct node_count {
+    struct arena *a; /* of the texts */
+    size_t all, ready;
+    const char *complaint, *trouble; /* of one of them */
+};
+
+static void node_count_row(void *ctx, const void *record)
+{
+    struct node_count *count = ctx;
+    const struct node *n = record;
+    count->all++;
+    count->ready += n->responding && n->state == NODE_UP;
+    if (!text_empty(n->complaint))
+        count->complaint = n->complaint;
+    if (!text_empty(n->device_trouble))
+        count->trouble = arena_printf(count->a, "node %s: %s", n->name, n->device_trouble);
+}
+
+static struct node_count nodes_count(const char *state_dir, struct arena *a)
+{
+    struct node_count count = {.a = a};
+    struct client *c = client_open(state_dir, NULL);
+    struct msg_query q = {.what = QUERY_NODES, .fields = "name,state,responding,complaint,device_trouble"};
+    struct msg_done done;
+    if (c) {
+        client_query(c, &q, &node_fields, a, node_count_row, &count, &done, NULL);
+        client_close(c);
+    }
+    return count;
+}
+
+static bool nodes_start(const struct up_options *o, const struct config *config, struct arena *a,
+                        size_t *ret_here, bool *ret_started, struct err *ret_err)
+{
+    char hostname[256] = "";
+    gethostname(hostname, sizeof hostname - 1);
+    for (size_t i = 0; i < config->nnodes; i++) {
+        if (!node_is_here(&config->node[i], hostname))
+            continue;
+        ++*ret_here;
+        if (!node_start(o->state_dir, &config->node[i], a, ret_started, ret_err))
+            return false;
+    }
+    return true;
+}
+
+/* Waits until `here` nodes have reported. A daemon that was killed a moment ago may have seemed to run: what is gone meanwhile is started. */
+static struct node_count nodes_wait(const struct up_options *o, const struct config *config, size_t here,
+                                    struct arena *a)
+{
+    struct node_count count = {0};
+    bool started;
+    for (int waited = 0; waited < START_TIMEOUT_MS; waited += 20) {
+        size_t again = 0;
+        count = nodes_count(o->state_dir, a);
+        if (count.ready >= here)
+            break;
+        if (waited % LOOK_AGAIN_MS == 0)
+            nodes_start(o, config, a, &again, &started, NULL);
+        sleep_ms(20);
+    }
+    return count;
+}
+
+static void program_warn(void *ctx, const char *sentence)
+{
+    (void)ctx;
+    fprintf(stderr, "remuda: warning: %s\n", sentence);
+}
+
+static void summary_print(const struct up_options *o, const struct config *config,
+                          const struct node_count *count, bool started, bool chosen, struct arena *a)
+{
+    for (size_t i = 0; i < config->nwarnings; i++)
+        fprintf(stderr, "remuda: warning: %s\n", config->warning[i]);
+    program_settings_check(&config->settings, program_warn, NULL);
+    if (count->complaint)
+        fprintf(stderr, "remuda: warning: %s\n", count->complaint);
+    if (count->trouble)
+        fprintf(stderr, "remuda: warning: %s\n", count->trouble);
+    if (o->quiet)
+        return;
+    printf("Cluster \"%s\" %s: %zu of %zu node%s ready. State in %s\n", config->settings.cluster_name,
+           started ? "is up" : "was up already", count->ready, count->all, count->all == 1 ? "" : "s",
+           o->state_dir);
+    printf("To use it here:  eval \"$(%s/remuda env%s%s)\"\n", program_dir(a), chosen ? " --state " : "",
+           chosen ? o->state_dir : "");
+}
+
+/* A machine that joined a cluster elsewhere: its relay and its node daemon. */
+static bool host_up(const struct up_options *o, const struct host_dir *h, struct arena *a,
+                    struct err *ret_err)
+{
+    if (o->shape_given || o->cluster_name)
+        return err_set(
+            ret_err, ERR_EXISTS,
+            "this machine is a host of cluster \"%s\", whose configuration is on %s: --nodes, --cpus, --mem, "
+            "--gres and --name shape a new cluster; choose another directory with --state",
+            h->cluster ? h->cluster : "", h->controller);
+    if (access(arena_printf(a, "%s/leaving", o->state_dir), F_OK) == 0)
+        return err_set(ret_err, ERR_EXISTS,
+                       "this machine is leaving cluster \"%s\": `remuda leave` tells the controller at %s, "
+                       "and it can then join again",
+                       h->cluster ? h->cluster : "", h->controller);
+    if (!host_start(o->state_dir, h, a, ret_err))
+        return false;
+    if (!o->quiet)
+        printf("Host %s of cluster \"%s\" (controller %s) is up. State in %s\n", h->id,
+               h->cluster ? h->cluster : "", h->controller, o->state_dir);
+    return true;
+}
+
+static bool up(struct up_options *o, struct arena *a, struct err *ret_err)
+{
+    struct config config;
+    bool started = false;
+    size_t here = 0;
+    bool chosen = o->state_dir != NULL;
+    struct host_dir host;
+    o->state_dir = state_dir_own(o->state_dir, a);
+    if (host_dir_read(o->state_dir, a, &host))
+        return host_up(o, &host, a, ret_err);
+    mode_t mode = geteuid() == 0 ? 0755 : 0700;
+    if (!dir_make(o->state_dir, mode, ret_err) ||
+        !dir_make(arena_printf(a, "%s/log", o->state_dir), mode, ret_err) ||
+        !dir_make(arena_printf(a, "%s/nodes", o->state_dir), 0755, ret_err))
+        return false;
+    char *full = realpath(o->state_dir, NULL);
+    if (full)
+        o->state_dir = arena_strdup(a, full);
+    free(full);
+    if (!conf_ensure(o, a, ret_err) || !cluster_conf_read(o->state_dir, &config, ret_err))
+        return false;
+    bool ok = controller_start(o->state_dir, a, &started, ret_err) &&
+              nodes_start(o, &config, a, &here, &started, ret_err);
+    if (ok) {
+        struct node_count count = nodes_wait(o, &config, here, a);
+        summary_print(o, &config, &count, started, chosen, a);
+        if (count.ready < here)
+            ok = err_set(ret_err, ERR_UNAVAILABLE,
+                         "%zu of this machine's %zu nodes have not reported; see %s/log", here - count.ready,
+                         here, o->state_dir);
+    }
+    config_done(&config);
+    return ok;
+}
+
+int cmd_up(int argc, char **argv)
+{
+    struct up_options o = {0};
+    struct err err = {0};
+    for (int i = 1; i < argc; i++)
+        if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
+            fputs(usage, stdout);
+            return 0;
+        }
+    struct arena *a = arena_new();
+    bool ok = options_read(argc, argv, &o, &err) && up(&o, a, &err);
+    if (!ok)
+        program_error("remuda up", "%s", err.text);
+    arena_free(a);
+    return ok ? 0 : 1;
+}

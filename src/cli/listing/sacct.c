@@ -1,0 +1,587 @@
+/* sacct: a query over the rows the scheduler itself wrote. Jobs come first, then the steps of the same jobs; both are joined here by (job, attempt). */
+#include "base/alloc.h"
+#include "base/civil.h"
+#include "base/duration.h"
+#include "base/vec.h"
+#include "cli/record/acct_json.h"
+#include "cli/record/columns_acct.h"
+#include "cli/record/columns_job.h"
+#include "cli/program/commands.h"
+#include "cli/table/listing.h"
+#include "cli/table/listing_command.h"
+#include "cli/program/localtime.h"
+#include "cli/program/program.h"
+#include "model/array.h"
+
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIELDS_DEFAULT "jobid,jobname,partition,account,alloccpus,state,exitcode"
+#define FIELDS_BRIEF   "jobid,state,exitcode"
+// clang-format off
+#define FIELDS_LONG                                                                                          \
+    "jobid,jobidraw,jobname,partition,maxvmsize,maxvmsizenode,maxvmsizetask,avevmsize,maxrss,maxrssnode,"    \
+    "maxrsstask,averss,maxpages,"                                                                            \
+    "maxpagesnode,maxpagestask,avepages,mincpu,mincpunode,mincputask,avecpu,ntasks,alloccpus,elapsed,state," \
+    "exitcode,avecpufreq,"                                                                                   \
+    "reqcpufreqmin,reqcpufreqmax,reqcpufreqgov,reqmem,consumedenergy,maxdiskread,maxdiskreadnode,"           \
+    "maxdiskreadtask,avediskread,"                                                                           \
+    "maxdiskwrite,maxdiskwritenode,maxdiskwritetask,avediskwrite,reqtres,alloctres,tresusageinave,"          \
+    "tresusageinmax,tresusageinmaxnode,"                                                                     \
+    "tresusageinmaxtask,tresusageinmin,tresusageinminnode,tresusageinmintask,tresusageintot,"                \
+    "tresusageoutmax,tresusageoutmaxnode,"                                                                   \
+    "tresusageoutmaxtask,tresusageoutave,tresusageouttot"
+// clang-format on
+
+enum {
+    OPT_ACCOUNT = LISTING_OWN,
+    OPT_ALLOCATIONS,
+    OPT_ALL_USERS,
+    OPT_ASSOC,
+    OPT_BATCH_SCRIPT,
+    OPT_BRIEF,
+    OPT_COMPLETION,
+    OPT_CONSTRAINTS,
+    OPT_DUPLICATES,
+    OPT_END,
+    OPT_ENV,
+    OPT_FILE,
+    OPT_FORMAT,
+    OPT_GROUP,
+    OPT_JOBS,
+    OPT_LONG,
+    OPT_NAME,
+    OPT_NNODES,
+    OPT_NCPUS,
+    OPT_NODELIST,
+    OPT_PARTITION,
+    OPT_QOS,
+    OPT_REASON,
+    OPT_START,
+    OPT_STATE,
+    OPT_LIMIT_MAX,
+    OPT_LIMIT_MIN,
+    OPT_TRUNCATE,
+    OPT_USER,
+    OPT_UNITS,
+    OPT_WCKEYS,
+    OPT_FLAGS,
+};
+
+static const struct cli_option option_rows[] = {
+    {"accounts", 'A', CLI_VALUE, OPT_ACCOUNT, "jobs charged to these `accounts`"},
+    {"account", 0, CLI_VALUE, OPT_ACCOUNT, NULL},
+    {"allclusters", 'L', CLI_NONE, LISTING_NOTHING, "all clusters (there is one)"},
+    {"allocations", 'X', CLI_NONE, OPT_ALLOCATIONS, "jobs only, no steps"},
+    {"allusers", 'a', CLI_NONE, OPT_ALL_USERS, "jobs of all users"},
+    {"array", 0, CLI_NONE, LISTING_NOTHING, "one line for each array element"},
+    {"associations", 'x', CLI_VALUE, OPT_ASSOC, NULL},
+    {"batch-script", 'B', CLI_NONE, OPT_BATCH_SCRIPT, "the batch script of a job (with -j)"},
+    {"brief", 'b', CLI_NONE, OPT_BRIEF, "id, state and exit code"},
+    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "`cluster`; only this one is known"},
+    {"cluster", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
+    {"completion", 'c', CLI_NONE, OPT_COMPLETION, NULL},
+    {"constraints", 'C', CLI_VALUE, OPT_CONSTRAINTS, "jobs that asked for these `features`"},
+    {"delimiter", 0, CLI_VALUE, LISTING_DELIMITER, "`text` between fields, with -p and -P"},
+    {"duplicates", 'D', CLI_NONE, OPT_DUPLICATES, "former runs of requeued jobs too"},
+    {"endtime", 'E', CLI_VALUE, OPT_END, "jobs alive before this `time`"},
+    {"env-vars", 0, CLI_NONE, OPT_ENV, NULL},
+    {"expand-patterns", 0, CLI_NONE, LISTING_NOTHING,
+     "file names with their patterns replaced (StdOut always is)"},
+    {"federation", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
+    {"file", 'f', CLI_VALUE, OPT_FILE, NULL},
+    {"flags", 'F', CLI_VALUE, OPT_FLAGS, NULL},
+    {"format", 'o', CLI_VALUE, OPT_FORMAT, "`fields`: JobID,State%20,Elapsed"},
+    {"gid", 'g', CLI_VALUE, OPT_GROUP, "jobs of these `groups`"},
+    {"group", 0, CLI_VALUE, OPT_GROUP, NULL},
+    {"help", 'h', CLI_NONE, LISTING_HELP, "this text"},
+    {"helpformat", 'e', CLI_NONE, LISTING_FORMATS, "all fields"},
+    {"jobs", 'j', CLI_VALUE, OPT_JOBS, "these `jobs` and steps: 42,43_7,44.batch"},
+    {"json", 0, CLI_ATTACHED, LISTING_JSON, "everything as JSON"},
+    {"local", 0, CLI_NONE, LISTING_NOTHING, "this cluster (the default)"},
+    {"long", 'l', CLI_NONE, OPT_LONG, "many fields"},
+    {"name", 0, CLI_VALUE, OPT_NAME, "jobs of these `names`"},
+    {"ncpus", 'I', CLI_VALUE, OPT_NCPUS, "jobs with this `count` of CPUs: 4 or 2-8"},
+    {"nnodes", 'i', CLI_VALUE, OPT_NNODES, "jobs on this `count` of nodes: 4 or 2-8"},
+    {"noconvert", 0, CLI_NONE, LISTING_NOCONVERT, "sizes in their own unit"},
+    {"nodelist", 'N', CLI_VALUE, OPT_NODELIST, "jobs that ran on any of these `nodes`"},
+    {"noheader", 'n', CLI_NONE, LISTING_NOHEADER, "no header"},
+    {"parsable", 'p', CLI_NONE, LISTING_PARSABLE, "fields separated by '|', one at the end too"},
+    {"parsable2", 'P', CLI_NONE, LISTING_PARSABLE2, "fields separated by '|'"},
+    {"partition", 'r', CLI_VALUE, OPT_PARTITION, "jobs in these `partitions`"},
+    {"qos", 'q', CLI_VALUE, OPT_QOS, "jobs with these `QOS`"},
+    {"reason", 'R', CLI_VALUE, OPT_REASON, "jobs with these `reasons`"},
+    {"starttime", 'S', CLI_VALUE, OPT_START, "jobs alive after this `time`"},
+    {"state", 's', CLI_VALUE, OPT_STATE, "jobs in these `states`"},
+    {"timelimit-max", 'K', CLI_VALUE, OPT_LIMIT_MAX, "jobs with a limit of at most this `time`"},
+    {"timelimit-min", 'k', CLI_VALUE, OPT_LIMIT_MIN, "jobs with this `time` limit, or at least this with -K"},
+    {"truncate", 'T', CLI_NONE, OPT_TRUNCATE, "cut start and end to -S and -E"},
+    {"uid", 'u', CLI_VALUE, OPT_USER, "jobs of these `users`"},
+    {"user", 0, CLI_VALUE, OPT_USER, NULL},
+    {"units", 0, CLI_VALUE, OPT_UNITS, "sizes in this `unit`: K, M, G, T or P"},
+    {"usage", 0, CLI_NONE, LISTING_USAGE, "all options in a few lines"},
+    {"use-local-uid", 0, CLI_NONE, LISTING_NOTHING, NULL},
+    {"verbose", 'v', CLI_NONE, LISTING_VERBOSE, "say more"},
+    {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
+    {"wckeys", 'W', CLI_VALUE, OPT_WCKEYS, "jobs with these workload `keys`"},
+    {"whole-hetjob", 0, CLI_ATTACHED, LISTING_NOTHING, NULL},
+    {"fields", 0, CLI_VALUE, OPT_FORMAT, NULL},
+    {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
+};
+static const struct cli_options table = {option_rows, ARRAY_LEN(option_rows), false};
+
+struct range {
+    int64_t low, high; /* high 0 = no range given */
+};
+
+struct sacct {
+    struct listing l;
+    struct msg_query query;
+    struct acct_env acct_env;
+    const char *fields, *groups, *reasons, *wckeys, *constraints;
+    const char *start_text, *end_text;
+    bool all_users, allocations, batch_script, truncate, limit_min_given, limit_max_given;
+    struct range nodes, cpus;
+    int64_t limit_min_us, limit_max_us;
+    VEC(const struct job *) job;
+    VEC(const struct step *) step;
+};
+
+/* ---- options ------------------------------------------------------------------------------------------------------------ */
+
+static bool range_take(const char *value, const char *what, struct range *ret, struct err *ret_err)
+{
+    const char *dash = strchr(value, '-');
+    char low[32];
+    size_t len = dash ? (size_t)(dash - value) : strlen(value);
+    if (len < sizeof low) {
+        memcpy(low, value, len);
+        low[len] = '\0';
+        if (text_to_i64(low, 0, INT32_MAX, &ret->low) &&
+            text_to_i64(dash ? dash + 1 : low, 1, INT32_MAX, &ret->high))
+            return true;
+    }
+    program_error("sacct", "Invalid numeric value \"%s\" for requested %s range.", value, what);
+    return err_set(ret_err, ERR_INVALID, "a number or a range as 2-8 is expected");
+}
+
+static bool units_take(struct sacct *s, const char *value, struct err *ret_err)
+{
+    if (strlen(value) != 1 || !strchr("KMGTPkmgtp", value[0]))
+        return err_set(ret_err, ERR_INVALID, "Invalid unit type (%s). Acceptable options: K, M, G, T, P",
+                       value);
+    s->l.env.unit = value[0];
+    return true;
+}
+
+/* Slurm's line first. */
+static bool limit_take(const char *value, int64_t *ret_us, struct err *ret_err)
+{
+    if (duration_parse(value, ret_us, ret_err))
+        return true;
+    fputs("sacct: fatal: Invalid time limit specification\n", stderr);
+    return false;
+}
+
+static bool states_take(struct sacct *s, const char *value, struct err *ret_err)
+{
+    struct span rest = span_of(value), piece;
+    int32_t state;
+    while (!text_is_nocase(value, "all") && span_next(&rest, ',', &piece)) {
+        const char *word = arena_strndup(s->l.a, piece.data, piece.len);
+        if (piece.len && !job_state_parse(word, &state))
+            fprintf(stderr, "sacct: fatal: unrecognized job state value '%s'\n", word);
+    }
+    return text_empty(value) || listing_states("sacct", value, s->l.a, &s->query.states, ret_err);
+}
+
+static bool users_take(struct sacct *s, const char *value, struct err *ret_err)
+{
+    struct err unknown = {0};
+    if (text_empty(value) || listing_uids(value, s->l.a, &s->query.uids, &unknown))
+        return true;
+    return err_set(ret_err, ERR_INVALID, "Invalid user id: %s", value);
+}
+
+static bool groups_take(struct sacct *s, const char *value, struct err *ret_err)
+{
+    struct span rest = span_of(value), piece;
+    uint64_t gid;
+    while (span_next(&rest, ',', &piece)) {
+        const char *name = arena_strndup(s->l.a, piece.data, piece.len);
+        if (piece.len && !getgrnam(name) && !text_to_u64(name, UINT32_MAX, &gid))
+            return err_set(ret_err, ERR_INVALID, "Invalid group id: %s", name);
+    }
+    s->groups = value;
+    return true;
+}
+
+static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+{
+    struct sacct *s = ctx;
+    switch (id) {
+    case OPT_ACCOUNT: s->query.accounts = listing_join(s->query.accounts, value, s->l.a); break;
+    case OPT_ALLOCATIONS: s->allocations = true; break;
+    case OPT_ALL_USERS: s->all_users = true; break;
+    case OPT_BATCH_SCRIPT: s->batch_script = true; break;
+    case OPT_BRIEF: s->fields = FIELDS_BRIEF; break;
+    case OPT_CONSTRAINTS: s->constraints = value; break;
+    case OPT_DUPLICATES: s->query.duplicates = true; break;
+    case OPT_END: s->end_text = value; break;
+    case OPT_FORMAT: s->fields = listing_join(s->fields, value, s->l.a); break;
+    case OPT_GROUP: return groups_take(s, value, ret_err);
+    case OPT_JOBS: s->query.ids = listing_join(s->query.ids, value, s->l.a); break;
+    case OPT_LONG: s->fields = FIELDS_LONG; break;
+    case OPT_NAME: s->query.names = listing_join(s->query.names, value, s->l.a); break;
+    case OPT_NNODES: return range_take(value, "node", &s->nodes, ret_err);
+    case OPT_NCPUS: return range_take(value, "cpu", &s->cpus, ret_err);
+    case OPT_NODELIST: s->query.nodes = value; break;
+    case OPT_PARTITION: s->query.partitions = listing_join(s->query.partitions, value, s->l.a); break;
+    case OPT_QOS: s->query.qos = listing_join(s->query.qos, value, s->l.a); break;
+    case OPT_REASON: s->reasons = value; break;
+    case OPT_START: s->start_text = value; break;
+    case OPT_STATE: return states_take(s, value, ret_err);
+    case OPT_LIMIT_MAX: s->limit_max_given = true; return limit_take(value, &s->limit_max_us, ret_err);
+    case OPT_LIMIT_MIN: s->limit_min_given = true; return limit_take(value, &s->limit_min_us, ret_err);
+    case OPT_TRUNCATE: s->truncate = true; break;
+    case OPT_USER: return users_take(s, value, ret_err);
+    case OPT_UNITS: return units_take(s, value, ret_err);
+    case OPT_WCKEYS: s->wckeys = value; break;
+    case OPT_ASSOC:
+        return err_set(ret_err, ERR_UNSUPPORTED,
+                       "--associations: not supported yet; --accounts and --user choose jobs");
+    case OPT_COMPLETION:
+        return err_set(
+            ret_err, ERR_UNSUPPORTED,
+            "--completion: there is no separate completion log; sacct without it shows everything");
+    case OPT_ENV:
+        return err_set(ret_err, ERR_UNSUPPORTED,
+                       "--env-vars: not supported yet: environments are not given out");
+    case OPT_FILE:
+        return err_set(ret_err, ERR_UNSUPPORTED,
+                       "--file: there is no accounting file; the store is remuda.db, readable with sqlite3");
+    case OPT_FLAGS: return err_set(ret_err, ERR_UNSUPPORTED, "--flags: not supported yet");
+    }
+    return true;
+}
+
+/* Slurm's line first. */
+static bool time_take(const char *text, int64_t now, int64_t *ret, struct err *ret_err)
+{
+    if (civil_parse(text, now, &civil_local, false, ret, ret_err))
+        return true;
+    fprintf(stderr, "Invalid time specification (pos=0): %s\n", text);
+    return false;
+}
+
+static bool window_check(const struct sacct *s, struct err *ret_err)
+{
+    if (s->query.from_us <= s->query.to_us)
+        return true;
+    return err_set(ret_err, ERR_INVALID, "Start time (%s) requested is after end time (%s).",
+                   cell_time_text(&s->l.env, s->query.from_us, "", s->l.a),
+                   cell_time_text(&s->l.env, s->query.to_us, "", s->l.a));
+}
+
+/* The default time window: sacct(1), DEFAULT TIME WINDOW. */
+static bool window_set(struct sacct *s, struct err *ret_err)
+{
+    int64_t now = s->l.env.now_us;
+    s->query.to_us = now;
+    if (s->end_text && !time_take(s->end_text, now, &s->query.to_us, ret_err))
+        return false;
+    /* Points in time are written in whole seconds: all of that second counts. */
+    if (s->end_text)
+        s->query.to_us += USEC_PER_SEC - 1;
+    if (s->start_text) {
+        if (!time_take(s->start_text, now, &s->query.from_us, ret_err))
+            return false;
+        /* Who names states and a start without an end asks what was in them then. */
+        if (s->query.states && !s->end_text)
+            s->query.to_us = s->query.from_us + USEC_PER_SEC;
+        return window_check(s, ret_err);
+    }
+    if (!s->query.ids && !s->query.states)
+        return civil_parse("today", now, &civil_local, false, &s->query.from_us, ret_err);
+    if (s->query.ids) {
+        s->query.from_us = 0;
+    } else {
+        s->query.from_us = s->end_text ? s->query.to_us - (USEC_PER_SEC - 1) : now;
+        s->query.to_us = s->query.from_us + USEC_PER_SEC;
+    }
+    return true;
+}
+
+static const char *moment(int64_t us, struct arena *a)
+{
+    char text[64];
+    time_t seconds = (time_t)(us / USEC_PER_SEC);
+    struct tm tm;
+    if (us == 0)
+        return "Epoch 0";
+    localtime_r(&seconds, &tm);
+    strftime(text, sizeof text, "%a %b %d %H:%M:%S %Y", &tm);
+    return arena_strdup(a, text);
+}
+
+static void window_say(const struct sacct *s)
+{
+    fprintf(stderr, "sacct: Jobs %s in the time window from %s to %s\n",
+            s->query.states ? s->query.states : "Eligible", moment(s->query.from_us, s->l.a),
+            moment(s->query.to_us + 1, s->l.a));
+}
+
+static bool ids_check(const char *ids, struct arena *a)
+{
+    struct span rest = span_of(ids), piece;
+    struct job_ref ref;
+    while (ids && !strchr(ids, '[') && span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        if (!piece.len)
+            continue;
+        if (!job_ref_parse(arena_strndup(a, piece.data, piece.len), &ref, NULL)) {
+            fprintf(stderr, "sacct: fatal: Bad job/step specified: %.*s\n", (int)piece.len, piece.data);
+            return false;
+        }
+        job_ref_done(&ref);
+    }
+    return true;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------------------------- */
+
+static bool in_range(const struct range *r, int64_t n)
+{
+    return !r->high || (n >= r->low && n <= r->high);
+}
+
+static bool group_fits(const char *groups, const struct job *j)
+{
+    char gid[16];
+    snprintf(gid, sizeof gid, "%u", j->group_id);
+    return listing_has(groups, gid) || (j->group_name && listing_has(groups, j->group_name));
+}
+
+static bool limit_fits(const struct sacct *s, const struct job *j)
+{
+    int64_t limit = job_limit_us(j) ? job_limit_us(j) : TIME_UNLIMITED;
+    if (!s->limit_min_given)
+        return true;
+    return s->limit_max_given ? limit >= s->limit_min_us && limit <= s->limit_max_us
+                              : limit == s->limit_min_us;
+}
+
+static void job_keep(void *ctx, const void *record)
+{
+    struct sacct *s = ctx;
+    const struct job *j = record;
+    /* What may not run yet (held, dependent) is shown only if it is asked for by its id. */
+    if (!s->query.ids && !j->eligible_us && !j->start_us)
+        return;
+    bool fits = in_range(&s->nodes, j->alloc_nodes) && in_range(&s->cpus, j->alloc_cpus) && limit_fits(s, j);
+    fits = fits && (!s->groups || group_fits(s->groups, j));
+    fits = fits && listing_has(s->reasons, enum_name(&job_reason_names, j->reason)) &&
+           listing_has(s->wckeys, j->spec.wckey);
+    fits = fits &&
+           (!s->constraints || (j->spec.req.constraint && strstr(j->spec.req.constraint, s->constraints)));
+    if (fits)
+        vec_push(&s->job, arena_dup(s->l.a, j, sizeof *j));
+}
+
+static void step_keep(void *ctx, const void *record)
+{
+    struct sacct *s = ctx;
+    vec_push(&s->step, arena_dup(s->l.a, record, sizeof(struct step)));
+}
+
+static void cluster_note(void *ctx, const void *record)
+{
+    struct sacct *s = ctx;
+    const struct meta *m = record;
+    if (text_is(m->key, "ClusterName"))
+        s->acct_env.cluster = m->value;
+}
+
+static bool rows_read(struct sacct *s, struct client *c, struct err *ret_err)
+{
+    struct msg_done done = {0};
+    struct msg_query settings = {.what = QUERY_SETTINGS}, steps = s->query;
+    if (!client_query(c, &settings, &meta_fields, s->l.a, cluster_note, s, &done, ret_err))
+        return false;
+    s->query.what = QUERY_HISTORY;
+    if (!client_query(c, &s->query, &job_fields, s->l.a, job_keep, s, &done, ret_err))
+        return false;
+    if (done.refusal != REFUSE_NONE)
+        return err_set(ret_err, ERR_INVALID, "%s%s%s", refusal_text((enum refusal)done.refusal),
+                       done.detail ? ". " : "", done.detail ? done.detail : "");
+    steps.what = QUERY_STEPS;
+    steps.history = true;
+    return s->allocations || client_query(c, &steps, &step_fields, s->l.a, step_keep, s, &done, ret_err);
+}
+
+/* ---- showing ----------------------------------------------------------------------------------------------------------------- */
+
+static int step_order(const void *pa, const void *pb)
+{
+    const struct step *a = *(const struct step *const *)pa, *b = *(const struct step *const *)pb;
+    if (a->job_id != b->job_id)
+        return a->job_id < b->job_id ? -1 : 1;
+    if (a->attempt != b->attempt)
+        return a->attempt < b->attempt ? -1 : 1;
+    /* batch, extern, interactive before the numbered ones */
+    int64_t ka = a->step_id < 0 ? -10 - a->step_id : a->step_id,
+            kb = b->step_id < 0 ? -10 - b->step_id : b->step_id;
+    return (ka > kb) - (ka < kb);
+}
+
+/* First step of a job in the sorted list. */
+static size_t steps_of(const struct sacct *s, const struct job *j)
+{
+    size_t low = 0, high = s->step.n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        const struct step *step = s->step.v[mid];
+        bool before = step->job_id != j->id ? step->job_id < j->id : step->attempt < j->attempt;
+        if (before)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* -j 42.batch: only that step's line. */
+static bool step_wanted(const struct sacct *s, const struct acct_row *row)
+{
+    if (!s->query.ids || !strchr(s->query.ids, '.'))
+        return true;
+    struct span rest = span_of(s->query.ids), piece;
+    bool wanted = false;
+    while (!wanted && span_next(&rest, ',', &piece)) {
+        struct job_ref ref;
+        if (!job_ref_parse(arena_strndup(s->l.a, piece.data, piece.len), &ref, NULL))
+            continue;
+        bool job = ref.job_id == row->job->id || ref.job_id == row->job->array_job_id;
+        wanted = job && (!ref.has_step || (row->step && ref.step_id == row->step->step_id));
+        job_ref_done(&ref);
+    }
+    return wanted;
+}
+
+static void row_print(struct sacct *s, const struct acct_row *row)
+{
+    if (step_wanted(s, row))
+        listing_row(&s->l, row);
+}
+
+static void rows_print(struct sacct *s)
+{
+    listing_begin(&s->l);
+    for (size_t i = 0; i < s->job.n; i++) {
+        struct acct_row row = {s->job.v[i], NULL};
+        row_print(s, &row);
+        for (size_t k = steps_of(s, row.job); k < s->step.n && s->step.v[k]->job_id == row.job->id &&
+                                              s->step.v[k]->attempt == row.job->attempt;
+             k++) {
+            row.step = s->step.v[k];
+            if (acct_step_is_of(row.step, row.job))
+                row_print(s, &row);
+        }
+    }
+    listing_end(&s->l);
+}
+
+/* -B: the scripts of the jobs found. */
+static bool scripts_print(struct sacct *s, struct client *c, struct err *ret_err)
+{
+    if (!s->query.ids)
+        return err_set(ret_err, ERR_INVALID, "This operation requires a job list (-j) to be specified");
+    for (size_t i = 0; i < s->job.n; i++) {
+        struct msg_get_script get = {.job_id = s->job.v[i]->array_job_id ? s->job.v[i]->array_job_id
+                                                                         : s->job.v[i]->id};
+        struct message answer;
+        if (!client_call(c, MSG_GET_SCRIPT, &get, 0, s->l.a, &answer, ret_err))
+            return false;
+        printf("Batch Script for "
+               "%llu\n--------------------------------------------------------------------------------\n",
+               (unsigned long long)s->job.v[i]->id);
+        if (answer.kind == MSG_SCRIPT) {
+            const struct msg_script *script = answer.body;
+            fwrite(script->script.data, 1, script->script.len, stdout);
+        } else {
+            puts("NONE");
+        }
+    }
+    return true;
+}
+
+static const char *all_fields(struct arena *a)
+{
+    struct str all = STR_INIT;
+    for (size_t i = 0; i < acct_columns_listed; i++)
+        str_addf(&all, "%s%s", i ? "," : "", acct_columns.column[i].name);
+    const char *fields = arena_strdup(a, str_text(&all));
+    str_done(&all);
+    return fields;
+}
+
+static bool prepare(void *ctx, struct err *ret_err)
+{
+    struct sacct *s = ctx;
+    struct listing *l = &s->l;
+    const char *fields = s->fields ? s->fields : getenv("SACCT_FORMAT");
+    if (text_is_nocase(fields, "ALL"))
+        fields = all_fields(l->a);
+    if (!format_parse_fields(&acct_columns, fields ? fields : FIELDS_DEFAULT, l->a, &l->format, ret_err) ||
+        !window_set(s, ret_err) || !ids_check(s->query.ids, l->a))
+        return false;
+    if (l->verbose)
+        window_say(s);
+    if (!s->query.uids && !s->all_users && !s->query.ids && getuid() != 0)
+        s->query.uids = arena_printf(l->a, "%u", (unsigned)getuid());
+    if (s->truncate)
+        s->acct_env = (struct acct_env){.from_us = s->query.from_us, .to_us = s->query.to_us};
+    l->env.more = &s->acct_env;
+    return true;
+}
+
+static bool show(void *ctx, struct client *c, struct err *ret_err)
+{
+    struct sacct *s = ctx;
+    if (!rows_read(s, c, ret_err))
+        return false;
+    if (s->step.n)
+        qsort(s->step.v, s->step.n, sizeof *s->step.v, step_order);
+    if (s->batch_script)
+        return scripts_print(s, c, ret_err);
+    if (s->l.json)
+        acct_json_print(s->job.v, s->job.n, s->step.v, s->step.n, &s->l.env);
+    else
+        rows_print(s);
+    return true;
+}
+
+static const struct listing_command command = {
+    .name = "sacct",
+    .usage = "sacct [<OPTION>]",
+    .options = &table,
+    .ruled = true,
+    .option = option_take,
+    .prepare = prepare,
+    .show = show,
+    .formats = acct_help_format_print,
+};
+
+int cmd_sacct(int argc, char **argv)
+{
+    struct sacct s = {0};
+    int status = listing_main(&s.l, &command, &s, argc, argv);
+    vec_done(&s.job);
+    vec_done(&s.step);
+    listing_done(&s.l);
+    return status;
+}

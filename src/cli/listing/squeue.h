@@ -1,0 +1,31 @@
+/* squeue: what was asked for and read (listing/squeue.c), and how records become rows (squeue_rows.c). */
+#ifndef REMUDA_CLI_LISTING_SQUEUE_H
+#define REMUDA_CLI_LISTING_SQUEUE_H
+
+#include "base/vec.h"
+#include "cli/table/listing_command.h"
+#include "cli/table/sort.h"
+#include "model/job.h"
+#include "model/message.h"
+
+struct squeue {
+    struct listing l;
+    struct msg_query query;
+    const char *sort, *reservation, *licenses, *nodes;
+    bool nothing; /* a list to choose by is empty */
+    bool all, array, start, steps, by_partition, want_ids, only_state;
+    size_t id_words; /* ids given on the command line, repeated ones counted */
+    VEC(const struct job *) job;
+    VEC(const struct step *) step;
+    const char *hidden; /* names of hidden partitions */
+};
+
+/* -P: a waiting job becomes one for each of its partitions (of those asked for), with its priority there. */
+bool squeue_by_partition(struct squeue *s, struct client *c, struct err *ret_err);
+/* Arrays asked for by their elements ("7_3") show these alone. */
+void squeue_narrow_arrays(struct squeue *s);
+/* The nodes of -w: those there are, "localhost" and host names as the nodes of these hosts. */
+bool squeue_nodes_resolve(struct squeue *s, struct client *c, struct err *ret_err);
+void squeue_rows_print(struct squeue *s);
+
+#endif

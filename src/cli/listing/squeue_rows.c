@@ -1,0 +1,235 @@
+/* How squeue's records become rows. The elements of a waiting array are one record; -r takes it apart while printing, and not without end. */
+#include "cli/listing/squeue.h"
+
+#include "base/hostlist.h"
+#include "cli/record/columns_job.h"
+#include "cli/table/listing.h"
+#include "cli/program/program.h"
+#include "model/array.h"
+#include "model/limits.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Elements that -r lists of one array: more are nobody's to read. */
+#define ELEMENTS_LISTED 1000000
+
+/* ---- partitions ---- */
+
+struct priorities {
+    struct arena *a;
+    VEC(const struct priority_row *) row;
+};
+
+static void priority_keep(void *ctx, const void *record)
+{
+    struct priorities *p = ctx;
+    vec_push(&p->row, arena_dup(p->a, record, sizeof(struct priority_row)));
+}
+
+/* Rows come by job id. */
+static uint64_t priority_in(const struct priorities *p, const struct job *j, const char *partition)
+{
+    size_t low = 0, high = p->row.n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (p->row.v[middle]->job_id < j->id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < p->row.n && p->row.v[low]->job_id == j->id; low++)
+        if (text_is(p->row.v[low]->partition, partition))
+            return (uint64_t)p->row.v[low]->priority;
+    return j->priority;
+}
+
+static void job_in_each(struct squeue *s, const struct priorities *p, const struct job *j)
+{
+    struct span rest = span_of(j->spec.req.partition), piece;
+    while (span_next(&rest, ',', &piece)) {
+        const char *name = arena_strndup(s->l.round, piece.data, piece.len);
+        if (!listing_has(s->query.partitions, name))
+            continue;
+        struct job *one = arena_dup(s->l.round, j, sizeof *j);
+        one->spec.req.partition = name;
+        one->priority = j->priority ? priority_in(p, j, name) : 0;
+        vec_push(&s->job, one);
+    }
+}
+
+bool squeue_by_partition(struct squeue *s, struct client *c, struct err *ret_err)
+{
+    struct msg_query q = {.what = QUERY_PRIORITY};
+    struct msg_done done = {0};
+    struct priorities p = {.a = s->l.round};
+    bool ok = client_query(c, &q, &priority_fields, s->l.round, priority_keep, &p, &done, ret_err);
+    size_t n = s->job.n;
+    const struct job **was = arena_dup(s->l.round, s->job.v, n * sizeof *was);
+    vec_clear(&s->job);
+    for (size_t i = 0; ok && i < n; i++) {
+        if (was[i]->state == JOB_PENDING && was[i]->spec.req.partition)
+            job_in_each(s, &p, was[i]);
+        else
+            vec_push(&s->job, was[i]);
+    }
+    vec_done(&p.row);
+    return ok;
+}
+
+/* ---- elements ---- */
+
+/* Adds the indexes that a reference to the array names; false: it means all of them. */
+static bool wanted_add(const struct job_ref *ref, struct idset *wanted)
+{
+    uint32_t id;
+    if (ref->task_id == NO_TASK && ref->tasks.count == 0)
+        return false;
+    if (ref->task_id != NO_TASK)
+        idset_add(wanted, ref->task_id);
+    for (bool more = idset_first(&ref->tasks, &id); more; more = idset_next(&ref->tasks, id, &id))
+        idset_add(wanted, id);
+    return true;
+}
+
+/* The indexes of `array` that are asked for; false: all of it is. A comma inside brackets parts no references. */
+static bool wanted_read(const char *ids, uint64_t array, struct idset *wanted, struct arena *a)
+{
+    int depth = 0;
+    bool parts = true;
+    const char *start = ids;
+    for (const char *at = ids; parts; at++) {
+        depth += (*at == '[') - (*at == ']');
+        if (*at && (*at != ',' || depth > 0))
+            continue;
+        struct job_ref ref = {0};
+        if (job_ref_parse(arena_strndup(a, start, (size_t)(at - start)), &ref, NULL) && ref.job_id == array)
+            parts = wanted_add(&ref, wanted);
+        job_ref_done(&ref);
+        if (!*at)
+            break;
+        start = at + 1;
+    }
+    return parts && wanted->count > 0;
+}
+
+static const struct job *narrowed(struct squeue *s, const struct job *j)
+{
+    struct idset wanted = IDSET_INIT, pending = IDSET_INIT, both = IDSET_INIT;
+    struct str text = STR_INIT;
+    uint32_t id;
+    struct job *one = arena_dup(s->l.round, j, sizeof *j);
+    if (wanted_read(s->query.ids, j->array_job_id, &wanted, s->l.round) &&
+        idset_parse(&pending, j->array_pending, LIMIT_ARRAY_INDEX, NULL)) {
+        for (bool more = idset_first(&wanted, &id); more; more = idset_next(&wanted, id, &id))
+            if (idset_has(&pending, id))
+                idset_add(&both, id);
+        idset_format(&both, &text);
+        one->array_pending = arena_strdup(s->l.round, str_text(&text));
+        one->array_limit = 0;
+    }
+    idset_done(&wanted);
+    idset_done(&pending);
+    idset_done(&both);
+    str_done(&text);
+    return one;
+}
+
+void squeue_narrow_arrays(struct squeue *s)
+{
+    for (size_t i = 0; s->query.ids && i < s->job.n; i++) {
+        const struct job *j = s->job.v[i];
+        if (j->array_job_id && j->array_task_id == NO_TASK && !text_empty(j->array_pending))
+            s->job.v[i] = narrowed(s, j);
+    }
+}
+
+/* A pending array as its elements: the same record with each index in turn. */
+static void array_rows(struct squeue *s, const struct job *j)
+{
+    struct idset ids = IDSET_INIT;
+    struct job element = *j;
+    uint32_t id;
+    uint64_t listed = 0;
+    if (!idset_parse(&ids, j->array_pending, LIMIT_ARRAY_INDEX, NULL))
+        return;
+    for (bool more = idset_first(&ids, &id); more && listed < ELEMENTS_LISTED;
+         more = idset_next(&ids, id, &id)) {
+        element.array_task_id = id;
+        listing_row(&s->l, &element);
+        listed++;
+    }
+    if (listed < ids.count)
+        program_error("squeue", "%llu further elements of %llu wait and are not listed",
+                      (unsigned long long)(ids.count - listed), (unsigned long long)j->array_job_id);
+    idset_done(&ids);
+}
+
+/* ---- nodes ---- */
+
+struct node_names {
+    struct squeue *s;
+    VEC(const struct node *) node;
+};
+
+static void node_keep(void *ctx, const void *record)
+{
+    struct node_names *n = ctx;
+    vec_push(&n->node, arena_dup(n->s->l.round, record, sizeof(struct node)));
+}
+
+static bool node_add(const struct node_names *all, const char *wanted, struct str *list)
+{
+    char host[256] = "";
+    if (text_is(wanted, "localhost") && gethostname(host, sizeof host - 1) == 0) {
+        host[strcspn(host, ".")] = '\0';
+        wanted = host;
+    }
+    size_t before = list->len;
+    for (size_t i = 0; i < all->node.n; i++)
+        if (text_is(all->node.v[i]->name, wanted) || text_is(all->node.v[i]->hostname, wanted))
+            str_addf(list, "%s%s", list->len ? "," : "", all->node.v[i]->name);
+    return list->len > before;
+}
+
+bool squeue_nodes_resolve(struct squeue *s, struct client *c, struct err *ret_err)
+{
+    struct node_names all = {.s = s};
+    struct msg_query q = {.what = QUERY_NODES, .fields = "name,hostname"};
+    struct msg_done done = {0};
+    struct hostlist wanted = HOSTLIST_INIT;
+    struct str list = STR_INIT;
+    bool ok = hostlist_parse(&wanted, s->nodes, NULL) ||
+              err_set(ret_err, ERR_INVALID, "Invalid node name %s", s->nodes);
+    ok = ok && client_query(c, &q, &node_fields, s->l.round, node_keep, &all, &done, ret_err);
+    for (size_t i = 0; ok && i < wanted.n; i++)
+        ok = node_add(&all, wanted.name[i], &list) ||
+             err_set(ret_err, ERR_INVALID, "Invalid node name %s", wanted.name[i]);
+    if (ok)
+        s->query.nodes = arena_strdup(s->l.round, str_text(&list));
+    str_done(&list);
+    hostlist_done(&wanted);
+    vec_done(&all.node);
+    return ok;
+}
+
+/* ---- printing ---- */
+
+static void job_rows(struct squeue *s, const struct job *j)
+{
+    if (s->array && j->array_pending && j->array_task_id == NO_TASK)
+        array_rows(s, j);
+    else
+        listing_row(&s->l, j);
+}
+
+void squeue_rows_print(struct squeue *s)
+{
+    listing_begin(&s->l);
+    for (size_t i = 0; i < s->job.n; i++)
+        job_rows(s, s->job.v[i]);
+    for (size_t i = 0; i < s->step.n; i++)
+        listing_row(&s->l, s->step.v[i]);
+    listing_end(&s->l);
+}

@@ -1,0 +1,206 @@
+/* remuda why: why jobs wait, when they will start and what would let them start sooner. Of jobs that are over it tells what they waited for; those that
+ * left the controller's memory are looked up in the history. */
+#include "base/str.h"
+#include "base/vec.h"
+#include "cli/program/commands.h"
+#include "cli/program/localtime.h"
+#include "cli/program/program.h"
+#include "cli/record/why_text.h"
+#include "wire/json.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static const char usage[] = "Usage: remuda why [JOB ...] [-a|--all] [--no-advice] [--json] [--state DIR]\n"
+                            "  With JOB: everything that keeps it waiting, its place in the order, its "
+                            "planned start and how sure that is,\n"
+                            "  and changes with which it would start sooner, each tried by planning it. Of a "
+                            "job that runs or is over: what\n"
+                            "  it waited for, and how long. Without JOB: your own waiting jobs in short, "
+                            "with --all those of all users.\n";
+
+struct asking {
+    const char *state_dir;
+    bool json, all, no_advice;
+    VEC(const char *) job;
+    struct arena *a;
+    struct client *client;
+    struct str out;
+    struct json_out json_out;
+    int status;
+};
+
+static void show(struct asking *k, const struct why *w)
+{
+    if (k->json)
+        json_record(&k->json_out, &why_fields, w);
+    else
+        why_text(w, time_now_us(), &k->out);
+}
+
+/* ---- from the history ---- */
+
+struct found {
+    struct asking *k;
+    bool any;
+};
+
+static void history_row(void *ctx, const void *record)
+{
+    struct found *f = ctx;
+    struct str label = STR_INIT;
+    struct why w;
+    why_from_history(record, &w, &label);
+    show(f->k, &w);
+    str_done(&label);
+    f->any = true;
+}
+
+static bool history_show(struct asking *k, const char *job)
+{
+    struct found f = {.k = k};
+    struct msg_query q = {.what = QUERY_HISTORY, .ids = job};
+    struct msg_done done = {0};
+    struct err err = {0};
+    return client_query(k->client, &q, &job_fields, k->a, history_row, &f, &done, &err) &&
+           done.refusal == REFUSE_NONE && f.any;
+}
+
+/* ---- from the controller ---- */
+
+static bool ask(struct asking *k, const struct msg_why *m, struct message *ret)
+{
+    struct err err = {0};
+    if (client_call(k->client, MSG_WHY, m, 0, k->a, ret, &err))
+        return true;
+    program_error("remuda why", "%s", err.text);
+    k->status = 1;
+    return false;
+}
+
+static void refusal_print(struct asking *k, const struct message *answer)
+{
+    const struct msg_done *done = answer->body;
+    program_error("remuda why", "%s%s%s", refusal_text((enum refusal)done->refusal), done->detail ? ": " : "",
+                  done->detail ? done->detail : "");
+    k->status = 1;
+}
+
+static void job_show(struct asking *k, const char *job)
+{
+    struct msg_why m = {.ids = job, .no_advice = k->no_advice};
+    struct message answer;
+    if (!ask(k, &m, &answer))
+        return;
+    if (answer.kind == MSG_EXPLAINED) {
+        const struct msg_explained *e = answer.body;
+        for (size_t i = 0; i < e->jobs.n; i++)
+            show(k, (const struct why *)e->jobs.v + i);
+        if (e->more && !k->json)
+            str_addf(&k->out, "%llu further jobs are meant by %s; ask for them one by one\n",
+                     (unsigned long long)e->more, job);
+    } else if (!history_show(k, job)) {
+        refusal_print(k, &answer);
+    }
+}
+
+static void list_show(struct asking *k)
+{
+    struct message answer;
+    struct msg_why m = {.uids = k->all ? NULL : arena_printf(k->a, "%u", (unsigned)getuid())};
+    if (!ask(k, &m, &answer))
+        return;
+    if (answer.kind != MSG_EXPLAINED) {
+        refusal_print(k, &answer);
+        return;
+    }
+    const struct msg_explained *e = answer.body;
+    if (!k->json && e->jobs.n == 0)
+        str_add(&k->out, k->all ? "no job waits\n" : "no job of yours waits\n");
+    else if (!k->json)
+        why_heading(&k->out);
+    for (size_t i = 0; i < e->jobs.n; i++) {
+        const struct why *w = (const struct why *)e->jobs.v + i;
+        if (k->json)
+            json_record(&k->json_out, &why_fields, w);
+        else
+            why_line(w, time_now_us(), &k->out);
+    }
+    if (e->more && !k->json)
+        str_addf(&k->out, "and %llu more\n", (unsigned long long)e->more);
+}
+
+static void answer_all(struct asking *k)
+{
+    if (k->json) {
+        json_begin(&k->json_out, &k->out, true);
+        json_object(&k->json_out);
+        json_key(&k->json_out, "jobs");
+        json_array(&k->json_out);
+    }
+    if (k->job.n == 0)
+        list_show(k);
+    for (size_t i = 0; i < k->job.n; i++)
+        job_show(k, k->job.v[i]);
+    if (k->json) {
+        json_array_end(&k->json_out);
+        json_object_end(&k->json_out);
+        str_addc(&k->out, '\n');
+    }
+    fputs(str_text(&k->out), stdout);
+}
+
+/* ---- the command line ---- */
+
+/* One word; false when it is none of ours. */
+static bool word_take(struct asking *k, int argc, char **argv, int *i, struct err *err)
+{
+    const char *word = argv[*i];
+    if (program_state_option(argc, argv, i, &k->state_dir, err))
+        return true;
+    if (text_is(word, "--json"))
+        k->json = true;
+    else if (text_is(word, "-a") || text_is(word, "--all"))
+        k->all = true;
+    else if (text_is(word, "--no-advice"))
+        k->no_advice = true;
+    else if (word[0] != '-')
+        vec_push(&k->job, word);
+    else
+        return err_set(err, ERR_INVALID, "unknown word \"%s\"; `remuda why --help` lists the options", word);
+    (*i)++;
+    return true;
+}
+
+static int why(struct asking *k)
+{
+    k->client = program_connect("remuda why", state_dir_find(k->state_dir, k->a));
+    if (!k->client)
+        return 1;
+    if (k->json)
+        client_keep_texts(k->client);
+    answer_all(k);
+    client_close(k->client);
+    return k->status;
+}
+
+int cmd_why(int argc, char **argv)
+{
+    struct asking k = {.a = arena_new()};
+    struct err err = {0};
+    bool help = false;
+    for (int i = 1; i < argc && !err.code && !help;) {
+        help = text_is(argv[i], "--help") || text_is(argv[i], "-h");
+        if (!help)
+            word_take(&k, argc, argv, &i, &err);
+    }
+    if (help)
+        fputs(usage, stdout);
+    else if (err.code)
+        program_error("remuda why", "%s", err.text);
+    int rc = help ? 0 : err.code ? 2 : why(&k);
+    str_done(&k.out);
+    vec_done(&k.job);
+    arena_free(k.a);
+    return rc;
+}

@@ -1,0 +1,48 @@
+/* Every command of the one client binary. `remuda NAME …` runs it; those with `linked` also run under their own name (a link to the
+ * binary), as Slurm's users type them. A command gets its own argv (argv[0] is its name) and returns the exit status. */
+#ifndef REMUDA_CLI_PROGRAM_COMMANDS_H
+#define REMUDA_CLI_PROGRAM_COMMANDS_H
+
+#include <stdbool.h>
+
+/* X(name, function, has a link of its own, one line of help) */
+// clang-format off
+#define COMMANDS(X)                                                                                          \
+    X("up", cmd_up, false, "start a cluster on this machine, or what of it does not run")                    \
+    X("down", cmd_down, false, "stop its daemons; running jobs go on")                                       \
+    X("status", cmd_status, false, "what runs, since when, with what")                                       \
+    X("why", cmd_why, false, "why jobs wait, when they will start, what would let them start sooner")        \
+    X("gpus", cmd_gpus, false, "what GPUs there are, how each is and why, who has it; let go of them")       \
+    X("token", cmd_token, false, "print a token with which another machine joins; list and revoke them")     \
+    X("join", cmd_join, false, "make this machine a host of a cluster that runs elsewhere")                  \
+    X("leave", cmd_leave, false, "take this machine out of the cluster it joined")                           \
+    X("hosts", cmd_hosts, false, "list the machines that joined; shut some out")                             \
+    X("backup", cmd_backup, false, "write the cluster to one file, while it runs")                           \
+    X("restore", cmd_restore, false, "put a cluster back from such a file")                                  \
+    X("env", cmd_env, false, "shell lines that put the commands on PATH: eval \"$(remuda env)\"")            \
+    X("logs", cmd_logs, false, "show or follow (-f) the output of a job")                                    \
+    X("version", cmd_version, false, "versions of this release")                                             \
+    X("docs", cmd_docs, false, "write the reference pages that are made from the tables")                    \
+    X("sbatch", cmd_sbatch, true, "submit a batch script")                                                   \
+    X("srun", cmd_srun, true, "run tasks in an allocation, or in one made for them")                         \
+    X("salloc", cmd_salloc, true, "allocate resources and start a shell or a command")                       \
+    X("sattach", cmd_sattach, true, "connect to the streams of a running step")                              \
+    X("sbcast", cmd_sbcast, true, "copy a file to the nodes of a job")                                       \
+    X("sstat", cmd_sstat, true, "what the steps of running jobs use")                                        \
+    X("shell", cmd_shell, false, "a shell inside a running job")                                             \
+    X("squeue", cmd_squeue, true, "list jobs that wait or run")                                              \
+    X("scancel", cmd_scancel, true, "cancel or signal jobs")                                                 \
+    X("sinfo", cmd_sinfo, true, "list partitions and nodes")                                                 \
+    X("sacct", cmd_sacct, true, "accounting of jobs and steps")                                              \
+    X("sprio", cmd_sprio, true, "what the priorities of waiting jobs are made of")                           \
+    X("sshare", cmd_sshare, true, "who used how much, and the fair share that follows")                      \
+    X("sdiag", cmd_sdiag, true, "what the controller has done, and how fast")                                \
+    X("scontrol", cmd_scontrol, true, "look at everything in detail; change jobs and nodes")                 \
+    X("strigger", cmd_strigger, true, "refused: there are no triggers")
+// clang-format on
+
+#define X(name, function, linked, doc) int function(int argc, char **argv);
+COMMANDS(X)
+#undef X
+
+#endif

@@ -1,0 +1,97 @@
+/* One binary for all commands: the name it is called by, or the first word after `remuda`, says which. */
+#include "base/alloc.h"
+#include "base/str.h"
+#include "cli/program/commands.h"
+#include "cli/program/program.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    bool linked;
+    const char *doc;
+};
+
+static const struct command commands[] = {
+#define X(name, function, linked, doc) {name, function, linked, doc},
+    COMMANDS(X)
+#undef X
+};
+
+static const struct command *command_find(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (text_is(commands[i].name, name))
+            return &commands[i];
+    return NULL;
+}
+
+static void help_print(FILE *to)
+{
+    fprintf(to, "Usage: remuda COMMAND [OPTION…]\n\n");
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        fprintf(to, "  %-9s %s\n", commands[i].name, commands[i].doc);
+    fprintf(to,
+            "\nFirst steps: remuda up; eval \"$(remuda env)\"; sbatch job.sh; squeue; remuda logs -f 1\n");
+}
+
+/* For the build: the names that get a link. */
+static int links_print(void)
+{
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (commands[i].linked)
+            puts(commands[i].name);
+    return 0;
+}
+
+static int unknown(const char *name)
+{
+    const char *names[ARRAY_LEN(commands)];
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        names[i] = commands[i].name;
+    const char *near = text_nearest(name, names, ARRAY_LEN(commands));
+    if (near)
+        program_error("remuda", "there is no command \"%s\"; did you mean \"%s\"?", name, near);
+    else
+        program_error("remuda", "there is no command \"%s\"; `remuda help` lists them", name);
+    return 2;
+}
+
+/* A descriptor 0, 1 or 2 that the caller closed would be taken by the first connection, and output written into that. */
+static void standard_descriptors_open(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+int main(int argc, char **argv)
+{
+    standard_descriptors_open();
+    const char *slash = strrchr(argv[0], '/');
+    const struct command *called = command_find(slash ? slash + 1 : argv[0]);
+    if (called && called->linked)
+        return called->run(argc, argv);
+    if (argc < 2) {
+        help_print(stderr);
+        return 2;
+    }
+    const char *word = argv[1];
+    if (text_is(word, "help") || text_is(word, "--help") || text_is(word, "-h")) {
+        help_print(stdout);
+        return 0;
+    }
+    if (text_is(word, "commands"))
+        return links_print();
+    if (text_is(word, "--version") || text_is(word, "-V"))
+        word = "version";
+    called = command_find(word);
+    return called ? called->run(argc - 1, argv + 1) : unknown(word);
+}

@@ -1,0 +1,134 @@
+#include "cli/program/program.h"
+
+#include "base/plain.h"
+#include "base/str.h"
+#include "cli/program/cluster_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void program_error(const char *name, const char *format, ...)
+{
+    struct str text = STR_INIT, plain = STR_INIT;
+    va_list args;
+    va_start(args, format);
+    str_addv(&text, format, args);
+    va_end(args);
+    str_add_plain_lines(&plain, str_text(&text)); /* what it quotes may be somebody else's */
+    fprintf(stderr, "%s: error: %s\n", name, str_text(&plain));
+    str_done(&plain);
+    str_done(&text);
+}
+
+void program_usage_error(const char *name, const struct err *e)
+{
+    if (e->code != ERR_USAGE) {
+        program_error(name, "%s", e->text);
+        return;
+    }
+    const char *hint = strstr(e->text, " (");
+    int len = (int)(hint ? (size_t)(hint - e->text) : strlen(e->text));
+    fprintf(stderr, "%s: %.*s\nTry \"%s --help\" for more information\n", name, len, e->text, name);
+    if (hint)
+        program_error(name, "%.*s", (int)strlen(hint + 3), hint + 2);
+}
+
+const char *program_dir(struct arena *a)
+{
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0)
+        return ".";
+    path[n] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash)
+        *slash = '\0';
+    return arena_strdup(a, path);
+}
+
+const char *program_bin_dir(struct arena *a)
+{
+    const char *dir = program_dir(a);
+    const char *bin = arena_printf(a, "%s/bin", dir);
+    return access(arena_printf(a, "%s/sbatch", bin), X_OK) == 0 ? bin : dir;
+}
+
+const char *program_sibling(const char *name, struct arena *a)
+{
+    return arena_printf(a, "%s/%s", program_dir(a), name);
+}
+
+struct client *program_connect(const char *name, const char *state_dir)
+{
+    struct err err = {0};
+    struct client *c = cluster_reach(state_dir, &err);
+    if (!c) {
+        program_error(name, "%s", refusal_text(REFUSE_NO_CONTROLLER));
+        program_error(name, "%s", err.text);
+    }
+    return c;
+}
+
+bool program_state_option(int argc, char **argv, int *i, const char **state_dir, struct err *ret_err)
+{
+    const char *arg = argv[*i];
+    if (text_starts(arg, "--state=")) {
+        *state_dir = arg + strlen("--state=");
+    } else if (text_is(arg, "--state")) {
+        if (*i + 1 >= argc) {
+            err_set(ret_err, ERR_INVALID, "--state needs a directory");
+            return true;
+        }
+        *state_dir = argv[++*i];
+    } else {
+        return false;
+    }
+    ++*i;
+    return true;
+}
+
+long program_daemon_pid(const char *pid_file)
+{
+    int fd = open(pid_file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    char text[32] = {0};
+    ssize_t n = read(fd, text, sizeof text - 1);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    if (held && lock.l_pid > 0) /* a full disk may have had no room for the number */
+        return lock.l_pid;
+    return n > 0 && held ? strtol(text, NULL, 10) : 0;
+}
+
+/* ---- SIGTERM ---- */
+
+#define FINISH_S 2
+
+static void time_over(int signo)
+{
+    (void)signo;
+    signal(SIGTERM, SIG_DFL);
+    raise(SIGTERM);
+}
+
+static void told_to_end(int signo)
+{
+    (void)signo;
+    alarm(FINISH_S);
+}
+
+void program_finish_first(void)
+{
+    struct sigaction end = {.sa_handler = told_to_end, .sa_flags = SA_RESTART},
+                     over = {.sa_handler = time_over};
+    sigaction(SIGALRM, &over, NULL);
+    sigaction(SIGTERM, &end, NULL);
+}

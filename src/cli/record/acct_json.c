@@ -1,0 +1,240 @@
+#include "cli/record/acct_json.h"
+
+#include "base/arena.h"
+#include "base/duration.h"
+#include "cli/record/columns_acct.h"
+#include "cli/record/columns_job.h"
+#include "cli/table/json_slurm.h"
+
+#include <string.h>
+
+static void text(struct json_out *o, const char *key, const char *value)
+{
+    json_key_text(o, key, value ? value : "");
+}
+
+static void cpu_json(struct json_out *o, const char *key, int64_t us)
+{
+    json_key(o, key);
+    json_object(o);
+    json_key_i64(o, "seconds", us / USEC_PER_SEC);
+    json_key_i64(o, "microseconds", us % USEC_PER_SEC);
+    json_object_end(o);
+}
+
+static void time_json(struct json_out *o, const struct cell_env *env, const struct acct_row *row)
+{
+    const struct job *j = row->job;
+    const struct step *s = row->step;
+    int64_t user = s ? s->cpu_user_us : j->cpu_user_us, system = s ? s->cpu_system_us : j->cpu_system_us;
+    json_key(o, "time");
+    json_object(o);
+    json_key_i64(o, "elapsed", acct_elapsed_us(env, row) / USEC_PER_SEC);
+    if (s) {
+        json_key_time(o, "end", s->end_us);
+        json_key_time(o, "start", s->start_us);
+    } else {
+        json_key_i64(o, "eligible", j->eligible_us / USEC_PER_SEC);
+        json_key_i64(o, "end", job_state_over(j->state) ? j->end_us / USEC_PER_SEC : 0);
+        json_key_i64(o, "start", (j->resize_us ? j->resize_us : j->start_us) / USEC_PER_SEC);
+        json_key_i64(o, "submission", j->submit_us / USEC_PER_SEC);
+        json_key_limit(o, "limit", job_limit_us(j) ? job_limit_us(j) : TIME_UNLIMITED, USEC_PER_MIN);
+    }
+    json_key_i64(o, "suspended", (s ? s->suspended_us : j->suspended_us) / USEC_PER_SEC);
+    cpu_json(o, "system", system);
+    cpu_json(o, "total", user + system);
+    cpu_json(o, "user", user);
+    json_object_end(o);
+}
+
+/* The numbers that Slurm gives its kinds; those of gres begin at 1001. */
+enum { TRES_CPU = 1, TRES_MEM = 2, TRES_NODE = 4, TRES_BILLING = 5, TRES_GRES = 1001 };
+
+static void tres_item(struct json_out *o, int id, const char *type, const char *name, int64_t count)
+{
+    json_object(o);
+    text(o, "type", type);
+    text(o, "name", name);
+    json_key_i64(o, "id", id);
+    json_key_i64(o, "count", count);
+    json_object_end(o);
+}
+
+/* Each kind's sum, then each type. */
+static void gres_json(struct json_out *o, const struct job *j)
+{
+    struct arena *a = arena_new();
+    struct gres_list list;
+    int id = TRES_GRES;
+    if (gres_held_parse(j->alloc_gres, a, &list))
+        for (size_t i = 0; i < list.n; i++)
+            if (!i || !text_is(list.item[i].kind, list.item[i - 1].kind))
+                tres_item(o, id++, "gres", list.item[i].kind, gres_count(&list, list.item[i].kind));
+    for (size_t i = 0; i < list.n; i++)
+        if (list.item[i].type)
+            tres_item(o, id++, "gres", arena_printf(a, "%s:%s", list.item[i].kind, list.item[i].type),
+                      list.item[i].count);
+    arena_free(a);
+}
+
+static void tres_json(struct json_out *o, const struct job *j)
+{
+    json_key(o, "tres");
+    json_object(o);
+    json_key(o, "allocated");
+    json_array(o);
+    if (j->alloc_nodes) {
+        tres_item(o, TRES_CPU, "cpu", "", j->alloc_cpus);
+        tres_item(o, TRES_MEM, "mem", "", j->alloc_mem_mib);
+        tres_item(o, TRES_NODE, "node", "", j->alloc_nodes);
+        tres_item(o, TRES_BILLING, "billing", "", j->alloc_cpus);
+        gres_json(o, j);
+    }
+    json_array_end(o);
+    json_key(o, "requested");
+    json_array(o);
+    tres_item(o, TRES_CPU, "cpu", "", job_cpus(j));
+    tres_item(o, TRES_NODE, "node", "", job_nodes(j));
+    json_array_end(o);
+    json_object_end(o);
+}
+
+static void step_json(struct json_out *o, const struct cell_env *env, const struct acct_row *row)
+{
+    const struct step *s = row->step;
+    struct str label = STR_INIT;
+    str_addf(&label, "%llu.", (unsigned long long)s->job_id);
+    step_label(s->step_id, &label);
+    json_object(o);
+    time_json(o, env, row);
+    json_key_exit(o, "exit_code", s->exit_status);
+    json_key(o, "nodes");
+    json_object(o);
+    json_key_i64(o, "count", s->node_count);
+    text(o, "range", s->nodes);
+    json_object_end(o);
+    json_key(o, "tasks");
+    json_object(o);
+    json_key_i64(o, "count", s->ntasks);
+    json_object_end(o);
+    json_key_words(o, "state", enum_name(&job_state_names, s->state), NULL);
+    json_key(o, "statistics");
+    json_object(o);
+    json_key_i64(o, "max_rss_bytes", s->max_rss_bytes);
+    json_key_i64(o, "max_vm_bytes", s->max_vm_bytes);
+    json_key_i64(o, "read_bytes", s->read_bytes);
+    json_key_i64(o, "write_bytes", s->write_bytes);
+    if (s->gpu_samples) {
+        json_key_i64(o, "gpu_mem_max_bytes", s->gpu_mem_max_bytes);
+        json_key_i64(o, "gpu_mem_ave_bytes", s->gpu_mem_ave_bytes);
+    }
+    if (s->gpu_util_samples) {
+        json_key_i64(o, "gpu_util_max_percent", s->gpu_util_max);
+        json_key_i64(o, "gpu_util_ave_percent", s->gpu_util_ave);
+    }
+    json_object_end(o);
+    json_key(o, "step");
+    json_object(o);
+    text(o, "id", str_text(&label));
+    text(o, "name", s->step_name);
+    json_object_end(o);
+    json_object_end(o);
+    str_done(&label);
+}
+
+static void array_json(struct json_out *o, const struct job *j)
+{
+    bool element = j->array_job_id && j->array_task_id != NO_TASK;
+    json_key(o, "array");
+    json_object(o);
+    json_key(o, "job_id");
+    json_u64(o, j->array_job_id);
+    json_key_number(o, "task_id", element, element ? j->array_task_id : 0);
+    text(o, "task", j->array_pending);
+    json_object_end(o);
+    json_key(o, "het");
+    json_object(o);
+    json_key(o, "job_id");
+    json_u64(o, j->het_job_id);
+    json_key_number(o, "job_offset", j->het_job_id != 0, j->het_offset);
+    json_object_end(o);
+}
+
+static void requirement_json(struct json_out *o, const struct job *j)
+{
+    const struct job_request *r = &j->spec.req;
+    json_key(o, "required");
+    json_object(o);
+    json_key_i64(o, "CPUs", job_cpus(j));
+    json_key_number(o, "memory_per_cpu", r->mem_per_cpu_mib > 0, r->mem_per_cpu_mib);
+    json_key_number(o, "memory_per_node", r->mem_per_node_mib > 0, r->mem_per_node_mib);
+    json_object_end(o);
+}
+
+static void job_json(struct json_out *o, const struct cell_env *env, const struct job *j)
+{
+    const struct acct_env *more = env->more;
+    struct acct_row row = {j, NULL};
+    json_key(o, "comment");
+    json_object(o);
+    text(o, "administrator", j->admin_comment);
+    text(o, "job", j->spec.comment);
+    text(o, "system", j->system_comment);
+    json_object_end(o);
+    text(o, "account", j->spec.req.account);
+    json_key_i64(o, "allocation_nodes", j->alloc_nodes);
+    array_json(o, j);
+    text(o, "cluster", more->cluster);
+    text(o, "constraints", j->spec.req.constraint);
+    json_key_exit(o, "derived_exit_code", j->derived_exit_status);
+    json_key_exit(o, "exit_code", acct_job_exit(j));
+    text(o, "extra", j->spec.extra);
+    text(o, "group", j->group_name);
+    json_key(o, "job_id");
+    json_u64(o, j->id);
+    text(o, "name", j->spec.name);
+    text(o, "licenses", j->spec.req.licenses);
+    text(o, "kill_request_user", "");
+    text(o, "nodes", j->nodes ? j->nodes : "None assigned");
+    text(o, "partition", job_partition(j));
+    json_key_number(o, "priority", true, (int64_t)j->priority);
+    text(o, "qos", j->spec.req.qos);
+    requirement_json(o, j);
+    json_key_i64(o, "restart_cnt", j->restarts);
+    json_key(o, "state");
+    json_object(o);
+    json_key_words(o, "current", enum_name(&job_state_names, acct_state(&row)), NULL);
+    text(o, "reason", enum_name(&job_reason_names, j->reason));
+    json_object_end(o);
+    text(o, "submit_line", j->spec.submit_line);
+    time_json(o, env, &row);
+    tres_json(o, j);
+    text(o, "used_gres", j->alloc_gres);
+    text(o, "user", j->user_name);
+    text(o, "working_directory", j->spec.work_dir);
+}
+
+void acct_json_print(const struct job *const *job, size_t njobs, const struct step *const *step,
+                     size_t nsteps, const struct cell_env *env)
+{
+    struct str out = STR_INIT;
+    struct json_out o;
+    json_slurm_begin(&o, &out, "sacct");
+    json_key(&o, "jobs");
+    json_array(&o);
+    for (size_t i = 0; i < njobs; i++) {
+        json_object(&o);
+        job_json(&o, env, job[i]);
+        json_key(&o, "steps");
+        json_array(&o);
+        for (size_t k = 0; k < nsteps; k++) {
+            struct acct_row row = {job[i], step[k]};
+            if (acct_step_is_of(step[k], job[i]))
+                step_json(&o, env, &row);
+        }
+        json_array_end(&o);
+        json_object_end(&o);
+    }
+    json_array_end(&o);
+    json_slurm_end(&o);
+}

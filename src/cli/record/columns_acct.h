@@ -1,0 +1,34 @@
+/* Fields of sacct: every one of --helpformat, in Slurm's order (prefixes resolve to the first that fits). */
+#ifndef REMUDA_CLI_RECORD_COLUMNS_ACCT_H
+#define REMUDA_CLI_RECORD_COLUMNS_ACCT_H
+
+#include "cli/table/columns.h"
+#include "model/job.h"
+
+/* A line of sacct: a job, or one of its steps. */
+struct acct_row {
+    const struct job *job;
+    const struct step *step; /* NULL = the job itself */
+};
+
+extern const struct column_table acct_columns;
+extern const size_t
+    acct_columns_listed; /* so many are shown by --helpformat; the rest are old names that still work */
+
+/* --helpformat: their names, four a line. */
+void acct_help_format_print(void);
+
+/* cell_env.more of this table. */
+struct acct_env {
+    const char *cluster;
+    int64_t from_us, to_us; /* --truncate; 0 = off */
+};
+
+int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row);
+/* As accounting has it: of a job that was ended, 0. How its script then left is the batch step's. */
+int32_t acct_job_exit(const struct job *j);
+enum job_state acct_state(const struct acct_row *row);
+/* Did it begin in this run, or in this part of it? */
+bool acct_step_is_of(const struct step *step, const struct job *j);
+
+#endif

@@ -1,0 +1,201 @@
+/* What several commands say about a job in the same words. */
+#include "cli/record/columns_job.h"
+#include "cli/record/node_words.h"
+#include "model/alloc.h"
+#include "model/pattern.h"
+
+#include <string.h>
+
+int32_t job_nodes(const struct job *j)
+{
+    if (j->alloc_nodes)
+        return j->alloc_nodes;
+    int32_t n = j->spec.req.min_nodes;
+    if (n < 1 && j->spec.req.ntasks > 0 && j->spec.req.ntasks_per_node > 0)
+        n = (j->spec.req.ntasks + j->spec.req.ntasks_per_node - 1) / j->spec.req.ntasks_per_node;
+    return n > 0 ? n : 1;
+}
+
+int32_t job_tasks(const struct job *j)
+{
+    const struct job_request *r = &j->spec.req;
+    if (j->alloc_tasks)
+        return j->alloc_tasks;
+    if (r->ntasks)
+        return r->ntasks;
+    return job_nodes(j) * (r->ntasks_per_node ? r->ntasks_per_node : 1);
+}
+
+int32_t job_cpus(const struct job *j)
+{
+    const struct job_request *r = &j->spec.req;
+    if (j->alloc_cpus)
+        return j->alloc_cpus;
+    int32_t cpus = job_tasks(j) * (r->cpus_per_task ? r->cpus_per_task : 1), nodes = job_nodes(j);
+    return cpus > nodes ? cpus : nodes;
+}
+
+int64_t job_limit_us(const struct job *j)
+{
+    return j->limit_us ? j->limit_us : j->spec.req.time_limit_us;
+}
+
+int64_t job_elapsed_us(const struct job *j, int64_t now_us)
+{
+    if (!j->start_us || j->state == JOB_PENDING)
+        return 0;
+    bool going = j->state == JOB_RUNNING || j->state == JOB_SUSPENDED;
+    int64_t end = going || !j->end_us ? now_us : j->end_us;
+    if (j->state == JOB_SUSPENDED && j->suspend_us)
+        end = j->suspend_us;
+    int64_t elapsed = end - j->start_us - j->suspended_us;
+    return elapsed > 0 ? elapsed : 0;
+}
+
+const char *job_partition(const struct job *j)
+{
+    return j->run_partition ? j->run_partition : j->spec.req.partition;
+}
+
+void job_cell_nodes(const struct job *j, struct str *out)
+{
+    str_add_i64(out, job_nodes(j));
+    if (!j->alloc_nodes && j->spec.req.max_nodes > job_nodes(j)) {
+        str_addc(out, '-');
+        str_add_i64(out, j->spec.req.max_nodes);
+    }
+}
+
+void job_cell_memory(const struct job *j, struct str *out)
+{
+    const struct job_request *r = &j->spec.req;
+    if (r->mem_per_cpu_mib > 0) {
+        size_format_mib(r->mem_per_cpu_mib, 0, out);
+    } else if (r->mem_per_node_mib > 0) {
+        size_format_mib(r->mem_per_node_mib, 0, out);
+    } else if (r->mem_per_gpu_mib > 0) {
+        size_format_mib(r->mem_per_gpu_mib, 0, out);
+    } else if (j->alloc_mem_mib > 0 && j->alloc_nodes > 0) {
+        size_format_mib(j->alloc_mem_mib / j->alloc_nodes, 0, out);
+    } else {
+        str_addc(out, '0');
+    }
+}
+
+/* Cut after a comma. */
+void job_cell_array(const struct job *j, size_t most, struct str *out)
+{
+    struct str tasks = STR_INIT;
+    job_array_tasks(j, &tasks);
+    const char *text = str_text(&tasks), *limit = strchr(text, '%');
+    size_t len = limit ? (size_t)(limit - text) : tasks.len;
+    if (most && len > most) {
+        for (len = most > 3 ? most - 3 : 0; len && text[len - 1] != ',';)
+            len--;
+        str_addn(out, text, len);
+        str_add(out, "...");
+        str_add(out, limit);
+    } else {
+        str_addn(out, text, tasks.len);
+    }
+    str_done(&tasks);
+}
+
+void job_cell_path(const struct job *j, const char *pattern, struct str *out)
+{
+    struct pattern_env env = pattern_env_of_job(j);
+    if (text_empty(pattern))
+        pattern = j->array_job_id ? "slurm-%A_%a.out" : "slurm-%j.out";
+    if (pattern[0] != '/') {
+        str_add(out, j->spec.work_dir);
+        str_addc(out, '/');
+    }
+    pattern_expand(pattern, &env, out);
+}
+
+/* GPUs asked for in whichever way, for jobs that wait. */
+static int64_t gpus_asked(const struct job *j)
+{
+    const struct job_request *r = &j->spec.req;
+    struct arena *a = arena_new();
+    struct gres_list list;
+    int64_t count = 0;
+    if (r->gpus && gres_parse_gpus(r->gpus, a, &list, NULL))
+        count = gres_count(&list, "gpu");
+    else if (r->gpus_per_node && gres_parse_gpus(r->gpus_per_node, a, &list, NULL))
+        count = gres_count(&list, "gpu") * job_nodes(j);
+    else if (r->gpus_per_task && gres_parse_gpus(r->gpus_per_task, a, &list, NULL))
+        count = gres_count(&list, "gpu") * job_tasks(j);
+    else if (r->gres && gres_parse(r->gres, a, &list, NULL))
+        count = gres_count(&list, "gpu") * job_nodes(j);
+    arena_free(a);
+    return count;
+}
+
+bool gres_held_parse(const char *held, struct arena *a, struct gres_list *ret)
+{
+    char *text = arena_strdup(a, held ? held : "");
+    for (char *at = text; *at; at++)
+        if (*at == '=')
+            *at = ':';
+    *ret = (struct gres_list){0};
+    return gres_parse(text, a, ret, NULL);
+}
+
+void gres_held_tres(const char *held, struct str *out)
+{
+    struct arena *a = arena_new();
+    struct gres_list list;
+    if (gres_held_parse(held, a, &list))
+        gres_list_tres(&list, out);
+    arena_free(a);
+}
+
+void step_cell_label(const struct step *s, struct str *out)
+{
+    if (s->array_job_id)
+        str_addf(out, "%llu_%u", (unsigned long long)s->array_job_id, s->array_task_id);
+    else
+        str_add_u64(out, s->job_id);
+    str_addc(out, '.');
+    step_label(s->step_id, out);
+}
+
+void step_cell_tres(const struct step *s, int64_t mem_mib, struct str *out)
+{
+    struct arena *a = arena_new();
+    struct alloc layout = {0};
+    int64_t mem = 0;
+    if (s->layout)
+        alloc_parse(s->layout, a, &layout, NULL);
+    for (size_t i = 0; i < layout.n; i++)
+        mem += layout.node[i].mem_mib;
+    str_addf(out, "cpu=%d", s->cpus);
+    if (mem || mem_mib) {
+        str_add(out, ",mem=");
+        size_format_mib(mem ? mem : mem_mib, 0, out);
+    }
+    str_addf(out, ",node=%d", s->node_count);
+    gres_held_tres(s->gres, out);
+    arena_free(a);
+}
+
+void job_cell_tres(const struct job *j, struct str *out)
+{
+    const struct job_request *r = &j->spec.req;
+    int64_t mem = j->alloc_mem_mib;
+    if (!mem && r->mem_per_cpu_mib > 0)
+        mem = r->mem_per_cpu_mib * job_cpus(j);
+    else if (!mem && r->mem_per_node_mib > 0)
+        mem = r->mem_per_node_mib * job_nodes(j);
+    str_addf(out, "cpu=%d", job_cpus(j));
+    if (mem > 0) {
+        str_add(out, ",mem=");
+        size_format_mib(mem, 0, out);
+    }
+    str_addf(out, ",node=%d,billing=%d", job_nodes(j), job_cpus(j));
+    if (j->alloc_nodes)
+        gres_held_tres(j->alloc_gres, out);
+    else if (gpus_asked(j))
+        str_addf(out, ",gres/gpu=%lld", (long long)gpus_asked(j));
+}

@@ -1,0 +1,12 @@
+/* Nodes, partitions and sinfo's lines as Slurm's JSON (data parser v0.0.43). */
+#ifndef REMUDA_CLI_RECORD_NODE_JSON_H
+#define REMUDA_CLI_RECORD_NODE_JSON_H
+
+#include "cli/record/sinfo_rows.h"
+#include "wire/json.h"
+
+void node_json(struct json_out *o, const struct node *n);
+void partition_json(struct json_out *o, const struct partition *p);
+void sinfo_row_json(struct json_out *o, const struct sinfo_row *r);
+
+#endif

@@ -1,0 +1,225 @@
+/* scontrol pidinfo, listpids, listjobs, liststeps: processes of jobs on this host, known by the variables their environment was made with; who may not read a process's environment
+ * does not see it. A step's tasks are the processes with a task's number whose parent has none. */
+#include "base/duration.h"
+#include "base/vec.h"
+#include "cli/program/cluster_dir.h"
+#include "cli/table/columns.h"
+#include "cli/record/columns_job.h"
+#include "cli/program/localtime.h"
+#include "cli/scontrol/scontrol.h"
+#include "model/job.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define ENVIRON_MAX (1u << 20)
+
+struct process {
+    int32_t pid, parent;
+    const char *job, *step, *local, *global, *node; /* NULL: it is in no job */
+};
+
+struct processes {
+    struct scontrol *s;
+    VEC(struct process) p;
+};
+
+static const char *file_text(struct scontrol *s, int32_t pid, const char *name, size_t *ret_len)
+{
+    char path[64];
+    struct str text = STR_INIT;
+    char block[4096];
+    size_t n;
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    FILE *from = fopen(path, "re");
+    while (from && text.len < ENVIRON_MAX && (n = fread(block, 1, sizeof block, from)) > 0)
+        str_addn(&text, block, n);
+    if (from)
+        fclose(from);
+    const char *copy = arena_dup(s->a, str_text(&text), text.len + 1);
+    *ret_len = text.len;
+    str_done(&text);
+    return copy;
+}
+
+static const char *variable(const char *env, size_t len, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = env; at < env + len; at += strlen(at) + 1)
+        if (strncmp(at, name, n) == 0 && at[n] == '=')
+            return at + n + 1;
+    return NULL;
+}
+
+static int32_t parent_of(struct scontrol *s, int32_t pid)
+{
+    size_t len;
+    const char *stat = file_text(s, pid, "stat", &len), *close = strrchr(stat, ')');
+    int64_t parent = 0;
+    return close && sscanf(close + 1, " %*c %ld", &parent) == 1 ? (int32_t)parent : 0;
+}
+
+static void process_read(struct scontrol *s, int32_t pid, struct process *p)
+{
+    size_t len;
+    const char *env = file_text(s, pid, "environ", &len);
+    *p = (struct process){.pid = pid,
+                          .parent = parent_of(s, pid),
+                          .job = variable(env, len, "SLURM_JOB_ID"),
+                          .step = variable(env, len, "SLURM_STEP_ID"),
+                          .local = variable(env, len, "SLURM_LOCALID"),
+                          .global = variable(env, len, "SLURM_PROCID"),
+                          .node = variable(env, len, "SLURMD_NODENAME")};
+    const char *conf = variable(env, len, "SLURM_CONF"), *dir = state_dir_find(NULL, s->a);
+    size_t n = conf && dir ? strlen(dir) : 0;
+    if (n && (strncmp(conf, dir, n) != 0 || conf[n] != '/'))
+        p->job = NULL; /* of another cluster on this host */
+    if (p->job && !p->step)
+        p->step = "batch";
+    if (!p->node)
+        p->job = NULL; /* of an interactive allocation's shell, which is on no node */
+}
+
+static void processes_find(struct processes *all)
+{
+    DIR *dir = opendir("/proc");
+    struct dirent *entry;
+    int64_t pid;
+    while (dir && (entry = readdir(dir)))
+        if (text_to_i64(entry->d_name, 1, INT32_MAX, &pid)) {
+            struct process p;
+            process_read(all->s, (int32_t)pid, &p);
+            if (p.job)
+                vec_push(&all->p, p);
+        }
+    if (dir)
+        closedir(dir);
+}
+
+static bool same_step(const struct process *a, const struct process *b)
+{
+    return text_is(a->job, b->job) && text_is(a->step, b->step) && text_is(a->node, b->node);
+}
+
+/* The first process of a task, not what it started. */
+static bool is_task(const struct processes *all, const struct process *p)
+{
+    for (size_t i = 0; i < all->p.n; i++)
+        if (all->p.v[i].pid == p->parent)
+            return !same_step(&all->p.v[i], p);
+    return true;
+}
+
+/* ---- listpids ------------------------------------------------------------------------------------------------------------ */
+
+static bool process_wanted(const struct process *p, const char *job, const char *step, const char *node)
+{
+    return (!job || text_is(p->job, job)) && (!step || text_is(p->step, step)) &&
+           (!node || text_is(p->node, node));
+}
+
+static void process_print(const struct processes *all, const struct process *p)
+{
+    bool task = is_task(all, p);
+    printf("%-8d %-8s %-8s %-7s %-8s\n", (int)p->pid, p->job, p->step, task && p->local ? p->local : "-",
+           task && p->global ? p->global : "-");
+}
+
+void scontrol_listpids(struct scontrol *s, int n, char **word)
+{
+    struct processes all = {.s = s};
+    const char *dot = n ? strchr(word[0], '.') : NULL, *node = n > 1 ? word[1] : NULL;
+    const char *job = !n ? NULL : dot ? arena_strndup(s->a, word[0], (size_t)(dot - word[0])) : word[0];
+    size_t shown = 0;
+    if (job && (text_is(job, "*") || text_is(job, "")))
+        job = NULL;
+    processes_find(&all);
+    puts("PID      JOBID    STEPID   LOCALID GLOBALID");
+    for (size_t i = 0; i < all.p.n; i++)
+        if (process_wanted(&all.p.v[i], job, dot ? dot + 1 : NULL, node)) {
+            process_print(&all, &all.p.v[i]);
+            shown++;
+        }
+    if (!shown && !job)
+        scontrol_refuse(s, "No job steps exist on this node.");
+    else if (!shown)
+        scontrol_refuse(s, "JobId=%s does not exist on node %s.", word[0], node ? node : "(null)");
+    vec_done(&all.p);
+}
+
+/* ---- listjobs, liststeps --------------------------------------------------------------------------------------------------- */
+
+static bool first_of(const struct processes *all, size_t at, bool steps)
+{
+    const struct process *p = &all->p.v[at];
+    for (size_t i = 0; i < at; i++)
+        if (text_is(all->p.v[i].job, p->job) && (!steps || text_is(all->p.v[i].step, p->step)))
+            return false;
+    return true;
+}
+
+static void ids_list(struct scontrol *s, const char *node, bool steps)
+{
+    struct processes all = {.s = s};
+    size_t shown = 0;
+    processes_find(&all);
+    puts(steps ? "JOBID    STEPID" : "JOBID");
+    for (size_t i = 0; i < all.p.n; i++) {
+        const struct process *p = &all.p.v[i];
+        if ((node && !text_is(p->node, node)) || !first_of(&all, i, steps))
+            continue;
+        printf(steps ? "%-8s %s\n" : "%s\n", p->job, p->step);
+        shown++;
+    }
+    if (!shown)
+        scontrol_refuse(s, "No job steps exist on this node.");
+    vec_done(&all.p);
+}
+
+void scontrol_listjobs(struct scontrol *s, int n, char **word)
+{
+    ids_list(s, n ? word[0] : NULL, false);
+}
+
+void scontrol_liststeps(struct scontrol *s, int n, char **word)
+{
+    ids_list(s, n ? word[0] : NULL, true);
+}
+
+/* ---- pidinfo ---------------------------------------------------------------------------------------------------------------- */
+
+static void job_times(void *ctx, const void *record)
+{
+    int64_t *end = ctx;
+    *end = ((const struct job *)record)->end_us;
+}
+
+void scontrol_pidinfo(struct scontrol *s, int n, char **word)
+{
+    struct process p = {0};
+    int64_t pid, end = 0, now = time_now_us();
+    (void)n;
+    if (text_to_i64(word[0], 1, INT32_MAX, &pid))
+        process_read(s, (int32_t)pid, &p);
+    struct msg_query q = {.what = QUERY_JOBS, .ids = p.job, .states = "all"};
+    struct msg_done done = {0};
+    struct err err = {0};
+    if (!p.job) {
+        scontrol_refuse(s, "Failed to locate job for requested pid");
+        return;
+    }
+    struct client *c = scontrol_connect(s);
+    if (!c)
+        return;
+    if (!client_query(c, &q, &job_fields, s->a, job_times, &end, &done, &err)) {
+        scontrol_fail(s, "slurm_load_jobs error: %s", err.text);
+        return;
+    }
+    char text[64] = "Unknown\n";
+    time_t seconds = (time_t)(end / USEC_PER_SEC);
+    printf("Slurm JobId=%s ends at %s", p.job, end ? ctime_r(&seconds, text) : text);
+    printf("Job remaining time is %lld seconds\n", end > now ? (long long)((end - now) / USEC_PER_SEC) : 0LL);
+}

@@ -1,0 +1,23 @@
+/* scontrol: reservations. */
+#ifndef REMUDA_CLI_SCONTROL_RESERVATION_H
+#define REMUDA_CLI_SCONTROL_RESERVATION_H
+
+#include "base/vec.h"
+#include "cli/scontrol/scontrol.h"
+#include "model/reservation.h"
+
+/* All reservations there are, in the arena; the vector is the caller's. False after an error was printed. */
+struct resv_found {
+    struct arena *a;
+    VEC(struct reservation *) v;
+};
+bool scontrol_reservations_load(struct scontrol *s, struct resv_found *f);
+
+/* scontrol show reservation[s] [NAME,…] */
+void scontrol_show_reservations(struct scontrol *s, const char *names);
+/* Are the words about a reservation? Then the command is done, or its error printed. */
+bool scontrol_reservation_update(struct scontrol *s, int n, char **word);
+bool scontrol_reservation_create(struct scontrol *s, int n, char **word);
+bool scontrol_reservation_delete(struct scontrol *s, int n, char **word);
+
+#endif

@@ -1,0 +1,342 @@
+/* scontrol: options may stand anywhere, commands and entities may be cut short. Without a command it asks for them, one a line. */
+#include "base/alloc.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "cli/program/cluster_dir.h"
+#include "cli/program/commands.h"
+#include "cli/table/listing.h"
+#include "cli/program/options.h"
+#include "cli/program/program.h"
+#include "cli/scontrol/scontrol.h"
+#include "model/array.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the commands ------------------------------------------------------------------------------------------------------------------ */
+
+static void version_run(struct scontrol *s, int n, char **word)
+{
+    (void)s;
+    (void)n;
+    (void)word;
+    puts(SLURM_VERSION_TEXT);
+}
+
+static void cluster_run(struct scontrol *s, int n, char **word)
+{
+    struct err err = {0};
+    if (n && !listing_clusters(word[0], &err))
+        scontrol_fail(s, "%s", err.text);
+}
+
+static void help_run(struct scontrol *s, int n, char **word);
+
+/* What the words of the prompt switch. */
+enum toggle {
+    TOGGLE_NONE,
+    TOGGLE_ALL,
+    TOGGLE_HIDE,
+    TOGGLE_DETAILS,
+    TOGGLE_ONELINER,
+    TOGGLE_QUIET,
+    TOGGLE_VERBOSE,
+    TOGGLE_LEAVE
+};
+
+static const struct command {
+    const char *name;
+    size_t least; /* letters that must be given */
+    int min, max; /* words after it */
+    void (*run)(struct scontrol *s, int n, char **word);
+    enum toggle toggle;
+    const char *doc; /* NULL: not supported yet, or a toggle */
+} commands[] = {
+    {"show", 2, 1, 999, scontrol_show, TOGGLE_NONE,
+     "job, node, partition, step, config, hostnames, hostlist, hostlistsorted, daemons, licenses, … [NAME]"},
+    {"update", 1, 1, 999, scontrol_update, TOGGLE_NONE,
+     "JobId=… | StepId=… | NodeName=… | PartitionName=… | ReservationName=… KEY=VALUE…"},
+    {"create", 2, 1, 999, scontrol_create, TOGGLE_NONE,
+     "PartitionName=NAME Nodes=LIST KEY=VALUE… | reservation [NAME] StartTime=… Duration=… Users=… Nodes=…"},
+    {"delete", 2, 1, 999, scontrol_delete, TOGGLE_NONE, "PartitionName=NAME | ReservationName=NAME"},
+    {"hold", 2, 1, 999, scontrol_hold, TOGGLE_NONE, "JOB… | jobname=NAME: keep waiting jobs from starting"},
+    {"holdu", 5, 1, 999, scontrol_holdu, TOGGLE_NONE, NULL},
+    {"uhold", 2, 1, 999, scontrol_uhold, TOGGLE_NONE, "JOB…: the same; the owner may release them"},
+    {"release", 3, 1, 999, scontrol_release, TOGGLE_NONE, "JOB…: let held jobs start"},
+    {"requeue", 3, 1, 999, scontrol_requeue, TOGGLE_NONE, "[Incomplete] JOB…: back into the queue"},
+    {"requeuehold", 8, 1, 999, scontrol_requeuehold, TOGGLE_NONE,
+     "[Incomplete] [State=SpecialExit] JOB…: back into the queue, held"},
+    {"suspend", 2, 1, 999, scontrol_suspend, TOGGLE_NONE, "JOB…: stop running jobs for a while"},
+    {"resume", 3, 1, 999, scontrol_resume, TOGGLE_NONE, "JOB…: let them go on"},
+    {"top", 3, 1, 1, scontrol_top, TOGGLE_NONE, "JOB…: ahead of the user's other jobs"},
+    {"write", 2, 1, 3, scontrol_write, TOGGLE_NONE, "batch_script JOB [FILE|-] | config [FILE]"},
+    {"wait_job", 2, 1, 1, scontrol_wait_job, TOGGLE_NONE, "JOB: until it has started or is over"},
+    {"completing", 3, 0, 0, scontrol_completing, TOGGLE_NONE, "jobs that are being cleaned up"},
+    {"ping", 2, 0, 0, scontrol_ping, TOGGLE_NONE, "does the controller answer?"},
+    {"reconfigure", 3, 0, 0, scontrol_reconfigure, TOGGLE_NONE, "read the configuration again"},
+    {"shutdown", 8, 0, 1, scontrol_shutdown, TOGGLE_NONE,
+     "[slurmctld]: stop all daemons, or the controller; running jobs go on"},
+    {"cluster", 2, 0, 1, cluster_run, TOGGLE_NONE, "NAME: only this one is known"},
+    {"version", 4, 0, 999, version_run, TOGGLE_NONE, "version"},
+    {"help", 2, 0, 999, help_run, TOGGLE_NONE, "this text"},
+    {"all", 2, 0, 0, NULL, TOGGLE_ALL, NULL},
+    {"hide", 2, 0, 0, NULL, TOGGLE_HIDE, NULL},
+    {"details", 3, 0, 0, NULL, TOGGLE_DETAILS, NULL},
+    {"oneliner", 1, 0, 0, NULL, TOGGLE_ONELINER, NULL},
+    {"quiet", 4, 0, 0, NULL, TOGGLE_QUIET, NULL},
+    {"verbose", 4, 0, 0, NULL, TOGGLE_VERBOSE, NULL},
+    {"exit", 1, 0, 0, NULL, TOGGLE_LEAVE, NULL},
+    {"quit", 1, 0, 0, NULL, TOGGLE_LEAVE, NULL},
+    {"listpids", 5, 0, 2, scontrol_listpids, TOGGLE_NONE,
+     "[JOB[.STEP] [NODE]]: processes of jobs on this host"},
+    {"listjobs", 5, 0, 1, scontrol_listjobs, TOGGLE_NONE, "[NODE]: jobs with processes on this host"},
+    {"liststeps", 5, 0, 1, scontrol_liststeps, TOGGLE_NONE, "[NODE]: steps with processes on this host"},
+    {"pidinfo", 3, 1, 1, scontrol_pidinfo, TOGGLE_NONE, "PID: the job of a process, and when it ends"},
+    {"notify", 1, 2, 999, scontrol_notify, TOGGLE_NONE,
+     "JOB MESSAGE: a line on the standard error of the job"},
+    {"errnumstr", 2, 0, 999, scontrol_errnumstr, TOGGLE_NONE, "NUMBER: the text of an error"},
+    {"setdebug", 8, 1, 2, scontrol_setdebug, TOGGLE_NONE, NULL},
+    {"setdebugflags", 9, 1, 999, scontrol_setdebugflags, TOGGLE_NONE, NULL},
+    {"schedloglevel", 3, 1, 1, scontrol_schedloglevel, TOGGLE_NONE, NULL},
+    {"fsdampeningfactor", 3, 1, 1, scontrol_fsdampeningfactor, TOGGLE_NONE, NULL},
+    {"reboot", 3, 0, 999, scontrol_reboot, TOGGLE_NONE, NULL},
+    {"cancel_reboot", 3, 0, 1, scontrol_cancel_reboot, TOGGLE_NONE, NULL},
+    {"takeover", 8, 0, 1, scontrol_takeover, TOGGLE_NONE, NULL},
+    {"abort", 5, 0, 999, NULL, TOGGLE_NONE, NULL},
+    {"getent", 4, 0, 999, NULL, TOGGLE_NONE, NULL},
+    {"power", 3, 0, 999, NULL, TOGGLE_NONE, NULL},
+    {"token", 3, 0, 999, NULL, TOGGLE_NONE, NULL},
+};
+
+static const struct command *command_find(const char *word)
+{
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (text_is_nocase(commands[i].name, word))
+            return &commands[i];
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (strlen(word) >= commands[i].least && text_starts_nocase(commands[i].name, word))
+            return &commands[i];
+    return NULL;
+}
+
+static void keyword_unknown(struct scontrol *s, const char *word)
+{
+    const char *names[ARRAY_LEN(commands)];
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        names[i] = commands[i].name;
+    const char *near = text_nearest(word, names, ARRAY_LEN(commands));
+    fprintf(stderr, "invalid keyword: %s\n", word); /* with -Q, too */
+    s->rc = 1;
+    if (near)
+        scontrol_fail(s, "did you mean %s?", near);
+    else
+        scontrol_fail(s, "`scontrol help` lists the commands");
+}
+
+static void toggle(struct scontrol *s, enum toggle what)
+{
+    switch (what) {
+    case TOGGLE_ALL: s->all = true; break;
+    case TOGGLE_HIDE: s->all = false; break;
+    case TOGGLE_DETAILS: s->details = 1; break;
+    case TOGGLE_ONELINER: s->oneliner = true; break;
+    case TOGGLE_QUIET: s->quiet = true; break;
+    case TOGGLE_VERBOSE: s->quiet = false; break;
+    case TOGGLE_LEAVE: s->leave = true; break;
+    case TOGGLE_NONE: break;
+    }
+}
+
+/* Slurm words it in these ways. */
+static void too_few(struct scontrol *s, const struct command *c)
+{
+    static const struct {
+        const char *command, *text;
+    } own[] = {{"update", "too few arguments for update keyword"},
+               {"create", "too few arguments for create keyword"},
+               {"delete", "too few arguments for delete keyword"},
+               {"pidinfo", "missing argument for keyword:pidinfo"}};
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
+        if (text_is(own[i].command, c->name)) {
+            scontrol_refuse(s, "%s", own[i].text);
+            return;
+        }
+    scontrol_refuse(s, "too few arguments for keyword:%s", c->name);
+}
+
+static void command_run(struct scontrol *s, int n, char **word)
+{
+    const struct command *c = command_find(word[0]);
+    if (!c)
+        keyword_unknown(s, word[0]);
+    else if (c->toggle != TOGGLE_NONE)
+        toggle(s, c->toggle);
+    else if (!c->run)
+        scontrol_fail(s, "%s: not supported yet", c->name);
+    else if (n - 1 < c->min)
+        too_few(s, c);
+    else if (n - 1 > c->max)
+        scontrol_refuse(s, "too many arguments for keyword:%s", c->name);
+    else
+        c->run(s, n - 1, word + 1);
+}
+
+/* ---- the prompt -------------------------------------------------------------------------------------------------------------------- */
+
+/* Words at blanks; quotes anywhere in a word keep blanks: Reason="bad disk". */
+static int line_split(struct arena *a, const char *line, char **word, int max)
+{
+    int n = 0;
+    for (const char *at = line; n < max;) {
+        struct str one = STR_INIT;
+        char quote = '\0';
+        at += strspn(at, " \t\r\n");
+        if (!*at)
+            break;
+        for (; *at && (quote || !strchr(" \t\r\n", *at)); at++) {
+            if (quote ? *at == quote : *at == '"' || *at == '\'')
+                quote = (char)(quote ? '\0' : *at);
+            else
+                str_addc(&one, *at);
+        }
+        word[n++] = arena_strdup(a, str_text(&one));
+        str_done(&one);
+    }
+    return n;
+}
+
+static void prompt(struct scontrol *s)
+{
+    char *line = NULL, *word[256];
+    const char *last = "";
+    size_t cap = 0;
+    bool asks = isatty(STDIN_FILENO);
+    while (!s->leave) {
+        if (asks) {
+            fputs("scontrol: ", stdout);
+            fflush(stdout);
+        }
+        if (getline(&line, &cap, stdin) < 0)
+            break;
+        if (!text_starts(line + strspn(line, " \t"), "!!"))
+            last = arena_strdup(s->a, line);
+        int n = line_split(s->a, last, word, (int)ARRAY_LEN(word));
+        if (n)
+            command_run(s, n, word);
+        fflush(stdout);
+    }
+    free(line);
+}
+
+/* ---- the command line ------------------------------------------------------------------------------------------------------------- */
+
+enum {
+    OPT_ALL = 1,
+    OPT_CLUSTERS,
+    OPT_DETAILS,
+    OPT_IGNORE,
+    OPT_FUTURE,
+    OPT_HELP,
+    OPT_HIDE,
+    OPT_JSON,
+    OPT_ONELINER,
+    OPT_QUIET,
+    OPT_SIBLING,
+    OPT_UID,
+    OPT_VERSION,
+    OPT_YAML,
+};
+
+static const struct cli_option option_rows[] = {
+    {"all", 'a', CLI_NONE, OPT_ALL, "what is in hidden partitions too"},
+    {"clusters", 'M', CLI_VALUE, OPT_CLUSTERS, "`cluster`; only this one is known"},
+    {"cluster", 0, CLI_VALUE, OPT_CLUSTERS, NULL},
+    {"details", 'd', CLI_NONE, OPT_DETAILS, "more about jobs"},
+    {"federation", 0, CLI_NONE, OPT_IGNORE, "there are no federations: the same as without"},
+    {"future", 'F', CLI_NONE, OPT_FUTURE, "nodes in state FUTURE too"},
+    {"help", 'h', CLI_NONE, OPT_HELP, "this text"},
+    {"usage", 0, CLI_NONE, OPT_HELP, "the same"},
+    {"hide", 0, CLI_NONE, OPT_HIDE, "nothing of hidden partitions (the default)"},
+    {"json", 0, CLI_ATTACHED, OPT_JSON, "show jobs, nodes, partitions, licences as JSON"},
+    {"local", 0, CLI_NONE, OPT_IGNORE, "this cluster (the default)"},
+    {"oneliner", 'o', CLI_NONE, OPT_ONELINER, "one line a record"},
+    {"quiet", 'Q', CLI_NONE, OPT_QUIET, "no messages"},
+    {"sibling", 0, CLI_NONE, OPT_SIBLING, NULL},
+    {"uid", 'u', CLI_VALUE, OPT_UID, NULL},
+    {"verbose", 'v', CLI_NONE, OPT_IGNORE, "say more"},
+    {"version", 'V', CLI_NONE, OPT_VERSION, "version"},
+    {"yaml", 0, CLI_ATTACHED, OPT_YAML, NULL},
+};
+static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), true};
+
+static void help_run(struct scontrol *s, int n, char **word)
+{
+    (void)s;
+    (void)n;
+    (void)word;
+    cli_help_print(&option_table, "scontrol [<OPTION>] [<COMMAND>]");
+    puts("    Valid <COMMAND> values are (they may be cut short; without one scontrol asks):");
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (commands[i].doc)
+            printf("  %-12s %s\n", commands[i].name, commands[i].doc);
+}
+
+struct command_line {
+    struct scontrol *s;
+    VEC(char *) word;
+    bool help, version;
+};
+
+static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+{
+    struct command_line *l = ctx;
+    switch (id) {
+    case CLI_WORD: vec_push(&l->word, arena_strdup(l->s->a, value)); break;
+    case OPT_ALL: l->s->all = true; break;
+    case OPT_HIDE: l->s->all = false; break;
+    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
+    case OPT_DETAILS: l->s->details++; break;
+    case OPT_FUTURE: l->s->future = true; break;
+    case OPT_HELP: l->help = true; break;
+    case OPT_JSON: l->s->json = true; break;
+    case OPT_ONELINER: l->s->oneliner = true; break;
+    case OPT_QUIET: l->s->quiet = true; break;
+    case OPT_SIBLING:
+        return err_set(ret_err, ERR_UNSUPPORTED, "--sibling: not supported yet: there are no federations");
+    case OPT_UID:
+        return err_set(ret_err, ERR_UNSUPPORTED, "--uid: not supported yet; run scontrol as that user");
+    case OPT_VERSION: l->version = true; break;
+    case OPT_YAML:
+        return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
+    }
+    return true;
+}
+
+int cmd_scontrol(int argc, char **argv)
+{
+    struct scontrol s = {.a = arena_new()};
+    struct command_line l = {.s = &s};
+    struct err err = {0};
+    s.all = getenv("SCONTROL_ALL") != NULL;
+    s.future = getenv("SCONTROL_FUTURE") != NULL;
+    if (!cli_parse(&option_table, argc, argv, option_take, &l, &err)) {
+        program_usage_error("scontrol", &err);
+        s.rc = 1;
+    } else if (l.version)
+        puts(SLURM_VERSION_TEXT);
+    else if (l.help)
+        help_run(&s, 0, NULL);
+    else if (l.word.n)
+        command_run(&s, (int)l.word.n, l.word.v);
+    else
+        prompt(&s);
+    if (s.client)
+        client_close(s.client);
+    vec_done(&l.word);
+    arena_free(s.a);
+    return s.rc;
+}

@@ -1,0 +1,138 @@
+/* scontrol show ENTITY [NAME]: which entity a word means, however short it was cut. */
+#include "base/alloc.h"
+#include "cli/table/listing.h"
+#include "cli/scontrol/scontrol.h"
+#include "cli/scontrol/reservation.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum entity {
+    SHOW_JOBS,
+    SHOW_STEPS,
+    SHOW_NODES,
+    SHOW_PARTITIONS,
+    SHOW_CONFIG,
+    SHOW_HOSTNAMES,
+    SHOW_HOSTLIST,
+    SHOW_HOSTLISTSORTED,
+    SHOW_DAEMONS,
+    SHOW_RESERVATIONS,
+    SHOW_LICENSES,
+    SHOW_TOPOLOGY,
+    SHOW_BURSTBUFFER,
+    SHOW_ALIASES,
+    SHOW_ASSOC,
+    SHOW_FEDERATION,
+    SHOW_SLURMD,
+};
+
+struct entity_word {
+    const char *word;
+    size_t least; /* letters that must be given */
+    enum entity entity;
+};
+
+static const struct entity_word entities[] = {
+    {"jobs", 3, SHOW_JOBS},
+    {"jobid", 3, SHOW_JOBS},
+    {"steps", 3, SHOW_STEPS},
+    {"nodes", 3, SHOW_NODES},
+    {"partitions", 3, SHOW_PARTITIONS},
+    {"partitionname", 10, SHOW_PARTITIONS},
+    {"config", 3, SHOW_CONFIG},
+    {"hostnames", 5, SHOW_HOSTNAMES},
+    {"hostlistsorted", 9, SHOW_HOSTLISTSORTED},
+    {"hostlist", 5, SHOW_HOSTLIST},
+    {"daemons", 3, SHOW_DAEMONS},
+    {"reservations", 3, SHOW_RESERVATIONS},
+    {"reservationname", 12, SHOW_RESERVATIONS},
+    {"licenses", 3, SHOW_LICENSES},
+    {"topology", 3, SHOW_TOPOLOGY},
+    {"burstbuffer", 3, SHOW_BURSTBUFFER},
+    {"bbstat", 3, SHOW_BURSTBUFFER},
+    {"dwstat", 3, SHOW_BURSTBUFFER},
+    {"aliases", 3, SHOW_ALIASES},
+    {"assoc_mgr", 3, SHOW_ASSOC},
+    {"federation", 3, SHOW_FEDERATION},
+    {"slurmd", 6, SHOW_SLURMD},
+};
+
+static const struct entity_word *entity_find(const char *word)
+{
+    for (size_t i = 0; i < ARRAY_LEN(entities); i++)
+        if (strlen(word) >= entities[i].least && text_starts_nocase(entities[i].word, word))
+            return &entities[i];
+    return NULL;
+}
+
+/* There are no accounts with limits: the cache of them is empty, as Slurm says it. */
+static void assoc_show(struct scontrol *s, const char *list)
+{
+    static const struct {
+        const char *flag, *text;
+    } kinds[] = {{"users", "No users currently cached in Slurm.\n"},
+                 {"assoc", "No associations currently cached in Slurm.\n"},
+                 {"qos", "No QOS currently cached in Slurm.\n"}};
+    const char *flags = list ? strstr(list, "flags=") : NULL;
+    struct span rest = span_of(flags ? flags + strlen("flags=") : "users,assoc,qos"), one;
+    bool wanted[ARRAY_LEN(kinds)] = {false};
+    while (span_next(&rest, ',', &one)) {
+        size_t k = 0;
+        while (k < ARRAY_LEN(kinds) && !span_is_nocase(one, kinds[k].flag))
+            k++;
+        if (k == ARRAY_LEN(kinds)) {
+            scontrol_refuse(s, "invalid flag '%.*s', valid options are 'Assoc, QOS, and/or Users'",
+                            (int)one.len, one.data);
+            return;
+        }
+        wanted[k] = true;
+    }
+    puts("Current Association Manager state\n");
+    for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+        if (wanted[k])
+            puts(kinds[k].text);
+}
+
+static void entity_show(struct scontrol *s, const struct entity_word *e, const char *list)
+{
+    switch (e->entity) {
+    case SHOW_JOBS: scontrol_show_jobs(s, list); return;
+    case SHOW_STEPS: scontrol_show_steps(s, list); return;
+    case SHOW_NODES: scontrol_show_nodes(s, list); return;
+    case SHOW_PARTITIONS: scontrol_show_partitions(s, list); return;
+    case SHOW_CONFIG: scontrol_show_config(s); return;
+    case SHOW_HOSTNAMES: scontrol_show_hosts(s, "hostnames", list); return;
+    case SHOW_HOSTLIST: scontrol_show_hosts(s, "hostlist", list); return;
+    case SHOW_HOSTLISTSORTED: scontrol_show_hosts(s, "hostlistsorted", list); return;
+    case SHOW_DAEMONS: puts("slurmctld slurmd"); return;
+    case SHOW_RESERVATIONS: scontrol_show_reservations(s, list); return;
+    case SHOW_LICENSES: scontrol_show_licenses(s, list); return;
+    case SHOW_TOPOLOGY: scontrol_show_topology(s, list); return;
+    case SHOW_BURSTBUFFER: return; /* nor here */
+    case SHOW_ALIASES: scontrol_show_aliases(s, list); return;
+    case SHOW_ASSOC: assoc_show(s, list); return;
+    case SHOW_FEDERATION: return; /* there are none; Slurm says nothing either */
+    case SHOW_SLURMD: scontrol_show_slurmd(s, list); return;
+    }
+}
+
+void scontrol_show(struct scontrol *s, int n, char **word)
+{
+    if (n < 1) {
+        scontrol_refuse(s, "too few arguments for keyword:show");
+        return;
+    }
+    char *equals = strchr(word[0], '=');
+    const char *list = NULL;
+    const char *name = equals ? arena_strndup(s->a, word[0], (size_t)(equals - word[0])) : word[0];
+    const struct entity_word *e = entity_find(name);
+    if (equals)
+        list = equals + 1;
+    for (int i = 1; i < n; i++)
+        list = listing_join(list, word[i], s->a);
+    if (!e)
+        scontrol_refuse(s, "invalid entity:%s for keyword:show ", word[0]);
+    else
+        entity_show(s, e, list);
+}

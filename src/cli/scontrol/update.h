@@ -1,0 +1,54 @@
+/* Inside scontrol update: the tables of keys. */
+#ifndef REMUDA_CLI_SCONTROL_UPDATE_H
+#define REMUDA_CLI_SCONTROL_UPDATE_H
+
+#include "cli/scontrol/scontrol.h"
+#include "model/job.h"
+#include "model/message.h"
+#include "model/node.h"
+#include "model/partition.h"
+
+/* What the words have said so far. */
+struct change {
+    struct scontrol *s;
+    bool by_name;       /* jobs are named by JobName=, not by JobId= */
+    const char *uids;   /* of these users only */
+    bool resizes;       /* NumNodes=, NodeList=: of a running job, how many or which stay */
+    const char *fields; /* record fields to set, comma-separated */
+    struct job_spec spec;
+    struct node node;
+    struct partition part;
+    struct msg_update_job job;
+    struct msg_update_node node_msg;
+    struct msg_update_partition part_msg;
+};
+
+/* Reads a value into the change. */
+typedef bool (*set_fn)(struct change *c, const char *value, struct err *ret_err);
+
+/* What is said first of a value that cannot be read, as Slurm does: nothing, "Invalid KEY value: VALUE", "Invalid KEY value", or that it is no time. */
+enum value_said { SAID_NOTHING, SAID_VALUE, SAID_KEY, SAID_TIME };
+
+struct key {
+    const char *name;
+    set_fn set; /* NULL: known, but not supported yet */
+    enum value_said said;
+};
+
+/* Notes that fields of the record are set; true. */
+bool update_field(struct change *c, const char *names);
+/* 0 … INT32_MAX */
+bool update_number(const char *value, int32_t *ret, struct err *ret_err);
+
+/* Slurm's own words about a word that it does not take; always true: what is to be added follows. */
+bool update_word_refuse(struct change *c, const char *what, const char *word);
+/* Nothing was named that could change: says so; always true. */
+bool update_nothing(struct change *c);
+
+/* update and create PartitionName=NAME Key=Value…; false: why is in ret_err, or was said. */
+bool update_partition(struct change *c, int n, char **word, bool create, struct err *ret_err);
+
+extern const struct key update_job_keys[];
+extern const size_t update_job_key_count;
+
+#endif

@@ -1,0 +1,199 @@
+/* scontrol update and create PartitionName=…: the keys of a PartitionName line, read by the configuration's own parser.
+ *
+ * Each word is read as a line of its own first: what is wrong is said of that word, Slurm's line before ours. Then all are read as one line, the record that this makes
+ * is compared with that of an empty line, and what differs is the change. A value equal to the default (MaxTime=UNLIMITED, Hidden=NO) differs in nothing: a key that was
+ * named counts always. */
+#include "base/alloc.h"
+#include "cli/scontrol/update.h"
+#include "model/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What Slurm says first of a value that it cannot read. */
+enum part_said {
+    PART_VALUE, /* Invalid KEY value: VALUE */
+    PART_INPUT, /* Invalid input: WORD */
+    PART_TIME,  /* Invalid input WORD */
+    PART_COUNT, /* Invalid numeric value "VALUE" for KEY. */
+    PART_SPEC   /* slurm_update error: Invalid KEY specification */
+};
+
+static const struct part_key {
+    const char *key, *fields;
+    enum part_said said;
+} part_keys[] = {
+    {"MaxTime", "max_time_us", PART_TIME},
+    {"DefaultTime", "default_time_us", PART_TIME},
+    {"MaxNodes", "max_nodes", PART_COUNT},
+    {"MinNodes", "min_nodes", PART_COUNT},
+    {"State", "state", PART_INPUT},
+    {"Default", "is_default", PART_INPUT},
+    {"Hidden", "hidden", PART_INPUT},
+    {"RootOnly", "root_only", PART_INPUT},
+    {"OverSubscribe", "share,share_count", PART_INPUT},
+    {"Shared", "share,share_count", PART_INPUT},
+    {"PriorityTier", "priority_tier", PART_VALUE},
+    {"PriorityJobFactor", "priority_job_factor", PART_VALUE},
+    {"AllowGroups", "allow_groups", PART_VALUE},
+    {"AllowAccounts", "allow_accounts", PART_VALUE},
+    {"DenyAccounts", "deny_accounts", PART_VALUE},
+    {"AllowQos", "allow_qos", PART_VALUE},
+    {"DenyQos", "deny_qos", PART_VALUE},
+    {"AllocNodes", "alloc_nodes", PART_VALUE},
+    {"GraceTime", "grace_time_us", PART_VALUE},
+    {"PreemptMode", "preempt_mode", PART_INPUT},
+    {"LLN", "lln", PART_INPUT},
+    {"MaxCPUsPerNode", "max_cpus_per_node", PART_VALUE},
+    {"MaxCPUsPerSocket", "max_cpus_per_socket", PART_VALUE},
+    {"DefMemPerCPU", "def_mem_per_cpu_mib", PART_VALUE},
+    {"DefMemPerNode", "def_mem_per_node_mib", PART_VALUE},
+    {"DefMemPerGPU", "def_mem_per_gpu_mib", PART_VALUE},
+    {"DefCpuPerGPU", "def_cpu_per_gpu", PART_VALUE},
+    {"MaxMemPerCPU", "max_mem_per_cpu_mib", PART_VALUE},
+    {"MaxMemPerNode", "max_mem_per_node_mib", PART_VALUE},
+    {"ExclusiveUser", "exclusive_user", PART_INPUT},
+    {"ReqResv", "req_resv", PART_INPUT},
+    {"DisableRootJobs", "disable_root", PART_INPUT},
+    {"OverTimeLimit", "over_time_limit_us", PART_VALUE},
+    {"QOS", "qos", PART_VALUE},
+    {"Alternate", "alternate", PART_VALUE},
+    {"TimeWindows", "time_windows", PART_VALUE},
+    {"TRESBillingWeights", "billing_weights", PART_SPEC},
+    {"JobDefaults", "def_cpu_per_gpu,def_mem_per_gpu_mib", PART_SPEC},
+};
+
+static const struct part_key *part_key_find(struct span name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(part_keys); i++)
+        if (span_is_nocase(name, part_keys[i].key))
+            return &part_keys[i];
+    return NULL;
+}
+
+static void value_said(struct change *c, const struct part_key *k, const char *word)
+{
+    const char *value = strchr(word, '=') + 1;
+    switch (k ? k->said : PART_INPUT) {
+    case PART_VALUE: scontrol_fail(c->s, "Invalid %s value: %s", k->key, value); break;
+    case PART_INPUT: scontrol_fail(c->s, "Invalid input: %s", word); break;
+    case PART_TIME: scontrol_fail(c->s, "Invalid input %s", word); break;
+    case PART_COUNT: scontrol_fail(c->s, "Invalid numeric value \"%s\" for %s.", value, k->key); break;
+    case PART_SPEC: scontrol_refuse(c->s, "slurm_update error: Invalid %s specification", k->key); break;
+    }
+}
+
+/* A sentence of the parser without the place in a file that is none. */
+static const char *without_place(const char *text)
+{
+    const char *place = strstr(text, "scontrol:1: ");
+    return place ? place + strlen("scontrol:1: ") : text;
+}
+
+static bool parse(struct change *c, const char *name, const char *words, struct config *ret,
+                  struct err *ret_err)
+{
+    struct err err = {0};
+    const char *line = arena_printf(c->s->a, "PartitionName=%s%s", name, words);
+    if (config_parse(line, "scontrol", NULL, NULL, ret, &err))
+        return true;
+    return err_set(ret_err, err.code, "%s", without_place(err.text));
+}
+
+/* A value that is empty or has blanks, as a line of the configuration writes it. */
+static const char *word_quote(struct change *c, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    if (!equals || strchr(word, '"') || (equals[1] && !strpbrk(equals, " \t")))
+        return word;
+    return arena_printf(c->s->a, "%.*s\"%s\"", (int)(equals + 1 - word), word, equals + 1);
+}
+
+/* One Key=Value: is it known, can it be read, has it an effect? Adds its fields to the change. */
+static bool word_take(struct change *c, const char *name, const char *word, struct err *ret_err)
+{
+    const char *equals = strchr(word, '=');
+    struct span key = {word, equals ? (size_t)(equals - word) : 0};
+    const struct part_key *k = part_key_find(key);
+    struct config one = {0};
+    if (!equals) {
+        scontrol_fail(c->s, "Invalid input: %s  Request aborted", word);
+        return err_set(ret_err, ERR_INVALID, "Key=Value is expected, not \"%s\"", word);
+    }
+    bool ok = parse(c, name, arena_printf(c->s->a, " %s", word_quote(c, word)), &one, ret_err);
+    const char *warning = ok && one.nwarnings ? without_place(one.warning[0]) : NULL;
+    if (!ok)
+        value_said(c, k, word);
+    if (warning && !k) {
+        scontrol_fail(c->s, "Update of this parameter is not supported: %s", word);
+        ok = err_set(ret_err, ERR_INVALID, "%s", warning);
+    } else if (warning && !c->s->quiet) {
+        fprintf(stderr, "scontrol: %s\n", warning);
+    }
+    if (one.arena)
+        config_done(&one);
+    return ok && (!k || update_field(c, k->fields));
+}
+
+/* The values that the words make, and every field in which they differ from those of a partition of which nothing is said. */
+static bool words_read(struct change *c, const char *name, const char *words, struct err *ret_err)
+{
+    struct config with = {0}, without = {0};
+    bool ok = parse(c, name, "", &without, ret_err) && parse(c, name, words, &with, ret_err);
+    for (size_t i = 0; ok && i < partition_fields.n; i++) {
+        const char *key = partition_fields.field[i].name;
+        struct fields one = {"partition", sizeof(struct partition), &partition_fields.field[i], 1};
+        if (!text_is(key, "name") && !text_is(key, "nodes") &&
+            !record_equal(&one, &with.part[0], &without.part[0]))
+            update_field(c, key);
+    }
+    if (ok)
+        record_copy(&partition_fields, &c->part, &with.part[0], c->s->a);
+    if (without.arena)
+        config_done(&without);
+    if (with.arena)
+        config_done(&with);
+    return ok;
+}
+
+static bool line_read(struct change *c, int n, char **word, struct err *ret_err)
+{
+    const char *name = NULL, *nodes = NULL, *words = "";
+    for (int i = 0; i < n; i++)
+        if (text_starts_nocase(word[i], "PartitionName="))
+            name = strchr(word[i], '=') + 1;
+    if (text_empty(name))
+        return err_set(ret_err, ERR_INVALID, "PartitionName= is missing");
+    c->part_msg.name = name;
+    for (int i = 0; i < n; i++) {
+        if (text_starts_nocase(word[i], "Nodes="))
+            nodes = strchr(word[i], '=') + 1;
+        else if (text_starts_nocase(word[i], "PartitionName="))
+            continue;
+        else if (!word_take(c, name, word[i], ret_err))
+            return false;
+        else
+            words = arena_printf(c->s->a, "%s %s", words, word_quote(c, word[i]));
+    }
+    if (!words_read(c, name, words, ret_err))
+        return false;
+    c->part.nodes = nodes;
+    return !nodes || update_field(c, "nodes");
+}
+
+bool update_partition(struct change *c, int n, char **word, bool create, struct err *ret_err)
+{
+    if (!line_read(c, n, word, ret_err))
+        return false;
+    if (!create && !c->fields) {
+        scontrol_fail(c->s, "No changes specified");
+        return true;
+    }
+    c->part_msg.create = create;
+    c->part_msg.fields = c->fields;
+    c->part_msg.values.v = &c->part;
+    c->part_msg.values.n = 1;
+    scontrol_change(c->s, MSG_UPDATE_PARTITION, &c->part_msg,
+                    create ? "Error creating the partition" : "slurm_update error");
+    return true;
+}

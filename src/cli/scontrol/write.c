@@ -1,0 +1,142 @@
+/* scontrol write config: the configuration in force, changes by scontrol included, as a file that could be remuda.conf: settings that are not the defaults, nodes, partitions. */
+#include "base/civil.h"
+#include "base/duration.h"
+#include "cli/program/cluster_dir.h"
+#include "cli/table/columns.h"
+#include "cli/table/listing.h"
+#include "cli/program/localtime.h"
+#include "cli/scontrol/scontrol.h"
+#include "model/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct writing {
+    FILE *to;
+    struct settings standard;
+};
+
+static void text_key(const struct writing *w, const char *key, const char *value)
+{
+    if (!text_empty(value))
+        fprintf(w->to, strpbrk(value, " \t#") ? " %s=\"%s\"" : " %s=%s", key, value);
+}
+
+static void number_key(const struct writing *w, const char *key, int64_t n, int64_t standard)
+{
+    if (n != standard)
+        fprintf(w->to, " %s=%lld", key, (long long)n);
+}
+
+/* "30 sec" → "30"; a word of several is quoted. */
+static void setting_write(void *ctx, const void *record)
+{
+    const struct writing *w = ctx;
+    const struct meta *m = record;
+    const struct setting *k = setting_find(m->key);
+    struct str standard = STR_INIT;
+    if (k)
+        setting_format(k, &w->standard, &standard);
+    if (k && !text_is(str_text(&standard), m->value) && !text_is(m->value, "(null)")) {
+        bool unit = !text_empty(k->unit) && strchr(m->value, ' ');
+        size_t len = unit ? strcspn(m->value, " ") : strlen(m->value);
+        bool quotes = memchr(m->value, ' ', len) != NULL;
+        fprintf(w->to, "%s=%s%.*s%s\n", m->key, quotes ? "\"" : "", (int)len, m->value, quotes ? "\"" : "");
+    }
+    str_done(&standard);
+}
+
+static void node_write(void *ctx, const void *record)
+{
+    const struct writing *w = ctx;
+    const struct node *n = record;
+    fprintf(w->to, "NodeName=%s", n->name);
+    if (!text_is(n->addr, n->name))
+        text_key(w, "NodeAddr", n->addr);
+    if (!text_is(n->hostname, n->name))
+        text_key(w, "NodeHostName", n->hostname);
+    fprintf(w->to, " Sockets=%d CoresPerSocket=%d ThreadsPerCore=%d RealMemory=%lld", (int)n->sockets,
+            (int)n->cores_per_socket, (int)n->threads_per_core, (long long)n->memory_mib);
+    number_key(w, "TmpDisk", n->tmp_disk_mib, 0);
+    number_key(w, "Weight", n->weight, 1);
+    number_key(w, "CoreSpecCount", n->core_spec, 0);
+    number_key(w, "MemSpecLimit", n->memory_spec_mib, 0);
+    text_key(w, "Feature", n->features);
+    text_key(w, "Gres", n->gres);
+    if (n->is_virtual)
+        fputs(" Virtual=YES", w->to);
+    fputc('\n', w->to);
+}
+
+static void span_key(const struct writing *w, const char *key, int64_t us)
+{
+    struct str s = STR_INIT;
+    if (us)
+        duration_format(us, &s);
+    text_key(w, key, str_text(&s));
+    str_done(&s);
+}
+
+static void partition_write(void *ctx, const void *record)
+{
+    const struct writing *w = ctx;
+    const struct partition *p = record;
+    fprintf(w->to, "PartitionName=%s", p->name);
+    text_key(w, "Nodes", p->nodes);
+    text_key(w, "Default", p->is_default ? "YES" : NULL);
+    text_key(w, "Hidden", p->hidden ? "YES" : NULL);
+    text_key(w, "RootOnly", p->root_only ? "YES" : NULL);
+    span_key(w, "MaxTime", p->max_time_us);
+    span_key(w, "DefaultTime", p->default_time_us);
+    number_key(w, "MaxNodes", p->max_nodes, 0);
+    number_key(w, "MinNodes", p->min_nodes, 0);
+    number_key(w, "PriorityTier", p->priority_tier, 1);
+    number_key(w, "PriorityJobFactor", p->priority_job_factor, 1);
+    number_key(w, "DefMemPerCPU", p->def_mem_per_cpu_mib, 0);
+    number_key(w, "DefMemPerNode", p->def_mem_per_node_mib, 0);
+    number_key(w, "MaxMemPerCPU", p->max_mem_per_cpu_mib, 0);
+    number_key(w, "MaxMemPerNode", p->max_mem_per_node_mib, 0);
+    text_key(w, "AllowGroups", p->allow_groups);
+    text_key(w, "AllowAccounts", p->allow_accounts);
+    text_key(w, "AllowQos", p->allow_qos);
+    text_key(w, "State", enum_name(&part_state_names, p->state));
+    fputc('\n', w->to);
+}
+
+static bool all_write(struct scontrol *s, struct writing *w, struct err *e)
+{
+    struct msg_query settings = {.what = QUERY_SETTINGS}, nodes = {.what = QUERY_NODES},
+                     parts = {.what = QUERY_PARTITIONS};
+    struct msg_done done = {0};
+    settings_default(&w->standard);
+    return client_query(s->client, &settings, &meta_fields, s->a, setting_write, w, &done, e) &&
+           client_query(s->client, &nodes, &node_fields, s->a, node_write, w, &done, e) &&
+           client_query(s->client, &parts, &partition_fields, s->a, partition_write, w, &done, e);
+}
+
+void scontrol_write_config(struct scontrol *s, const char *path)
+{
+    struct writing w = {0};
+    struct err err = {0};
+    struct str when = STR_INIT;
+    civil_format_iso(time_now_us(), &civil_local, &when);
+    if (!path)
+        path = arena_printf(s->a, "%s/remuda.conf", state_dir_find(NULL, s->a));
+    path = arena_printf(s->a, "%s.%s", path, str_text(&when));
+    str_done(&when);
+    if (!scontrol_connect(s))
+        return;
+    w.to = fopen(path, "we");
+    if (!w.to) {
+        scontrol_fail(s, "cannot write %s: %s", path, strerror(errno));
+        return;
+    }
+    bool ok = all_write(s, &w, &err);
+    if (fclose(w.to) != 0)
+        ok = err_set(&err, ERR_INVALID, "cannot write %s: %s", path, strerror(errno));
+    if (!ok)
+        scontrol_fail(s, "%s", err.text);
+    else if (!s->quiet)
+        printf("Slurm config saved to %s\n", path);
+}

@@ -1,0 +1,267 @@
+/* One loop: the controller's connection, the shepherds' streams, signals, standard input and output, time.
+ *
+ * A step is over for srun when the shepherds of all its nodes said so (or are gone) and the controller did: its resources are free then, so the next srun of a script does not
+ * find them busy. The controller may vanish and come back meanwhile: the streams do not need it; the call is made again with attach_step. */
+#include "base/alloc.h"
+#include "cli/program/command_signals.h"
+#include "cli/program/program.h"
+#include "cli/step/run_parts.h"
+#include "cli/step/terminal.h"
+#include "cli/submit/command.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEVER_CAME_MS 5000 /* a step that the controller calls over, and whose shepherds never connected */
+
+static void line_say(const struct run *r, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+static void line_say(const struct run *r, const char *format, va_list args)
+{
+    fprintf(stderr, "%s: ", r->al->name);
+    vfprintf(stderr, format, args);
+    fputs(r->ask->pty ? "\r\n" : "\n", stderr);
+}
+
+void run_say(const struct run *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (!r->ask->quiet)
+        line_say(r, format, args);
+    va_end(args);
+}
+
+void run_tell(const struct run *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (r->ask->verbose)
+        line_say(r, format, args);
+    va_end(args);
+}
+
+const char *run_step_name(const struct run *r, const struct one_step *s)
+{
+    return arena_printf(r->a, "%llu.%lld", (unsigned long long)s->step.job_id, (long long)s->step.step_id);
+}
+
+void run_each_node(struct run *r, node_fn fn, void *arg)
+{
+    for (size_t i = 0; i < r->nsteps; i++)
+        for (size_t k = 0; k < r->step[i].nnodes; k++)
+            fn(r, &r->step[i].node[k], arg);
+}
+
+/* ---- the loop ---- */
+
+static size_t unsent_most(const struct run *r)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < r->noutput; i++) {
+        size_t unsent = output_unsent(r->output[i]);
+        most = unsent > most ? unsent : most;
+    }
+    return most;
+}
+
+static void node_waits(struct run *r, struct step_node *n, void *arg)
+{
+    bool *any = arg;
+    const struct one_step *s = n->step;
+    /* A shepherd that never connected will not do so long after the step is over. */
+    bool never =
+        !n->came && s->phase == STEP_OVER &&
+        allocation_now_ms() - s->ended_at_ms > (s->ended_state == JOB_COMPLETED ? NEVER_CAME_MS : 500);
+    (void)r;
+    if (!n->done && !never)
+        *any = true;
+}
+
+static bool finished(struct run *r)
+{
+    bool waits = false;
+    if (r->refused)
+        return true;
+    for (size_t i = 0; i < r->nsteps; i++)
+        if (r->step[i].phase != STEP_OVER && !(r->follows && r->step[i].phase == STEP_MADE))
+            return false;
+    run_each_node(r, node_waits, &waits);
+    return !waits && unsent_most(r) == 0;
+}
+
+static int timeout_ms(const struct run *r)
+{
+    if (!r->al->client)
+        return 200;
+    if ((r->first_end_ms && r->ask->wait_us && !r->killed) || r->abort_at_ms)
+        return 100;
+    for (size_t i = 0; i < r->nsteps; i++)
+        if (r->step[i].phase == STEP_OVER)
+            return 100;
+    return -1;
+}
+
+static void wait_check(struct run *r)
+{
+    if (r->killed || !r->ask->wait_us || !r->first_end_ms || r->follows)
+        return;
+    if ((allocation_now_ms() - r->first_end_ms) * 1000 < r->ask->wait_us)
+        return;
+    run_say(r, "First task exited %llds ago", (long long)(r->ask->wait_us / 1000000));
+    run_status_say(r);
+    run_kill(r, "Terminating", false);
+    run_signal_nodes(r, SIGKILL); /* in a timely fashion: they are stuck */
+    run_aborted_say(r);
+}
+
+static void round_of(struct run *r)
+{
+    size_t max = hub_count(r->hub) + 3 + 2 * r->noutput, n;
+    r->fd = xrealloc(r->fd, max * sizeof *r->fd);
+    struct pollfd *v = r->fd;
+    bool full = unsent_most(r) > OUTPUT_HIGH_BYTES;
+    size_t hub = hub_wait_for(r->hub, v, full || !r->output);
+    n = hub;
+    v[n++] = (struct pollfd){.fd = r->al->signal_fd, .events = POLLIN};
+    v[n++] = (struct pollfd){.fd = r->al->client ? client_fd(r->al->client) : -1, .events = POLLIN};
+    v[n++] = (struct pollfd){.fd = run_input_wanted(r) ? r->ask->in_fd : -1, .events = POLLIN};
+    for (size_t i = 0; i < r->noutput; i++)
+        n += output_wait_for(r->output[i], v + n);
+    poll(v, n, timeout_ms(r));
+    for (size_t i = 0; i < r->noutput; i++)
+        output_serve(r->output[i]);
+    hub_serve(r->hub, v, hub);
+    for (struct command_signal got; (got = command_signal_next(r->al->signal_fd)).signo != 0;)
+        run_signal_take(r, &got);
+    if (v[hub + 1].revents)
+        run_controller_read(r);
+    if (v[hub + 2].revents)
+        run_input_read(r);
+}
+
+/* A reader that went away knows it; a full disk must be said. */
+static void broken_check(struct run *r)
+{
+    int err = 0;
+    for (size_t i = 0; i < r->noutput && !err; i++)
+        err = output_broken(r->output[i]);
+    if (!err || r->killed || r->follows)
+        return;
+    if (err != EPIPE)
+        program_error(r->al->name, "cannot write the tasks' output: %s; ending the step", strerror(err));
+    run_kill(r, NULL, false);
+    r->status = err == EPIPE ? 0 : 1;
+    r->output_lost = err != EPIPE;
+}
+
+static void loop(struct run *r)
+{
+    bool again;
+    run_ask_all(r);
+    while (!finished(r)) {
+        if (allocation_connected(r->al, &again) && again)
+            run_ask_all(r);
+        round_of(r);
+        wait_check(r);
+        run_abort_check(r);
+        broken_check(r);
+    }
+}
+
+static int status_of(const struct run *r)
+{
+    int worst = r->status;
+    if (r->output_lost)
+        return r->status;
+    if (r->refused && r->refused_signal)
+        return r->follows ? 0 : 128 + r->refused_signal;
+    if (r->refused)
+        return r->status ? r->status : submit_exit_error();
+    for (size_t i = 0; i < r->nsteps; i++) {
+        const struct one_step *s = &r->step[i];
+        int own = tasks_worst(s->tasks);
+        if (!own && s->ended_status)
+            own = status_signal(s->ended_status) ? 128 + status_signal(s->ended_status)
+                                                 : status_code(s->ended_status);
+        if (!own && s->phase == STEP_OVER && s->ended_state != JOB_COMPLETED)
+            own = 1;
+        worst = own > worst ? own : worst;
+    }
+    return worst;
+}
+
+static void run_done(struct run *r)
+{
+    for (size_t i = 0; i < r->noutput; i++)
+        output_free(r->output[i]);
+    for (size_t i = 0; i < r->nsteps; i++)
+        tasks_free(r->step[i].tasks);
+    hub_free(r->hub);
+    free(r->fd);
+    terminal_restore();
+}
+
+static bool hub_open(struct run *r)
+{
+    struct err e = {0};
+    r->hub = hub_new(true, r->ask->ports, r->ask->plain ? NULL : program_sibling("remudad", r->a),
+                     &run_hub_ops, r, &e);
+    if (!r->hub)
+        program_error(r->al->name, "%s", e.text);
+    return r->hub != NULL;
+}
+
+/* A command that runs in a step of that job says in which start of it: the job may have been requeued, and its former run not heard of it. */
+static uint32_t own_attempt(uint64_t job_id)
+{
+    const char *dir = getenv("REMUDA_STEP_DIR"), *name = dir ? strrchr(dir, '/') : NULL;
+    unsigned long long id;
+    unsigned attempt;
+    if (!name || sscanf(name, "/%llu.%u.", &id, &attempt) != 2 || id != job_id)
+        return 0;
+    return attempt;
+}
+
+int step_run(struct allocation *al, const struct step_run_ask *ask)
+{
+    struct run r = {.ask = ask, .al = al, .a = al->a, .nsteps = ask->nsteps};
+    if (!hub_open(&r))
+        return submit_exit_error();
+    r.step = arena_alloc(r.a, ask->nsteps * sizeof *r.step);
+    for (size_t i = 0; i < ask->nsteps; i++) {
+        struct one_step *s = &r.step[i];
+        s->ask = &ask->step[i];
+        s->create = ask->step[i].create;
+        s->create.attempt = own_attempt(s->create.job_id);
+        s->create.address = hub_address(r.hub);
+        s->create.key = hub_key_new(r.a);
+        hub_secret_add(r.hub, s->create.key);
+        s->step.job_id = s->create.job_id;
+    }
+    loop(&r);
+    int status = status_of(&r);
+    run_done(&r);
+    return status;
+}
+
+int step_follow(struct allocation *al, uint64_t job_id, int64_t step_id, const struct step_run_ask *ask)
+{
+    struct run r = {.ask = ask, .al = al, .a = al->a, .nsteps = 1, .follows = true};
+    if (!hub_open(&r))
+        return submit_exit_error();
+    r.step = arena_alloc(r.a, sizeof *r.step);
+    r.step[0].create =
+        (struct msg_create_step){.job_id = job_id, .address = hub_address(r.hub), .key = hub_key_new(r.a)};
+    hub_secret_add(r.hub, r.step[0].create.key);
+    r.step[0].step = (struct step){.job_id = job_id, .step_id = step_id};
+    loop(&r);
+    int status = status_of(&r);
+    run_done(&r);
+    return status;
+}

@@ -1,0 +1,203 @@
+/* A step's conversation with the controller: asked for, made, over. The controller may go away meanwhile; the call is made again then, and what it
+ * knows already is not asked for twice. */
+#include "cli/program/program.h"
+#include "cli/step/run_parts.h"
+#include "cli/submit/command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool ask_send(struct run *r, struct one_step *s)
+{
+    struct err e = {0};
+    if (s->phase == STEP_ASKED && !r->follows)
+        return client_send(r->al->client, MSG_CREATE_STEP, &s->create, &s->call, &e);
+    struct msg_attach_step m = {.job_id = s->step.job_id,
+                                .step_id = s->step.step_id,
+                                .hold = !r->follows,
+                                .attempt = s->step.attempt};
+    if (r->follows && s->phase == STEP_ASKED) {
+        m.address = s->create.address;
+        m.key = s->create.key;
+    }
+    return client_send(r->al->client, MSG_ATTACH_STEP, &m, &s->call, &e);
+}
+
+static void end_send(struct run *r, struct one_step *s)
+{
+    struct msg_cancel m = {.ids = run_step_name(r, s), .gently = r->end_gently, .attempt = s->step.attempt};
+    if (r->al->client && s->phase == STEP_MADE)
+        client_send(r->al->client, MSG_CANCEL, &m, NULL, NULL);
+}
+
+void run_ask_all(struct run *r)
+{
+    for (size_t i = 0; r->al->client && i < r->nsteps; i++)
+        if (r->step[i].phase != STEP_OVER && !ask_send(r, &r->step[i])) {
+            allocation_lost(r->al);
+            return;
+        }
+    for (size_t i = 0; r->end_asked && i < r->nsteps; i++)
+        end_send(r, &r->step[i]); /* it may have been away when it was told */
+}
+
+void run_kill(struct run *r, const char *why, bool gently)
+{
+    r->end_asked = true;
+    r->end_gently = gently;
+    for (size_t i = 0; i < r->nsteps; i++) {
+        struct one_step *s = &r->step[i];
+        if (s->phase == STEP_MADE && why)
+            run_say(r, "%s StepId=%s", why, run_step_name(r, s));
+        end_send(r, s);
+    }
+    r->killed = true;
+}
+
+static struct step_output *output_open(struct run *r, const struct output_ways *to)
+{
+    struct step_output *o = output_new(&(struct output_ask){
+        .ntasks = r->ntasks,
+        .label = r->ask->label,
+        .unbuffered = r->ask->unbuffered || r->ask->pty,
+        .to = *to,
+    });
+    r->output[r->noutput++] = o;
+    return o;
+}
+
+/* When the number of all tasks is known, output can be laid out. */
+static void all_made(struct run *r)
+{
+    int32_t first = 0;
+    for (size_t i = 0; i < r->nsteps; i++)
+        if (r->step[i].phase == STEP_ASKED)
+            return;
+    for (size_t i = 0; i < r->nsteps; i++) {
+        struct one_step *s = &r->step[i];
+        s->first = first;
+        first += s->step.ntasks;
+        s->tasks = tasks_new(&s->layout, s->step.ntasks, s->first);
+    }
+    r->ntasks = first;
+    for (size_t i = 0; r->ask->created && i < r->nsteps; i++)
+        if (!r->ask->created(r->ask->ctx, i, &r->step[i].step)) {
+            run_kill(r, NULL, false);
+            r->refused = true;
+            return;
+        }
+    r->output = arena_alloc(r->a, (r->nsteps + 1) * sizeof *r->output);
+    struct step_output *shared = output_open(r, &r->ask->output);
+    for (size_t i = 0; i < r->nsteps; i++) {
+        const struct step_ask *own = r->step[i].ask;
+        r->step[i].output = own && own->output ? output_open(r, own->output) : shared;
+    }
+}
+
+static void created(struct run *r, struct one_step *s, const struct msg_step_created *m)
+{
+    struct err e = {0};
+    if (s->phase != STEP_ASKED || m->step.n != 1)
+        return;
+    record_copy(&step_fields, &s->step, m->step.v, r->a);
+    if (!alloc_parse(s->step.layout ? s->step.layout : "", r->a, &s->layout, &e)) {
+        program_error(r->al->name, "the controller's answer cannot be read: %s", e.text);
+        r->refused = true;
+        return;
+    }
+    if (!text_empty(m->warning))
+        run_say(r, "%s", m->warning);
+    s->phase = STEP_MADE;
+    s->node = arena_alloc(r->a, (s->layout.n + 1) * sizeof *s->node);
+    for (size_t i = 0; i < s->layout.n; i++) {
+        const struct alloc_node *n = &s->layout.node[i];
+        s->node[s->nnodes++] = (struct step_node){.step = s, .name = n->node, .task_ids = n->task_ids};
+        run_tell(r, "launching StepId=%s on host %s, %d tasks: %s", run_step_name(r, s), n->node, n->tasks,
+                 n->task_ids ? n->task_ids : "");
+    }
+    all_made(r);
+}
+
+static void ended(struct run *r, struct one_step *s, const struct msg_step_ended *m)
+{
+    const struct step *end = m->step.n ? m->step.v : NULL;
+    if (s->phase == STEP_OVER)
+        return;
+    if (s->phase == STEP_ASKED) {
+        program_error(r->al->name, "Unable to create step for job %llu: %s",
+                      (unsigned long long)s->create.job_id,
+                      m->detail ? m->detail : "Job/step already completing or completed");
+        r->refused = true;
+    }
+    s->phase = STEP_OVER;
+    s->ended_status = end ? end->exit_status : 0;
+    s->ended_state = end ? (enum job_state)end->state : JOB_FAILED;
+    s->ended_at_ms = allocation_now_ms();
+    /* Where tasks ran, their shepherds have said why. */
+    if (!text_empty(m->detail) && !r->refused && !r->killed && !r->noticed)
+        program_error(r->al->name, "StepId=%s: %s", run_step_name(r, s), m->detail);
+}
+
+static void refused(struct run *r, struct one_step *s, const struct msg_done *m)
+{
+    if (m->refusal == REFUSE_NONE || s->phase != STEP_ASKED)
+        return;
+    const char *text = refusal_text((enum refusal)m->refusal);
+    if (r->follows)
+        program_error(r->al->name, "%s", text);
+    else
+        program_error(r->al->name, "Unable to create step for job %llu: %s",
+                      (unsigned long long)s->create.job_id, text);
+    if (!text_empty(m->detail))
+        program_error(r->al->name, "%s", m->detail);
+    r->refused = true;
+    if (m->refusal == REFUSE_UNAVAILABLE && s->create.immediate)
+        r->status = submit_exit_immediate();
+}
+
+static struct one_step *step_of_call(struct run *r, uint64_t call)
+{
+    for (size_t i = 0; i < r->nsteps; i++)
+        if (r->step[i].call == call)
+            return &r->step[i];
+    return NULL;
+}
+
+static void controller_message(struct run *r, const struct message *m)
+{
+    struct one_step *s = step_of_call(r, m->seq);
+    if (m->kind == MSG_JOB_ENDED && !s) {
+        allocation_take(r->al, m);
+        return;
+    }
+    if (!s)
+        return;
+    if (m->kind == MSG_STEP_CREATED)
+        created(r, s, m->body);
+    else if (m->kind == MSG_STEP_ENDED)
+        ended(r, s, m->body);
+    else if (m->kind == MSG_DONE)
+        refused(r, s, m->body);
+    else if (m->kind == MSG_STEP_PENDING && !r->pending_said) {
+        const struct msg_step_pending *p = m->body;
+        r->pending_said = true;
+        run_say(r, "Job %llu step creation temporarily disabled, retrying (%s)",
+                (unsigned long long)s->create.job_id, p->reason ? p->reason : "Requested nodes are busy");
+    }
+}
+
+void run_controller_read(struct run *r)
+{
+    struct message m;
+    struct err e = {0};
+    enum client_got got = CLIENT_NOTHING;
+    struct arena *a = arena_new();
+    while (r->al->client && (got = client_take(r->al->client, a, &m, &e)) == CLIENT_MESSAGE) {
+        controller_message(r, &m);
+        arena_reset(a);
+    }
+    arena_free(a);
+    if (got == CLIENT_LOST)
+        allocation_lost(r->al);
+}

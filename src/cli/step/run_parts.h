@@ -1,0 +1,99 @@
+/* One run of step_run or step_follow, shared by the files that are its parts: step/run.c (the loop and the end), step/run_call.c (the controller),
+ * step/run_peers.c (the shepherds' streams and the tasks' input), step/run_signals.c (signals, Ctrl-C). */
+#ifndef REMUDA_CLI_STEP_RUN_PARTS_H
+#define REMUDA_CLI_STEP_RUN_PARTS_H
+
+#include "cli/program/command_signals.h"
+#include "cli/step/run.h"
+#include "cli/step/tasks.h"
+#include "cli/step/stream_hub.h"
+
+#include <poll.h>
+
+enum phase { STEP_ASKED, STEP_MADE, STEP_OVER };
+
+struct one_step;
+
+/* A node of a step. */
+struct step_node {
+    struct one_step *step;
+    const char *name;
+    const char *task_ids;
+    struct stream_peer *peer;
+    int64_t credit;
+    bool came, done;
+};
+
+struct one_step {
+    const struct step_ask *ask;
+    struct msg_create_step create;
+    uint64_t call;
+    enum phase phase;
+    struct step step;
+    struct alloc layout;
+    struct step_node *node;
+    size_t nnodes;
+    int32_t first; /* number of its first task over all steps */
+    struct step_tasks *tasks;
+    struct step_output *output; /* the run's, or its own */
+    int32_t ended_status;
+    enum job_state ended_state;
+    int64_t ended_at_ms;
+};
+
+struct run {
+    const struct step_run_ask *ask;
+    struct allocation *al;
+    struct arena *a;
+    struct stream_hub *hub;
+    struct step_output **
+        output; /* the one that steps share, then those of steps with files of their own; none before all steps exist */
+    size_t noutput;
+    struct one_step *step;
+    size_t nsteps;
+    bool follows; /* sattach */
+    bool refused, input_over, killed, pending_said, noticed, aborted_said;
+    bool end_asked, end_gently; /* the controller was, or is to be, told to end the steps */
+    bool output_lost;           /* a full disk: what becomes of the tasks then is its doing */
+    int32_t ntasks;
+    int64_t interrupted_ms, first_end_ms;
+    int64_t abort_at_ms; /* the tasks have had SIGINT: from then on the step is ended; 0 = they have not */
+    int32_t last_bad;    /* status of the tasks that were said to have failed last */
+    int status;
+    int refused_signal;
+    struct pollfd *fd; /* what the loop waits for */
+};
+
+/* A line of the command's own, unless --quiet. */
+void run_say(const struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A line for --verbose. */
+void run_tell(const struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "42.0" */
+const char *run_step_name(const struct run *r, const struct one_step *s);
+
+typedef void (*node_fn)(struct run *r, struct step_node *n, void *arg);
+void run_each_node(struct run *r, node_fn fn, void *arg);
+
+/* step/run_call.c: asks the controller for all steps that are not over, or again after it was away; takes what it says. */
+void run_ask_all(struct run *r);
+void run_controller_read(struct run *r);
+/* Asks it to end all steps, at once or gently: with SIGTERM before SIGKILL; why (may be NULL) is said. */
+void run_kill(struct run *r, const char *why, bool gently);
+
+/* step/run_peers.c: for hub_new, with the run as ctx. */
+extern const struct hub_ops run_hub_ops;
+/* May input be read now? Then reads some and sends it to the nodes whose tasks read. */
+bool run_input_wanted(struct run *r);
+void run_input_read(struct run *r);
+
+/* step/run_signals.c */
+void run_signal_nodes(struct run *r, int signo);
+/* Ends the step if its tasks had a second for Ctrl-C. */
+void run_abort_check(struct run *r);
+/* How long the end may take. */
+void run_aborted_say(struct run *r);
+void run_signal_take(struct run *r, const struct command_signal *got);
+/* How the tasks are. */
+void run_status_say(struct run *r);
+
+#endif

@@ -1,0 +1,148 @@
+#include "base/alloc.h"
+#include "cli/step/run_parts.h"
+#include "cli/step/terminal.h"
+
+#include <signal.h>
+
+#define INTERRUPT_MS 1000 /* a second Ctrl-C within this ends the step */
+#define KILL_WAIT_S  32   /* KillWait's default, and what the messages take */
+
+static void signal_send(struct run *r, struct step_node *n, void *arg)
+{
+    struct msg_stream_signal m = {.signal = *(const int *)arg};
+    (void)r;
+    if (n->peer && !n->done)
+        peer_send(n->peer, MSG_STREAM_SIGNAL, &m);
+}
+
+void run_signal_nodes(struct run *r, int signo)
+{
+    run_each_node(r, signal_send, &signo);
+}
+
+static void window_send(struct run *r, struct step_node *n, void *arg)
+{
+    (void)r;
+    if (n->peer && !n->done)
+        peer_send(n->peer, MSG_STREAM_WINDOW, arg);
+}
+
+/* One line for each way in which tasks are. */
+void run_status_say(struct run *r)
+{
+    static const enum task_at order[] = {TASK_RUNS, TASK_WAITS, TASK_ENDED};
+    for (size_t i = 0; i < r->nsteps; i++)
+        for (size_t k = 0; r->step[i].tasks && k < ARRAY_LEN(order); k++) {
+            struct str text = STR_INIT;
+            if (tasks_describe(r->step[i].tasks, order[k], &text))
+                run_say(r, "StepId=%s %s", run_step_name(r, &r->step[i]), str_text(&text));
+            str_done(&text);
+        }
+}
+
+void run_aborted_say(struct run *r)
+{
+    if (r->aborted_said)
+        return;
+    r->aborted_said = true;
+    run_say(r, "Job step aborted: Waiting up to %d seconds for job step to finish.",
+            r->ask->kill_wait_s ? r->ask->kill_wait_s : KILL_WAIT_S);
+}
+
+/* Nothing runs yet, or it is not ours to end. */
+static bool leaves(struct run *r, int signo)
+{
+    if (r->output && !r->follows)
+        return false;
+    r->refused = true;
+    r->refused_signal = signo;
+    return true;
+}
+
+void run_abort_check(struct run *r)
+{
+    if (r->abort_at_ms && !r->killed && allocation_now_ms() >= r->abort_at_ms)
+        run_kill(r, NULL, false);
+}
+
+/* Ctrl-C: the first tells how the tasks are (-X: goes to them), a second within a second goes to the tasks, which have a second to clean up before the step is ended; one
+ * more ends them at once. */
+static void interrupted(struct run *r)
+{
+    int64_t now = allocation_now_ms();
+    bool again = r->interrupted_ms && now - r->interrupted_ms <= INTERRUPT_MS;
+    if (leaves(r, SIGINT))
+        return;
+    if (r->abort_at_ms || r->killed) {
+        run_say(r, "forcing job termination");
+        run_kill(r, NULL, false);
+        run_signal_nodes(r, SIGKILL);
+        return;
+    }
+    r->interrupted_ms = now;
+    if (!again && !r->ask->disable_status && !r->ask->quit_on_interrupt) {
+        run_say(r, "interrupt (one more within 1 sec to abort)");
+        run_status_say(r);
+        return;
+    }
+    run_say(r, "sending Ctrl-C to StepId=%s", run_step_name(r, &r->step[0]));
+    run_signal_nodes(r, SIGINT);
+    if (!again && !r->ask->quit_on_interrupt)
+        return;
+    if (r->ask->quit_on_interrupt)
+        run_say(r, "forcing job termination");
+    run_aborted_say(r);
+    r->abort_at_ms = now + INTERRUPT_MS;
+}
+
+static void window_changed(struct run *r)
+{
+    struct msg_stream_window w;
+    terminal_size(&w.rows, &w.columns);
+    if (r->ask->pty)
+        run_each_node(r, window_send, &w);
+}
+
+/* Somebody told all processes of the job the step is in: its tasks have it from their shepherds. */
+static bool tasks_told(const struct run *r, const struct command_signal *got)
+{
+    bool of_job = false;
+    for (size_t i = 0; i < r->al->njobs; i++)
+        of_job |= got->job_id && (r->al->job[i].id == got->job_id || r->al->job[i].het_job_id == got->job_id);
+    return of_job && !r->al->ours && !r->follows && got->word != SIGNAL_PLAIN;
+}
+
+/* With the job its steps end: there is nothing to do but wait for them. */
+static void job_ends(struct run *r, int signo)
+{
+    if (signo != SIGTERM || r->killed || leaves(r, signo))
+        return;
+    run_aborted_say(r);
+    r->killed = true;
+}
+
+void run_signal_take(struct run *r, const struct command_signal *got)
+{
+    if (tasks_told(r, got)) {
+        if (got->word == SIGNAL_ENDS)
+            job_ends(r, got->signo);
+        return;
+    }
+    switch (got->signo) {
+    case SIGINT: interrupted(r); break;
+    case SIGTERM:
+    case SIGHUP:
+    case SIGQUIT:
+        if (leaves(r, got->signo))
+            break;
+        run_say(r, "forcing job termination");
+        run_kill(r, NULL, false);
+        run_aborted_say(r);
+        break;
+    case SIGWINCH: window_changed(r); break;
+    case SIGTSTP: raise(SIGSTOP); break;
+    case SIGCONT: /* a suspended job stays so */
+    case SIGCHLD: break;
+    default: run_signal_nodes(r, got->signo);
+    }
+}

@@ -1,0 +1,117 @@
+#include "cli/table/json_slurm.h"
+
+#include "base/duration.h"
+#include "cli/program/cluster_dir.h"
+#include "cli/program/program.h"
+#include "model/job.h"
+#include "model/signals.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void json_slurm_begin(struct json_out *j, struct str *out, const char *command)
+{
+    json_begin(j, out, true);
+    json_object(j);
+    json_key(j, "meta");
+    json_object(j);
+    json_key(j, "plugin");
+    json_object(j);
+    json_key_text(j, "type", "");
+    json_key_text(j, "name", "");
+    json_key_text(j, "data_parser", "data_parser/v0.0.43");
+    json_key_text(j, "accounting_storage", "accounting_storage/remuda");
+    json_object_end(j);
+    json_key(j, "command");
+    json_array(j);
+    json_text(j, command);
+    json_array_end(j);
+    json_key(j, "slurm");
+    json_object(j);
+    json_key(j, "version");
+    json_object(j);
+    json_key_text(j, "major", "25");
+    json_key_text(j, "micro", "0");
+    json_key_text(j, "minor", "05");
+    json_object_end(j);
+    json_key_text(j, "release", "25.05.0");
+    struct arena *a = arena_new();
+    json_key_text(j, "cluster", cluster_name(state_dir_find(NULL, a), a));
+    arena_free(a);
+    json_object_end(j);
+    json_object_end(j);
+}
+
+static void empty_array(struct json_out *j, const char *key)
+{
+    json_key(j, key);
+    json_array(j);
+    json_array_end(j);
+}
+
+void json_slurm_end(struct json_out *j)
+{
+    empty_array(j, "errors");
+    empty_array(j, "warnings");
+    json_object_end(j);
+    str_addc(j->out, '\n');
+    fwrite(str_text(j->out), 1, j->out->len, stdout);
+    str_done(j->out);
+}
+
+static void number(struct json_out *j, bool set, bool infinite, int64_t n)
+{
+    json_object(j);
+    json_key_bool(j, "set", set);
+    json_key_bool(j, "infinite", infinite);
+    json_key_i64(j, "number", n);
+    json_object_end(j);
+}
+
+void json_key_number(struct json_out *j, const char *key, bool set, int64_t n)
+{
+    json_key(j, key);
+    number(j, set, false, set ? n : 0);
+}
+
+void json_key_limit(struct json_out *j, const char *key, int64_t us, int64_t unit_us)
+{
+    json_key(j, key);
+    number(j, us != 0 && us != TIME_UNLIMITED, us == TIME_UNLIMITED, us == TIME_UNLIMITED ? 0 : us / unit_us);
+}
+
+void json_key_time(struct json_out *j, const char *key, int64_t us)
+{
+    json_key(j, key);
+    number(j, true, false, us / USEC_PER_SEC);
+}
+
+void json_key_exit(struct json_out *j, const char *key, int32_t status)
+{
+    int signo = status_signal(status);
+    json_key(j, key);
+    json_object(j);
+    json_key(j, "status");
+    json_array(j);
+    json_text(j, signo ? "SIGNALED" : status_code(status) ? "ERROR" : "SUCCESS");
+    json_array_end(j);
+    json_key_number(j, "return_code", true, status_code(status));
+    json_key(j, "signal");
+    json_object(j);
+    json_key_number(j, "id", signo != 0, signo);
+    json_key_text(j, "name", signo && signal_name(signo) ? signal_name(signo) : "");
+    json_object_end(j);
+    json_object_end(j);
+}
+
+void json_key_words(struct json_out *j, const char *key, const char *word, const char *more)
+{
+    json_key(j, key);
+    json_array(j);
+    if (word && *word)
+        json_text(j, word);
+    if (more && *more)
+        json_text(j, more);
+    json_array_end(j);
+}

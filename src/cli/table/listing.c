@@ -1,0 +1,140 @@
+#include "cli/table/listing.h"
+
+#include "base/alloc.h"
+#include "cli/program/localtime.h"
+#include "cli/program/program.h"
+#include "model/state.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool uid_of(const char *user, uint64_t *ret)
+{
+    struct passwd *entry = getpwnam(user);
+    if (entry)
+        *ret = entry->pw_uid;
+    return entry || text_to_u64(user, UINT32_MAX, ret);
+}
+
+bool listing_uids(const char *users, struct arena *a, const char **ret, struct err *ret_err)
+{
+    struct span rest = span_of(users), piece;
+    struct str uids = STR_INIT;
+    bool ok = true;
+    while (ok && span_next(&rest, ',', &piece)) {
+        uint64_t uid;
+        piece = span_trim(piece);
+        if (!piece.len)
+            continue;
+        const char *user = arena_strndup(a, piece.data, piece.len);
+        ok = uid_of(user, &uid) || err_set(ret_err, ERR_INVALID, "Invalid user: %s", user);
+        if (ok)
+            str_addf(&uids, "%s%llu", uids.len ? "," : "", (unsigned long long)uid);
+    }
+    *ret = arena_strdup(a, str_text(&uids));
+    str_done(&uids);
+    return ok;
+}
+
+const char *listing_uids_known(const char *command, const char *users, struct arena *a)
+{
+    struct span rest = span_of(users), piece;
+    const char *uids = NULL;
+    while (span_next(&rest, ',', &piece)) {
+        struct err err = {0};
+        const char *uid, *user = arena_strndup(a, piece.data, piece.len);
+        if (listing_uids(user, a, &uid, &err))
+            uids = text_empty(uid) ? uids : listing_join(uids, uid, a);
+        else
+            program_error(command, "%s\n", err.text);
+    }
+    return uids ? uids : text_empty(users) ? NULL : "";
+}
+
+/* The first line is Slurm's; after it all there are, and the nearest. */
+static bool state_unknown(const char *command, const char *word, struct err *ret_err)
+{
+    struct str all = STR_INIT;
+    const char *near = text_nearest(word, job_state_names.name, job_state_names.n);
+    for (int32_t i = 0; i < (int32_t)job_state_names.n; i++)
+        str_addf(&all, "%s%s", i ? "," : "", enum_name(&job_state_names, i));
+    program_error(command, "Invalid job state specified: %s", word);
+    err_set(ret_err, ERR_INVALID, "Valid job states include: %s%s%s", str_text(&all),
+            near ? "; did you mean " : "", near ? near : "");
+    str_done(&all);
+    return false;
+}
+
+bool listing_states(const char *command, const char *states, struct arena *a, const char **ret,
+                    struct err *ret_err)
+{
+    struct span rest = span_of(states), piece;
+    struct str names = STR_INIT;
+    bool ok = true;
+    if (text_is_nocase(states, "all")) {
+        *ret = "all";
+        return true;
+    }
+    while (ok && span_next(&rest, ',', &piece)) {
+        int32_t state;
+        piece = span_trim(piece);
+        const char *word = arena_strndup(a, piece.data, piece.len);
+        ok = job_state_parse(word, &state) || state_unknown(command, word, ret_err);
+        if (ok && state >= 0)
+            str_addf(&names, "%s%s", names.len ? "," : "", enum_name(&job_state_names, state));
+    }
+    *ret = names.len ? arena_strdup(a, str_text(&names)) : "NONE";
+    str_done(&names);
+    return ok;
+}
+
+bool listing_clusters(const char *clusters, struct err *ret_err)
+{
+    const char *own = getenv("SLURM_CLUSTER_NAME");
+    struct span rest = span_of(clusters), piece;
+    while (clusters && span_next(&rest, ',', &piece)) {
+        if (!piece.len || span_is_nocase(piece, "all") || span_is_nocase(piece, "local") ||
+            (own && span_is_nocase(piece, own)))
+            continue;
+        /* The name is checked where the controller is at hand; a name that cannot be one is refused here. */
+        if (memchr(piece.data, '/', piece.len) || memchr(piece.data, ' ', piece.len))
+            return err_set(ret_err, ERR_INVALID,
+                           "'%.*s' can't be reached now, or it is an invalid entry for --cluster",
+                           (int)piece.len, piece.data);
+    }
+    return true;
+}
+
+struct cell_env listing_env(void)
+{
+    uint64_t bits = 0;
+    const char *shown = getenv("SLURM_BITSTR_LEN");
+    if (shown)
+        text_to_u64(shown, 1 << 20, &bits);
+    return (struct cell_env){
+        .now_us = time_now_us(), .time_format = getenv("SLURM_TIME_FORMAT"), .bits_shown = bits};
+}
+
+bool listing_has(const char *list, const char *word)
+{
+    struct span rest = span_of(list), piece;
+    if (!list)
+        return true;
+    while (span_next(&rest, ',', &piece))
+        if (span_is(span_trim(piece), word ? word : ""))
+            return true;
+    return false;
+}
+
+const char *listing_join(const char *list, const char *value, struct arena *a)
+{
+    return list ? arena_printf(a, "%s,%s", list, value) : value;
+}
+
+void listing_flush(struct str *out)
+{
+    fwrite(str_text(out), 1, out->len, stdout);
+    str_clear(out);
+}

@@ -1,0 +1,29 @@
+/* What the listing commands do alike: filters as Slurm's users write them → texts of a query; user names → uids. */
+#ifndef REMUDA_CLI_TABLE_LISTING_H
+#define REMUDA_CLI_TABLE_LISTING_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "cli/table/columns.h"
+
+#include <stdbool.h>
+
+/* "alice,1001" → "1000,1001". Error "Invalid user: NAME". */
+bool listing_uids(const char *users, struct arena *a, const char **ret, struct err *ret_err);
+/* The same of users that there are; the others are named on stderr and left out, as in Slurm. "" = nobody; NULL if `users` is empty. */
+const char *listing_uids_known(const char *command, const char *users, struct arena *a);
+/* "R,pending,CG" → state names; states of Slurm's that no job here is ever in are dropped (*ret may become "NONE", which matches no job). "all" stays "all". */
+bool listing_states(const char *command, const char *states, struct arena *a, const char **ret,
+                    struct err *ret_err);
+/* -M: our own cluster's name (as far as this command can know), "all" and "local" are fine; anything else is an error. */
+bool listing_clusters(const char *clusters, struct err *ret_err);
+/* The environment's SLURM_TIME_FORMAT and the clock. */
+struct cell_env listing_env(void);
+/* Is `word` a member of a comma-separated list? NULL list: yes. Letter case as given. */
+bool listing_has(const char *list, const char *word);
+/* Adds ",value" to a list option given several times. */
+const char *listing_join(const char *list, const char *value, struct arena *a);
+/* Writes all of `out` to stdout and empties it. */
+void listing_flush(struct str *out);
+
+#endif
