@@ -6,8 +6,8 @@
 #include "base/plain.h"
 #include "model/pattern.h"
 #include "model/script_args.h"
-#include "node/step/multi_prog.h"
 #include "node/step/dir.h"
+#include "node/step/multi_prog.h"
 #include "node/step/plan.h"
 
 #include <stdlib.h>

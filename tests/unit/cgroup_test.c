@@ -3,9 +3,9 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "node/cgroup/group.h"
 #include "node/cgroup/base.h"
 #include "node/cgroup/fs.h"
+#include "node/cgroup/group.h"
 
 #include <errno.h>
 #include <fcntl.h>

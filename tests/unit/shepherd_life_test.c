@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "node/cgroup/group.h"
 #include "node/cgroup/base.h"
+#include "node/cgroup/group.h"
 #include "node/step/dir.h"
 
 #include <signal.h>

@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "node/step/notes_socket.h"
 #include "node/step/dir.h"
+#include "node/step/notes_socket.h"
 
 #include <dirent.h>
 #include <fcntl.h>

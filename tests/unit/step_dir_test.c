@@ -2,9 +2,9 @@
 
 #include "base/alloc.h"
 #include "model/job.h"
-#include "node/step/spare_dirs.h"
 #include "node/step/command.h"
 #include "node/step/dir.h"
+#include "node/step/spare_dirs.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -3,14 +3,14 @@
 #include "base/civil.h"
 #include "base/duration.h"
 #include "base/vec.h"
+#include "cli/program/commands.h"
+#include "cli/program/localtime.h"
+#include "cli/program/program.h"
 #include "cli/record/acct_json.h"
 #include "cli/record/columns_acct.h"
 #include "cli/record/columns_job.h"
-#include "cli/program/commands.h"
 #include "cli/table/listing.h"
 #include "cli/table/listing_command.h"
-#include "cli/program/localtime.h"
-#include "cli/program/program.h"
 #include "model/array.h"
 
 #include <grp.h>

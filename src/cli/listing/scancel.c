@@ -1,11 +1,11 @@
 /* scancel: ends jobs and steps, or sends them a signal. Which jobs the filters mean is decided by the controller, in one request. */
 #include "base/alloc.h"
 #include "base/str.h"
-#include "cli/record/columns_job.h"
 #include "cli/program/commands.h"
-#include "cli/table/listing.h"
 #include "cli/program/options.h"
 #include "cli/program/program.h"
+#include "cli/record/columns_job.h"
+#include "cli/table/listing.h"
 #include "model/array.h"
 #include "model/signals.h"
 

@@ -1,14 +1,14 @@
 /* sinfo: partitions and nodes. The controller answers with whole records; filters, grouping, sorting and repeating (-i) are done here. */
 #include "base/alloc.h"
-#include "cli/record/columns_node.h"
 #include "cli/program/commands.h"
-#include "cli/table/json_slurm.h"
-#include "cli/table/listing.h"
-#include "cli/table/listing_command.h"
+#include "cli/record/columns_node.h"
 #include "cli/record/node_json.h"
 #include "cli/record/node_words.h"
 #include "cli/record/reservation_words.h"
 #include "cli/record/sinfo_rows.h"
+#include "cli/table/json_slurm.h"
+#include "cli/table/listing.h"
+#include "cli/table/listing_command.h"
 #include "model/device_out.h"
 
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* squeue: jobs that wait or run. Filters the controller knows go with the query; the rest is done here, as are sorting, expanding arrays (-r) and repeating (-i). */
+#include "cli/listing/squeue.h"
 #include "base/alloc.h"
+#include "cli/program/commands.h"
+#include "cli/program/program.h"
 #include "cli/record/columns_job.h"
 #include "cli/record/columns_step.h"
-#include "cli/program/commands.h"
 #include "cli/record/job_json.h"
 #include "cli/table/listing.h"
-#include "cli/program/program.h"
-#include "cli/listing/squeue.h"
 #include "model/array.h"
 #include "model/state.h"
 

@@ -2,9 +2,9 @@
 #include "cli/listing/squeue.h"
 
 #include "base/hostlist.h"
+#include "cli/program/program.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
-#include "cli/program/program.h"
 #include "model/array.h"
 #include "model/limits.h"
 

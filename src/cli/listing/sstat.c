@@ -1,10 +1,10 @@
 /* sstat: what running steps have used so far, in the fields of sacct. */
 #include "base/alloc.h"
 #include "base/vec.h"
-#include "cli/record/columns_acct.h"
 #include "cli/program/commands.h"
-#include "cli/table/listing_command.h"
 #include "cli/program/program.h"
+#include "cli/record/columns_acct.h"
+#include "cli/table/listing_command.h"
 #include "model/array.h"
 
 #include <stdio.h>

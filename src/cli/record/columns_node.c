@@ -3,8 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "cli/record/node_words.h"
 #include "cli/program/program.h"
+#include "cli/record/node_words.h"
 #include "cli/record/sinfo_rows.h"
 
 #include <string.h>

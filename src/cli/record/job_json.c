@@ -4,9 +4,9 @@
 
 #include "base/arena.h"
 #include "base/hostlist.h"
+#include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/json_slurm.h"
-#include "cli/program/localtime.h"
 #include "model/alloc.h"
 #include "model/gres.h"
 

@@ -2,8 +2,8 @@
 #include "cli/record/node_json.h"
 
 #include "base/duration.h"
-#include "cli/table/json_slurm.h"
 #include "cli/record/node_words.h"
+#include "cli/table/json_slurm.h"
 #include "model/device_out.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "cli/record/columns_node.h"
-#include "cli/table/listing.h"
 #include "cli/record/node_words.h"
+#include "cli/table/listing.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "cli/table/columns.h"
-#include "cli/table/listing.h"
 #include "cli/program/program.h"
 #include "cli/scontrol/scontrol.h"
+#include "cli/table/columns.h"
+#include "cli/table/listing.h"
 #include "model/array.h"
 
 #include <errno.h>

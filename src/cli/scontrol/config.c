@@ -2,10 +2,10 @@
  * for the key. Values are written as Slurm writes them. */
 #include "base/vec.h"
 #include "cli/program/cluster_dir.h"
-#include "cli/table/columns.h"
-#include "cli/table/listing.h"
 #include "cli/program/program.h"
 #include "cli/scontrol/scontrol.h"
+#include "cli/table/columns.h"
+#include "cli/table/listing.h"
 #include "model/diag.h"
 #include "model/settings.h"
 

@@ -1,9 +1,9 @@
 /* scontrol about the daemons: ping, reconfigure, shutdown, and what Slurm's daemons have switches for that ours do not. */
 #include "base/alloc.h"
 #include "cli/program/cluster_dir.h"
-#include "cli/table/json_slurm.h"
 #include "cli/program/localtime.h"
 #include "cli/scontrol/scontrol.h"
+#include "cli/table/json_slurm.h"
 #include "io/program_list.h"
 #include "model/refusal.h"
 #include "model/settings.h"

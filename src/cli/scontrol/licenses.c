@@ -1,8 +1,8 @@
 /* scontrol show licenses: what the cluster has (Licenses= of the settings), less what running jobs hold. */
 #include "base/duration.h"
 #include "base/vec.h"
-#include "cli/table/json_slurm.h"
 #include "cli/scontrol/scontrol.h"
+#include "cli/table/json_slurm.h"
 
 #include <stdio.h>
 #include <string.h>

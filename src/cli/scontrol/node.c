@@ -1,16 +1,16 @@
 /* scontrol show node. */
+#include "model/node.h"
 #include "base/duration.h"
 #include "base/hostlist.h"
 #include "base/vec.h"
-#include "cli/table/columns.h"
-#include "cli/table/json_slurm.h"
-#include "cli/table/listing.h"
 #include "cli/program/localtime.h"
 #include "cli/record/node_json.h"
 #include "cli/record/node_words.h"
 #include "cli/scontrol/scontrol.h"
+#include "cli/table/columns.h"
+#include "cli/table/json_slurm.h"
+#include "cli/table/listing.h"
 #include "model/device_out.h"
-#include "model/node.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* scontrol show partition. */
+#include "model/partition.h"
 #include "base/duration.h"
 #include "base/vec.h"
-#include "cli/table/json_slurm.h"
 #include "cli/program/localtime.h"
 #include "cli/record/node_json.h"
 #include "cli/scontrol/scontrol.h"
-#include "model/partition.h"
+#include "cli/table/json_slurm.h"
 
 #include <stdio.h>
 #include <stdlib.h>

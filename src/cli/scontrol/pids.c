@@ -3,10 +3,10 @@
 #include "base/duration.h"
 #include "base/vec.h"
 #include "cli/program/cluster_dir.h"
-#include "cli/table/columns.h"
-#include "cli/record/columns_job.h"
 #include "cli/program/localtime.h"
+#include "cli/record/columns_job.h"
 #include "cli/scontrol/scontrol.h"
+#include "cli/table/columns.h"
 #include "model/job.h"
 
 #include <dirent.h>

@@ -3,11 +3,11 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/vec.h"
+#include "cli/program/localtime.h"
+#include "cli/record/reservation_words.h"
 #include "cli/table/columns.h"
 #include "cli/table/json_slurm.h"
 #include "cli/table/listing.h"
-#include "cli/program/localtime.h"
-#include "cli/record/reservation_words.h"
 
 #include <stdio.h>
 #include <string.h>

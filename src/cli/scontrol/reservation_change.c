@@ -3,10 +3,10 @@
 #include "base/civil.h"
 #include "base/duration.h"
 #include "base/vec.h"
-#include "cli/table/listing.h"
 #include "cli/program/localtime.h"
 #include "cli/record/reservation_words.h"
 #include "cli/scontrol/reservation.h"
+#include "cli/table/listing.h"
 
 #include <pwd.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* What scontrol leaves behind inside a job that gave nodes back: slurm_job_ID_resize.sh and .csh,
  * which set the variables that describe the allocation anew. Slurm's unset SLURM_TASKS_PER_NODE,
  * without which mpirun does not start. */
-#include "cli/table/listing.h"
 #include "cli/scontrol/scontrol.h"
+#include "cli/table/listing.h"
 #include "model/alloc.h"
 #include "model/job_env.h"
 

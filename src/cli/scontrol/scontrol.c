@@ -1,13 +1,13 @@
 /* scontrol: options may stand anywhere, commands and entities may be cut short. Without a command it asks for them, one a line. */
+#include "cli/scontrol/scontrol.h"
 #include "base/alloc.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
-#include "cli/table/listing.h"
 #include "cli/program/options.h"
 #include "cli/program/program.h"
-#include "cli/scontrol/scontrol.h"
+#include "cli/table/listing.h"
 #include "model/array.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* scontrol show ENTITY [NAME]: which entity a word means, however short it was cut. */
 #include "base/alloc.h"
-#include "cli/table/listing.h"
-#include "cli/scontrol/scontrol.h"
 #include "cli/scontrol/reservation.h"
+#include "cli/scontrol/scontrol.h"
+#include "cli/table/listing.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* scontrol show slurmd: what a node's daemon says of its host, as the controller last heard it. Without a name: the nodes of this host. */
 #include "base/vec.h"
-#include "cli/table/columns.h"
-#include "cli/table/listing.h"
 #include "cli/program/program.h"
 #include "cli/scontrol/scontrol.h"
 #include "cli/submit/host.h"
+#include "cli/table/columns.h"
+#include "cli/table/listing.h"
 #include "model/node.h"
 
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* scontrol show step: every field in Slurm's order and words. */
 #include "base/duration.h"
 #include "base/vec.h"
-#include "cli/table/columns.h"
 #include "cli/record/columns_job.h"
 #include "cli/record/columns_step.h"
-#include "cli/table/listing.h"
 #include "cli/scontrol/scontrol.h"
+#include "cli/table/columns.h"
+#include "cli/table/listing.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #include "cli/scontrol/update.h"
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "cli/table/listing.h"
 #include "cli/scontrol/reservation.h"
+#include "cli/table/listing.h"
 #include "model/array.h"
 #include "model/settings.h"
 

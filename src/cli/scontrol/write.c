@@ -2,10 +2,10 @@
 #include "base/civil.h"
 #include "base/duration.h"
 #include "cli/program/cluster_dir.h"
-#include "cli/table/columns.h"
-#include "cli/table/listing.h"
 #include "cli/program/localtime.h"
 #include "cli/scontrol/scontrol.h"
+#include "cli/table/columns.h"
+#include "cli/table/listing.h"
 #include "model/settings.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 #ifndef REMUDA_CLI_STEP_BCAST_H
 #define REMUDA_CLI_STEP_BCAST_H
 
-#include "cli/submit/allocation.h"
 #include "cli/step/run.h"
+#include "cli/submit/allocation.h"
 
 struct bcast_ask {
     const char *from, *to; /* `to` as the nodes see it; relative to the step's work directory */

@@ -2,8 +2,8 @@
 #ifndef REMUDA_CLI_STEP_JOB_STEP_H
 #define REMUDA_CLI_STEP_JOB_STEP_H
 
-#include "cli/submit/allocation.h"
 #include "cli/step/run.h"
+#include "cli/submit/allocation.h"
 
 #include <stdbool.h>
 #include <stdint.h>

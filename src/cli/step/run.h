@@ -2,8 +2,8 @@
 #ifndef REMUDA_CLI_STEP_RUN_H
 #define REMUDA_CLI_STEP_RUN_H
 
-#include "cli/submit/allocation.h"
 #include "cli/step/output.h"
+#include "cli/submit/allocation.h"
 #include "model/message.h"
 
 #include <stdbool.h>

@@ -5,8 +5,8 @@
 
 #include "cli/program/command_signals.h"
 #include "cli/step/run.h"
-#include "cli/step/tasks.h"
 #include "cli/step/stream_hub.h"
+#include "cli/step/tasks.h"
 
 #include <poll.h>
 

@@ -1,11 +1,11 @@
 /* sbcast: a file to all nodes of a job (bcast.c). */
 #include "base/hostlist.h"
-#include "cli/step/bcast.h"
 #include "cli/program/command_signals.h"
 #include "cli/program/commands.h"
-#include "cli/step/job_step.h"
 #include "cli/program/options.h"
 #include "cli/program/program.h"
+#include "cli/step/bcast.h"
+#include "cli/step/job_step.h"
 #include "model/job.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* remuda shell JOB: a shell (or a command) inside a running job, with its devices and limits, on its first node or the one named. */
 #include "cli/program/commands.h"
-#include "cli/step/job_step.h"
 #include "cli/program/options.h"
 #include "cli/program/program.h"
+#include "cli/step/job_step.h"
 #include "cli/step/terminal.h"
 
 #include <pwd.h>

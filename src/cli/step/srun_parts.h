@@ -3,9 +3,9 @@
 #ifndef REMUDA_CLI_STEP_SRUN_PARTS_H
 #define REMUDA_CLI_STEP_SRUN_PARTS_H
 
-#include "cli/submit/allocation.h"
-#include "cli/step/srun_streams.h"
 #include "cli/step/run.h"
+#include "cli/step/srun_streams.h"
+#include "cli/submit/allocation.h"
 #include "cli/submit/command.h"
 
 #include <stdbool.h>

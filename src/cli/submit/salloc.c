@@ -1,15 +1,15 @@
 /* salloc: an allocation, and in it a shell or a command on this machine; when that ends the allocation is given back. */
 #include "base/alloc.h"
-#include "cli/submit/allocation.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/command_signals.h"
 #include "cli/program/commands.h"
-#include "cli/table/listing.h"
 #include "cli/program/program.h"
+#include "cli/submit/allocation.h"
 #include "cli/submit/check.h"
 #include "cli/submit/command.h"
 #include "cli/submit/env.h"
 #include "cli/submit/host.h"
+#include "cli/table/listing.h"
 #include "io/users.h"
 #include "model/job_env.h"
 

@@ -2,8 +2,8 @@
 
 #include "base/duration.h"
 #include "cli/program/cluster_dir.h"
-#include "cli/table/listing.h"
 #include "cli/program/program.h"
+#include "cli/table/listing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "cli/table/columns.h"
 #include "cli/program/options.h"
+#include "cli/table/columns.h"
 #include "io/client.h"
 
 #include <stdbool.h>

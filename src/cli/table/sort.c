@@ -3,9 +3,9 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
-#include "cli/program/localtime.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 #include "node/cgroup/base.h"
-#include "node/cgroup/fs.h"
 #include "node/cgroup/device_filter.h"
+#include "node/cgroup/fs.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -9,12 +9,12 @@
 #include "io/log.h"
 #include "io/loop.h"
 #include "node/cgroup/base.h"
-#include "node/hardware/gpu_watch.h"
 #include "node/daemon/herd.h"
 #include "node/daemon/launch.h"
+#include "node/daemon/programs.h"
+#include "node/hardware/gpu_watch.h"
 #include "node/hardware/machine.h"
 #include "node/step/owner.h"
-#include "node/daemon/programs.h"
 
 struct node_options {
     const char *state_dir, *name;

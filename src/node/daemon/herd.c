@@ -10,11 +10,11 @@
 #include "io/files.h"
 #include "io/spawn.h"
 #include "node/cgroup/group.h"
-#include "node/daemon/clear.h"
 #include "node/cgroup/pool.h"
+#include "node/daemon/clear.h"
 #include "node/daemon/notes_in.h"
-#include "node/step/spare_dirs.h"
 #include "node/step/dir.h"
+#include "node/step/spare_dirs.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,8 +9,8 @@
 #include "io/clock.h"
 #include "io/daemon.h"
 #include "io/files.h"
-#include "node/node.h"
 #include "node/daemon/daemon.h"
+#include "node/node.h"
 #include "wire/frame.h"
 
 #include <signal.h>

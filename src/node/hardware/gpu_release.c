@@ -1,8 +1,8 @@
 /* An administrator who resets a GPU or changes its instances needs every process gone that has the devices open, also the daemon's own. `remuda gpus release` on the node leaves a file in the
  * node's directory that says who and when, and sends SIGUSR1; the daemon ends its process and adds a line that says so. The file stands over restarts, until `remuda gpus resume`. */
 #include "io/log.h"
-#include "node/hardware/gpu_watch.h"
 #include "node/daemon/daemon.h"
+#include "node/hardware/gpu_watch.h"
 
 #include <stdio.h>
 #include <string.h>

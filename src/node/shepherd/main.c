@@ -7,11 +7,11 @@
  * It ends when the daemon's end of the socket is closed, after the plans that were sent before are started;
  * its shepherds go on. */
 #include "base/alloc.h"
-#include "node/step/descriptors.h"
-#include "node/step/notes_socket.h"
 #include "node/shepherd/plan_intake.h"
 #include "node/shepherd/shepherd.h"
+#include "node/step/descriptors.h"
 #include "node/step/dir.h"
+#include "node/step/notes_socket.h"
 
 #include <errno.h>
 #include <fcntl.h>

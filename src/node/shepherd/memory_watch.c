@@ -2,8 +2,8 @@
  * parts may be too high; each shepherd that sees a sum over the limit measures its own part exactly, so after one more sample of each the sum is true. */
 #include "node/shepherd/memory_watch.h"
 
-#include "node/step/proc_tree.h"
 #include "node/step/dir.h"
+#include "node/step/proc_tree.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -8,10 +8,10 @@
 #include "base/alloc.h"
 #include "base/idset.h"
 #include "model/job.h"
-#include "node/step/multi_prog.h"
 #include "node/shepherd/setup.h"
 #include "node/shepherd/step.h"
 #include "node/shepherd/task_files.h"
+#include "node/step/multi_prog.h"
 
 #include <errno.h>
 #include <fcntl.h>

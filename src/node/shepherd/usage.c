@@ -2,9 +2,9 @@
 
 #include "base/alloc.h"
 #include "node/shepherd/memory_watch.h"
-#include "node/step/proc_tree.h"
 #include "node/shepherd/say.h"
 #include "node/shepherd/signals.h"
+#include "node/step/proc_tree.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* Why a job waits, in a sentence with counts. Worked out when somebody asks, from the cluster as it is then. */
 #include "base/alloc.h"
 #include "base/hostlist.h"
+#include "sched/answer/rank.h"
 #include "sched/books/classes.h"
 #include "sched/pass/pass.h"
 #include "sched/pass/priority.h"
-#include "sched/answer/rank.h"
 #include "sched/request/wording.h"
 
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "sched/books/classes.h"
-#include "sched/request/demand.h"
 #include "sched/books/resv.h"
 #include "sched/books/topo.h"
+#include "sched/request/demand.h"
 
 #include <stdlib.h>
 #include <string.h>

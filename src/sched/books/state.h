@@ -11,8 +11,8 @@
 #include "model/priority.h"
 #include "model/time_windows.h"
 #include "model/topology.h"
-#include "sched/cluster.h"
 #include "sched/books/order.h"
+#include "sched/cluster.h"
 
 /* ---- resource dimensions: what is counted on a node. One cluster-wide numbering ---- */
 

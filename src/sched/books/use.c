@@ -3,9 +3,9 @@
 #include "base/idset.h"
 #include "model/limits.h"
 #include "sched/books/classes.h"
-#include "sched/request/demand.h"
 #include "sched/books/ranges.h"
 #include "sched/books/run_pack.h"
+#include "sched/request/demand.h"
 #include "sched/world/unproven.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #ifndef REMUDA_SCHED_PASS_PASS_H
 #define REMUDA_SCHED_PASS_PASS_H
 
-#include "sched/world/exact.h"
 #include "sched/plan.h"
+#include "sched/world/exact.h"
 #include "sched/world/world.h"
 
 /* A lane's next job in one of its partitions. */

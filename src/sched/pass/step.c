@@ -4,13 +4,13 @@
  * which it can start if all that runs ends as expected, with the nodes for it. Whatever comes later in the order may start only if that
  * leaves every promise whole (EASY backfill, Lifka 1995). The present is the first step of a simulation of the future that goes on from
  * there (forecast.c). */
+#include "sched/books/topo.h"
 #include "sched/pass/live.h"
-#include "sched/world/part_windows.h"
 #include "sched/pass/pass.h"
 #include "sched/pass/preempt.h"
 #include "sched/pass/priority.h"
+#include "sched/world/part_windows.h"
 #include "sched/world/resv_view.h"
-#include "sched/books/topo.h"
 
 #include <stdlib.h>
 #include <string.h>

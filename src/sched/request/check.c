@@ -2,8 +2,8 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "model/gres.h"
-#include "sched/request/demand.h"
 #include "sched/books/may_use.h"
+#include "sched/request/demand.h"
 #include "sched/request/wording.h"
 
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/idset.h"
-#include "sched/world/exact_devices.h"
 #include "sched/books/ranges.h"
+#include "sched/world/exact_devices.h"
 
 #include <stdlib.h>
 #include <string.h>

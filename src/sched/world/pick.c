@@ -1,8 +1,8 @@
 /* Which of the candidates. Requests for the same on each node take the best keys. Requests for a number of pieces take a single node if one can
  * hold them all, else the nodes that hold most, so that they use few. */
 #include "base/alloc.h"
-#include "sched/world/placing.h"
 #include "sched/books/topo.h"
+#include "sched/world/placing.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * free now, plus what ends by then, minus the promises in force then; over a stretch of time the least of it is found at its beginning or
  * where a promise begins. Nodes without promises, which nearly all are, need none of this: what is free now stays free. */
 #include "sched/world/world.h"
-#include "sched/world/resv_view.h"
 #include "sched/books/run_pack.h"
+#include "sched/world/resv_view.h"
 #include "sched/world/unproven.h"
 
 #include "base/alloc.h"

@@ -3,8 +3,8 @@
 #ifndef REMUDA_SCHED_WORLD_WORLD_H
 #define REMUDA_SCHED_WORLD_WORLD_H
 
-#include "sched/request/demand.h"
 #include "sched/books/resv.h"
+#include "sched/request/demand.h"
 
 #define NONE UINT32_MAX
 
