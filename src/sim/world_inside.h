@@ -118,7 +118,7 @@ struct world {
     VEC(struct happening) heap;
     struct map_u64 *acknowledged; /* ids whose submission was answered */
     struct map_u64 *made;         /* number of a submission → id of the job that was made of it */
-    struct map_u64 *state;        /* id → committed state + 1 */
+    struct map_u64 *state;        /* id → committed state and life (world_state_seen) */
     struct map_u64 *starts;       /* hash of what may start once: a batch script, a step on a node */
     struct map_str *outs;         /* node → its devices_out, as it was stored */
     struct map_u64 *step_ended;   /* hash of job, attempt and step → its end was stored */
@@ -154,6 +154,7 @@ int64_t world_delay_in_order(struct world *w, int64_t *last_us);
 bool world_message_read(struct world *w, struct happening *h, struct message *ret);
 
 /* ---- world_trace.c: what was committed, as text ---- */
+void world_state_seen(struct world *w, const struct job *j); /* as the next row of the job is compared with */
 void world_trace_job(struct world *w, const struct job *j);
 void world_trace_step(struct world *w, const struct step *s);
 void world_trace_node(struct world *w,

@@ -59,7 +59,7 @@ static void job_remember(void *ctx, const void *record)
     known->het_job_id = j->het_job_id;
     known->of_backup = true;
     map_u64_put(w->job, j->id, known); /* began_us 0: nobody knows for how long it ran */
-    map_u64_put(w->state, j->id, (void *)(uintptr_t)(j->state + 1));
+    world_state_seen(w, j);
     if (!job_state_over((enum job_state)j->state))
         map_u64_put(w->doubtful, j->id, w);
 }

@@ -4,16 +4,28 @@
 
 #include <stdlib.h>
 
+/* What is kept of a job between its rows: its state plus 1, and above it how often it went back. */
+#define SEEN_BITS  8
+#define SEEN_STATE ((1u << SEEN_BITS) - 1)
+
+void world_state_seen(struct world *w, const struct job *j)
+{
+    map_u64_put(w->state, j->id, (void *)((uintptr_t)j->restarts << SEEN_BITS | (uintptr_t)(j->state + 1)));
+}
+
 void world_trace_job(struct world *w, const struct job *j)
 {
-    enum job_state before = (enum job_state)((uintptr_t)map_u64_get(w->state, j->id)) - 1;
-    bool known = map_u64_get(w->state, j->id) != NULL;
+    uintptr_t seen = (uintptr_t)map_u64_get(w->state, j->id);
+    enum job_state before = (enum job_state)(seen & SEEN_STATE) - 1;
+    bool known = seen != 0, same_life = seen >> SEEN_BITS == j->restarts;
+    world_state_seen(w, j);
     if (known && before == (enum job_state)j->state)
         return;
-    if (known && job_state_over(before) && j->state != JOB_PENDING && j->state != JOB_SPECIAL_EXIT)
+    /* A component that ended alone may go back and start again with the others in one event. */
+    if (known && job_state_over(before) && same_life && j->state != JOB_PENDING &&
+        j->state != JOB_SPECIAL_EXIT)
         world_broke(w, "job %llu was %s and became %s", (unsigned long long)j->id,
                     enum_name(&job_state_names, before), enum_name(&job_state_names, j->state));
-    map_u64_put(w->state, j->id, (void *)(uintptr_t)(j->state + 1));
     if (!known && j->state == JOB_PENDING)
         return;
     str_addc(&w->trace, '[');
