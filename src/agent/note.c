@@ -40,8 +40,10 @@ void note_format(const struct note *n, struct str *out)
     bool any = false;
     for (size_t i = 0; i < ARRAY_LEN(more); i++)
         any |= more[i] != 0;
-    for (size_t i = 0; any && i < ARRAY_LEN(more); i++)
-        str_addf(out, i ? " %lld" : " {%lld", (long long)more[i]);
+    for (size_t i = 0; any && i < ARRAY_LEN(more); i++) {
+        str_add(out, i ? " " : " {");
+        str_add_i64(out, more[i]);
+    }
     if (any)
         str_addc(out, '}');
     if (n->detail[0]) {

@@ -144,7 +144,9 @@ struct span span_trim(struct span s)
 
 bool span_is(struct span s, const char *text)
 {
-    return strlen(text) == s.len && (s.len == 0 || memcmp(s.data, text, s.len) == 0);
+    if (s.len == 0)
+        return !*text;
+    return *text == *s.data && strlen(text) == s.len && memcmp(s.data, text, s.len) == 0;
 }
 
 bool span_is_nocase(struct span s, const char *text)

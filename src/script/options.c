@@ -91,11 +91,20 @@ static enum match row_match(const struct option_row *row, const char *asked)
     return best;
 }
 
+static bool row_is_named(const struct option_row *row, const char *name)
+{
+    struct span rest = span_of(row->alias), alias;
+    bool found = text_is(row->name, name);
+    while (!found && span_next(&rest, ' ', &alias))
+        found = span_is(alias, name);
+    return found;
+}
+
 const struct option_row *option_named(const char *name, unsigned command)
 {
     const struct option_row *row;
     for (size_t i = 0; (row = option_at(i)); i++)
-        if ((row->commands & command) && row_match(row, name) == MATCH_EXACT)
+        if ((row->commands & command) && (row->name[0] == name[0] || row->alias) && row_is_named(row, name))
             return row;
     return NULL;
 }

@@ -124,17 +124,22 @@ struct rows_reader {
     void *ctx;
 };
 
-static const struct field *column_of(const struct fields *t, struct span name)
+/* Looked for from *at on, where the last one was found: our writer names them in the order of the table. */
+static const struct field *column_of(const struct fields *t, struct span name, size_t *at)
 {
-    for (size_t i = 0; i < t->n; i++)
-        if (span_is(name, t->field[i].name))
-            return t->field[i].type == FIELD_BLOB || t->field[i].type == FIELD_LIST ? NULL : &t->field[i];
+    for (size_t tried = 0; tried < t->n; tried++) {
+        const struct field *f = &t->field[*at];
+        *at = *at + 1 < t->n ? *at + 1 : 0;
+        if (span_is(name, f->name))
+            return f->type == FIELD_BLOB || f->type == FIELD_LIST ? NULL : f;
+    }
     return NULL;
 }
 
 static bool read_columns(struct rows_reader *rd)
 {
     struct json_in *in = &rd->r.in;
+    size_t at = 0;
     if (rd->listed)
         return json_in_fail(in, "rows.fields: given twice");
     rd->listed = true;
@@ -144,7 +149,7 @@ static bool read_columns(struct rows_reader *rd)
         struct span name;
         if (!json_in_word(in, &name))
             return false;
-        vec_push(&rd->column, ((struct column){column_of(rd->t, name)}));
+        vec_push(&rd->column, ((struct column){column_of(rd->t, name, &at)}));
     }
     return !in->failed;
 }

@@ -162,8 +162,11 @@ void submit_warnings_print(const struct submit_command *c, const char *about, st
 static char *env_get(const char *name)
 {
     static char plane[32];
-    char *value = getenv(name), *size = getenv("SLURM_DIST_PLANESIZE");
-    if (!text_is(name, "SLURM_DISTRIBUTION") || !text_is(value, "plane") || text_empty(size))
+    char *value = getenv(name);
+    if (!text_is(name, "SLURM_DISTRIBUTION") || !text_is(value, "plane"))
+        return value;
+    const char *size = getenv("SLURM_DIST_PLANESIZE");
+    if (text_empty(size))
         return value;
     snprintf(plane, sizeof plane, "plane=%.20s", size);
     return plane;

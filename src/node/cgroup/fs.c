@@ -23,9 +23,9 @@ static int file_open(const char *dir, const char *file, int flags)
     return open(path, flags | O_CLOEXEC);
 }
 
-bool cgroup_put(const char *dir, const char *file, const char *text)
+/* Closes fd. */
+static bool text_put(int fd, const char *text)
 {
-    int fd = file_open(dir, file, O_WRONLY);
     if (fd < 0)
         return false;
     ssize_t n = write(fd, text, strlen(text));
@@ -33,6 +33,29 @@ bool cgroup_put(const char *dir, const char *file, const char *text)
     close(fd);
     errno = saved;
     return n == (ssize_t)strlen(text);
+}
+
+/* Closes fd. */
+static bool text_get(int fd, char *buffer, size_t size)
+{
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, buffer, size - 1);
+    close(fd);
+    if (n < 0)
+        return false;
+    buffer[n] = '\0';
+    return true;
+}
+
+bool cgroup_put(const char *dir, const char *file, const char *text)
+{
+    return text_put(file_open(dir, file, O_WRONLY), text);
+}
+
+bool cgroup_put_at(int dir_fd, const char *file, const char *text)
+{
+    return text_put(openat(dir_fd, file, O_WRONLY | O_CLOEXEC), text);
 }
 
 bool cgroup_put_number(const char *dir, const char *file, int64_t value)
@@ -44,15 +67,12 @@ bool cgroup_put_number(const char *dir, const char *file, int64_t value)
 
 bool cgroup_get(const char *dir, const char *file, char *buffer, size_t size)
 {
-    int fd = file_open(dir, file, O_RDONLY);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, buffer, size - 1);
-    close(fd);
-    if (n < 0)
-        return false;
-    buffer[n] = '\0';
-    return true;
+    return text_get(file_open(dir, file, O_RDONLY), buffer, size);
+}
+
+bool cgroup_get_at(int dir_fd, const char *file, char *buffer, size_t size)
+{
+    return text_get(openat(dir_fd, file, O_RDONLY | O_CLOEXEC), buffer, size);
 }
 
 bool cgroup_has(const char *dir, const char *file)

@@ -12,6 +12,9 @@ bool cgroup_put(const char *dir, const char *file, const char *text);
 bool cgroup_put_number(const char *dir, const char *file, int64_t value);
 bool cgroup_get(const char *dir, const char *file, char *buffer, size_t size);
 bool cgroup_has(const char *dir, const char *file);
+/* The same of a group that is open: its path is not walked again. `file` may be "../FILE", of the group above. */
+bool cgroup_put_at(int dir_fd, const char *file, const char *text);
+bool cgroup_get_at(int dir_fd, const char *file, char *buffer, size_t size);
 
 /* The number in the line "KEY NUMBER"; -1 if there is none. */
 int64_t cgroup_number(const char *text, const char *key);

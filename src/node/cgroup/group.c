@@ -144,9 +144,22 @@ static bool step_limits_put(struct step_cgroup *c, const struct making *m, const
 
 /* ---- making and removing ---- */
 
-static void group_keep(struct step_cgroup *c, const struct making *m)
+static int fd_of(const struct step_cgroup *c, const char *dir)
 {
+    for (size_t i = 0; i < c->n; i++)
+        if (c->dir[i] == dir)
+            return c->fd[i];
+    return -1;
+}
+
+/* False: it is not there. */
+static bool group_keep(struct step_cgroup *c, const struct making *m)
+{
+    int fd = open(m->step, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
     char *dir = xstrdup(m->step);
+    c->fd[c->n] = fd;
     c->dir[c->n++] = dir;
     if (is_unified(m->controller))
         c->v2 = dir;
@@ -156,8 +169,9 @@ static void group_keep(struct step_cgroup *c, const struct making *m)
         c->pids = dir;
     if (strcmp(m->controller, "freezer") == 0)
         c->freezer = dir;
-    if (is_unified(m->controller) && cgroup_has(dir, "cgroup.kill"))
+    if (is_unified(m->controller) && faccessat(fd, "cgroup.kill", F_OK, 0) == 0)
         c->ender = dir;
+    return true;
 }
 
 /* Another step's end may take the job's group (or a daemon's end the base) away between two of these. */
@@ -180,8 +194,7 @@ static void one_make(struct step_cgroup *c, const struct making *m, const struct
     bool limited;
     if (!groups_make(m, l, &limited))
         return;
-    if (step_limits_put(c, m, l)) {
-        group_keep(c, m);
+    if (step_limits_put(c, m, l) && group_keep(c, m)) {
         if (controls(m->controller, "memory"))
             c->limits_memory = limited;
         return;
@@ -236,8 +249,10 @@ bool cgroup_is_of_job(const char *text)
 
 static void step_cgroup_done(struct step_cgroup *c)
 {
-    for (size_t i = 0; i < c->n; i++)
+    for (size_t i = 0; i < c->n; i++) {
         free(c->dir[i]);
+        close(c->fd[i]);
+    }
     memset(c, 0, sizeof *c);
 }
 
@@ -253,9 +268,7 @@ bool step_cgroup_take(struct step_cgroup *c, const char *bases, const char *name
            cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base)) {
         if (!group_wanted(controller, limits))
             continue;
-        ok = paths_find(&m, controller, base, name) && access(m.step, F_OK) == 0;
-        if (ok)
-            group_keep(c, &m);
+        ok = paths_find(&m, controller, base, name) && group_keep(c, &m);
     }
     c->hides = limits->deny != NULL;
     c->limits_memory = c->memory != NULL;
@@ -268,10 +281,10 @@ bool step_cgroup_take(struct step_cgroup *c, const char *bases, const char *name
 #define LEFT_BYTES    INT64_C(1048576)
 #define LEFT_OF_LIMIT 16 /* of a small limit, at most this part of it */
 
-static int64_t number_in(const char *dir, const char *file)
+static int64_t number_in(int dir_fd, const char *file)
 {
     char text[64];
-    return cgroup_get(dir, file, text, sizeof text) ? strtoll(text, NULL, 10) : -1;
+    return cgroup_get_at(dir_fd, file, text, sizeof text) ? strtoll(text, NULL, 10) : -1;
 }
 
 static int64_t left_at_most(const struct cgroup_limits *l)
@@ -280,10 +293,11 @@ static int64_t left_at_most(const struct cgroup_limits *l)
     return limit > 0 && limit / LEFT_OF_LIMIT < LEFT_BYTES ? limit / LEFT_OF_LIMIT : LEFT_BYTES;
 }
 
-static bool nobody_was_out_of_memory(const char *dir)
+/* `file`: memory.events */
+static bool nobody_was_out_of_memory(int dir_fd, const char *file)
 {
     char text[1024];
-    return cgroup_get(dir, "memory.events", text, sizeof text) && cgroup_number(text, "oom") <= 0 &&
+    return cgroup_get_at(dir_fd, file, text, sizeof text) && cgroup_number(text, "oom") <= 0 &&
            cgroup_number(text, "oom_kill") <= 0;
 }
 
@@ -291,12 +305,12 @@ static bool nobody_was_out_of_memory(const char *dir)
 static int64_t kept_bytes(const struct step_cgroup *c)
 {
     bool v2 = c->memory == c->v2;
+    int fd = fd_of(c, c->memory);
     int64_t rss = step_cgroup_rss(c), swapped = 0;
     if (v2)
-        swapped = number_in(c->memory, "memory.swap.current");
-    else if (number_in(c->memory, "memory.memsw.usage_in_bytes") >= 0)
-        swapped = number_in(c->memory, "memory.memsw.usage_in_bytes") -
-                  number_in(c->memory, "memory.usage_in_bytes");
+        swapped = number_in(fd, "memory.swap.current");
+    else if (number_in(fd, "memory.memsw.usage_in_bytes") >= 0)
+        swapped = number_in(fd, "memory.memsw.usage_in_bytes") - number_in(fd, "memory.usage_in_bytes");
     return rss < 0 || swapped < 0 ? rss : rss + swapped;
 }
 
@@ -304,32 +318,33 @@ static int64_t kept_bytes(const struct step_cgroup *c)
 static bool part_is_clean(const struct step_cgroup *c, int64_t most)
 {
     bool v2 = c->memory == c->v2;
-    int64_t left = number_in(c->memory, v2 ? "memory.current" : "memory.usage_in_bytes");
+    int fd = fd_of(c, c->memory);
+    int64_t left = number_in(fd, v2 ? "memory.current" : "memory.usage_in_bytes");
     if (left > most)
         left = kept_bytes(c);
     if (left < 0 || left > most)
         return false;
-    return v2 ? nobody_was_out_of_memory(c->memory) : cgroup_put(c->memory, "memory.max_usage_in_bytes", "0");
+    return v2 ? nobody_was_out_of_memory(fd, "memory.events")
+              : cgroup_put_at(fd, "memory.max_usage_in_bytes", "0");
 }
 
 static bool job_is_clean(const struct step_cgroup *c, int64_t most)
 {
-    char job[PATH_MAX];
     bool v2 = c->memory == c->v2;
-    snprintf(job, sizeof job, "%s", c->memory);
-    *strrchr(job, '/') = '\0';
-    int64_t left = number_in(job, v2 ? "memory.current" : "memory.usage_in_bytes");
+    int fd = fd_of(c, c->memory);
+    int64_t left = number_in(fd, v2 ? "../memory.current" : "../memory.usage_in_bytes");
     if (left < 0 || left > most)
         return false;
-    return v2 ? nobody_was_out_of_memory(job) : cgroup_put(job, "memory.max_usage_in_bytes", "0");
+    return v2 ? nobody_was_out_of_memory(fd, "../memory.events")
+              : cgroup_put_at(fd, "../memory.max_usage_in_bytes", "0");
 }
 
-static bool group_is_empty(const char *dir)
+static bool group_is_empty(int dir_fd)
 {
     struct stat st;
     char text[16];
-    return stat(dir, &st) == 0 && st.st_nlink == 2 && cgroup_get(dir, "cgroup.procs", text, sizeof text) &&
-           !*text;
+    return fstat(dir_fd, &st) == 0 && st.st_nlink == 2 &&
+           cgroup_get_at(dir_fd, "cgroup.procs", text, sizeof text) && !*text;
 }
 
 enum group_back step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup_limits *limits)
@@ -339,7 +354,7 @@ enum group_back step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup
               (c->memory ? c->limits_memory && part_is_clean(c, most)
                          : limits->job_mem_bytes <= 0 && limits->step_mem_bytes <= 0);
     for (size_t i = 0; ok && i < c->n; i++)
-        ok = group_is_empty(c->dir[i]);
+        ok = group_is_empty(c->fd[i]);
     if (!ok)
         return GROUP_KEPT;
     enum group_back back = !c->memory || job_is_clean(c, most) ? GROUP_TO_ANY : GROUP_TO_OWN_JOB;
@@ -355,7 +370,7 @@ void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name
     memset(c, 0, sizeof *c);
     while (c->n < STEP_CGROUP_MAX &&
            cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base))
-        if (paths_find(&m, controller, base, name) && access(m.step, F_OK) == 0)
+        if (paths_find(&m, controller, base, name))
             group_keep(c, &m);
 }
 
@@ -365,16 +380,11 @@ void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name
  * pause, which would be most of the time that a small step takes. Two ways do not wait: version 2 lets a process be
  * born in a group, and a single thread that moves itself by version 1's `tasks` needs nobody else to stand still. */
 
-/* As fork(), but in the version 2 group `dir`. ENOSYS, EINVAL and the like: this kernel cannot (before 5.7). */
-static pid_t fork_into(const char *dir)
+/* As fork(), but in that version 2 group. ENOSYS, EINVAL and the like: this kernel cannot (before 5.7). */
+static pid_t fork_into(int dir_fd)
 {
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return -1;
-    struct clone_args how = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)fd};
-    pid_t pid = (pid_t)syscall(SYS_clone3, &how, sizeof how);
-    close(fd);
-    return pid;
+    struct clone_args how = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)dir_fd};
+    return (pid_t)syscall(SYS_clone3, &how, sizeof how);
 }
 
 /* `born_in`: the group that the calling process was born in; NULL = none. */
@@ -382,8 +392,8 @@ static int groups_enter(const struct step_cgroup *c, const char *born_in)
 {
     int why = 0;
     for (size_t i = 0; i < c->n; i++)
-        if (c->dir[i] != born_in && !(c->dir[i] != c->v2 && cgroup_put(c->dir[i], "tasks", "0")) &&
-            !cgroup_put(c->dir[i], "cgroup.procs", "0"))
+        if (c->dir[i] != born_in && !(c->dir[i] != c->v2 && cgroup_put_at(c->fd[i], "tasks", "0")) &&
+            !cgroup_put_at(c->fd[i], "cgroup.procs", "0"))
             why = errno;
     return why;
 }
@@ -391,7 +401,7 @@ static int groups_enter(const struct step_cgroup *c, const char *born_in)
 pid_t step_cgroup_fork(const struct step_cgroup *c, int *ret_why)
 {
     const char *born_in = c->v2;
-    pid_t pid = born_in ? fork_into(born_in) : -1;
+    pid_t pid = born_in ? fork_into(fd_of(c, born_in)) : -1;
     if (pid < 0) {
         born_in = NULL;
         pid = fork();
@@ -420,7 +430,7 @@ void step_cgroup_remove(struct step_cgroup *c)
 int64_t step_cgroup_rss(const struct step_cgroup *c)
 {
     char text[8192];
-    if (!c->memory || !cgroup_get(c->memory, "memory.stat", text, sizeof text))
+    if (!c->memory || !cgroup_get_at(fd_of(c, c->memory), "memory.stat", text, sizeof text))
         return -1;
     int64_t own = cgroup_number(text, c->memory == c->v2 ? "anon" : "total_rss"),
             shared = cgroup_number(text, c->memory == c->v2 ? "shmem" : "total_shmem");
@@ -430,8 +440,9 @@ int64_t step_cgroup_rss(const struct step_cgroup *c)
 int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit)
 {
     char text[64];
-    if (!c->memory || !cgroup_get(c->memory, c->memory == c->v2 ? "memory.peak" : "memory.max_usage_in_bytes",
-                                  text, sizeof text))
+    if (!c->memory ||
+        !cgroup_get_at(fd_of(c, c->memory), c->memory == c->v2 ? "memory.peak" : "memory.max_usage_in_bytes",
+                       text, sizeof text))
         return -1;
     int64_t peak = strtoll(text, NULL, 10);
     return limit > 0 && peak > limit ? limit : peak;
@@ -440,8 +451,9 @@ int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit)
 int64_t step_cgroup_oom_kills(const struct step_cgroup *c)
 {
     char text[1024];
-    if (!c->memory || !cgroup_get(c->memory, c->memory == c->v2 ? "memory.events" : "memory.oom_control",
-                                  text, sizeof text))
+    if (!c->memory ||
+        !cgroup_get_at(fd_of(c, c->memory), c->memory == c->v2 ? "memory.events" : "memory.oom_control", text,
+                       sizeof text))
         return 0;
     int64_t n = cgroup_number(text, "oom_kill");
     return n > 0 ? n : 0;
@@ -450,13 +462,12 @@ int64_t step_cgroup_oom_kills(const struct step_cgroup *c)
 /* Each group counts for itself and those below. */
 bool step_cgroup_limits_hit(const struct step_cgroup *c, bool *ret_step, bool *ret_job)
 {
-    char text[1024], job[PATH_MAX];
-    if (!c->memory || c->memory != c->v2 || !cgroup_get(c->memory, "memory.events", text, sizeof text))
+    char text[1024];
+    int fd = fd_of(c, c->memory);
+    if (!c->memory || c->memory != c->v2 || !cgroup_get_at(fd, "memory.events", text, sizeof text))
         return false;
     *ret_step = cgroup_number(text, "oom") > 0;
-    snprintf(job, sizeof job, "%s", c->memory);
-    *strrchr(job, '/') = '\0';
-    if (!cgroup_get(job, "memory.events", text, sizeof text))
+    if (!cgroup_get_at(fd, "../memory.events", text, sizeof text))
         return false;
     *ret_job = cgroup_number(text, "oom") > 0;
     return true;

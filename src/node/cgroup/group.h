@@ -18,6 +18,7 @@
 /* Of one step. */
 struct step_cgroup {
     char *dir[STEP_CGROUP_MAX]; /* owned */
+    int fd[STEP_CGROUP_MAX];    /* of each, open: what a short step costs is to a part walks along its path */
     size_t n;
     char *memory;       /* of these, the one that measures memory; NULL = none */
     char *ender;        /* of these, the one that can end all processes at once (cgroup.kill); NULL = none */

@@ -78,16 +78,16 @@ static size_t task_of(const struct shepherd *s, pid_t top)
 pid_t shepherd_wait(struct shepherd *s, int *ret_status)
 {
     siginfo_t info = {0};
-    struct proc_usage u;
+    struct proc_usage u = {0};
     struct rusage r;
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
         return -1;
     if (info.si_pid == 0)
         return 0;
-    bool seen = proc_usage(info.si_pid, &u); /* a zombie still has its counters */
+    proc_io(info.si_pid, &u.read_bytes, &u.write_bytes); /* the rest wait4 tells */
     pid_t pid = wait4(info.si_pid, ret_status, 0, &r);
     if (pid > 0)
-        account_ended(&s->account, task_of(s, pid), &r, seen ? &u : NULL);
+        account_ended(&s->account, task_of(s, pid), &r, &u);
     return pid;
 }
 

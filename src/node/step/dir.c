@@ -138,8 +138,10 @@ static bool state_begin(int fd, const struct note *first)
     struct str text = STR_INIT;
     note_format(first, &text);
     size_t len = text.len;
-    while (text.len < STATE_BYTES)
-        str_addc(&text, '\0');
+    CHECK(len <= STATE_BYTES);
+    str_reserve(&text, STATE_BYTES - len);
+    memset(text.data + len, 0, STATE_BYTES - len);
+    text.len = STATE_BYTES;
     bool ok = fstat(fd, &st) == 0 && (st.st_size <= STATE_BYTES || ftruncate(fd, 0) == 0);
     ok = ok && write_all(fd, text.data, text.len) && lseek(fd, (off_t)len, SEEK_SET) >= 0;
     int saved = errno;

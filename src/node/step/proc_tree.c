@@ -145,9 +145,18 @@ static int64_t number_after(const char *text, const char *key)
     return at ? strtoll(at + strlen(key), NULL, 10) : 0;
 }
 
-bool proc_usage(pid_t pid, struct proc_usage *ret)
+void proc_io(pid_t pid, int64_t *ret_read_bytes, int64_t *ret_write_bytes)
 {
     char buffer[1024], path[40];
+    snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
+    bool known = text_read(path, buffer, sizeof buffer) > 0;
+    *ret_read_bytes = known ? number_after(buffer, "rchar: ") : 0;
+    *ret_write_bytes = known ? number_after(buffer, "wchar: ") : 0;
+}
+
+bool proc_usage(pid_t pid, struct proc_usage *ret)
+{
+    char buffer[1024];
     const char *field[STAT_FIELDS];
     if (stat_read(pid, field, buffer, sizeof buffer) < 22)
         return false;
@@ -159,11 +168,7 @@ bool proc_usage(pid_t pid, struct proc_usage *ret)
         .vm_bytes = strtoll(field[20], NULL, 10),
         .rss_bytes = strtoll(field[21], NULL, 10) * sysconf(_SC_PAGESIZE),
     };
-    snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
-    if (text_read(path, buffer, sizeof buffer) > 0) {
-        ret->read_bytes = number_after(buffer, "rchar: ");
-        ret->write_bytes = number_after(buffer, "wchar: ");
-    }
+    proc_io(pid, &ret->read_bytes, &ret->write_bytes);
     return true;
 }
 
