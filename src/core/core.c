@@ -252,6 +252,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     c->conn = ev->conn;
     c->peer = ev->peer;
     c->seq = ev->msg ? ev->msg->seq : 0;
+    c->request = ev->msg ? ev->msg->request : 0;
     c->hurry = ev->hurry;
     clock_look(c, ev);
     size_t from = fx->n;
@@ -264,7 +265,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         else if (waiters_full(c, ev->msg))
             reply_done(c, REFUSE_BUSY,
                        "you have 4096 calls open that are answered later; no more are allowed");
-        else if (!answered_again(c, ev->msg))
+        else if (!answered_again(c, ev->msg) && !sweep_again(c, ev->msg))
             message_take(c, ev->msg);
         break;
     case EV_CLOSED:
@@ -289,8 +290,8 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     }
     dependents_run(c);
     saves_write(c);
-    if (ev->kind == EV_MESSAGE && ev->msg->request)
-        answered_keep(c, ev->msg, from);
+    if (ev->kind == EV_MESSAGE)
+        answered_keep(c, from);
     c->fx = NULL;
     c->peer = NULL;
 }

@@ -208,7 +208,7 @@ struct core {
     VEC(struct gathered) gathered; /* steps that the next wake sums up and stores */
     VEC(struct ack_due) acks;      /* of reports that it stores */
     VEC(uint64_t) unsaved;         /* jobs to be stored when this step ends */
-    VEC(struct sweep *) sweep;     /* see request/cancel.c */
+    VEC(struct sweep *) sweep;     /* see request/sweep.c */
     int64_t sweep_due_us;          /* when the next slice is due */
     uint32_t swept_uid;            /* whose the last one was */
     int64_t asked_us;              /* when somebody else asked for something, while there are some */
@@ -229,7 +229,7 @@ struct core {
     int64_t now_us;
     struct effects *fx;
     const struct peer *peer;
-    uint64_t conn, seq;
+    uint64_t conn, seq, request;
     bool hurry; /* others wait */
 };
 
@@ -296,7 +296,24 @@ struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
 struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task);
 void array_taken(struct core *c, struct jobrec *master);
 
-/* ---- request/cancel.c: ends of many jobs, a slice a wake ---- */
+/* ---- request/sweep.c: requests about many jobs, a slice a wake ---- */
+typedef enum refusal (*job_act)(struct core *c, struct jobrec *r, const struct job_ref *ref, void *ctx,
+                                const char **detail);
+/* A request that does the same to each of the jobs it names, or that fit. */
+struct sweep_kind {
+    enum message_kind kind;
+    job_act act;
+    size_t
+        ctx_size; /* of what `act` gets, made of the message by `fill`; the message and the arena outlive it */
+    bool (*fill)(void *ctx, const void *body, struct arena *a, struct err *ret_err);
+    void (*done)(void *ctx);                               /* NULL = nothing to be freed */
+    bool (*fits)(const void *ctx, const struct jobrec *r); /* where no jobs are named */
+};
+/* Resolves each reference of the list (or "name=NAME") and acts; collects results of those that did not go, and replies DONE when all is done. refs NULL: all live jobs that fit
+ * and that the peer may control. */
+void sweep_begin(struct core *c, const struct sweep_kind *kind, const void *body, const char *refs);
+/* The request is asked again while it is worked off: it is answered there. */
+bool sweep_again(struct core *c, const struct message *m);
 struct sweep;
 void sweeps_go(struct core *c);
 int64_t sweeps_due(const struct core *c);
@@ -305,12 +322,14 @@ void sweeps_free(struct core *c);
 
 /* ---- refs.c ---- */
 typedef VEC(struct jobrec *) jobrec_vec;
-/* Records that a reference means; with `split`, pending array indexes become records. False: there is none. */
+/* Records that a reference means. False: there is none. With `split` one pending element becomes a record, and lists of them are left for ref_split. */
 bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_vec *out);
-/* For each reference of a list (or "name=NAME"): resolves and calls act; collects results of those that did not go. Replies DONE. */
-typedef enum refusal (*job_act)(struct core *c, struct jobrec *r, const struct job_ref *ref, void *ctx,
-                                const char **detail);
-void refs_each(struct core *c, const char *refs, bool split, job_act act, void *ctx);
+/* Of the elements that a reference lists and that wait: so many at most, from *from on, become records. 0: there are no more. */
+size_t ref_split(struct core *c, const struct job_ref *ref, uint32_t *from, size_t most, jobrec_vec *out);
+/* How many there are; above `most` it is not counted further. */
+size_t ref_split_count(const struct core *c, const struct job_ref *ref, size_t most);
+/* Cuts a list at commas outside brackets; *at: where the next begins. */
+const char *refs_next(const char **at, struct arena *a);
 /* Records that a list of references means; nothing is split. Refused (with a detail) at the first that means none. */
 enum refusal refs_collect(struct core *c, const char *refs, jobrec_vec *out, const char **detail);
 bool may_control(const struct core *c, const struct jobrec *r); /* the peer at hand */
@@ -532,8 +551,10 @@ void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id);
 
 /* ---- answered.c: what is asked again is not done again ---- */
 bool answered_again(struct core *c, const struct message *m); /* it was answered before: so it is now */
-/* Keeps the answer to `m`, if it changed something; its effects begin at `from`. */
-void answered_keep(struct core *c, const struct message *m, size_t from);
+/* Keeps the answer to the request at hand, if it changed something; its effects begin at `from`. */
+void answered_keep(struct core *c, size_t from);
+void answered_keep_reply(struct core *c,
+                         const struct effect *reply); /* to the request at hand, which changed something */
 void answered_load(struct core *c, const struct answered *row);
 void answered_move(struct core *c, int64_t by_us);
 void answered_free(struct core *c);

@@ -139,6 +139,124 @@ static void a_planner_that_rests_plans_afterwards(void **unused)
     assert_int_equal(state(id), JOB_RUNNING);
 }
 
+/* ---- requests with lists ---- */
+
+/* "1,2,…": as many new jobs as that, held. */
+static const char *many_jobs(int n)
+{
+    struct job_spec spec = a_job("many");
+    struct str ids = STR_INIT;
+    spec.hold = true;
+    for (int i = 0; i < n; i++)
+        str_addf(&ids, "%s%llu", i ? "," : "", (unsigned long long)submit(spec));
+    const char *text = arena_strdup(w.a, str_text(&ids));
+    str_done(&ids);
+    return text;
+}
+
+static void ask_for(enum message_kind kind, const void *body, uint64_t request, uint64_t conn)
+{
+    struct message m = {.kind = kind, .seq = ++w.seq, .request = request, .body = body};
+    effects_reset(&w.fx);
+    step((struct event){.kind = EV_MESSAGE, .conn = conn, .peer = &w.peer, .msg = &m, .hurry = true});
+}
+
+/* Each wake does a bounded number, whatever the request is; then it is answered, with what did not go. */
+static void listed_jobs_are_gone_through_a_slice_at_a_time(void **unused)
+{
+    am_bob();
+    uint64_t bobs = submit(a_job("bobs"));
+    am_alice();
+    const char *ids = arena_printf(w.a, "%s,%llu,9999", many_jobs(100), (unsigned long long)bobs);
+    struct job_spec values = a_job("many");
+    values.comment = "seen";
+    struct msg_update_job update = {.ids = ids, .fields = "comment", .values = {&values, 1}};
+    struct msg_job_control release = {.ids = ids, .action = ACTION_UHOLD};
+    struct msg_cancel cancel = {.ids = ids};
+    const struct {
+        enum message_kind kind;
+        const void *body;
+    } asked[] = {{MSG_UPDATE_JOB, &update}, {MSG_JOB_CONTROL, &release}, {MSG_CANCEL, &cancel}};
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+        int wakes = 0;
+        ask_for(asked[i].kind, asked[i].body, 0, 1);
+        assert_null(answer());
+        for (; !answer(); wakes++) {
+            assert_true(wakes < 20);
+            w.now += SEC / 100;
+            step((struct event){.kind = EV_WAKE});
+        }
+        assert_int_equal(wakes, 6); /* 16 jobs each, the first at once */
+        assert_int_equal(answer()->count, 100);
+        assert_int_equal(answer()->results.n, 2);
+    }
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .uids = "1000"}), 0);
+    assert_int_equal(state(bobs), JOB_RUNNING);
+}
+
+/* Elements of an array that are named become records a few at a time, too; those that are not named stay. */
+static void listed_elements_are_gone_through_a_slice_at_a_time(void **unused)
+{
+    struct job_spec spec = a_job("array");
+    spec.hold = true;
+    spec.array = "0-199";
+    uint64_t id = submit(spec);
+    struct msg_cancel m = {.ids = arena_printf(w.a, "%llu_[0-149]", (unsigned long long)id)};
+    ask_for(MSG_CANCEL, &m, 0, 1);
+    assert_null(answer());
+    assert_string_equal(job(id)->array_pending, "16-199");
+    while (!answer()) {
+        w.now += SEC / 100;
+        settle(0);
+    }
+    assert_int_equal(answer()->count, 150);
+    assert_string_equal(job(id)->array_pending, "150-199");
+    struct msg_cancel rest = {.ids = arena_printf(w.a, "%llu", (unsigned long long)id)};
+    say(1, MSG_CANCEL, &rest);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "PENDING"}), 0);
+}
+
+/* The connection breaks, and the command asks again: it hears the end of the request that is under way, and once more the same when that is over. */
+static void a_request_that_is_asked_again_is_worked_off_once(void **unused)
+{
+    struct msg_job_control m = {.ids = many_jobs(100), .action = ACTION_UHOLD};
+    ask_for(MSG_JOB_CONTROL, &m, 4711, 1);
+    ask_for(MSG_JOB_CONTROL, &m, 4711, 2);
+    assert_null(answer());
+    effects_reset(&w.fx);
+    while (!answer()) {
+        w.now += SEC / 100;
+        step((struct event){.kind = EV_WAKE});
+    }
+    size_t replies = 0;
+    for (size_t i = 0; i < w.fx.n; i++)
+        if (w.fx.v[i].kind == FX_REPLY) {
+            assert_int_equal(w.fx.v[i].conn, 2);
+            replies++;
+        }
+    assert_int_equal(replies, 1);
+    assert_int_equal(core_wake_due(w.c) > w.now, true);
+    ask_for(MSG_JOB_CONTROL, &m, 4711, 3);
+    assert_non_null(answer());
+    assert_int_equal(answer()->count, 100);
+}
+
+/* A user with as many requests under way as may be is told how far this one came. */
+static void lists_beyond_the_bound_are_cut(void **unused)
+{
+    struct msg_cancel m = {.ids = many_jobs(17)};
+    many_jobs(64 * 16 + 100);
+    for (int i = 0; i < 64; i++)
+        ask_cancel_all(true);
+    m.ids = many_jobs(17);
+    ask_for(MSG_CANCEL, &m, 0, 1);
+    assert_non_null(answer());
+    assert_int_equal(answer()->count, 16);
+    assert_int_equal(answer()->results.n, 1);
+    const struct result *left = answer()->results.v;
+    assert_int_equal(left->refusal, REFUSE_BUSY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +267,10 @@ int main(void)
         STORY(a_sweep_spares_what_came_later),
         STORY(a_sweep_outlives_a_clock_that_is_set),
         STORY(a_planner_that_rests_plans_afterwards),
+        STORY(listed_jobs_are_gone_through_a_slice_at_a_time),
+        STORY(listed_elements_are_gone_through_a_slice_at_a_time),
+        STORY(a_request_that_is_asked_again_is_worked_off_once),
+        STORY(lists_beyond_the_bound_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

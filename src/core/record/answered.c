@@ -75,12 +75,18 @@ static const struct effect *reply_find(const struct core *c, size_t from)
     return changed ? reply : NULL;
 }
 
-void answered_keep(struct core *c, const struct message *m, size_t from)
+void answered_keep(struct core *c, size_t from)
 {
-    const struct effect *reply = reply_find(c, from);
-    if (!m->request || !reply || (reply->msg.kind != MSG_DONE && reply->msg.kind != MSG_SUBMITTED))
+    const struct effect *reply = c->request ? reply_find(c, from) : NULL;
+    if (reply)
+        answered_keep_reply(c, reply);
+}
+
+void answered_keep_reply(struct core *c, const struct effect *reply)
+{
+    if (!c->request || (reply->msg.kind != MSG_DONE && reply->msg.kind != MSG_SUBMITTED))
         return;
-    struct answered row = {.at_us = c->now_us, .id = m->request, .user_id = c->peer->uid};
+    struct answered row = {.at_us = c->now_us, .id = c->request, .user_id = c->peer->uid};
     if (reply->msg.kind == MSG_SUBMITTED) {
         const struct msg_submitted *s = reply->msg.body;
         row.job_id = s->job_id;

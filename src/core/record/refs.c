@@ -3,12 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPLIT_MAX 16384u /* elements that one request may make jobs of their own */
-#define SPLIT_TEXT                                                                                           \
-    "more than 16384 elements that wait are named, each of which would become a job of its own: name "       \
-    "fewer, or "                                                                                             \
-    "the whole array"
-
 bool list_has(const char *list, const char *word)
 {
     struct span rest = span_of(list), piece;
@@ -91,31 +85,51 @@ static bool may_split(const struct core *c, const struct jobrec *master)
     return (master->j.state == JOB_PENDING || master->j.state == JOB_SPECIAL_EXIT) && may_control(c, master);
 }
 
-/* ID_[tasks]: what there is of the array is looked through, not what is named: that may be two thousand million. */
-static bool tasks_resolve(struct core *c, struct jobrec *master, struct arrayrec *array,
-                          const struct idset *tasks, bool split, jobrec_vec *out)
+static bool splits(const struct core *c, const struct jobrec *master, const struct job_ref *ref)
 {
+    return master && ref->tasks.count && job_is_array(master) && may_split(c, master);
+}
+
+size_t ref_split_count(const struct core *c, const struct job_ref *ref, size_t most)
+{
+    const struct jobrec *master = job_find(c, ref->job_id);
+    return splits(c, master, ref) ? waiting_named(master, &ref->tasks, most) : 0;
+}
+
+size_t ref_split(struct core *c, const struct job_ref *ref, uint32_t *from, size_t most, jobrec_vec *out)
+{
+    struct jobrec *master = job_find(c, ref->job_id);
+    size_t n = 0;
+    uint32_t task;
+    while (n < most && splits(c, master, ref) && common_next(&master->pending, &ref->tasks, *from, &task)) {
+        vec_push(out, element_known(c, array_take(c, master, task)));
+        *from = task + 1;
+        n++;
+    }
+    if (n)
+        array_taken(c, master);
+    return n;
+}
+
+/* ID_[tasks]: what there is of the array is looked through, not what is named: that may be two thousand million. Elements that wait are ref_split's. */
+static bool tasks_resolve(struct core *c, struct jobrec *master, struct arrayrec *array,
+                          const struct job_ref *ref, bool split, jobrec_vec *out)
+{
+    const struct idset *tasks = &ref->tasks;
     struct map_walk w = {0};
     uint32_t task = 0;
     size_t before = out->n;
     bool waits = master && job_is_array(master) && common_next(&master->pending, tasks, 0, &task);
-    if (waits && split && may_split(c, master)) {
-        struct idset pending = IDSET_INIT;
-        idset_copy(&pending, &master->pending);
-        for (bool more = true; more; more = common_next(&pending, tasks, task + 1, &task))
-            element_known(c, array_take(c, master, task));
-        array_taken(c, master);
-        idset_done(&pending);
-    } else if (waits) {
+    bool later = waits && split && splits(c, master, ref);
+    if (waits && !later)
         vec_push(out, master);
-    }
     size_t elements = out->n;
     while (array && map_u64_next(array->element, &w))
         if (idset_has(tasks, (uint32_t)w.key))
             vec_push(out, (struct jobrec *)w.value);
     if (out->n > elements + 1)
         qsort(out->v + elements, out->n - elements, sizeof out->v[0], by_task);
-    return out->n > before;
+    return out->n > before || later;
 }
 
 static bool array_resolve(struct jobrec *master, struct arrayrec *array, jobrec_vec *out)
@@ -143,7 +157,7 @@ bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_v
     if (ref->task_id != NO_TASK)
         return task_resolve(c, r, array, ref->task_id, split, out);
     if (ref->tasks.count)
-        return tasks_resolve(c, r, array, &ref->tasks, split, out);
+        return tasks_resolve(c, r, array, ref, split, out);
     if (array && !ref->exact)
         return array_resolve(r, array, out);
     if (r && r->j.het_job_id == r->j.id && !ref->exact) {
@@ -168,89 +182,8 @@ size_t refs_work_most(const struct core *c)
     return 2 * map_u64_count(c->job) + LIMIT_LIST_RECORDS;
 }
 
-struct outcome {
-    VEC(struct result) result;
-    uint64_t done;
-    enum refusal first;
-    size_t work;  /* see ref_work */
-    size_t split; /* elements that became jobs of their own, or would have */
-};
-
-static void outcome_add(struct core *c, struct outcome *o, const char *ref, enum refusal refusal,
-                        const char *detail)
-{
-    if (refusal == REFUSE_NONE) {
-        o->done++;
-        return;
-    }
-    struct result result = {
-        .ref = ref, .refusal = refusal, .detail = detail ? arena_strdup(c->fx->arena, detail) : NULL};
-    if (o->first == REFUSE_NONE)
-        o->first = refusal;
-    vec_push(&o->result, result);
-}
-
-static void ref_act(struct core *c, struct outcome *o, const char *text, bool split, job_act act, void *ctx)
-{
-    struct job_ref ref;
-    struct err err = {0};
-    jobrec_vec jobs = {0};
-    if (!job_ref_parse(text, &ref, &err)) {
-        outcome_add(c, o, text, REFUSE_INVALID_JOB_ID, err.text);
-        return;
-    }
-    ref.exact = ref.has_step; /* a step is one record's */
-    o->work += ref_work(c, &ref);
-    if (o->work > refs_work_most(c)) {
-        outcome_add(c, o, text, REFUSE_TOO_LARGE, REFS_WORK_TEXT);
-        job_ref_done(&ref);
-        return;
-    }
-    const struct jobrec *master = job_find(c, ref.job_id);
-    if (split && master && job_is_array(master) && may_split(c, master))
-        o->split += waiting_named(master, &ref.tasks, SPLIT_MAX - o->split);
-    if (o->split > SPLIT_MAX) {
-        o->split = SPLIT_MAX;
-        outcome_add(c, o, text, REFUSE_TOO_LARGE, SPLIT_TEXT);
-        job_ref_done(&ref);
-        return;
-    }
-    if (!ref_resolve(c, &ref, split && !ref.has_step, &jobs))
-        outcome_add(c, o, text, REFUSE_INVALID_JOB_ID, NULL);
-    for (size_t i = 0; i < jobs.n; i++) {
-        const char *detail = NULL;
-        enum refusal refusal =
-            may_control(c, jobs.v[i]) ? act(c, jobs.v[i], &ref, ctx, &detail) : REFUSE_ACCESS_DENIED;
-        /* Elements of an array that are over already are no failure of an action on the whole array. */
-        if (refusal == REFUSE_ALREADY_DONE && jobs.n > 1)
-            refusal = REFUSE_NONE;
-        outcome_add(c, o, text, refusal, detail);
-    }
-    vec_done(&jobs);
-    job_ref_done(&ref);
-}
-
-static void name_act(struct core *c, struct outcome *o, const char *name, job_act act, void *ctx)
-{
-    struct map_walk w = {0};
-    jobrec_vec jobs = {0};
-    while (map_u64_next(c->job, &w)) {
-        struct jobrec *r = w.value;
-        if (job_live(r) && text_is(r->j.spec.name, name))
-            vec_push(&jobs, r);
-    }
-    for (size_t i = 0; i < jobs.n; i++) {
-        const char *detail = NULL;
-        if (may_control(c, jobs.v[i]))
-            outcome_add(c, o, name, act(c, jobs.v[i], NULL, ctx, &detail), detail);
-    }
-    if (!jobs.n)
-        outcome_add(c, o, name, REFUSE_INVALID_JOB_ID, NULL);
-    vec_done(&jobs);
-}
-
 /* Cuts a list at commas outside brackets. */
-static const char *piece_next(const char **at, struct arena *a)
+const char *refs_next(const char **at, struct arena *a)
 {
     int depth = 0;
     const char *start = *at, *end = start;
@@ -260,30 +193,10 @@ static const char *piece_next(const char **at, struct arena *a)
     return arena_strndup(a, start, (size_t)(end - start));
 }
 
-void refs_each(struct core *c, const char *refs, bool split, job_act act, void *ctx)
-{
-    struct outcome o = {0};
-    if (refs && text_starts_nocase(refs, "name=")) {
-        name_act(c, &o, refs + 5, act, ctx);
-    } else {
-        for (const char *at = refs ? refs : ""; *at;) {
-            const char *piece = piece_next(&at, c->fx->arena);
-            if (*piece)
-                ref_act(c, &o, piece, split, act, ctx);
-        }
-    }
-    struct msg_done done = {
-        .refusal = o.done ? REFUSE_NONE : o.first, .count = o.done, .results = {o.result.v, o.result.n}};
-    if (!o.done && o.result.n)
-        done.detail = o.result.v[0].detail;
-    fx_reply(c, c->conn, c->seq, MSG_DONE, &done);
-    vec_done(&o.result);
-}
-
 enum refusal refs_collect(struct core *c, const char *refs, jobrec_vec *out, const char **detail)
 {
     for (const char *at = refs ? refs : ""; *at;) {
-        const char *piece = piece_next(&at, c->fx->arena);
+        const char *piece = refs_next(&at, c->fx->arena);
         struct job_ref ref;
         struct err err = {0};
         if (!*piece)

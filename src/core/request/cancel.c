@@ -3,33 +3,10 @@
 
 #include "model/signals.h"
 
-#include <string.h>
-
-/* Of one go: so many jobs are ended, so many looked at for that. */
-#define SLICE_JOBS        128
-#define SLICE_LOOKS       4096
-#define SLICE_JOBS_HURRY  16
-#define SLICE_LOOKS_HURRY 1024
-#define SWEEPS_PER_USER   64     /* under way; each holds its request */
-#define REST_US           (5000) /* between two goes while others ask for something */
-#define ALONE_US          USEC_PER_SEC
-
 struct cancel {
     const struct msg_cancel *m;
     struct hostlist nodes;
     VEC(uint64_t) uid; /* of m->uids */
-};
-
-/* `scancel -u`: the jobs are ended a slice a wake, so that everybody else is served in between, and the answer comes when all are. One sweep goes
- * a wake, of another user than the last, if there is one: a user who asks for a hundred gets no more than one who asks for one. */
-struct sweep {
-    struct cancel x;
-    struct msg_cancel m; /* texts live in the arena */
-    struct arena *arena;
-    struct peer peer;
-    uint64_t conn, seq, count;
-    struct map_walk at;
-    uint64_t below; /* jobs that came later are not meant */
 };
 
 static bool uid_in(const struct cancel *x, uint32_t uid)
@@ -40,8 +17,10 @@ static bool uid_in(const struct cancel *x, uint32_t uid)
     return false;
 }
 
-static bool cancel_fill(struct cancel *x, const struct msg_cancel *m, struct arena *a, struct err *ret_err)
+static bool cancel_fill(void *ctx, const void *body, struct arena *a, struct err *ret_err)
 {
+    const struct msg_cancel *m = body;
+    struct cancel *x = ctx;
     struct span rest = span_of(m->uids ? m->uids : ""), piece;
     *x = (struct cancel){.m = m};
     while (m->uids && span_next(&rest, ',', &piece)) {
@@ -52,8 +31,9 @@ static bool cancel_fill(struct cancel *x, const struct msg_cancel *m, struct are
     return !m->nodes || hostlist_parse(&x->nodes, m->nodes, ret_err);
 }
 
-static void cancel_done(struct cancel *x)
+static void cancel_done(void *ctx)
 {
+    struct cancel *x = ctx;
     hostlist_done(&x->nodes);
     vec_done(&x->uid);
 }
@@ -69,8 +49,9 @@ static bool on_nodes(const struct cancel *x, const struct jobrec *r)
     return found;
 }
 
-static bool fits(const struct cancel *x, const struct jobrec *r)
+static bool fits(const void *ctx, const struct jobrec *r)
 {
+    const struct cancel *x = ctx;
     const struct msg_cancel *m = x->m;
     const struct job_spec *s = &r->j.spec;
     if (m->uids && !uid_in(x, r->j.user_id))
@@ -197,149 +178,16 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
     return REFUSE_ALREADY_DONE;
 }
 
-static struct sweep *sweep_new(struct core *c, const struct cancel *x)
-{
-    struct sweep *s = xcalloc(1, sizeof *s);
-    s->arena = arena_new();
-    record_copy(message_table[MSG_CANCEL].fields, &s->m, x->m, s->arena);
-    cancel_fill(&s->x, &s->m, s->arena, NULL);
-    s->peer = *c->peer; /* all that says what this peer may */
-    s->peer.user = arena_strdup(s->arena, c->peer->user);
-    s->peer.group = arena_strdup(s->arena, c->peer->group);
-    s->peer.groups = arena_strdup(s->arena, c->peer->groups);
-    s->peer.host = arena_strdup(s->arena, c->peer->host);
-    s->conn = c->conn;
-    s->seq = c->seq;
-    s->below = c->next_job_id;
-    return s;
-}
-
-static void sweep_free(struct sweep *s)
-{
-    cancel_done(&s->x);
-    arena_free(s->arena);
-    free(s);
-}
-
-void sweeps_free(struct core *c)
-{
-    for (size_t i = 0; i < c->sweep.n; i++)
-        sweep_free(c->sweep.v[i]);
-    vec_done(&c->sweep);
-}
-
-/* True when it is done. */
-static bool sweep_slice(struct core *c, struct sweep *s, bool hurry)
-{
-    size_t looks = hurry ? SLICE_LOOKS_HURRY : SLICE_LOOKS, jobs = hurry ? SLICE_JOBS_HURRY : SLICE_JOBS;
-    const struct peer *asks = c->peer;
-    bool more = true;
-    c->peer = &s->peer;
-    while (looks-- > 0 && jobs > 0 && (more = map_u64_next(c->job, &s->at) && s->at.key < s->below)) {
-        struct jobrec *r = s->at.value;
-        const char *detail = NULL;
-        if (!job_live(r) || !fits(&s->x, r) || !may_control(c, r))
-            continue;
-        s->count += cancel_one(c, r, NULL, &s->x, &detail) == REFUSE_NONE;
-        jobs--;
-    }
-    c->peer = asks;
-    if (more)
-        return false;
-    struct msg_done done = {.count = s->count};
-    fx_reply(c, s->conn, s->seq, MSG_DONE, &done);
-    return true;
-}
-
-/* Which goes next. */
-static size_t sweep_next(const struct core *c)
-{
-    for (size_t i = 0; i < c->sweep.n; i++)
-        if (c->sweep.v[i]->peer.uid != c->swept_uid)
-            return i;
-    return 0;
-}
-
-/* A due time far ahead is of before the clock was set. */
-int64_t sweeps_due(const struct core *c)
-{
-    if (!c->sweep.n || c->store_away)
-        return INT64_MAX;
-    return c->sweep_due_us > c->now_us + REST_US ? 0 : c->sweep_due_us;
-}
-
-bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid)
-{
-    if (sweeps_due(c) > now_us)
-        return false;
-    *ret_uid = c->sweep.v[sweep_next(c)]->peer.uid;
-    return true;
-}
-
-static bool others_ask(const struct core *c)
-{
-    int64_t since = c->now_us - c->asked_us;
-    return c->asked_us && since >= 0 && since < ALONE_US;
-}
-
-void sweeps_go(struct core *c)
-{
-    if (sweeps_due(c) > c->now_us)
-        return;
-    size_t i = sweep_next(c);
-    struct sweep *s = c->sweep.v[i];
-    bool hurry = others_ask(c);
-    c->swept_uid = s->peer.uid;
-    vec_remove(&c->sweep, i);
-    if (sweep_slice(c, s, hurry))
-        sweep_free(s);
-    else
-        vec_push(&c->sweep, s);
-    c->sweep_due_us = c->now_us + (hurry ? REST_US : 0);
-}
-
-void sweeps_heed(struct core *c, const struct peer *asks)
-{
-    for (size_t i = 0; i < c->sweep.n; i++)
-        if (asks && asks->uid != c->sweep.v[i]->peer.uid)
-            c->asked_us = c->now_us;
-}
-
-static bool sweeps_full(const struct core *c)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < c->sweep.n; i++)
-        n += c->sweep.v[i]->peer.uid == c->peer->uid;
-    return n >= SWEEPS_PER_USER;
-}
-
-/* By filters alone: all live jobs that fit and that the peer may end. The first slice at once: mostly it is all. */
-static void cancel_filtered(struct core *c, const struct cancel *x)
-{
-    struct sweep *s = sweep_new(c, x);
-    if (c->hurry)
-        c->asked_us = c->now_us;
-    if (sweep_slice(c, s, c->hurry)) {
-        sweep_free(s);
-        return;
-    }
-    if (!c->sweep.n)
-        c->sweep_due_us = c->now_us + (c->hurry ? REST_US : 0);
-    vec_push(&c->sweep, s);
-}
+static const struct sweep_kind cancelling = {
+    .kind = MSG_CANCEL,
+    .act = cancel_one,
+    .ctx_size = sizeof(struct cancel),
+    .fill = cancel_fill,
+    .done = cancel_done,
+    .fits = fits,
+};
 
 void req_cancel(struct core *c, const struct msg_cancel *m)
 {
-    struct cancel x;
-    struct err err = {0};
-    if (!cancel_fill(&x, m, c->fx->arena, &err))
-        reply_done(c, REFUSE_INVALID_NODE, err.text);
-    else if (m->ids)
-        refs_each(c, m->ids, true, cancel_one, &x);
-    else if (sweeps_full(c))
-        reply_done(c, REFUSE_BUSY,
-                   "64 of your requests to cancel many jobs are still being worked off; wait for one");
-    else
-        cancel_filtered(c, &x);
-    cancel_done(&x);
+    sweep_begin(c, &cancelling, m, m->ids);
 }

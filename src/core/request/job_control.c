@@ -140,8 +140,21 @@ static enum refusal act(struct core *c, struct jobrec *r, const struct job_ref *
     return REFUSE_BAD_MESSAGE;
 }
 
+static bool control_fill(void *ctx, const void *body, struct arena *a, struct err *ret_err)
+{
+    (void)a, (void)ret_err;
+    *(struct control *)ctx = (struct control){body};
+    return true;
+}
+
+static const struct sweep_kind controlling = {
+    .kind = MSG_JOB_CONTROL,
+    .act = act,
+    .ctx_size = sizeof(struct control),
+    .fill = control_fill,
+};
+
 void req_job_control(struct core *c, const struct msg_job_control *m)
 {
-    struct control x = {m};
-    refs_each(c, m->ids, true, act, &x);
+    sweep_begin(c, &controlling, m, m->ids ? m->ids : "");
 }

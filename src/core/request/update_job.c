@@ -377,6 +377,21 @@ static enum refusal step_limits(struct core *c, const struct msg_update_job *m, 
     return refusal ? refusal : any ? REFUSE_NONE : REFUSE_INVALID_JOB_ID;
 }
 
+static bool update_fill(void *ctx, const void *body, struct arena *a, struct err *ret_err)
+{
+    const struct msg_update_job *m = body;
+    (void)a, (void)ret_err;
+    *(struct update *)ctx = (struct update){.m = m, .values = m->values.n ? m->values.v : NULL};
+    return true;
+}
+
+static const struct sweep_kind updating = {
+    .kind = MSG_UPDATE_JOB,
+    .act = update_one,
+    .ctx_size = sizeof(struct update),
+    .fill = update_fill,
+};
+
 void req_update_job(struct core *c, const struct msg_update_job *m)
 {
     const char *detail = NULL;
@@ -385,12 +400,11 @@ void req_update_job(struct core *c, const struct msg_update_job *m)
         reply_done(c, refusal, detail);
         return;
     }
-    struct update u = {.m = m, .values = m->values.n ? m->values.v : NULL};
     const char *wrong = field_wrong(m, c->fx->arena);
     if (wrong)
         reply_done(c, REFUSE_UPDATE, arena_printf(c->fx->arena, "\"%s\" of a job cannot be changed", wrong));
-    else if (!text_empty(m->fields) && !u.values)
+    else if (!text_empty(m->fields) && !m->values.n)
         reply_done(c, REFUSE_BAD_MESSAGE, "fields are named, but no values are given");
     else
-        refs_each(c, m->ids, true, update_one, &u);
+        sweep_begin(c, &updating, m, m->ids ? m->ids : "");
 }

@@ -1,0 +1,403 @@
+/* Requests about many jobs (`scancel -u`, `scontrol hold` with a list) are worked off a slice a wake, so that everybody else is served in between; the answer comes when all is
+ * done. The first slice is made at once: mostly it is all. One request goes a wake, of another user than the last, if there is one: a user who asks for a hundred gets no more than
+ * one who asks for one.
+ *
+ * Jobs are kept by number between two slices: what they were may be gone by then. */
+#include "core/inside.h"
+
+#include <string.h>
+
+/* Of one go: so much is done to jobs, so many are looked at for that. */
+#define SLICE_JOBS        128
+#define SLICE_LOOKS       4096
+#define SLICE_JOBS_HURRY  16
+#define SLICE_LOOKS_HURRY 1024
+#define SWEEPS_PER_USER   64     /* under way; each holds its request */
+#define REST_US           (5000) /* between two goes while others ask for something */
+#define ALONE_US          USEC_PER_SEC
+#define FULL_TEXT         "64 of your requests about many jobs are still being worked off; wait for one"
+
+#define SPLIT_MAX 16384u /* elements that one request may make jobs of their own */
+#define SPLIT_TEXT                                                                                           \
+    "more than 16384 elements that wait are named, each of which would become a job of its own: name "       \
+    "fewer, or "                                                                                             \
+    "the whole array"
+
+struct slice {
+    size_t jobs, looks; /* left of it */
+};
+
+struct sweep {
+    const struct sweep_kind *kind;
+    struct arena *arena; /* of all texts below */
+    void *body, *ctx;
+    struct peer peer;
+    uint64_t conn, seq, request;
+    /* by filters */
+    struct map_walk at;
+    uint64_t below; /* jobs that came later are not meant */
+    /* by references; NULL = by filters */
+    const char *rest;
+    const char *text;   /* the one at hand; NULL = none is */
+    struct job_ref ref; /* the same, unless it is a name */
+    bool named, many;   /* many: it means more than one job */
+    VEC(uint64_t) job;  /* that it means */
+    size_t next;
+    uint32_t split_from; /* elements that still wait from there on are meant, too */
+    /* what came of it */
+    VEC(struct result) result;
+    uint64_t done;
+    enum refusal first;
+    size_t work;  /* see ref_work */
+    size_t split; /* elements that became jobs of their own */
+};
+
+static struct sweep *sweep_new(struct core *c, const struct sweep_kind *kind, const void *body,
+                               const char *refs)
+{
+    const struct fields *t = message_table[kind->kind].fields;
+    struct sweep *s = xcalloc(1, sizeof *s);
+    s->kind = kind;
+    s->arena = arena_new();
+    s->body = arena_alloc(s->arena, t->size);
+    record_copy(t, s->body, body, s->arena);
+    s->ctx = arena_alloc(s->arena, kind->ctx_size);
+    s->rest = refs ? arena_strdup(s->arena, refs) : NULL;
+    s->peer = *c->peer; /* all that says what this peer may */
+    s->peer.user = arena_strdup(s->arena, c->peer->user);
+    s->peer.group = arena_strdup(s->arena, c->peer->group);
+    s->peer.groups = arena_strdup(s->arena, c->peer->groups);
+    s->peer.host = arena_strdup(s->arena, c->peer->host);
+    s->conn = c->conn;
+    s->seq = c->seq;
+    s->request = c->request;
+    s->below = c->next_job_id;
+    return s;
+}
+
+static void ref_end(struct sweep *s)
+{
+    if (s->text && !s->named)
+        job_ref_done(&s->ref);
+    s->text = NULL;
+    vec_clear(&s->job);
+    s->next = 0;
+}
+
+static void sweep_free(struct sweep *s)
+{
+    ref_end(s);
+    if (s->kind->done)
+        s->kind->done(s->ctx);
+    vec_done(&s->job);
+    vec_done(&s->result);
+    arena_free(s->arena);
+    free(s);
+}
+
+void sweeps_free(struct core *c)
+{
+    for (size_t i = 0; i < c->sweep.n; i++)
+        sweep_free(c->sweep.v[i]);
+    vec_done(&c->sweep);
+}
+
+static void outcome_add(struct sweep *s, const char *ref, enum refusal refusal, const char *detail)
+{
+    if (refusal == REFUSE_NONE) {
+        s->done++;
+        return;
+    }
+    struct result result = {
+        .ref = ref, .refusal = refusal, .detail = detail ? arena_strdup(s->arena, detail) : NULL};
+    if (s->first == REFUSE_NONE)
+        s->first = refusal;
+    vec_push(&s->result, result);
+}
+
+/* ---- by references ---- */
+
+static void name_begin(struct core *c, struct sweep *s, const char *name)
+{
+    struct map_walk w = {0};
+    bool any = false;
+    s->text = name;
+    s->named = true;
+    while (map_u64_next(c->job, &w)) {
+        const struct jobrec *r = w.value;
+        if (!job_live(r) || !text_is(r->j.spec.name, name))
+            continue;
+        any = true;
+        if (may_control(c, r))
+            vec_push(&s->job, r->j.id);
+    }
+    if (!any)
+        outcome_add(s, name, REFUSE_INVALID_JOB_ID, NULL);
+}
+
+/* What makes it more than one request may ask for. */
+static const char *ref_too_large(const struct core *c, struct sweep *s)
+{
+    s->work += ref_work(c, &s->ref);
+    if (s->work > refs_work_most(c))
+        return REFS_WORK_TEXT;
+    size_t room = SPLIT_MAX - s->split, more = ref_split_count(c, &s->ref, room);
+    if (more > room)
+        return SPLIT_TEXT;
+    s->split += more;
+    s->many = more > 1;
+    return NULL;
+}
+
+static void ref_begin(struct core *c, struct sweep *s, const char *text, struct slice *left)
+{
+    struct err err = {0};
+    jobrec_vec jobs = {0};
+    if (!job_ref_parse(text, &s->ref, &err)) {
+        outcome_add(s, text, REFUSE_INVALID_JOB_ID, err.text);
+        return;
+    }
+    s->text = text;
+    s->named = false;
+    s->split_from = 0;
+    s->ref.exact = s->ref.has_step; /* a step is one record's */
+    size_t work = ref_work(c, &s->ref);
+    left->looks -= work < left->looks ? work : left->looks;
+    const char *too_large = ref_too_large(c, s);
+    if (too_large) {
+        outcome_add(s, text, REFUSE_TOO_LARGE, too_large);
+        ref_end(s);
+        return;
+    }
+    if (!ref_resolve(c, &s->ref, !s->ref.has_step, &jobs))
+        outcome_add(s, text, REFUSE_INVALID_JOB_ID, NULL);
+    for (size_t i = 0; i < jobs.n; i++)
+        vec_push(&s->job, jobs.v[i]->j.id);
+    s->many |= jobs.n > 1;
+    vec_done(&jobs);
+}
+
+static void next_begin(struct core *c, struct sweep *s, struct slice *left)
+{
+    if (text_starts_nocase(s->rest, "name=")) {
+        name_begin(c, s, s->rest + strlen("name="));
+        s->rest = "";
+        return;
+    }
+    left->looks--;
+    const char *text = refs_next(&s->rest, s->arena);
+    if (*text)
+        ref_begin(c, s, text, left);
+}
+
+static void job_do(struct core *c, struct sweep *s, struct jobrec *r)
+{
+    const char *detail = NULL;
+    enum refusal refusal = may_control(c, r) ? s->kind->act(c, r, s->named ? NULL : &s->ref, s->ctx, &detail)
+                                             : REFUSE_ACCESS_DENIED;
+    /* Elements of an array that are over already are no failure of an action on the whole array. */
+    if (refusal == REFUSE_ALREADY_DONE && s->many && !s->named)
+        refusal = REFUSE_NONE;
+    outcome_add(s, s->text, refusal, detail);
+}
+
+/* The next job that the reference at hand means; NULL: it means no more. */
+static struct jobrec *job_next(struct core *c, struct sweep *s)
+{
+    jobrec_vec split = {0};
+    struct jobrec *r = NULL;
+    while (!r && s->next < s->job.n) /* one that is gone by now was over */
+        r = job_find(c, s->job.v[s->next++]);
+    if (!r && !s->named && !s->ref.has_step && ref_split(c, &s->ref, &s->split_from, 1, &split))
+        r = split.v[0];
+    vec_done(&split);
+    return r;
+}
+
+/* True when it is done. */
+static bool refs_slice(struct core *c, struct sweep *s, struct slice left)
+{
+    while (left.jobs > 0 && left.looks > 0) {
+        if (!s->text && !*s->rest)
+            return true;
+        if (!s->text) {
+            s->many = false;
+            next_begin(c, s, &left);
+            continue;
+        }
+        struct jobrec *r = job_next(c, s);
+        if (r) {
+            job_do(c, s, r);
+            left.jobs--;
+        } else {
+            ref_end(s);
+        }
+    }
+    return !s->text && !*s->rest;
+}
+
+/* ---- by filters ---- */
+
+static bool filter_slice(struct core *c, struct sweep *s, struct slice left)
+{
+    bool more = true;
+    while (left.looks-- > 0 && left.jobs > 0 &&
+           (more = map_u64_next(c->job, &s->at) && s->at.key < s->below)) {
+        struct jobrec *r = s->at.value;
+        const char *detail = NULL;
+        if (!job_live(r) || !s->kind->fits(s->ctx, r) || !may_control(c, r))
+            continue;
+        s->done += s->kind->act(c, r, NULL, s->ctx, &detail) == REFUSE_NONE;
+        left.jobs--;
+    }
+    return !more;
+}
+
+/* ---- slices ---- */
+
+static void sweep_answer(struct core *c, const struct sweep *s)
+{
+    size_t n = s->result.n;
+    struct msg_done done = {.refusal = s->done || !s->rest ? REFUSE_NONE : s->first,
+                            .count = s->done,
+                            .results = {s->result.v, n}};
+    if (done.refusal && n)
+        done.detail = s->result.v[0].detail;
+    fx_reply(c, s->conn, s->seq, MSG_DONE, &done);
+}
+
+/* True when it is done, and answered. What is done is done in the name, and as the request, of who asked. */
+static bool sweep_slice(struct core *c, struct sweep *s, bool hurry)
+{
+    struct slice slice = {hurry ? SLICE_JOBS_HURRY : SLICE_JOBS, hurry ? SLICE_LOOKS_HURRY : SLICE_LOOKS};
+    const struct peer *asks = c->peer;
+    uint64_t conn = c->conn, seq = c->seq, request = c->request;
+    c->peer = &s->peer;
+    c->conn = s->conn;
+    c->seq = s->seq;
+    c->request = s->request;
+    bool over = s->rest ? refs_slice(c, s, slice) : filter_slice(c, s, slice);
+    if (over)
+        sweep_answer(c, s);
+    if (over && !asks && s->done) /* of a wake: nobody else keeps what was answered */
+        answered_keep_reply(c, &c->fx->v[c->fx->n - 1]);
+    c->peer = asks;
+    c->conn = conn;
+    c->seq = seq;
+    c->request = request;
+    return over;
+}
+
+/* Which goes next. */
+static size_t sweep_next(const struct core *c)
+{
+    for (size_t i = 0; i < c->sweep.n; i++)
+        if (c->sweep.v[i]->peer.uid != c->swept_uid)
+            return i;
+    return 0;
+}
+
+/* A due time far ahead is of before the clock was set. */
+int64_t sweeps_due(const struct core *c)
+{
+    if (!c->sweep.n || c->store_away)
+        return INT64_MAX;
+    return c->sweep_due_us > c->now_us + REST_US ? 0 : c->sweep_due_us;
+}
+
+bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid)
+{
+    if (sweeps_due(c) > now_us)
+        return false;
+    *ret_uid = c->sweep.v[sweep_next(c)]->peer.uid;
+    return true;
+}
+
+static bool others_ask(const struct core *c)
+{
+    int64_t since = c->now_us - c->asked_us;
+    return c->asked_us && since >= 0 && since < ALONE_US;
+}
+
+void sweeps_go(struct core *c)
+{
+    if (sweeps_due(c) > c->now_us)
+        return;
+    size_t i = sweep_next(c);
+    struct sweep *s = c->sweep.v[i];
+    bool hurry = others_ask(c);
+    c->swept_uid = s->peer.uid;
+    vec_remove(&c->sweep, i);
+    if (sweep_slice(c, s, hurry))
+        sweep_free(s);
+    else
+        vec_push(&c->sweep, s);
+    c->sweep_due_us = c->now_us + (hurry ? REST_US : 0);
+}
+
+void sweeps_heed(struct core *c, const struct peer *asks)
+{
+    for (size_t i = 0; i < c->sweep.n; i++)
+        if (asks && asks->uid != c->sweep.v[i]->peer.uid)
+            c->asked_us = c->now_us;
+}
+
+/* ---- the request ---- */
+
+static bool sweeps_full(const struct core *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->sweep.n; i++)
+        n += c->sweep.v[i]->peer.uid == c->peer->uid;
+    return n >= SWEEPS_PER_USER;
+}
+
+/* Too many are under way to keep this one: what is left of it is told. */
+static void sweep_cut(struct core *c, struct sweep *s)
+{
+    outcome_add(s, s->text ? s->text : s->rest, REFUSE_BUSY, FULL_TEXT);
+    sweep_answer(c, s);
+    sweep_free(s);
+}
+
+bool sweep_again(struct core *c, const struct message *m)
+{
+    for (size_t i = 0; m->request && i < c->sweep.n; i++) {
+        struct sweep *s = c->sweep.v[i];
+        if (s->request != m->request || s->peer.uid != c->peer->uid)
+            continue;
+        s->conn = c->conn;
+        s->seq = c->seq;
+        return true;
+    }
+    return false;
+}
+
+void sweep_begin(struct core *c, const struct sweep_kind *kind, const void *body, const char *refs)
+{
+    struct err err = {0};
+    struct sweep *s = sweep_new(c, kind, body, refs);
+    if (!kind->fill(s->ctx, s->body, s->arena, &err)) {
+        reply_done(c, REFUSE_INVALID_NODE, err.text);
+        sweep_free(s);
+        return;
+    }
+    if (!refs && sweeps_full(c)) {
+        reply_done(c, REFUSE_BUSY, FULL_TEXT);
+        sweep_free(s);
+        return;
+    }
+    if (c->hurry)
+        c->asked_us = c->now_us;
+    if (sweep_slice(c, s, c->hurry)) {
+        sweep_free(s);
+        return;
+    }
+    if (sweeps_full(c)) {
+        sweep_cut(c, s);
+        return;
+    }
+    if (!c->sweep.n)
+        c->sweep_due_us = c->now_us + (c->hurry ? REST_US : 0);
+    vec_push(&c->sweep, s);
+}
