@@ -29,6 +29,7 @@ struct sessions *sessions_new(struct controller *c)
     s->c = c;
     s->by_id = map_u64_new();
     s->shares = shares_new(c->loop);
+    s->crowd = crowd_new(c->loop);
     s->unknown_last = &s->unknown;
     s->sweep = timer_new(c->loop, halves_sweep, s);
     s->arena = arena_new();
@@ -42,6 +43,7 @@ void sessions_free(struct sessions *s)
     CHECK(map_u64_count(s->by_id) == 0);
     map_u64_free(s->by_id);
     shares_free(s->shares);
+    crowd_free(s->crowd);
     timer_free(s->sweep);
     str_done(&s->same);
     arena_free(s->arena);
@@ -352,6 +354,7 @@ static void session_closed(void *ctx, struct conn *conn, const struct err *why)
                   (unsigned)s->who.uid, why->text);
     map_u64_del(all->by_id, s->id);
     session_uncount(s);
+    crowd_leave(&s->place);
     all->nodes -= s->is_node && s->trusted;
     held_remove(s);
     session_out_done(s);

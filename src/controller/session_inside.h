@@ -3,6 +3,7 @@
 #define REMUDA_CONTROLLER_SESSION_INSIDE_H
 
 #include "base/map.h"
+#include "controller/crowd.h"
 #include "controller/session.h"
 #include "controller/share.h"
 #include "io/conn.h"
@@ -42,6 +43,7 @@ struct session {
     struct share *
         share; /* of the user's time and connections; NULL: it is not known who speaks, or a node daemon does */
     struct share_wait waiting; /* for the user's next slice */
+    struct crowd_place place;  /* of who has no share to keep within */
     size_t kept;               /* bytes of a message that is not whole yet */
     bool surplus;              /* above a limit: welcome only if it turns out to be a node daemon */
     bool is_node;              /* it has */
@@ -59,6 +61,7 @@ struct sessions {
     struct controller *c;
     struct map_u64 *by_id;
     struct shares *shares;
+    struct crowd *crowd;
     bool sweeping;
     struct timer *sweep; /* looks for halves of messages whose rest does not come */
     size_t nodes;        /* connections of node daemons: as many as there are nodes */

@@ -25,10 +25,14 @@ bool session_ready(void *ctx, struct conn *conn)
 {
     struct session *s = ctx;
     (void)conn;
-    if (!s->share || s->trusted || share_may(s->share))
+    bool bound = s->share && !s->trusted;
+    if (bound ? share_may(s->share) : crowd_may(s->owner->crowd, &s->place))
         return true;
     s->resting = true;
-    share_wait(s->share, &s->waiting, session_rested, s);
+    if (bound)
+        share_wait(s->share, &s->waiting, session_rested, s);
+    else
+        crowd_wait(s->owner->crowd, &s->place, session_rested, s);
     return false;
 }
 
@@ -36,6 +40,8 @@ void session_worked(void *ctx, struct conn *conn, int64_t ns)
 {
     struct session *s = ctx;
     (void)conn;
+    if (!s->share || s->trusted)
+        crowd_spent(s->owner->crowd, &s->place, ns);
     if (s->share)
         share_spent(s->share, ns);
 }

@@ -18,7 +18,8 @@ struct timer {
     void *ctx;
     int wall_fd; /* -1 until timer_set_at is used */
     uv_poll_t wall;
-    int64_t at_us; /* INT64_MAX = not set */
+    int64_t at_us;     /* INT64_MAX = not set */
+    struct later soon; /* in the next round */
     unsigned closing;
 };
 
@@ -48,6 +49,7 @@ void timer_free(struct timer *t)
 {
     if (!t)
         return;
+    loop_later_cancel(t->loop, &t->soon);
     t->closing = 1;
     uv_close((uv_handle_t *)&t->handle, timer_closed);
     if (t->wall_fd < 0)
@@ -58,12 +60,16 @@ void timer_free(struct timer *t)
     uv_close((uv_handle_t *)&t->wall, timer_closed);
 }
 
+/* A timer of libuv's that is set to nothing by what it calls is due at once, before anybody else is heard. */
 void timer_set(struct timer *t, int64_t after_us)
 {
     timer_stop(t);
+    if (after_us <= 0) {
+        loop_later(t->loop, &t->soon, t->fn, t->ctx);
+        return;
+    }
     uv_update_time(loop_uv(t->loop));
-    uv_timer_start(&t->handle, relative_fired,
-                   after_us <= 0 ? 0 : (uint64_t)(after_us / 1000 + (after_us % 1000 != 0)), 0);
+    uv_timer_start(&t->handle, relative_fired, (uint64_t)(after_us / 1000 + (after_us % 1000 != 0)), 0);
 }
 
 static void wall_arm(const struct timer *t)
@@ -116,6 +122,7 @@ void timer_set_at(struct timer *t, int64_t at_us)
 void timer_stop(struct timer *t)
 {
     uv_timer_stop(&t->handle);
+    loop_later_cancel(t->loop, &t->soon);
     if (t->at_us == INT64_MAX)
         return;
     struct itimerspec never = {0};

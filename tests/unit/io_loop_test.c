@@ -3,6 +3,7 @@
 
 #include "io/work.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -46,6 +47,43 @@ static void a_stopped_timer_is_silent(void **state)
     timer_free(never);
     timer_free(wall);
     timer_free(end);
+}
+
+struct again {
+    struct world *world;
+    struct timer *timer;
+    int pipe[2];
+    int left;
+};
+
+static void set_again(void *ctx)
+{
+    struct again *a = ctx;
+    if (a->left-- > 0)
+        timer_set(a->timer, 0);
+}
+
+static void heard(void *ctx)
+{
+    loop_stop(((struct again *)ctx)->world->loop);
+}
+
+/* Work that is done a piece a round: what comes in is heard between two pieces. */
+static void a_timer_set_to_nothing_waits_for_the_next_round(void **state)
+{
+    struct again a = {.world = *state, .left = 1000};
+    assert_return_code(pipe(a.pipe), errno);
+    a.timer = timer_new(a.world->loop, set_again, &a);
+    struct fd_watch *watch = fd_watch_new(a.world->loop, a.pipe[0], heard, &a, NULL);
+    assert_int_equal(write(a.pipe[1], "x", 1), 1);
+    timer_set(a.timer, 1000); /* from here on it is the timer's own doing */
+    usleep(3000);
+    loop_run(a.world->loop);
+    assert_in_range(a.left, 990, 1000);
+    fd_watch_free(watch);
+    timer_free(a.timer);
+    close(a.pipe[0]);
+    close(a.pipe[1]);
 }
 
 /* ---- posts
@@ -247,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(timers_fire_once_and_in_order),
         TEST(a_stopped_timer_is_silent),
+        TEST(a_timer_set_to_nothing_waits_for_the_next_round),
         TEST(posts_of_a_thread_come_in_order),
         TEST(the_turn_runs_after_inputs_and_an_idle_loop_sleeps),
         TEST(signals_come_on_the_loop),
