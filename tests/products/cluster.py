@@ -9,6 +9,7 @@ import threading
 import time
 
 PAIRS = 14  # of nodes with one CPU, on which one job preempts another
+SPARE = 2  # nodes that come last and are taken first: what a job on a pair gives back
 
 CONF = f"""\
 ClusterName=products
@@ -23,6 +24,7 @@ NodeName=n[1-5] CPUs=200 RealMemory=64000 Virtual=YES
 NodeName=a[1-2],b[1-2] CPUs=300 RealMemory=64000 Virtual=YES
 NodeName=a[3-4],b[3-4] CPUs=300 RealMemory=64000 Weight=9 Virtual=YES
 NodeName=x[1-{2 * PAIRS}] CPUs=1 RealMemory=8000 Virtual=YES
+NodeName=z[1-{SPARE}] CPUs=200 RealMemory=64000 Weight=0 Virtual=YES
 PartitionName=main Nodes=n[1-5] Default=YES
 PartitionName=lost_a Nodes=a[1-4]
 PartitionName=lost_b Nodes=b[1-4]
@@ -148,7 +150,7 @@ class Remuda(Cluster):
         self.run("remuda", "up", "-q")
         for _ in range(100):
             if "idle" in self.run("sinfo", "-h", "-p", "main", "-t", "idle", "-N").stdout and \
-                    len(self.run("sinfo", "-h", "-N", "-t", "idle", "-p", "high").stdout.splitlines()) == 13 + 2 * PAIRS:
+                    len(self.run("sinfo", "-h", "-N", "-t", "idle", "-p", "high").stdout.splitlines()) == 13 + 2 * PAIRS + SPARE:
                 return
             time.sleep(0.2)
         raise RuntimeError("the nodes do not come up: " + self.run("sinfo").stdout)

@@ -114,7 +114,7 @@ class Product:
         if self.kind == "het":
             return ["-N1", "-n1", "--mem=10", *nodes[0], ":", "-N1", "-n1", "--mem=10", "-p", self.partition(), *nodes[1]]
         where = ["-w", ",".join(self.pair)] if self.pair else []
-        return ["-N3", "-n3"] if self.kind == "resized" else ["-N2", "-n2", *where]
+        return ["-N3", "-n3", *where] if self.kind == "resized" else ["-N2", "-n2", *where]
 
     def submit(self):
         if self.ending.startswith("preempt_"):

@@ -32,8 +32,8 @@ DIFFERENT = {
 
 
 def possible(kind, body, ending):
-    """A batch job without steps has no task that could ask; nodes in pairs have none to give back."""
-    return not (body == "batch" and ending == "requeue_task") and not (kind == "resized" and ending.startswith(("preempt_", "node_lost")))
+    """A batch job without steps has no task that could ask."""
+    return not (body == "batch" and ending == "requeue_task")
 
 
 def missing(p):
