@@ -353,12 +353,15 @@ static void node_load(struct core *c, const struct node *row)
     text_set(c, &n->n.devices_out, row->devices_out);
     n->n.devices_retry = row->devices_retry;
     text_set(c, &n->n.comment, row->comment);
+    text_set(c, &n->n.extra, row->extra);
     text_set(c, &n->n.set_fields, row->set_fields);
     text_set(c, &n->n.set_gres, row->set_gres);
     if (list_has(row->set_fields, "weight"))
         n->n.weight = n->conf.weight = row->weight;
     if (list_has(row->set_fields, "features"))
         text_set(c, &n->n.features, row->features);
+    if (list_has(row->set_fields, "cpu_bind"))
+        text_set(c, &n->n.cpu_bind, row->cpu_bind);
     if (list_has(row->set_fields, "gres"))
         text_set(c, &n->conf.gres, row->set_gres);
     if (list_has(row->set_fields, "addr"))

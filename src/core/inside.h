@@ -353,6 +353,10 @@ void hold_end(struct jobrec *r);
 void hold_comes_back(struct jobrec *r, enum job_reason why);
 void hold_load(struct jobrec *r); /* from the store */
 
+/* ---- step_bind.c: what is bound where nobody asks (CpuBind) ---- */
+/* Gives the spec of a step of this job the binding that its nodes or its partition want, if it asks for none; new texts are in the arena. */
+void step_bind_settle(const struct core *c, const struct jobrec *r, struct job_spec *spec, struct arena *a);
+
 /* ---- eligible.c: holds, begin times, dependencies; what the planner gets ---- */
 void eligible_update(struct core *c, struct jobrec *r); /* after anything that may matter for a pending job */
 enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us,

@@ -1,4 +1,5 @@
 #include "model/config_keys.h"
+#include "model/cpu_bind.h"
 #include "model/time_windows.h"
 
 #include "base/alloc.h"
@@ -83,6 +84,7 @@ static bool list_text(const char *value, const char **ret)
 NODE_AS(addr, text(value, &d->node.addr))
 NODE_AS(hostname, text(value, &d->node.hostname))
 NODE_AS(features, text(value, &d->node.features))
+NODE_AS(cpu_bind, cpu_bind_wanted_parse(value, &d->node.cpu_bind, ret_err))
 NODE_AS(arch, text(value, &d->node.arch))
 NODE_AS(reason, text(value, &d->node.reason))
 NODE_AS(cpus, number(value, 1, LIMIT_CPUS_PER_NODE, &d->node.cpus, ret_err))
@@ -167,7 +169,7 @@ static const struct line_key node_rows[] = {
     {"State", node_state},
     {"Reason", node_reason},
     {"BcastAddr", NULL},
-    {"CpuBind", NULL},
+    {"CpuBind", node_cpu_bind},
     {"CpuSpecList", NULL},
     {"Parameters", NULL},
     {"Port", NULL},
@@ -239,6 +241,8 @@ PART_AS(root_only, setting_parse_bool(value, &p->root_only, ret_err))
 PART_AS(req_resv, setting_parse_bool(value, &p->req_resv, ret_err))
 PART_AS(lln, setting_parse_bool(value, &p->lln, ret_err))
 PART_AS(disable_root, setting_parse_bool(value, &p->disable_root, ret_err))
+
+PART_AS(cpu_bind, cpu_bind_wanted_parse(value, &p->cpu_bind, ret_err))
 
 PART_KEY(over_time)
 {
@@ -347,7 +351,7 @@ static const struct line_key partition_rows[] = {
     {"ReqResv", part_req_resv},
     {"LLN", part_lln},
     {"DisableRootJobs", part_disable_root},
-    {"CpuBind", NULL},
+    {"CpuBind", part_cpu_bind},
     {"ExclusiveTopo", NULL},
     {"JobDefaults", part_job_defaults},
     {"MaxCPUsPerSocket", part_max_cpus_socket},

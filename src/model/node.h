@@ -64,7 +64,9 @@ extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
     X(TEXT, set_fields, 0, "fields that scontrol set and the configuration file does not know") \
     X(TEXT, set_gres, 0, "generic resources, if scontrol set them")                             \
     X(TEXT, comment, 0, "administrator's comment")                                             \
-    X(TEXT, device_trouble, 0, "why devices that are in its machine cannot be used, in sentences, as it reported")
+    X(TEXT, device_trouble, 0, "why devices that are in its machine cannot be used, in sentences, as it reported") \
+    X(TEXT, extra, 0, "administrator's extra text")                                            \
+    X(TEXT, cpu_bind, 0, "how tasks are bound that nobody asks to be bound (CpuBind)")
 // clang-format on
 
 struct node {

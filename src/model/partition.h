@@ -62,7 +62,8 @@ extern const struct enum_names part_state_names, part_share_names, preempt_mode_
     X(TEXT, set_fields, 0, "fields that scontrol set and the configuration file does not know; all: it made the partition") \
     X(I32, total_nodes, 0, "nodes in it (computed)")                                               \
     X(I32, total_cpus, 0, "CPUs in it (computed)")                                                 \
-    X(TEXT, tres, 0, "all it has: cpu=8,mem=16000M,node=2,gres/gpu=4 (computed)")
+    X(TEXT, tres, 0, "all it has: cpu=8,mem=16000M,node=2,gres/gpu=4 (computed)") \
+    X(TEXT, cpu_bind, 0, "how tasks are bound that nobody asks to be bound, where their nodes do not say it (CpuBind)")
 // clang-format on
 
 struct partition {

@@ -39,6 +39,25 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
 
 # ---- without a controller ----
 
+@test "CpuBind of nodes and partitions, Extra of nodes" {
+    node=$(sinfo -h -N -o %N | head -n 1)
+    partition=$(sinfo -h -o %R | head -n 1)
+    scontrol update NodeName="$node" CpuBind=thread Extra="rack 7"
+    [[ "$(scontrol show node "$node")" == *" CpuBind=threads "*"   Extra=rack 7"* ]]
+    [ "$(sinfo -h -N -n "$node" -O Extra:.8 | sort -u | tr -d ' ')" = rack7 ]
+    scontrol show node "$node" --json | python3 -c 'import json,sys; n=json.load(sys.stdin)["nodes"][0]; assert n["extra"]=="rack 7", n'
+    run -1 scontrol update NodeName="$node" CpuBind=knee
+    [ "${lines[0]}" = "scontrol: error: Invalid input CpuBind=knee" ]
+    [[ "$output" == *"none, socket, ldom, core, thread or off is expected"* ]]
+    scontrol update NodeName="$node" CpuBind=off Extra=
+    [[ "$(scontrol show node "$node")" != *CpuBind* ]]
+    [[ "$(scontrol show node "$node")" != *Extra* ]]
+    scontrol update PartitionName="$partition" CpuBind=core
+    [[ "$(scontrol show partition "$partition")" == *" CpuBind=cores "* ]]
+    scontrol update PartitionName="$partition" CpuBind=off
+    [[ "$(scontrol show partition "$partition")" != *CpuBind* ]]
+}
+
 @test "hostnames, hostlist, hostlistsorted" {
     export REMUDA_STATE=/nonexistent
     [ "$(scontrol show hostnames 'a[1-3],b' | tr '\n' ' ')" = "a1 a2 a3 b " ]

@@ -132,6 +132,54 @@ static void a_step_runs_and_ends(void **unused)
     assert_int_equal(srun_tasks(SRUN, id, 1)->step_id, 1);
 }
 
+/* How the launch tells the node to bind the tasks of a step whose command said `asked`. */
+static const char *bound(uint64_t id, const char *asked)
+{
+    struct job_spec spec;
+    struct msg_create_step m = a_step(id, &spec, 2);
+    spec.cpu_bind = asked;
+    assert_non_null(srun(SRUN, &m));
+    for (size_t i = 0; i < w.fx.n; i++)
+        if (w.fx.v[i].kind == FX_SEND && w.fx.v[i].msg.kind == MSG_LAUNCH) {
+            const struct msg_launch *l = w.fx.v[i].msg.body;
+            const struct msg_create_step *create = l->create.v;
+            const char *text = ((const struct job_spec *)create->spec.v)->cpu_bind;
+            int64_t step_id = ((const struct step *)l->step.v)->step_id;
+            const char *kept = text ? arena_strdup(w.a, text) : NULL;
+            ends(1, id, step_id, 0);
+            ends(2, id, step_id, 0);
+            return kept;
+        }
+    fail();
+    return NULL;
+}
+
+static void cpu_bind_set(const char *names, const char *value)
+{
+    struct peer asks = w.peer;
+    struct node v = {.cpu_bind = value};
+    struct msg_update_node m = {.names = names, .fields = "cpu_bind", .values = {&v, 1}};
+    am_olga();
+    say(1, MSG_UPDATE_NODE, &m);
+    w.peer = asks;
+    assert_int_equal(refusal(), REFUSE_NONE);
+}
+
+static void nodes_that_agree_bind_what_nobody_asked_to_bind(void **unused)
+{
+    (void)unused;
+    uint64_t id = salloc(2);
+    assert_null(bound(id, NULL));
+    cpu_bind_set("n1", "cores");
+    assert_null(bound(id, NULL));
+    cpu_bind_set("n2", "cores");
+    assert_string_equal(bound(id, NULL), "cores");
+    assert_string_equal(bound(id, "verbose"), "verbose,cores");
+    assert_string_equal(bound(id, "map_cpu:0,1"), "map_cpu:0,1");
+    cpu_bind_set("n[1-2]", NULL);
+    assert_null(bound(id, NULL));
+}
+
 static void signals_outrank_codes(void **unused)
 {
     (void)unused;
@@ -762,6 +810,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(a_step_runs_and_ends),
+        STORY(nodes_that_agree_bind_what_nobody_asked_to_bind),
         STORY(signals_outrank_codes),
         STORY(usage_is_summed_over_nodes),
         STORY(a_report_that_is_repeated_counts_once),

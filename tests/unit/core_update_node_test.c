@@ -108,6 +108,25 @@ static void what_makes_no_sense_is_refused_and_changes_nothing(void **unused)
     assert_true(core_hash(w.c) == before);
 }
 
+static void an_extra_text_and_a_binding_stay(void **unused)
+{
+    struct node v = {.extra = "rack 7", .cpu_bind = "cores"}, bad = {.cpu_bind = "knees"};
+    assert_int_equal(
+        send((struct msg_update_node){.names = "n[1-2]", .fields = "extra,cpu_bind", .values = {&v, 1}}),
+        REFUSE_NONE);
+    assert_int_equal(send((struct msg_update_node){.names = "n1", .fields = "cpu_bind", .values = {&bad, 1}}),
+                     REFUSE_UPDATE);
+    restart(CONF);
+    assert_string_equal(node("n1")->extra, "rack 7");
+    assert_string_equal(node("n2")->cpu_bind, "cores");
+    struct node none = {0};
+    assert_int_equal(
+        send((struct msg_update_node){.names = "n2", .fields = "extra,cpu_bind", .values = {&none, 1}}),
+        REFUSE_NONE);
+    assert_null(node("n2")->extra);
+    assert_null(node("n2")->cpu_bind);
+}
+
 static void weights_choose_the_node(void **unused)
 {
     struct node v = {.weight = 100};
@@ -162,6 +181,7 @@ int main(void)
         STORY(a_node_set_down_loses_its_jobs),
         STORY(a_resumed_node_that_does_not_come_is_down_again),
         STORY(what_makes_no_sense_is_refused_and_changes_nothing),
+        STORY(an_extra_text_and_a_binding_stay),
         STORY(weights_choose_the_node),
         STORY(features_and_gres_can_be_asked_for_at_once),
         STORY(a_future_node_is_none_until_it_is_resumed),

@@ -32,7 +32,7 @@
     "sockets,cores_per_socket,threads_per_core,"                                                             \
     "memory_mib,memory_spec_mib,core_spec,tmp_disk_mib,weight,features,gres,devices,devices_out,partitions,version,last_seen_"   \
     "us,load_centi,free_mem_mib,alloc_cpus,"                                                                 \
-    "alloc_mem_mib,alloc_gres,jobs,jobs_cleaning,planned,reserved,maint,reservation,comment,device_trouble,daemon_start_us"
+    "alloc_mem_mib,alloc_gres,jobs,jobs_cleaning,planned,reserved,maint,reservation,comment,extra,device_trouble,daemon_start_us"
 // clang-format on
 
 enum {

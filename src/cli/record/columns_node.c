@@ -99,16 +99,10 @@ CELL(version)
 }
 
 NODE_CELL(comment, comment, "(null)")
+NODE_CELL(extra, extra, "(null)")
 PART_TEXT_CELL(partition_name, name, "n/a")
 PART_TEXT_CELL(groups, allow_groups, "all")
 PART_TEXT_CELL(alloc_nodes, alloc_nodes, "all")
-
-CELL(null)
-{
-    (void)env;
-    (void)r;
-    str_add(out, "(null)");
-}
 
 CELL(not_available)
 {
@@ -395,7 +389,7 @@ CELL(gres_drain)
     X("SocketCoreThread", 'z', "S:C:T", RANGE, sct)                                                          \
     X("AllocMem", 0, "ALLOCMEM", NEVER, alloc_mem)                                                           \
     X("Comment", 0, "COMMENT", NEVER, comment)                                                               \
-    X("Extra", 0, "EXTRA", ALWAYS, null)                                                                     \
+    X("Extra", 0, "EXTRA", NEVER, extra)                                                                     \
     X("GresDrain", 0, "GRES_DRAIN", NEVER, gres_drain)                                                       \
     X("GresUsed", 0, "GRES_USED", NEVER, gres_used)                                                          \
     X("Port", 0, "PORT", ALWAYS, port)                                                                       \

@@ -147,7 +147,7 @@ void node_json(struct json_out *o, const struct node *n)
     json_key_time(o, "last_busy", n->last_busy_us);
     text(o, "version", n->version);
     text(o, "comment", n->comment);
-    text(o, "extra", "");
+    text(o, "extra", n->extra);
     text(o, "owner", "");
     text(o, "mcs_label", "");
     text(o, "reservation", n->reservation);
@@ -357,7 +357,7 @@ void sinfo_row_json(struct json_out *o, const struct sinfo_row *r)
     json_object_end(o);
     text(o, "cluster", "");
     text(o, "comment", n->comment);
-    text(o, "extra", "");
+    text(o, "extra", n->extra);
     json_key(o, "reason");
     json_object(o);
     text(o, "description", n->reason);

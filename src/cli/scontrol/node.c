@@ -134,6 +134,8 @@ static void node_print(struct scontrol *s, const struct node *n, const struct ce
     record_begin(&r, s->oneliner);
     record_add(&r, "NodeName", n->name);
     record_add(&r, "Arch", n->arch);
+    if (n->cpu_bind)
+        record_add(&r, "CpuBind", n->cpu_bind);
     node_resources(&r, n, s->details, s->a);
     node_place(&r, n);
     record_break(&r);
@@ -153,6 +155,10 @@ static void node_print(struct scontrol *s, const struct node *n, const struct ce
     if (n->comment) {
         record_break(&r);
         record_add(&r, "Comment", n->comment);
+    }
+    if (n->extra) {
+        record_break(&r);
+        record_add(&r, "Extra", n->extra);
     }
     if (n->reservation) {
         record_break(&r);

@@ -54,6 +54,8 @@ static void partition_limits(struct record_text *r, const struct partition *p, s
     record_break(r);
     record_add(r, "AllocNodes", p->alloc_nodes ? p->alloc_nodes : "ALL");
     record_add(r, "Default", p->is_default ? "YES" : "NO");
+    if (p->cpu_bind)
+        record_add(r, "CpuBind", p->cpu_bind);
     record_add(r, "QoS", p->qos ? p->qos : "N/A");
     record_break(r);
     record_add(r, "DefaultTime", span_or(p->default_time_us, "NONE", a));

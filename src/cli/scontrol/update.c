@@ -5,6 +5,7 @@
 #include "cli/scontrol/reservation.h"
 #include "cli/table/listing.h"
 #include "model/array.h"
+#include "model/cpu_bind.h"
 #include "model/settings.h"
 
 #include <string.h>
@@ -52,6 +53,12 @@ NODE_TEXT(gres, gres)
 NODE_TEXT(comment, comment)
 NODE_TEXT(addr, addr)
 NODE_TEXT(hostname, hostname)
+NODE_TEXT(extra, extra)
+
+static bool node_cpu_bind(struct change *c, const char *value, struct err *ret_err)
+{
+    return cpu_bind_wanted_parse(value, &c->node.cpu_bind, ret_err) && update_field(c, "cpu_bind");
+}
 
 static bool node_names(struct change *c, const char *value, struct err *ret_err)
 {
@@ -93,8 +100,8 @@ static const struct key node_keys[] = {
     {"Comment", node_comment, SAID_NOTHING},
     {"NodeAddr", node_addr, SAID_NOTHING},
     {"NodeHostName", node_hostname, SAID_NOTHING},
-    {"CpuBind", NULL, SAID_NOTHING},
-    {"Extra", NULL, SAID_NOTHING},
+    {"CpuBind", node_cpu_bind, SAID_INPUT},
+    {"Extra", node_extra, SAID_NOTHING},
     {"InstanceId", NULL, SAID_NOTHING},
     {"InstanceType", NULL, SAID_NOTHING},
     {"ResumeAfter", NULL, SAID_NOTHING},
@@ -130,11 +137,13 @@ static const struct key *key_find(const struct key *keys, size_t n, const char *
     return several ? NULL : found;
 }
 
-static bool value_refuse(struct change *c, const struct key *k, const char *value, struct err *ret_err)
+static bool value_refuse(struct change *c, const struct key *k, const char *word, const char *value,
+                         struct err *ret_err)
 {
     switch (k->said) {
     case SAID_NOTHING: break;
     case SAID_VALUE: scontrol_fail(c->s, "Invalid %s value: %s", k->name, value); break;
+    case SAID_INPUT: scontrol_fail(c->s, "Invalid input %s", word); break;
     case SAID_KEY: scontrol_fail(c->s, "Invalid %s value", k->name); break;
     case SAID_TIME: scontrol_refuse(c->s, "Invalid time specification (pos=0): %s", value); break;
     }
@@ -177,7 +186,7 @@ static bool words_take(struct change *c, const struct key *keys, size_t nkeys, i
             return update_word_refuse(c, "Update of this parameter is not supported", word[i]) &&
                    err_set(ret_err, ERR_UNSUPPORTED, "%s: not supported yet", k->name);
         if (!k->set(c, value, ret_err))
-            return value_refuse(c, k, value, ret_err);
+            return value_refuse(c, k, word[i], value, ret_err);
     }
     return true;
 }

@@ -26,8 +26,8 @@ struct change {
 /* Reads a value into the change. */
 typedef bool (*set_fn)(struct change *c, const char *value, struct err *ret_err);
 
-/* What is said first of a value that cannot be read, as Slurm does: nothing, "Invalid KEY value: VALUE", "Invalid KEY value", or that it is no time. */
-enum value_said { SAID_NOTHING, SAID_VALUE, SAID_KEY, SAID_TIME };
+/* What is said first of a value that cannot be read, as Slurm does: nothing, "Invalid KEY value: VALUE", "Invalid KEY value", that it is no time, or "Invalid input KEY=VALUE". */
+enum value_said { SAID_NOTHING, SAID_VALUE, SAID_KEY, SAID_TIME, SAID_INPUT };
 
 struct key {
     const char *name;

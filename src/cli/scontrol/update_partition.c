@@ -60,6 +60,7 @@ static const struct part_key {
     {"Alternate", "alternate", PART_VALUE},
     {"TimeWindows", "time_windows", PART_VALUE},
     {"TRESBillingWeights", "billing_weights", PART_SPEC},
+    {"CpuBind", "cpu_bind", PART_TIME},
     {"JobDefaults", "def_cpu_per_gpu,def_mem_per_gpu_mib", PART_SPEC},
 };
 

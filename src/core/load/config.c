@@ -98,6 +98,7 @@ static void node_change(struct core *c, struct noderec *n, const struct node *co
     text_set(c, &n->n.addr, conf->addr);
     text_set(c, &n->n.hostname, conf->hostname);
     text_set(c, &n->n.features, conf->features);
+    text_set(c, &n->n.cpu_bind, conf->cpu_bind);
     text_set(c, &n->n.devices, conf->devices ? conf->devices : n->n.devices);
     n->n.is_virtual = conf->is_virtual;
     n->n.boards = conf->boards;

@@ -88,6 +88,15 @@ static struct msg_create_step *asked_copy(const struct msg_create_step *m, struc
     return copy;
 }
 
+/* What the nodes are told. */
+static struct msg_create_step *asked_settle(const struct core *c, const struct jobrec *r,
+                                            const struct msg_create_step *m, struct arena *a)
+{
+    struct msg_create_step *copy = asked_copy(m, a);
+    step_bind_settle(c, r, copy->spec.v, a);
+    return copy;
+}
+
 static int64_t new_step_id(struct jobrec *r, const struct msg_create_step *m)
 {
     struct steprec *shell = m->interactive ? step_find(r, STEP_INTERACTIVE) : NULL;
@@ -127,7 +136,7 @@ static struct steprec *step_make(struct core *c, struct jobrec *r, int64_t step_
     st->s.no_kill = m->no_kill;
     st->s.key_hash = key_hash(m->key);
     step_layout_take(c, st);
-    st->asked = asked_copy(m, st->arena);
+    st->asked = asked_settle(c, r, m, st->arena);
     const struct noderec *first = node_find(c, layout->node[0].node);
     text_set(c, &st->s.master_addr, rendezvous_name(c, first));
     if (!m->no_rendezvous)
@@ -371,7 +380,7 @@ static void repeated(struct core *c, struct jobrec *r, struct steprec *st, const
     waiter_add(c, WAIT_STEP, r->j.id, st->s.step_id);
     hold_step(c, r, st);
     if (!st->s.detached)
-        st->asked = asked_copy(m, st->arena);
+        st->asked = asked_settle(c, r, m, st->arena);
     for (size_t i = 0; i < st->part.n; i++)
         if (!st->part.v[i].seen && !st->part.v[i].over && !st->ending)
             step_launch(c, r, st, st->part.v[i].node);

@@ -1,6 +1,7 @@
 /* update_node: states with their reasons, and a node's own fields. All nodes named are checked before the first is changed. */
 #include "core/inside.h"
 
+#include "model/cpu_bind.h"
 #include "model/gres.h"
 
 #include <string.h>
@@ -131,6 +132,10 @@ static void fields_apply(struct core *c, struct noderec *n, const struct msg_upd
     set_fields_add(c, &n->n.set_fields, m->fields);
     if (list_has(m->fields, "comment"))
         text_set(c, &n->n.comment, v->comment);
+    if (list_has(m->fields, "extra"))
+        text_set(c, &n->n.extra, v->extra);
+    if (list_has(m->fields, "cpu_bind"))
+        text_set(c, &n->n.cpu_bind, v->cpu_bind);
     if (list_has(m->fields, "addr"))
         text_set(c, &n->n.addr, v->addr);
     if (list_has(m->fields, "hostname"))
@@ -140,7 +145,8 @@ static void fields_apply(struct core *c, struct noderec *n, const struct msg_upd
 
 static const char *fields_wrong(const struct msg_update_node *m, struct arena *a)
 {
-    static const char *const known[] = {"weight", "features", "gres", "comment", "addr", "hostname"};
+    static const char *const known[] = {"weight", "features", "gres",  "comment",
+                                        "addr",   "hostname", "extra", "cpu_bind"};
     struct span rest = span_of(m->fields), piece;
     while (m->fields && span_next(&rest, ',', &piece)) {
         bool found = !piece.len;
@@ -194,6 +200,11 @@ static enum refusal fields_check(const struct core *c, const struct msg_update_n
     if (v && list_has(m->fields, "gres") && !gres_parse(v->gres ? v->gres : "", c->fx->arena, &gres, &err)) {
         *detail = arena_strdup(c->fx->arena, err.text);
         return REFUSE_GRES;
+    }
+    const char *bind;
+    if (v && list_has(m->fields, "cpu_bind") && !cpu_bind_wanted_parse(v->cpu_bind, &bind, &err)) {
+        *detail = arena_strdup(c->fx->arena, err.text);
+        return REFUSE_UPDATE;
     }
     return REFUSE_NONE;
 }
