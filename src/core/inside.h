@@ -144,6 +144,7 @@ enum wait_kind {
 struct resvrec {
     struct reservation r; /* texts interned */
     int64_t look_us;      /* not looked at before */
+    bool magnetic;        /* the jobs that wait were told that it draws them */
 };
 
 struct waiter {
@@ -700,6 +701,8 @@ void allocation_abandon(struct core *c, struct jobrec *leader);
 struct resvrec *resv_find(const struct core *c, const char *name);
 void resv_save(struct core *c, struct resvrec *v); /* its row */
 void resv_tell(struct core *c, struct resvrec *v); /* the planner */
+/* Reservations that draw a job which asks for none, comma-separated, in the arena of effects; NULL = none. Of its groups its own is known. */
+const char *resv_magnets(const struct core *c, const struct jobrec *r);
 void resv_drop(struct core *c,
                struct resvrec *v); /* it is over: jobs that wait for it are held, or go on without it */
 size_t resv_jobs(const struct core *c, const char *name, bool running); /* that run in it, or wait for it */

@@ -67,6 +67,12 @@ static void pending_label(const struct job *j, struct str *out)
     idset_done(&ids);
 }
 
+const char *job_reservation(const struct job *j)
+{
+    bool began = j->state != JOB_PENDING && j->run_reservation;
+    return !j->spec.req.reservation && began ? j->run_reservation : j->spec.req.reservation;
+}
+
 void job_label(const struct job *j, struct str *out)
 {
     if (j->het_job_id) {

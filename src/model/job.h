@@ -85,7 +85,8 @@ enum mail_type {
     X(SPAN, switches_wait_us, 0, "how long to wait for so few switches")                                                 \
     X(SPAN, time_limit_us, 0, "wall clock limit; 0 = the partition's default")                                           \
     X(SPAN, time_min_us, 0, "limit may be lowered to this to start sooner")                                              \
-    X(TEXT, distribution, 0, "task distribution, as asked")
+    X(TEXT, distribution, 0, "task distribution, as asked")                                                              \
+    X(TEXT, node_sizes, 0, "numbers of nodes of which any will do, between min_nodes and max_nodes: 1,4-8,16-64:16")
 
 /* The rest of what a user asks. */
 #define JOB_SPEC_FIELDS(X)                                                                                               \
@@ -311,6 +312,8 @@ extern const struct fields step_fields;
 /* "42", "42_7" for an array element, "42_[0-9%4]" for the pending rest of an array; appended to out. */
 struct str;
 void job_label(const struct job *j, struct str *out);
+/* The reservations it asked for; of one that asked for none the one that drew it, once it has begun. NULL = none. */
+const char *job_reservation(const struct job *j);
 /* The waiting indexes of an array record as Slurm writes them, "0-9%4"; nothing if there are none. */
 void job_array_tasks(const struct job *j, struct str *out);
 /* "batch", "extern", "interactive" or the number. */

@@ -286,7 +286,7 @@ void env_put_identity(struct env_maker *m)
     env_put_given(m, "SLURM_JOB_PARTITION", j->run_partition ? j->run_partition : j->spec.req.partition);
     env_put_given(m, "SLURM_JOB_ACCOUNT", j->spec.req.account);
     env_put_given(m, "SLURM_JOB_QOS", j->spec.req.qos);
-    env_put_given(m, "SLURM_JOB_RESERVATION", j->spec.req.reservation);
+    env_put_given(m, "SLURM_JOB_RESERVATION", job_reservation(j));
     env_put_given(m, "SLURM_JOB_LICENSES", j->spec.req.licenses);
     env_put_given(m, "SLURM_JOB_DEPENDENCY", j->spec.dependency);
     env_put_given(m, "SLURM_JOB_CONSTRAINTS", j->spec.req.constraint);

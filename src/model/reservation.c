@@ -30,7 +30,6 @@ static const struct {
 static const struct {
     const char *word, *why;
 } refused[] = {
-    {"MAGNETIC", "jobs run in it only if they ask for it; let them use --reservation"},
     {"TIME_FLOAT", "a reservation begins at a fixed time; use PartitionName= limits or a recurring one"},
     {"FIRST_CORES", "which cores of a node it keeps is not fixed; only how many"},
     {"FORCE_START", "a recurring reservation begins at the time given"},

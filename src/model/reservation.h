@@ -26,7 +26,8 @@
     X(NO_HOLD_JOBS_AFTER, "NO_HOLD_JOBS_AFTER_END", '+', "jobs that still wait when it ends run without it") \
     X(FLEX, "FLEX", '-', "its jobs may begin before it, end after it and use other nodes, too")              \
     X(ALL_NODES, "ALL_NODES", ' ', "all nodes of the cluster (shown only)")                                  \
-    X(SPEC_NODES, "SPEC_NODES", ' ', "its nodes were named (shown only)")
+    X(SPEC_NODES, "SPEC_NODES", ' ', "its nodes were named (shown only)")                                    \
+    X(MAGNETIC, "MAGNETIC", '-', "takes jobs of those who may use it also if they did not ask for it")
 // clang-format on
 
 enum resv_flag_bit {

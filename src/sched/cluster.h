@@ -86,9 +86,10 @@ struct waiting {
     int64_t submit_us, eligible_us;
     int64_t deadline_us; /* 0 = none */
     int32_t nice;
-    int32_t site;              /* added to the priority */
-    uint64_t priority_asked;   /* 0 = computed */
-    uint32_t order;            /* scontrol top: smaller first among equals; 0 normally */
+    int32_t site;            /* added to the priority */
+    uint64_t priority_asked; /* 0 = computed */
+    uint32_t order;          /* scontrol top: smaller first among equals; 0 normally */
+    const char *magnets;     /* reservations it did not ask for that draw it, comma-separated; NULL = none */
     const struct share *share; /* the planner's own: fair share of its user */
     uint64_t floor;            /* the planner's own: the highest priority it had, where that must not fall */
 };

@@ -278,6 +278,7 @@ static bool tasks_derive(struct finishing *f, struct err *e)
         str_addf(f->warnings, "Warning: can't run %d processes on %d nodes, setting nnodes to %d\n",
                  q->ntasks, q->min_nodes, q->ntasks);
         q->min_nodes = q->max_nodes = q->ntasks;
+        q->node_sizes = NULL;
     }
     if (!q->ntasks && !q->min_nodes && q->ntasks_per_node && !is_step(f))
         q->min_nodes = q->max_nodes = 1;

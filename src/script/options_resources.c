@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "model/limits.h"
+#include "model/node_sizes.h"
 
 #include <string.h>
 
@@ -20,13 +21,25 @@ static bool nodes_read(const struct option_row *row, const char *value, int64_t 
     return !strchr(value, '-') || value_count(row, span_trim(rest), value, LIMIT_NODES, max, e);
 }
 
+/* A list of numbers: what it spans is the range that everybody else goes by. */
+static bool sizes_read(struct submit_options *o, const struct option_row *row, const char *value,
+                       struct arena *a, struct err *e)
+{
+    struct node_sizes sizes;
+    if (!node_sizes_parse(value, &sizes, e))
+        return value_lead(row, value, e, arena_strdup(a, e->text), "\"%s\" is not a valid node count", value);
+    o->spec.req.min_nodes = sizes.range[0].low;
+    o->spec.req.max_nodes = sizes.range[sizes.n - 1].high;
+    o->spec.req.node_sizes = arena_strdup(a, value);
+    return true;
+}
+
 static SETTER(set_nodes)
 {
     int64_t min = 0, max = 0;
     if (strchr(value, ',') || strchr(value, ':'))
-        return value_lead(row, value, ret_err,
-                          "not supported yet: a list of node counts; a range works: --nodes=2-4",
-                          "\"%s\" is not a valid node count", value);
+        return sizes_read(o, row, value, a, ret_err);
+    o->spec.req.node_sizes = NULL;
     if (!nodes_read(row, value, &min, &max, ret_err))
         return value_lead(row, value, ret_err, "MIN or MIN-MAX of at most 65536 is allowed, with k for 1024",
                           "\"%s\" is not a valid node count", value);

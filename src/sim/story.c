@@ -87,7 +87,9 @@ static void nodes_line(struct story *s, char **word, size_t n)
 static bool submit_word(struct story *s, const char *word, struct job_spec *spec, struct behaviour *b)
 {
     const char *v;
-    if ((v = value_of(word, "nodes")))
+    if ((v = value_of(word, "nodes")) && strpbrk(v, ",:"))
+        spec->req.node_sizes = v;
+    else if (v)
         spec->req.min_nodes = spec->req.max_nodes = (int32_t)number_of(v);
     else if ((v = value_of(word, "tasks")))
         spec->req.ntasks = (int32_t)number_of(v);

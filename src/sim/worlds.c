@@ -226,6 +226,8 @@ static void reserve(struct play *p)
     m.skip = !m.create && !m.remove && rng_chance(&p->rng, 300);
     r.flags = flags[rng_below(&p->rng, ARRAY_LEN(flags))];
     r.start_us = world_wall(p->w) + some_time(p, 20 * USEC_PER_SEC);
+    if (r.start_us / 1000 % 3 == 0)
+        r.flags |= RESV_MAGNETIC;
     r.duration_us = some_time(p, 60 * USEC_PER_SEC) + USEC_PER_SEC;
     m.fields = !m.create                  ? "duration_us"
                : rng_chance(&p->rng, 500) ? "users,flags,purge_us,start_us,duration_us,node_count"

@@ -60,8 +60,8 @@ wait_state() { # JOB STATE
     [[ "$output" == *"n2 is in use or reserved in that time"* ]]
     run -1 scontrol create reservation class StartTime=now Duration=30 Users="$me" Nodes=n3
     [[ "$output" == *"Duplicate reservation name"* ]]
-    run -1 scontrol create reservation x StartTime=now Duration=30 Users="$me" Nodes=n3 Flags=MAGNETIC
-    [[ "$output" == *"MAGNETIC is not supported: jobs run in it only if they ask for it"* ]]
+    run -1 scontrol create reservation x StartTime=now Duration=30 Users="$me" Nodes=n3 Flags=TIME_FLOAT
+    [[ "$output" == *"TIME_FLOAT is not supported: a reservation begins at a fixed time"* ]]
     scontrol delete ReservationName=class
     [ "$(scontrol show reservation)" = "No reservations in the system" ]
 }
@@ -92,6 +92,28 @@ wait_state() { # JOB STATE
     [[ "$output" == *"lasts 01:00:00"* ]]
     scontrol delete reservation in
     wait_state "$wide" COMPLETED
+}
+
+@test "a magnetic one draws jobs that did not ask for it" {
+    me=$(id -un)
+    scontrol create reservation mag StartTime=now Duration=60 Users="$me" Nodes=n3 Flags=MAGNETIC
+    [[ "$(scontrol -o show reservation mag)" == *" Flags=SPEC_NODES,MAGNETIC "* ]]
+    drawn=$(sbatch --parsable -t 5 -o "$BATS_TEST_TMPDIR/out" --wrap='echo $SLURM_JOB_RESERVATION; sleep 60')
+    wait_state "$drawn" RUNNING
+    [ "$(squeue -h -R mag -o '%i %N %v')" = "$drawn n3 mag" ]
+    [[ "$(scontrol show job "$drawn")" == *"Reservation=mag"* ]]
+    [ "$(sacct -n -X -P -j "$drawn" -o reservation)" = mag ]
+    [ "$(squeue -h -j "$drawn" --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["jobs"][0]["resv_name"])')" = mag ]
+    long=$(sbatch --parsable -t 2:00:00 -o /dev/null --wrap='sleep 60')
+    wait_state "$long" RUNNING
+    [ "$(squeue -h -j "$long" -o %v)" = "(null)" ]
+    scancel -R mag
+    wait_state "$drawn" CANCELLED
+    [ "$(squeue -h -j "$long" -o %T)" = RUNNING ]
+    scancel "$long"
+    scontrol update ReservationName=mag Flags-=MAGNETIC
+    [[ "$(scontrol -o show reservation mag)" == *" Flags=SPEC_NODES "* ]]
+    scontrol delete ReservationName=mag
 }
 
 @test "maintenance, licences, cores; it survives the controller" {

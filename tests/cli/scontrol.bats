@@ -307,8 +307,8 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     run -1 scontrol update NodeName=n1 State=frob
     run -1 scontrol update NodeName=nope State=RESUME
     [[ "$output" == *"slurm_update error: Invalid node name specified"* ]]
-    run -1 scontrol update NodeName=n1 CpuBind=none
-    [[ "$output" == *"CpuBind: not supported yet"* ]]
+    run -1 scontrol update NodeName=n1 InstanceId=x
+    [[ "$output" == *"InstanceId: not supported yet"* ]]
 }
 
 @test "create, update and delete a partition" {

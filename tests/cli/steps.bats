@@ -84,6 +84,16 @@ program() {
     [ "$(srun -N1-3 --use-min-nodes sh -c 'echo $SLURM_NTASKS $SLURM_NNODES')" = "1 1" ]
 }
 
+@test "a list of numbers of nodes: the largest that there is; of a step, the largest its job has" {
+    [ "$(salloc -Q -N1-3:2 sh -c 'echo $SLURM_NNODES; srun -N1,2,5 sh -c "echo \$SLURM_NNODES"' | sort -u | tr '\n' ' ')" = "2 3 " ]
+    [ "$(srun -N2,7 sh -c 'echo $SLURM_NNODES' | sort -u)" = 2 ]
+    run -1 sbatch -N5,7 --wrap true
+    [[ "$output" == *"sbatch: error: Batch job submission failed: Requested node configuration is not available"* ]]
+    run -255 sbatch -N3-1,2 --wrap true
+    [ "${lines[0]}" = 'sbatch: error: "3-1,2" is not a valid node count' ]
+    [[ "$output" == *"the smaller number comes first"* ]]
+}
+
 @test "--gres=none: a step without its job's GPUs" {
     [ "$(salloc -Q -N1 -n1 --gres=gpu:2 sh -c 'srun sh -c "echo [\$CUDA_VISIBLE_DEVICES]"; srun --gres=none sh -c "echo [\$CUDA_VISIBLE_DEVICES]"; SLURM_STEP_GRES=none srun sh -c "echo [\$CUDA_VISIBLE_DEVICES]"' | tr '\n' ' ')" = "[0,1] [] [] " ]
     [ "$(salloc -Q -N1 -n1 --gpus=2 srun --gres=none sh -c 'echo [$CUDA_VISIBLE_DEVICES]')" = "[]" ]

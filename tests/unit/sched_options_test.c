@@ -114,12 +114,51 @@ static void who_may_share_a_node(void **state)
     world_end(&w);
 }
 
+/* A reservation that draws a job changes where it runs, not when. */
+static void drawn_jobs_run_inside_where_it_holds_them(void **state)
+{
+    struct world w = world_make(a_node(NULL), "n[1-2]", a_part("main", "ALL"));
+    struct reservation r = {.name = "mag",
+                            .start_us = NOW - HOUR,
+                            .end_us = NOW + HOUR,
+                            .nodes = "n2",
+                            .flags = RESV_MAGNETIC | RESV_SPEC_NODES};
+    cluster_put_reservation(w.cl, &r);
+    struct job_request req = {.partition = "main", .ntasks = 1, .mem_per_node_mib = 1};
+    struct waiting job = {
+        .req = &req, .uid = 1000, .elements = 1, .submit_us = NOW, .eligible_us = NOW, .magnets = "mag"};
+    static const struct {
+        int64_t limit_us;
+        const char *magnets, *reservation, *node;
+    } rows[] = {
+        {HOUR / 2, "mag", "mag", "n2"},      {2 * HOUR, "mag", NULL, "n1"}, {HOUR / 2, NULL, NULL, "n1"},
+        {HOUR / 2, "gone,mag", "mag", "n2"}, {0, "mag", NULL, "n1"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        job.job_id = i + 1;
+        job.magnets = rows[i].magnets;
+        req.time_limit_us = rows[i].limit_us;
+        cluster_wait(w.cl, &job);
+        sched_plan(w.cl, NOW, NULL, w.plan);
+        const struct plan_start *s = start_of(w.plan, job.job_id);
+        assert_non_null(s);
+        assert_string_equal(s->alloc.node[0].node, rows[i].node);
+        assert_true(text_is(s->reservation, rows[i].reservation));
+        cluster_unwait(w.cl, job.job_id);
+    }
+    world_end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_nodes_must_have),       cmocka_unit_test(threads_and_hints),
-        cmocka_unit_test(amounts_for_each_gpu),       cmocka_unit_test(gpus_of_tasks_are_those_of_the_node),
-        cmocka_unit_test(several_kinds_of_resources), cmocka_unit_test(who_may_share_a_node),
+        cmocka_unit_test(what_nodes_must_have),
+        cmocka_unit_test(threads_and_hints),
+        cmocka_unit_test(amounts_for_each_gpu),
+        cmocka_unit_test(gpus_of_tasks_are_those_of_the_node),
+        cmocka_unit_test(several_kinds_of_resources),
+        cmocka_unit_test(who_may_share_a_node),
+        cmocka_unit_test(drawn_jobs_run_inside_where_it_holds_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

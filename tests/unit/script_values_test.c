@@ -73,7 +73,12 @@ static void node_counts(void **state)
     refused(w, "-N 4-2", "Maximum node count 2 is less than minimum node count 4");
     refused(w, "-N 0", "a job needs a node");
     refused(w, "-N two", "error: \"two\" is not a valid node count");
-    refused(w, "-N 2,4", "not supported yet: a list of node counts");
+    q = &taken(w, "-N 2-8:2,12")->req;
+    assert_int_equal(q->min_nodes, 2);
+    assert_int_equal(q->max_nodes, 12);
+    assert_string_equal(q->node_sizes, "2-8:2,12");
+    assert_null(taken(w, "-N2,4 -N3")->req.node_sizes);
+    refused(w, "-N 2,4-3", "the smaller number comes first");
     refused(w, "-N 99999999", "is not a valid node count");
 }
 

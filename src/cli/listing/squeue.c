@@ -221,7 +221,7 @@ static void job_keep(void *ctx, const void *record)
 {
     struct squeue *s = ctx;
     const struct job *j = record;
-    if (s->reservation && !text_is(s->reservation, j->spec.req.reservation))
+    if (s->reservation && !text_is(s->reservation, job_reservation(j)))
         return;
     if (s->licenses && !(j->spec.req.licenses && strstr(j->spec.req.licenses, s->licenses)))
         return;
@@ -339,7 +339,7 @@ static bool prepare(void *ctx, struct err *ret_err)
 #define STEP_ALWAYS "job_id,step_id"
 #define JOB_ALWAYS                                                                                           \
     "id,array_job_id,array_task_id,array_pending,array_limit,state,partition,run_partition,priority,"        \
-    "reservation,licenses"
+    "reservation,run_reservation,licenses"
 
 static bool rows_sorted(struct squeue *s, const struct sort *sort, struct client *c, struct err *ret_err)
 {

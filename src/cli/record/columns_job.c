@@ -95,7 +95,7 @@ YES_CELL(requeue, j->spec.requeue != NO, "1", "0")
 TEXT_CELL(req_nodes, j->spec.req.nodelist, "")
 TEXT_CELL(exc_nodes, j->spec.req.exclude, "")
 NUMBER_CELL(req_switch, j->spec.req.switches)
-TEXT_CELL(reservation, j->spec.req.reservation, "(null)")
+TEXT_CELL(reservation, job_reservation(j), "(null)")
 NUMBER_CELL(restarts, j->restarts)
 TEXT_CELL(planned_nodes, j->planned_nodes, "(null)")
 TEXT_CELL(state, enum_name(&job_state_names, j->state), "")
@@ -439,7 +439,7 @@ CONSTANT_CELL(empty, "")
     X("ReqNodes", 'n', "REQ_NODES", req_nodes, "nodelist")                                                   \
     X("ReqSwitch", 0, "REQ_SWITCH", req_switch, "switches")                                                  \
     X("Requeue", 0, "REQUEUE", requeue, "requeue")                                                           \
-    X("Reservation", 'v', "RESERVATION", reservation, "reservation")                                         \
+    X("Reservation", 'v', "RESERVATION", reservation, "reservation,run_reservation,state")                                         \
     X("ResizeTime", 0, "RESIZE_TIME", nothing, "id")                                                         \
     X("RestartCnt", 0, "RESTART_COUNT", restarts, "restarts")                                                \
     X("ResvPort", 0, "RESV_PORT", nothing, "id")                                                             \

@@ -200,7 +200,7 @@ static void request(struct json_out *o, const struct job *j)
     text(o, "prefer", r->prefer);
     text(o, "licenses", r->licenses);
     text(o, "qos", r->qos);
-    text(o, "resv_name", r->reservation);
+    text(o, "resv_name", job_reservation(j));
     text(o, "required_nodes", r->nodelist);
     text(o, "excluded_nodes", r->exclude);
     text(o, "partition", job_partition(j));

@@ -350,9 +350,9 @@ static void rest_lines(struct record_text *r, const struct job *j, struct arena 
     record_break(r);
     record_add(r, "Features", q->constraint);
     record_add(r, "DelayBoot", span_text(j->spec.delay_boot_us, a));
-    if (q->reservation) {
+    if (job_reservation(j)) {
         record_break(r);
-        record_add(r, "Reservation", q->reservation);
+        record_add(r, "Reservation", job_reservation(j));
     }
     if (q->prefer) {
         record_break(r);

@@ -44,7 +44,7 @@ JOB_TEXT(comment, comment, "comment")
 JOB_TEXT(account, req.account, "account")
 JOB_TEXT(qos, req.qos, "qos")
 JOB_TEXT(partition, req.partition, "partition")
-JOB_TEXT(reservation, req.reservation, "reservation")
+JOB_TEXT(reservations, req.reservation, "reservation")
 JOB_TEXT(features, req.constraint, "constraint")
 JOB_TEXT(prefer, req.prefer, "prefer")
 JOB_TEXT(nodelist, req.nodelist, "nodelist")
@@ -184,12 +184,12 @@ static bool job_nodes(struct change *c, const char *value, struct err *ret_err)
     struct job_request *q = &c->spec.req;
     c->resizes = true;
     if (text_is_nocase(value, "ALL"))
-        return update_field(c, "min_nodes,max_nodes");
+        return update_field(c, "min_nodes,max_nodes,node_sizes");
     if (!node_count_parse(value, &q->min_nodes, &q->max_nodes, ret_err))
         return false;
     if (!q->min_nodes)
         return err_set(ret_err, ERR_INVALID, "Node count specification invalid");
-    return update_field(c, "min_nodes,max_nodes");
+    return update_field(c, "min_nodes,max_nodes,node_sizes");
 }
 
 static bool job_node_list(struct change *c, const char *value, struct err *ret_err)
@@ -366,7 +366,7 @@ const struct key update_job_keys[] = {
     {"ReqThreads", job_threads, SAID_VALUE},
     {"Reboot", job_reboot, SAID_NOTHING},
     {"Requeue", job_requeue, SAID_VALUE},
-    {"ReservationName", job_reservation, SAID_NOTHING},
+    {"ReservationName", job_reservations, SAID_NOTHING},
     {"StartTime", job_start, SAID_TIME},
     {"StdErr", job_std_err, SAID_NOTHING},
     {"StdIn", job_std_in, SAID_NOTHING},

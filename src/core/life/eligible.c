@@ -57,6 +57,7 @@ static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
         .site = r->j.spec.site_factor,
         .priority_asked = r->j.spec.priority_asked,
         .order = r->order,
+        .magnets = resv_magnets(c, r),
     };
     cluster_wait(c->cluster, &w);
     r->waiting = true;

@@ -17,10 +17,41 @@ void resv_save(struct core *c, struct resvrec *v)
     fx_store(c, TABLE_RESERVATION, &v->r);
 }
 
+/* Who waits with the planner learns which reservations draw it now. */
+static void magnets_update(struct core *c)
+{
+    struct map_walk w = {0};
+    VEC(uint64_t) ids = {0};
+    while (map_u64_next(c->job, &w))
+        if (((const struct jobrec *)w.value)->waiting)
+            vec_push(&ids, w.key);
+    for (size_t i = 0; i < ids.n; i++)
+        eligible_update(c, job_find(c, ids.v[i]));
+    vec_done(&ids);
+}
+
 void resv_tell(struct core *c, struct resvrec *v)
 {
+    bool magnetic = (v->r.flags & RESV_MAGNETIC) != 0;
     cluster_put_reservation(c->cluster, &v->r);
+    if (magnetic || v->magnetic)
+        magnets_update(c);
+    v->magnetic = magnetic;
     plan_soon(c);
+}
+
+const char *resv_magnets(const struct core *c, const struct jobrec *r)
+{
+    struct str names = STR_INIT;
+    for (size_t i = 0; i < c->resv.n && text_empty(r->j.spec.req.reservation); i++) {
+        const struct reservation *v = &c->resv.v[i]->r;
+        if ((v->flags & RESV_MAGNETIC) &&
+            resv_admits(v, r->j.user_name, r->j.group_name, r->j.spec.req.account))
+            str_addf(&names, "%s%s", names.len ? "," : "", v->name);
+    }
+    const char *text = names.len ? arena_strdup(c->fx->arena, str_text(&names)) : NULL;
+    str_done(&names);
+    return text;
 }
 
 void resv_insert(struct core *c, struct resvrec *v)
@@ -205,6 +236,8 @@ void resv_drop(struct core *c, struct resvrec *v)
             vec_remove(&c->resv, i);
             break;
         }
+    if (v->magnetic)
+        magnets_update(c);
     for (size_t i = 0; i < waiting.n; i++)
         job_leave(c, job_find(c, waiting.v[i]), &v->r);
     vec_done(&waiting);

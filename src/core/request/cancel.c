@@ -63,7 +63,7 @@ static bool fits(const void *ctx, const struct jobrec *r)
     if ((m->names && !list_has(m->names, s->name)) || (m->accounts && !list_has(m->accounts, s->req.account)))
         return false;
     if ((m->qos && !list_has(m->qos, s->req.qos)) ||
-        (m->reservations && !list_has(m->reservations, s->req.reservation)))
+        (m->reservations && !list_has(m->reservations, job_reservation(&r->j))))
         return false;
     if (m->wckeys && !list_has(m->wckeys, s->wckey))
         return false;

@@ -42,7 +42,7 @@ static enum refusal refuse(enum refusal refusal, const char *sentence, const cha
 static const char *const fixed[] = {"array",     "batch",       "submit_line", "alloc_host",
                                     "no_effect", "umask_plus1", "rlimits",     "get_user_env"};
 /* Fields that of a running job mean its nodes: NodeList= and NumNodes=. */
-static const char *const size_fields[] = {"nodelist", "min_nodes", "max_nodes"};
+static const char *const size_fields[] = {"nodelist", "min_nodes", "max_nodes", "node_sizes"};
 /* Fields that may change while the job runs. */
 static const char *const any_time[] = {"time_limit_us", "comment",          "wckey",       "mail_types",
                                        "mail_user",     "requeue",          "extra",       "name",

@@ -6,6 +6,7 @@
 #include "core/step/layout.h"
 #include "model/gres.h"
 #include "model/limits.h"
+#include "model/node_sizes.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -209,6 +210,21 @@ static int32_t tasks_follow(const struct reading *x)
     return (int32_t)nodes;
 }
 
+/* Of a list of numbers the largest that the job has nodes for. */
+static bool sizes_read(struct reading *x)
+{
+    struct node_sizes sizes;
+    struct err err = {0};
+    if (text_empty(x->req->node_sizes))
+        return true;
+    if (!node_sizes_parse(x->req->node_sizes, &sizes, &err))
+        return refuse(x, REFUSE_INVALID_NODE_COUNT, "--nodes=%s: %s", x->req->node_sizes, err.text);
+    int32_t n = node_sizes_largest(&sizes, (int32_t)x->held->n);
+    if (n)
+        x->w->min_nodes = x->w->max_nodes = n;
+    return true; /* none is so small: the smallest is refused as too large */
+}
+
 static bool counts_check(struct reading *x)
 {
     struct step_want *w = x->w;
@@ -338,7 +354,7 @@ bool step_want_read(const struct msg_create_step *m, const struct job *job, cons
     struct reading x = {
         .m = m, .req = &spec->req, .job = job, .held = held, .a = a, .w = ret, .detail = detail};
     counts_read(&x);
-    bool ok = counts_check(&x) && nodes_read(&x) && spread_read(&x) && gres_read(&x) &&
+    bool ok = sizes_read(&x) && counts_check(&x) && nodes_read(&x) && spread_read(&x) && gres_read(&x) &&
               (ret->spread != SPREAD_ARBITRARY || arbitrary_read(&x));
     if (ok && !ret->ntasks)
         ret->ntasks = tasks_follow(&x);

@@ -50,11 +50,15 @@ static uint32_t class_owner(const struct cluster *cl, const struct job_request *
     return own ? uid + 1 : 0;
 }
 
-static struct sclass *class_take(struct cluster *cl, const struct job_request *req, uint32_t owner)
+static struct sclass *class_take(struct cluster *cl, const struct job_request *req, const char *magnets,
+                                 uint32_t owner)
 {
     uint64_t hash = record_hash(&job_request_fields, req, HASH_INIT + owner);
+    if (magnets)
+        hash = hash_text(hash, magnets);
     for (struct sclass *k = cl->nbuckets ? cl->bucket[hash % cl->nbuckets] : NULL; k; k = k->next)
-        if (k->hash == hash && k->uid_plus1 == owner && record_equal(&job_request_fields, &k->req, req))
+        if (k->hash == hash && k->uid_plus1 == owner && text_is(k->magnets, magnets) &&
+            record_equal(&job_request_fields, &k->req, req))
             return k;
     if (cl->nklass >= cl->nbuckets)
         buckets_grow(cl);
@@ -62,6 +66,7 @@ static struct sclass *class_take(struct cluster *cl, const struct job_request *r
     k->hash = hash;
     k->req = *req;
     k->uid_plus1 = owner;
+    k->magnets = intern_take(cl->text, magnets);
     k->serial = ++cl->serial;
     request_intern(cl, &k->req);
     k->next = cl->bucket[hash % cl->nbuckets];
@@ -89,6 +94,7 @@ static void class_drop(struct cluster *cl, struct sclass *k)
     demand_free(k->made);
     vec_done(&k->cause);
     request_drop(cl, &k->req);
+    intern_drop(cl->text, k->magnets);
     free(k);
 }
 
@@ -189,10 +195,11 @@ static void lane_remove(struct lane *l, struct wjob *j)
 
 static void wjob_place(struct cluster *cl, struct wjob *j, const struct job_request *req)
 {
-    struct sclass *k = class_take(cl, req, class_owner(cl, req, j->w.uid));
+    struct sclass *k = class_take(cl, req, j->w.magnets, class_owner(cl, req, j->w.uid));
     j->w.share = cluster_share(cl, j->w.uid, req->account);
     lane_insert(lane_take(cl, k, &j->w), j);
     j->w.req = &k->req;
+    j->w.magnets = k->magnets;
 }
 
 static void wjob_unplace(struct cluster *cl, struct wjob *j)
@@ -209,7 +216,7 @@ static bool same_but_elements(const struct waiting *a, const struct waiting *b)
            a->submit_us == b->submit_us && a->eligible_us == b->eligible_us &&
            a->deadline_us == b->deadline_us && a->nice == b->nice && a->site == b->site &&
            a->priority_asked == b->priority_asked && a->order == b->order &&
-           record_equal(&job_request_fields, a->req, b->req);
+           text_is(a->magnets, b->magnets) && record_equal(&job_request_fields, a->req, b->req);
 }
 
 void cluster_wait(struct cluster *cl, const struct waiting *w)

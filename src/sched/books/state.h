@@ -195,7 +195,7 @@ struct share {
 struct share *cluster_share(struct cluster *cl, uint32_t uid, const char *account); /* made when new */
 
 struct wjob {
-    struct waiting w; /* req points into the class */
+    struct waiting w; /* req and magnets point into the class */
     int64_t head_us,
         head_from_us; /* it was next in its partition but blocked: for so long, and since then (waited.c) */
     struct lane *lane;
@@ -212,6 +212,7 @@ struct cause {
 struct sclass {
     uint64_t hash;
     struct job_request req; /* texts interned */
+    const char *magnets;    /* as in struct waiting, interned: its jobs are drawn by the same reservations */
     uint32_t uid_plus1;     /* of a class that is one user's own (--exclusive=user); 0 = anybody's */
     uint64_t serial;        /* never used twice, unlike idx */
     uint32_t idx;           /* place in cluster.klass; stays */

@@ -183,7 +183,7 @@ static bool lift_nodes(struct asker *a, victims *v)
     for (size_t i = 0; i < nodes.n && !ok; i++) {
         node_clear(a, nodes.v[i].node, v);
         /* Trying is dear where many nodes are needed: it makes sense only with at least as many. */
-        ok = (int32_t)i + 1 >= a->e->o->variant[0].lay.nmin / 2 && asker_fits(a);
+        ok = (int32_t)i + 1 >= a->e->o->nodes_min / 2 && asker_fits(a);
     }
     vec_done(&nodes);
     return ok;

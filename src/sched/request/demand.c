@@ -88,7 +88,12 @@ static void option_limits(struct demand_work *w, struct option *o)
         w->req->time_min_us > 0 && w->req->time_min_us < o->limit_us ? w->req->time_min_us : o->limit_us;
     if (o->limit_us > max && o->limit_min_us <= max)
         o->limit_us = max;
-    o->nodes_min = w->nlayouts > 0 ? w->layout[0].nmin : 1;
+    o->nodes_min = w->layout[0].nmin;
+    int32_t nodes_max = w->layout[0].nmax;
+    for (size_t l = 1; l < w->nlayouts; l++) {
+        o->nodes_min = w->layout[l].nmin < o->nodes_min ? w->layout[l].nmin : o->nodes_min;
+        nodes_max = w->layout[l].nmax > nodes_max ? w->layout[l].nmax : nodes_max;
+    }
     if (o->resv && resv_confines(o->resv) && !o->cut &&
         o->limit_min_us > o->resv->r.end_us - o->resv->r.start_us)
         option_never(o, REASON_RESERVATION, "its time limit is longer than its reservation");
@@ -101,10 +106,21 @@ static void option_limits(struct demand_work *w, struct option *o)
     if (p->max_nodes > 0 && o->nodes_min > p->max_nodes)
         option_never(o, REASON_PARTITION_NODE_LIMIT,
                      "it asks for more nodes than its partition allows a job");
-    for (size_t l = 0; l < w->nlayouts; l++)
-        if (p->min_nodes > 1 && w->layout[l].nmax < p->min_nodes)
-            option_never(o, REASON_PARTITION_NODE_LIMIT,
-                         "it asks for fewer nodes than its partition's smallest job");
+    if (p->min_nodes > 1 && nodes_max < p->min_nodes)
+        option_never(o, REASON_PARTITION_NODE_LIMIT,
+                     "it asks for fewer nodes than its partition's smallest job");
+}
+
+/* Of several numbers of nodes those go that the partition does not allow; if it allows none, the option is never. */
+static void variants_drop(const struct partition *p, struct option *o)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < o->nvariants; i++) {
+        const struct layout *l = &o->variant[i].lay;
+        if ((p->max_nodes == 0 || l->nmin <= p->max_nodes) && l->nmax >= p->min_nodes)
+            o->variant[kept++] = o->variant[i];
+    }
+    o->nvariants = kept;
 }
 
 /* A partition's MinNodes and MaxNodes narrow what the job leaves open. */
@@ -131,13 +147,14 @@ static bool arm_join(struct feature_arm *to, const struct feature_arm *more)
     return true;
 }
 
-static void option_make(struct demand_work *w, struct spart *part, const struct sresv *resv)
+/* `drawn`: the reservation draws the job, which did not ask for it. */
+static void option_make(struct demand_work *w, struct spart *part, const struct sresv *resv, bool drawn)
 {
     struct option *o = &w->c->option[w->c->n++];
     uint32_t chosen[NEEDS_MAX];
     *o = (struct option){.part = part,
                          .resv = resv,
-                         .cut = resv && w->req->time_limit_us <= 0,
+                         .cut = resv && !drawn && w->req->time_limit_us <= 0,
                          .serve = part->idx + (resv ? resv->number * (uint32_t)w->cl->part.n : 0),
                          .tier = part->p.priority_tier,
                          .job_factor = part->p.priority_job_factor > 0 ? part->p.priority_job_factor : 1,
@@ -152,6 +169,8 @@ static void option_make(struct demand_work *w, struct spart *part, const struct 
         }
     for (size_t i = 0; i < w->arms.n; i++)
         demand_variants(w, o, &w->arms.arm[i], chosen, 0);
+    if (w->sizes.n && o->never == REASON_NONE)
+        variants_drop(&part->p, o);
     layouts_narrow(&part->p, o);
     if (o->nvariants > 0)
         o->wish = &o->variant[0];
@@ -160,23 +179,20 @@ static void option_make(struct demand_work *w, struct spart *part, const struct 
                      "no node of its partition could hold what it asks for, even empty");
 }
 
-static size_t reservations_named(const struct demand_work *w)
+/* Names in the list, and one for those who name none. */
+static size_t names_of(const char *list)
 {
     size_t names = 1;
-    for (const char *at = w->req->reservation; at && (at = strchr(at, ',')); at++)
+    for (const char *at = list; at && (at = strchr(at, ',')); at++)
         names++;
-    return names;
+    return names + (list != NULL);
 }
 
-/* An option for each reservation of the job, of those that there are. */
-static void reservations_make(struct demand_work *w, struct spart *part)
+/* An option for each reservation of the list, of those that there are. One that draws the job is none where it cannot hold it: the job does not wait for it. */
+static void reservations_of(struct demand_work *w, struct spart *part, const char *list, bool drawn)
 {
-    struct span rest = span_of(w->req->reservation ? w->req->reservation : ""), piece;
+    struct span rest = span_of(list ? list : ""), piece;
     size_t before = w->c->n;
-    if (text_empty(w->req->reservation)) {
-        option_make(w, part, NULL);
-        return;
-    }
     while (span_next(&rest, ',', &piece)) {
         piece = span_trim(piece);
         const struct sresv *s = cluster_resv(w->cl, arena_strndup(w->scratch, piece.data, piece.len));
@@ -184,8 +200,21 @@ static void reservations_make(struct demand_work *w, struct spart *part)
         for (size_t i = before; s && i < w->c->n; i++)
             again |= w->c->option[i].resv == s;
         if (s && !again)
-            option_make(w, part, s);
+            option_make(w, part, s, drawn);
+        if (s && !again && drawn && w->c->option[w->c->n - 1].never != REASON_NONE)
+            w->c->n--;
     }
+}
+
+/* Inside what draws it first: that is kept for it anyway. */
+static void reservations_make(struct demand_work *w, struct spart *part)
+{
+    if (!text_empty(w->req->reservation)) {
+        reservations_of(w, part, w->req->reservation, false);
+        return;
+    }
+    reservations_of(w, part, w->magnets, true);
+    option_make(w, part, NULL, false);
 }
 
 static void options_make(struct demand_work *w)
@@ -194,7 +223,8 @@ static void options_make(struct demand_work *w)
     size_t names = 1;
     for (const char *at = rest.data; (at = strchr(at, ',')); at++)
         names++;
-    w->c->option = arena_alloc(w->a, names * reservations_named(w) * sizeof w->c->option[0]);
+    w->c->option = arena_alloc(w->a, names * (names_of(w->req->reservation) + names_of(w->magnets)) *
+                                         sizeof w->c->option[0]);
     while (span_next(&rest, ',', &piece)) {
         piece = span_trim(piece);
         struct spart *part =
@@ -311,19 +341,57 @@ static void layouts_hold_list(struct demand_work *w)
     }
 }
 
+/* The layouts of one range of numbers: what its tasks or GPUs make fewer nodes of is none of them. */
+static void layouts_of_size(struct demand_work *w, int32_t low, int32_t high)
+{
+    struct job_request one = *w->req;
+    struct layout found[LAYOUTS_MAX];
+    one.min_nodes = low;
+    one.max_nodes = high;
+    size_t n = low <= high ? demand_layouts(&one, w->job_gpus, w->node_gpus, w->task_gpus, found, NULL) : 0;
+    for (size_t i = 0; i < n; i++)
+        if (found[i].nmin >= low && found[i].nmax <= high && found[i].nmax >= (int32_t)w->c->nmust)
+            w->layout[w->nlayouts++] = found[i];
+}
+
+/* Variants are tried in order: most nodes first, fewest with --use-min-nodes. */
+static bool layouts_of_sizes(struct demand_work *w)
+{
+    struct err e = {0};
+    const struct job_request *r = w->req;
+    if (!node_sizes_parse(r->node_sizes, &w->sizes, &e))
+        return demand_complain(w, REFUSE_INVALID_NODE_COUNT, REASON_BAD_CONSTRAINTS,
+                               arena_printf(w->a, "--nodes=%s: %s", r->node_sizes, e.text));
+    for (size_t i = 0; i < w->sizes.n; i++) {
+        const struct node_size *s = &w->sizes.range[r->use_min_nodes ? i : w->sizes.n - 1 - i];
+        layouts_of_size(w, s->low > r->min_nodes ? s->low : r->min_nodes,
+                        r->max_nodes == 0 || s->high < r->max_nodes ? s->high : r->max_nodes);
+    }
+    return w->nlayouts > 0 ||
+           demand_complain(
+               w, REFUSE_INVALID_NODE_COUNT, REASON_BAD_CONSTRAINTS,
+               arena_printf(w->a, "--nodes=%s: its tasks, GPUs or --nodelist go with none of these numbers",
+                            r->node_sizes));
+}
+
+static bool layouts_make(struct demand_work *w)
+{
+    if (!text_empty(w->req->node_sizes))
+        return layouts_of_sizes(w);
+    w->nlayouts = demand_layouts(w->req, w->job_gpus, w->node_gpus, w->task_gpus, w->layout, w->v);
+    return w->nlayouts > 0;
+}
+
 static bool work_all(struct demand_work *w)
 {
     struct err e = {0};
-    if (!demand_asked(w))
-        return false;
-    w->nlayouts = demand_layouts(w->req, w->job_gpus, w->node_gpus, w->task_gpus, w->layout, w->v);
-    if (w->nlayouts == 0)
+    if (!demand_asked(w) || !node_lists(w) || !layouts_make(w))
         return false;
     if (!feature_parse(w->req->constraint, w->scratch, &w->arms, &e))
         return demand_complain(w, REFUSE_FEATURE, REASON_BAD_CONSTRAINTS, e.text);
     if (!text_empty(w->req->prefer) && !feature_parse(w->req->prefer, w->scratch, &w->liked, &e))
         return demand_complain(w, REFUSE_PREFER, REASON_BAD_CONSTRAINTS, e.text);
-    if (!node_lists(w) || !licences_find(w))
+    if (!licences_find(w))
         return false;
     layouts_hold_list(w);
     options_make(w);
@@ -337,7 +405,8 @@ static int64_t gpus_of_socket(const struct job_request *req, struct arena *a)
     return ok ? gres_count(&list, "gpu") : 0;
 }
 
-struct compiled *demand_compile(const struct cluster *cl, const struct job_request *req, struct verdict *v)
+static struct compiled *compile(const struct cluster *cl, const struct job_request *req, const char *magnets,
+                                struct verdict *v)
 {
     cluster_settle(cl);
     struct arena *a = arena_new();
@@ -346,11 +415,17 @@ struct compiled *demand_compile(const struct cluster *cl, const struct job_reque
     c->req = req;
     c->gpu_mem_mib = req->gpu_mem_mib;
     c->gpus_per_socket = gpus_of_socket(req, a);
-    struct demand_work w = {.cl = cl, .req = req, .c = c, .a = a, .v = v, .scratch = arena_new()};
+    struct demand_work w = {
+        .cl = cl, .req = req, .magnets = magnets, .c = c, .a = a, .v = v, .scratch = arena_new()};
     if (!work_all(&w))
         c->n = 0;
     arena_free(w.scratch);
     return c;
+}
+
+struct compiled *demand_compile(const struct cluster *cl, const struct job_request *req, struct verdict *v)
+{
+    return compile(cl, req, NULL, v);
 }
 
 void demand_free(struct compiled *c)
@@ -364,7 +439,7 @@ struct compiled *demand_of(const struct cluster *cl, struct sclass *k)
     if (k->made && k->made_version == cl->version)
         return k->made;
     demand_free(k->made);
-    k->made = demand_compile(cl, &k->req, NULL);
+    k->made = compile(cl, &k->req, k->magnets, NULL);
     k->made_version = cl->version;
     return k->made;
 }

@@ -137,7 +137,7 @@ bool demand_possible(const struct cluster *cl, const struct compiled *c, const s
                      bool up_only);
 
 #define LAYOUTS_MAX 2
-/* The layouts of a request in order of preference; 0 = contradictory, and *v says why. gpus: of the whole job. */
+/* The layouts of a request in order of preference, LAYOUTS_MAX at most; 0 = contradictory, and *v says why. gpus: of the whole job. */
 size_t demand_layouts(const struct job_request *req, int64_t gpus, int64_t gpus_per_node,
                       int64_t gpus_per_task, struct layout *ret, struct verdict *v);
 

@@ -4,6 +4,7 @@
 #define REMUDA_SCHED_REQUEST_DEMAND_WORK_H
 
 #include "model/gres.h"
+#include "model/node_sizes.h"
 #include "sched/request/demand.h"
 
 #define CHOICES_MAX 16
@@ -20,13 +21,15 @@ struct asked {
 struct demand_work {
     const struct cluster *cl;
     const struct job_request *req;
+    const char *magnets; /* as in struct waiting */
     struct compiled *c;
     struct arena *a, *scratch; /* what stays; what is needed while working only */
     struct verdict *v;
     struct asked asked[NEEDS_MAX];
     size_t nasked;
     int64_t job_gpus, node_gpus, task_gpus;
-    struct layout layout[LAYOUTS_MAX];
+    struct node_sizes sizes; /* n = 0: no list of numbers was asked */
+    struct layout layout[LAYOUTS_MAX * NODE_SIZES_MAX];
     size_t nlayouts;
     struct feature_arms arms, liked; /* liked: arms of --prefer */
     uint32_t numbered;

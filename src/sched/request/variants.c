@@ -123,7 +123,7 @@ static void variant_screen(const struct demand_work *w, const struct option *o, 
 static void variant_add(struct demand_work *w, struct option *o, const struct layout *lay,
                         const struct feature_arm *arm, const uint32_t *chosen)
 {
-    if (o->nvariants == VARIANTS_MAX)
+    if (o->nvariants == VARIANTS_MAX * (w->sizes.n ? w->sizes.n : 1))
         return;
     struct variant v = {.lay = *lay};
     variant_cpus(w, o, &v);
