@@ -68,6 +68,8 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     [ "$(env -u SLURM_JOB_NODELIST SLURM_NODELIST=z5 scontrol show hostname)" = z5 ]
     printf 'm1\nm2,m7\n' > names
     [ "$(scontrol show hostlist "$WORK/names")" = "m[1-2,7]" ]
+    run -1 env -u SLURM_JOB_NODELIST -u SLURM_NODELIST scontrol show hostlist
+    [ "${lines[0]}" = "invalid encode argument" ]
     run -1 env -u SLURM_JOB_NODELIST -u SLURM_NODELIST scontrol show hostnames
     [[ "$output" == *"host list is empty"* ]]
     run -1 scontrol show hostnames 'a[1-'
@@ -400,6 +402,8 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     run -1 scontrol pidinfo 1
     [ "$output" = "Failed to locate job for requested pid" ]
     run -1 scontrol update StepId="$id.7" TimeLimit=1
+    [ "$output" = "slurm_update error: Invalid job id specified" ]
+    run -1 scontrol update StepId="$id.batch" TimeLimit=1
     [ "$output" = "slurm_update error: Invalid job id specified" ]
     scontrol update StepId="$id.0" TimeLimit=2
     [ "$(scontrol show step "$id.0" -o | field TimeLimit)" = 00:02:00 ]

@@ -79,6 +79,8 @@ void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list)
     if (list && text_starts_nocase(kind, "hostlist"))
         list = list_of_file(s, list);
     if (text_empty(list)) {
+        if (text_starts_nocase(kind, "hostlist"))
+            fputs("invalid encode argument\n", stderr);
         scontrol_fail(s, "host list is empty");
         return;
     }

@@ -349,7 +349,7 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     return REFUSE_NONE;
 }
 
-/* StepId=: a step's limit, or that of all that run. Who may end a step may let it end sooner; only operators give it more time. */
+/* StepId=: a step's limit, or that of all that run; the script, whose limit is the job's, is none of them. Who may end a step may let it end sooner; only operators give it more time. */
 static enum refusal step_limits(struct core *c, const struct msg_update_job *m, const char **detail)
 {
     struct job_ref ref = {0};
@@ -362,7 +362,7 @@ static enum refusal step_limits(struct core *c, const struct msg_update_job *m, 
     enum refusal refusal = may_control(c, r) ? REFUSE_NONE : REFUSE_ACCESS_DENIED;
     for (size_t i = 0; i < r->step.n && !refusal; i++) {
         struct steprec *st = r->step.v[i];
-        bool meant = step_live(st) && (ref.has_step ? st->s.step_id == ref.step_id : st->s.step_id >= 0);
+        bool meant = step_live(st) && st->s.step_id >= 0 && (!ref.has_step || st->s.step_id == ref.step_id);
         if (!meant)
             continue;
         any = true;
