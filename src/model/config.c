@@ -17,8 +17,6 @@
 #include <string.h>
 
 /* How the table of settings marks the keys that are there for Slurm's sake only. */
-static const char compat_mark[] = "kept for compatibility";
-
 typedef VEC(struct word) word_vec;
 
 /* ---- what the reader is told ---- */
@@ -143,34 +141,21 @@ static void warn_unknown_setting(struct parser *p, const char *key)
     vec_done(&names);
 }
 
-static void warn_compat(struct parser *p, const struct setting *k)
+static void warn_kept(struct parser *p, const struct setting *k)
 {
-    if (text_starts(k->doc, compat_mark))
-        config_warn(p, "%s has no effect in Remuda; it is %s", k->key, k->doc);
+    if (k->effect == EFFECT_KEPT)
+        config_warn(p, "%s has no effect in Remuda; it is kept for compatibility%s%s", k->key,
+                    k->doc[0] ? ": " : "", k->doc);
+}
+
+static void idle_say(void *ctx, const char *line)
+{
+    config_warn(ctx, "%s", line);
 }
 
 void config_warn_value(struct parser *p, const char *key, const char *value)
 {
-    static const struct {
-        const char *key, *word, *why;
-    } idle[] = {
-        {"PreemptType", "preempt/qos",
-         "there are no QOS yet, so nothing is preempted; preempt/partition_prio is"},
-        {"JobAcctGatherParams", "NoShared", "what processes share counts once, in parts"},
-        {"JobAcctGatherParams", "UsePss",
-         "what processes share always counts in parts before a job is ended for it"},
-        {"JobAcctGatherParams", "DisableGPUAcct", "the use of GPUs is not measured yet"},
-    };
-    struct span rest = span_of(value), word;
-    while (span_next(&rest, ',', &word)) {
-        if (text_is_nocase(key, "LaunchParameters") &&
-            !span_is_nocase(span_trim(word), "use_interactive_step"))
-            config_warn(p, "LaunchParameters=%.*s is known to Slurm but has no effect in Remuda",
-                        (int)word.len, word.data);
-        for (size_t i = 0; i < ARRAY_LEN(idle); i++)
-            if (text_is_nocase(idle[i].key, key) && span_is_nocase(span_trim(word), idle[i].word))
-                config_warn(p, "%s=%s has no effect in Remuda: %s", idle[i].key, idle[i].word, idle[i].why);
-    }
+    setting_words_idle(key, value, idle_say, p);
 }
 
 static bool setting_take(struct parser *p, const struct word *w, struct err *ret_err)
@@ -180,7 +165,7 @@ static bool setting_take(struct parser *p, const struct word *w, struct err *ret
     if (k) {
         if (!setting_set(k, p->settings, w->value, ret_err))
             return config_error_at(&p->at, k->key, ret_err);
-        warn_compat(p, k);
+        warn_kept(p, k);
         config_warn_value(p, k->key, w->value);
     } else if (idle) {
         config_warn(p, "%s is known to Slurm but has no effect in Remuda", idle);

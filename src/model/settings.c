@@ -7,11 +7,47 @@
 #include "model/settings_value.h"
 
 #include <string.h>
-#include <strings.h>
+
+#define ANY                                                                                                  \
+    {                                                                                                        \
+        0                                                                                                    \
+    }
+#define RANGE(least, most)                                                                                   \
+    {                                                                                                        \
+        .min = (least), .max = (most)                                                                        \
+    }
+#define ONE_WORD                                                                                             \
+    {                                                                                                        \
+        .form = FORM_WORD                                                                                    \
+    }
+#define WORDS                                                                                                \
+    {                                                                                                        \
+        .form = FORM_WORDS                                                                                   \
+    }
+#define PORT_RANGE                                                                                           \
+    {                                                                                                        \
+        .form = FORM_PORTS                                                                                   \
+    }
+#define TRES_WEIGHTS                                                                                         \
+    {                                                                                                        \
+        .form = FORM_WEIGHTS                                                                                 \
+    }
+#define LICENCES                                                                                             \
+    {                                                                                                        \
+        .form = FORM_LICENCES                                                                                \
+    }
+#define FREQUENCIES                                                                                          \
+    {                                                                                                        \
+        .form = FORM_FREQUENCIES                                                                             \
+    }
+#define SLURM_WRITES(theirs, own)                                                                            \
+    {                                                                                                        \
+        .slurm = (theirs), .ours = (own)                                                                     \
+    }
 
 const struct setting setting_table[] = {
-#define X(type, member, key, standard, unit, doc)                                                            \
-    {#key, SETTING_##type, offsetof(struct settings, member), standard, unit, doc},
+#define X(type, member, key, standard, unit, allowed, effect, doc)                                           \
+    {#key, SETTING_##type, offsetof(struct settings, member), standard, unit, allowed, EFFECT_##effect, doc},
     SETTINGS(X)
 #undef X
 };
@@ -85,81 +121,15 @@ bool ports_parse(const char *text, int32_t *ret_first, int32_t *ret_last, struct
 
 /* ---- what a key accepts beyond its type ---- */
 
-/* Numbers have no sign unless a row here says otherwise. */
-static const struct {
-    const char *key;
-    int64_t min, max;
-} ranges[] = {
-    {"FirstJobId", 1, INT32_MAX},
-    {"MaxJobCount", 1, INT32_MAX},
-    {"MaxArraySize", 1, INT64_C(2147483648)}, /* indexes are below it: LIMIT_ARRAY_INDEX plus 1 */
-    {"MemorySwappiness", -1, 100},
-};
-
-/* Keys whose texts are words of a closed set. */
-static const struct {
-    const char *key;
-    const char *words; /* comma-separated */
-    bool several;      /* a comma-separated list of them is fine */
-} word_sets[] = {
-    {"PriorityType", "priority/ageing,priority/multifactor,priority/basic", false},
-    {"PreemptType", "preempt/none,preempt/partition_prio,preempt/qos", false},
-    {"PreemptMode", "OFF,CANCEL,REQUEUE,SUSPEND,GANG", true},
-    {"PreemptParameters", "reclaim_licenses,send_user_signal,youngest_first", true},
-    {"PriorityFlags",
-     "ACCRUE_ALWAYS,CALCULATE_RUNNING,DEPTH_OBLIVIOUS,FAIR_TREE,INCR_ONLY,MAX_TRES,NO_FAIR_TREE,NO_NORMAL_"
-     "ALL,"
-     "NO_NORMAL_ASSOC,NO_NORMAL_PART,NO_NORMAL_QOS,NO_NORMAL_TRES,SMALL_RELATIVE_TO_TIME",
-     true},
-    {"JobAcctGatherParams", "OverMemoryKill,NoShared,UsePss,DisableGPUAcct", true},
-    {"PriorityUsageResetPeriod", "NONE,NOW,DAILY,WEEKLY,MONTHLY,QUARTERLY,YEARLY", false},
-};
-
-/* Values that Slurm writes in its own way. */
-static const struct {
-    const char *key, *slurm, *ours;
-} spellings[] = {
-    {"ReturnToService", "2", "YES"},
-    {"PreemptExemptTime", "-1", "0"},
-};
-
-static bool number_parse(const char *key, const char *text, int64_t max, int64_t *ret, struct err *ret_err)
+static bool number_parse(const struct setting *k, const char *text, int64_t max, int64_t *ret,
+                         struct err *ret_err)
 {
-    int64_t min = 0;
-    for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
-        if (text_is(ranges[i].key, key)) {
-            min = ranges[i].min;
-            max = ranges[i].max;
-        }
+    bool ranged = k->allowed.min || k->allowed.max;
+    int64_t min = ranged ? k->allowed.min : 0;
+    max = ranged ? k->allowed.max : max;
     return text_to_i64(text, min, max, ret) ||
            err_set(ret_err, ERR_INVALID, "a number from %lld to %lld is expected, not \"%.60s\"",
                    (long long)min, (long long)max, text);
-}
-
-static bool word_in(struct span word, const char *words)
-{
-    struct span rest = span_of(words), one;
-    while (span_next(&rest, ',', &one))
-        if (one.len == word.len && strncasecmp(one.data, word.data, one.len) == 0)
-            return true;
-    return false;
-}
-
-static bool words_check(const char *key, const char *text, struct err *ret_err)
-{
-    for (size_t i = 0; i < ARRAY_LEN(word_sets); i++) {
-        if (!text_is(word_sets[i].key, key) || (word_sets[i].several && text_empty(text)))
-            continue;
-        struct span rest = span_of(text), word;
-        bool ok = true;
-        size_t n = 0;
-        for (; ok && span_next(&rest, ',', &word); n++)
-            ok = word_in(span_trim(word), word_sets[i].words);
-        if (!ok || (n > 1 && !word_sets[i].several))
-            return err_set(ret_err, ERR_INVALID, "%s of %s is expected, not \"%.60s\"",
-                           word_sets[i].several ? "a list" : "one", word_sets[i].words, text);
-    }
-    return true;
 }
 
 /* JobAcctGatherFrequency may be a list, "task=30,energy=60": the number without a name or the task's counts.
@@ -196,58 +166,92 @@ static bool percent_parse(const char *text, int32_t *ret, struct err *ret_err)
     return true;
 }
 
-/* Intervals that must not be nothing. */
 static bool interval_parse(const struct setting *k, const char *text, int64_t *ret_us, struct err *ret_err)
 {
     int64_t us = 0;
     if (!setting_parse_span(text, k->unit, &us, ret_err))
         return false;
-    if (us < USEC_PER_SEC && text_is(k->key, "HeartbeatInterval"))
-        return err_set(ret_err, ERR_INVALID, "a second or more is expected, not \"%.60s\"", text);
+    if (us < k->allowed.min)
+        return err_set(ret_err, ERR_INVALID, "%s or more is expected, not \"%.60s\"",
+                       k->allowed.min == USEC_PER_SEC ? "a second" : "a longer time", text);
     *ret_us = us;
     return true;
 }
 
-static bool weights_check(const char *text, struct err *ret_err)
+/* "name:count,…"; without a count there is one. */
+static bool licences_check(const char *text, struct err *ret_err)
+{
+    struct span rest = span_of(text), piece;
+    while (span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        const char *colon = piece.len ? memchr(piece.data, ':', piece.len) : NULL;
+        char digits[16] = "1";
+        size_t len = colon ? (size_t)(piece.data + piece.len - colon - 1) : 1;
+        int64_t count;
+        if (colon && len < sizeof digits) {
+            memcpy(digits, colon + 1, len);
+            digits[len] = '\0';
+        }
+        if (len >= sizeof digits || colon == piece.data || !text_to_i64(digits, 0, INT32_MAX, &count))
+            return err_set(ret_err, ERR_INVALID, "name:count is expected, not \"%.*s\"",
+                           piece.len < 60 ? (int)piece.len : 60, piece.data);
+    }
+    return true;
+}
+
+/* `lenient`: the text is of a controller that may know more words than this program. */
+static bool text_set(const struct setting *k, struct settings *s, const char *text, bool lenient,
+                     struct err *ret_err)
 {
     struct tres_weights w;
-    return tres_weights_parse(text, &w, ret_err);
+    int32_t first, last;
+    bool may_be_empty = text_empty(k->standard) || k->allowed.form != FORM_WORD;
+    switch (text_empty(text) && may_be_empty ? FORM_ANY : k->allowed.form) {
+    case FORM_ANY:
+    case FORM_FREQUENCIES: break;
+    case FORM_WORD:
+    case FORM_WORDS:
+        if (!setting_words_parse(k->key, text, k->allowed.form == FORM_WORDS, lenient, &s->word, &text,
+                                 ret_err))
+            return false;
+        break;
+    case FORM_PORTS:
+        if (!ports_parse(text, &first, &last, ret_err))
+            return false;
+        break;
+    case FORM_WEIGHTS:
+        if (!tres_weights_parse(text, &w, ret_err))
+            return false;
+        break;
+    case FORM_LICENCES:
+        if (!licences_check(text, ret_err))
+            return false;
+        break;
+    }
+    if (text_empty(text) && k->allowed.form == FORM_WORDS)
+        setting_words_parse(k->key, "", true, true, &s->word, NULL, NULL);
+    *(const char **)((char *)s + k->offset) = text;
+    return true;
 }
 
-static const char *spelling(const char *key, const char *text)
-{
-    for (size_t i = 0; i < ARRAY_LEN(spellings); i++)
-        if (text_is(spellings[i].key, key) && text_is_nocase(spellings[i].slurm, text))
-            return spellings[i].ours;
-    return text;
-}
-
-bool setting_set(const struct setting *k, struct settings *s, const char *text, struct err *ret_err)
+static bool value_set(const struct setting *k, struct settings *s, const char *text, bool lenient,
+                      struct err *ret_err)
 {
     int64_t number;
-    int32_t first, last;
     void *to = (char *)s + k->offset;
-    text = spelling(k->key, text);
+    if (k->allowed.slurm && text_is_nocase(k->allowed.slurm, text))
+        text = k->allowed.ours;
     switch (k->type) {
-    case SETTING_TEXT:
-        if (!words_check(k->key, text, ret_err))
-            return false;
-        if (text_is(k->key, "PriorityWeightTRES") && !weights_check(text, ret_err))
-            return false;
-        if (!text_empty(text) && (text_is(k->key, "RendezvousPorts") || text_is(k->key, "SrunPortRange")) &&
-            !ports_parse(text, &first, &last, ret_err))
-            return false;
-        *(const char **)to = text;
-        return true;
+    case SETTING_TEXT: return text_set(k, s, text, lenient, ret_err);
     case SETTING_I32:
-        if (!number_parse(k->key, text, INT32_MAX, &number, ret_err))
+        if (!number_parse(k, text, INT32_MAX, &number, ret_err))
             return false;
         *(int32_t *)to = (int32_t)number;
         return true;
-    case SETTING_I64: return number_parse(k->key, text, INT64_MAX, to, ret_err);
+    case SETTING_I64: return number_parse(k, text, INT64_MAX, to, ret_err);
     case SETTING_BOOL: return setting_parse_bool(text, to, ret_err);
     case SETTING_SPAN:
-        if (text_is(k->key, "JobAcctGatherFrequency"))
+        if (k->allowed.form == FORM_FREQUENCIES)
             return frequency_parse(text, to, ret_err);
         return interval_parse(k, text, to, ret_err);
     case SETTING_MIB: return setting_parse_mib(text, to, ret_err);
@@ -257,9 +261,15 @@ bool setting_set(const struct setting *k, struct settings *s, const char *text, 
     return false;
 }
 
+bool setting_set(const struct setting *k, struct settings *s, const char *text, struct err *ret_err)
+{
+    return value_set(k, s, text, false, ret_err);
+}
+
 void settings_default(struct settings *s)
 {
     memset(s, 0, sizeof *s);
+    setting_words_default(&s->word);
     for (size_t i = 0; i < setting_count; i++)
         CHECK(setting_set(&setting_table[i], s, setting_table[i].standard, NULL));
 }
@@ -313,7 +323,7 @@ bool setting_read_shown(const struct setting *k, struct settings *s, const char 
     for (size_t i = 0; i < ARRAY_LEN(units) && k->type != SETTING_TEXT; i++)
         if (len > strlen(units[i]) && text_is(text + len - strlen(units[i]), units[i]))
             text = arena_strndup(a, text, len - strlen(units[i]));
-    return setting_set(k, s, text, &ignored);
+    return value_set(k, s, text, true, &ignored);
 }
 
 const struct setting *setting_find(const char *key)

@@ -8,109 +8,112 @@
 #include "model/fields.h"
 #include "model/node.h"
 #include "model/partition.h"
+#include "model/settings_words.h"
 #include "model/topology.h"
 
-/* X(type, member, Key, default as text, unit shown by scontrol ("" none; "sec" for spans), doc)
- * A doc that starts with "kept for compatibility" marks a key without effect: giving it is a warning.
+/* X(type, member, Key, default as text, unit shown by scontrol ("" none; "sec" for spans), allowed, effect, doc)
+ * allowed: what is accepted beyond the type. ANY; RANGE(least, most); ONE_WORD, WORDS: one, or a list, of its words in
+ * model/settings_words.h; PORT_RANGE; TRES_WEIGHTS; LICENCES; FREQUENCIES; SLURM_WRITES(a value of Slurm's, what it is here).
+ * effect: ACTS, or KEPT: kept for compatibility, and giving it is a warning.
  * Types: TEXT, I32, BOOL (YES/NO, 1/0), SPAN (seconds in the file), MIB, PERCENT (in hundredths), POLICY (enum limit_policy). */
 // clang-format off
-#define SETTINGS(X)                                                                                                        \
-    X(TEXT, cluster_name, ClusterName, "remuda", "", "name of the cluster")                                                \
-    X(I32, first_job_id, FirstJobId, "1", "", "id of the first job")                                                       \
-    X(I32, max_job_count, MaxJobCount, "1000000", "", "jobs kept in the controller's memory; more submissions are refused") \
-    X(I64, max_array_size, MaxArraySize, "2147483648", "", "array indexes must be below this")                             \
-    X(SPAN, min_job_age_us, MinJobAge, "300", "sec", "how long an ended job stays visible in squeue and scontrol")         \
-    X(SPAN, kill_wait_us, KillWait, "30", "sec", "between SIGTERM and SIGKILL at the time limit and at scancel")           \
-    X(SPAN, over_time_limit_us, OverTimeLimit, "0", "min", "minutes a job may run past its limit")                         \
-    X(SPAN, resv_over_run_us, ResvOverRun, "0", "min", "minutes a job may run past the end of its reservation; UNLIMITED = until its own limit")   \
-    X(TEXT, topology_plugin, TopologyPlugin, "", "", "topology/tree, topology/block: as topology.conf says, which is used if it is there; topology/flat (or default): it is not") \
-    X(TEXT, topology_param, TopologyParam, "", "", "TopoOptional: nodes are kept together only for jobs that ask with --switches")   \
-    X(SPAN, inactive_limit_us, InactiveLimit, "0", "sec", "kept for compatibility: an allocation ends with its command, see AttachGrace")        \
-    X(SPAN, attach_grace_us, AttachGrace, "60", "sec", "how long an allocation or step outlives the connection of its salloc or srun, which may come back")  \
-    X(SPAN, message_timeout_us, MessageTimeout, "10", "sec", "how long commands wait for a controller that is away for a moment")  \
-    X(TEXT, rendezvous_ports, RendezvousPorts, "20000-29999", "", "ports for MASTER_PORT of steps: FIRST-LAST; no two live steps whose first node is the same have the same") \
-    X(SPAN, node_timeout_us, SlurmdTimeout, "60", "sec", "a node whose daemon is silent this long is DOWN")                \
-    X(SPAN, heartbeat_us, HeartbeatInterval, "20", "sec", "how often a node daemon reports")                               \
-    X(SPAN, accounting_freq_us, JobAcctGatherFrequency, "5", "sec", "how often the usage of running jobs is sampled where no cgroup measures it") \
-    X(BOOL, job_requeue, JobRequeue, "YES", "", "jobs may be requeued unless --no-requeue")                                \
-    X(I32, max_batch_requeue, MaxBatchRequeue, "5", "", "requeues after failed launches before a job is held")             \
-    X(BOOL, return_to_service, ReturnToService, "YES", "", "a DOWN node that reports again is used again")                 \
-    X(POLICY, enforce_part_limits, EnforcePartLimits, "REFUSE", "", "jobs outside a partition's limits: REFUSE (ANY, YES: of several partitions one must take it), ALL (each must), PEND (NO) or CLAMP with a warning") \
-    X(TEXT, priority_type, PriorityType, "priority/ageing", "", "how jobs are ordered: priority/ageing, priority/multifactor, priority/basic")                        \
-    X(TEXT, priority_flags, PriorityFlags, "", "", "flags of the multifactor priority, as slurm.conf(5) has them")         \
-    X(BOOL, priority_favor_small, PriorityFavorSmall, "NO", "", "small jobs get more for their size, not large ones")      \
-    X(SPAN, priority_calc_period_us, PriorityCalcPeriod, "5", "time", "how often use is charged and decays")               \
-    X(I32, priority_weight_age, PriorityWeightAge, "1000", "", "weight of the time waited")                                \
-    X(I32, priority_weight_fairshare, PriorityWeightFairshare, "0", "", "weight of fair share: little use in the past")    \
-    X(I32, priority_weight_assoc, PriorityWeightAssoc, "0", "", "weight of the account's own priority (0 for all until accounts have one)") \
-    X(I32, fairshare_damping, FairShareDampeningFactor, "1", "", "with NO_FAIR_TREE: the larger, the less use counts")     \
-    X(I32, priority_weight_job_size, PriorityWeightJobSize, "0", "", "weight of the size")                                 \
-    X(I32, priority_weight_partition, PriorityWeightPartition, "1000", "", "weight of the partition's PriorityJobFactor")  \
-    X(I32, priority_weight_qos, PriorityWeightQOS, "0", "", "weight of the QOS's priority (0 for all until there are QOS)") \
-    X(TEXT, priority_weight_tres, PriorityWeightTRES, "", "", "weights of resources asked for: CPU=1000,Mem=2000,GRES/gpu=3000") \
-    X(SPAN, priority_max_age_us, PriorityMaxAge, "7-0", "time", "time waited that counts fully")                           \
-    X(SPAN, priority_decay_half_life_us, PriorityDecayHalfLife, "7-0", "time", "past use counts half after this time; 0 = for ever") \
-    X(TEXT, priority_usage_reset, PriorityUsageResetPeriod, "NONE", "", "when use is forgotten: NONE, NOW (when the controller starts), DAILY, WEEKLY, MONTHLY, QUARTERLY, YEARLY, by UTC") \
-    X(TEXT, preempt_type, PreemptType, "preempt/none", "", "which jobs give way to others: preempt/none, or preempt/partition_prio (those of partitions with a lower PriorityTier)")          \
-    X(TEXT, preempt_mode, PreemptMode, "OFF", "", "how jobs give way unless their partition says otherwise: OFF, CANCEL, REQUEUE or SUSPEND; GANG: jobs that share CPUs by OverSubscribe=FORCE run in turn") \
-    X(TEXT, preempt_parameters, PreemptParameters, "", "", "youngest_first: who has run least goes, however large; send_user_signal: a victim with a grace gets the signal of its --signal instead of SIGTERM; reclaim_licenses: as always") \
-    X(SPAN, preempt_exempt_us, PreemptExemptTime, "0", "time", "a job runs at least so long before it must give way")      \
-    X(TEXT, sched_parameters, SchedulerParameters, "", "", "planner parameters")                                           \
-    X(TEXT, scheduler_type, SchedulerType, "sched/backfill", "", "kept for compatibility: Remuda always plans the whole queue") \
-    X(TEXT, select_type, SelectType, "select/cons_tres", "", "kept for compatibility: resources are always cores, memory and devices") \
-    X(TEXT, select_type_parameters, SelectTypeParameters, "CR_Core_Memory", "", "CR_Core_Memory, CR_CPU_Memory, CR_Core, CR_CPU: what is counted") \
-    X(SPAN, scheduler_time_slice_us, SchedulerTimeSlice, "30", "sec", "how long a job runs in its turn where PreemptMode has GANG")  \
-    X(TEXT, gres_types, GresTypes, "gpu", "", "kinds of generic resources")                                                \
-    X(TEXT, licenses, Licenses, "", "", "licences of the cluster: name:count,…")                                           \
-    X(MIB, def_mem_per_cpu_mib, DefMemPerCPU, "0", "", "memory a CPU for jobs that ask none; 0 = a job gets its share by CPUs of the node") \
-    X(MIB, def_mem_per_node_mib, DefMemPerNode, "0", "", "memory a node for jobs that ask none")                           \
-    X(MIB, max_mem_per_cpu_mib, MaxMemPerCPU, "0", "", "memory a CPU at most, unless the partition says otherwise: who wants more gets more CPUs; 0 = no limit")                               \
-    X(MIB, max_mem_per_node_mib, MaxMemPerNode, "0", "", "memory a job may have on a node, unless the partition says otherwise; 0 = no limit")                            \
-    X(TEXT, slurmctld_host, SlurmctldHost, "", "", "host of the controller; default this host")                            \
-    X(TEXT, slurmctld_addr, SlurmctldAddr, "", "", "address at which the controller takes connections of other hosts; default all of this host") \
-    X(I32, slurmctld_port, SlurmctldPort, "6817", "", "port for them; it is opened with the first `remuda token`")         \
-    X(SPAN, host_cert_life_us, HostCertificateLife, "2592000", "sec", "how long certificates of hosts hold; they are renewed when a third is left") \
-    X(TEXT, slurm_user, SlurmUser, "", "", "user the controller runs as; default whoever started it")                      \
-    X(TEXT, operators, Operators, "", "", "users who may operate on everybody's jobs and on nodes")                        \
-    X(TEXT, state_save_location, StateSaveLocation, "", "", "state directory; default as `remuda up` chose it")            \
-    X(TEXT, prolog, Prolog, "", "", "program run on each node before a job")                                               \
-    X(TEXT, epilog, Epilog, "", "", "program run on each node after a job")                                                \
-    X(SPAN, prolog_timeout_us, PrologEpilogTimeout, "300", "sec", "how long they may take")                                \
-    X(TEXT, mail_prog, MailProg, "/usr/sbin/sendmail", "", "program that sends mail (as sendmail -t, message on stdin)")   \
-    X(TEXT, smtp_server, SmtpServer, "", "", "host[:port] mail is handed to instead of MailProg")                          \
-    X(TEXT, mail_from, MailFrom, "", "", "sender of mail; default remuda@host")                                            \
-    X(TEXT, mail_domain, MailDomain, "", "", "put after user names without one")                                           \
-    X(TEXT, propagate_limits, PropagateResourceLimits, "ALL", "", "soft limits taken from the submitter: ALL, NONE or a list") \
-    X(TEXT, propagate_limits_except, PropagateResourceLimitsExcept, "", "", "soft limits not taken")                       \
-    X(TEXT, job_acct_gather_type, JobAcctGatherType, "jobacct_gather/remuda", "", "kept for compatibility: usage is always measured") \
-    X(TEXT, accounting_storage_type, AccountingStorageType, "accounting_storage/remuda", "", "kept for compatibility: accounting is always on") \
-    X(SPAN, acct_gather_node_freq_us, AcctGatherNodeFreq, "0", "sec", "kept for compatibility")                            \
-    X(TEXT, proctrack_type, ProctrackType, "proctrack/remuda", "", "kept for compatibility")                               \
-    X(TEXT, task_plugin, TaskPlugin, "task/remuda", "", "kept for compatibility")                                          \
-    X(BOOL, kill_on_bad_exit, KillOnBadExit, "NO", "", "a task that fails ends its step, unless srun says otherwise")      \
-    X(SPAN, wait_time_us, WaitTime, "0", "sec", "srun: so long after the first task ended the others are ended; 0 = never") \
-    X(TEXT, srun_port_range, SrunPortRange, "", "", "ports srun listens on for tasks of other hosts: 60001-63000; default any") \
-    X(BOOL, stream_tls, StreamTLS, "YES", "", "streams of srun and sattach between hosts are encrypted, by the secret of their step") \
-    X(TEXT, srun_prolog, SrunProlog, "", "", "program srun runs before each step, unless --prolog names another")          \
-    X(TEXT, srun_epilog, SrunEpilog, "", "", "program srun runs after each step, unless --epilog names another")           \
-    X(TEXT, task_prolog, TaskProlog, "", "", "program run as the user before each task; its output may set variables")     \
-    X(TEXT, task_epilog, TaskEpilog, "", "", "program run as the user after each task")                                    \
-    X(TEXT, launch_parameters, LaunchParameters, "", "", "use_interactive_step: salloc without a command opens its shell on the first node; other words have no effect") \
-    X(TEXT, interactive_step_options, InteractiveStepOptions, "--interactive --preserve-env --pty $SHELL", "", "what srun is given then") \
-    X(TEXT, mpi_default, MpiDefault, "none", "", "kept for compatibility: --mpi of srun is none, the others are refused by name") \
-    X(BOOL, constrain_cores, ConstrainCores, "YES", "", "keep jobs on their CPUs")                                         \
-    X(BOOL, constrain_ram, ConstrainRAMSpace, "YES", "", "hold jobs to their memory: AllowedRAMSpace")                                      \
-    X(BOOL, constrain_devices, ConstrainDevices, "YES", "", "hide other jobs' devices")                                    \
-    X(BOOL, constrain_swap, ConstrainSwapSpace, "YES", "", "hold jobs to the swap that AllowedSwapSpace leaves them")      \
-    X(PERCENT, allowed_ram, AllowedRAMSpace, "100", "percent", "of the memory a job has: what it may use before it is ended") \
-    X(PERCENT, allowed_swap, AllowedSwapSpace, "0", "percent", "of the memory a job has: swap it may use beyond that")       \
-    X(PERCENT, max_ram, MaxRAMPercent, "100", "percent", "of a node's memory: no job is allowed more; below 100 it also holds jobs that have no memory of their own to hold to") \
-    X(PERCENT, max_swap, MaxSwapPercent, "100", "percent", "of a node's memory: no job is allowed more swap")                \
-    X(MIB, min_ram_mib, MinRAMSpace, "30", "", "a job is allowed this at least, in MB; less would not let a program start") \
-    X(I32, memory_swappiness, MemorySwappiness, "-1", "", "0 to 100: how readily the kernel swaps jobs' memory out (version 1 groups); -1 = as it likes")                  \
-    X(I32, pids_max, PidsMax, "0", "", "processes and threads a job may have on a node; 0 = half of what the machine can have") \
-    X(TEXT, job_acct_gather_params, JobAcctGatherParams, "", "", "OverMemoryKill: jobs over their memory are ended at the samples also where the kernel holds them to it; without such a kernel they always are") \
-    X(SPAN, unkillable_timeout_us, UnkillableStepTimeout, "60", "sec", "processes that outlive SIGKILL this long are reported (the node is not drained)")
+#define SETTINGS(X) \
+    X(TEXT, cluster_name, ClusterName, "remuda", "", ANY, ACTS, "name of the cluster") \
+    X(I32, first_job_id, FirstJobId, "1", "", RANGE(1, INT32_MAX), ACTS, "id of the first job") \
+    X(I32, max_job_count, MaxJobCount, "1000000", "", RANGE(1, INT32_MAX), ACTS, "jobs kept in the controller's memory; more submissions are refused") \
+    X(I64, max_array_size, MaxArraySize, "2147483648", "", RANGE(1, INT64_C(2147483648)), ACTS, "array indexes must be below this") \
+    X(SPAN, min_job_age_us, MinJobAge, "300", "sec", ANY, ACTS, "how long an ended job stays visible in squeue and scontrol") \
+    X(SPAN, kill_wait_us, KillWait, "30", "sec", ANY, ACTS, "between SIGTERM and SIGKILL at the time limit and at scancel") \
+    X(SPAN, over_time_limit_us, OverTimeLimit, "0", "min", ANY, ACTS, "minutes a job may run past its limit") \
+    X(SPAN, resv_over_run_us, ResvOverRun, "0", "min", ANY, ACTS, "minutes a job may run past the end of its reservation; UNLIMITED = until its own limit") \
+    X(TEXT, topology_plugin, TopologyPlugin, "", "", ONE_WORD, ACTS, "topology/tree, topology/block: as topology.conf says, which is used if it is there; topology/flat (or default): it is not") \
+    X(TEXT, topology_param, TopologyParam, "", "", WORDS, ACTS, "TopoOptional: nodes are kept together only for jobs that ask with --switches") \
+    X(SPAN, inactive_limit_us, InactiveLimit, "0", "sec", ANY, KEPT, "an allocation ends with its command, see AttachGrace") \
+    X(SPAN, attach_grace_us, AttachGrace, "60", "sec", ANY, ACTS, "how long an allocation or step outlives the connection of its salloc or srun, which may come back") \
+    X(SPAN, message_timeout_us, MessageTimeout, "10", "sec", ANY, ACTS, "how long commands wait for a controller that is away for a moment") \
+    X(TEXT, rendezvous_ports, RendezvousPorts, "20000-29999", "", PORT_RANGE, ACTS, "ports for MASTER_PORT of steps: FIRST-LAST; no two live steps whose first node is the same have the same") \
+    X(SPAN, node_timeout_us, SlurmdTimeout, "60", "sec", ANY, ACTS, "a node whose daemon is silent this long is DOWN") \
+    X(SPAN, heartbeat_us, HeartbeatInterval, "20", "sec", RANGE(USEC_PER_SEC, INT64_MAX), ACTS, "how often a node daemon reports") \
+    X(SPAN, accounting_freq_us, JobAcctGatherFrequency, "5", "sec", FREQUENCIES, ACTS, "how often the usage of running jobs is sampled where no cgroup measures it") \
+    X(BOOL, job_requeue, JobRequeue, "YES", "", ANY, ACTS, "jobs may be requeued unless --no-requeue") \
+    X(I32, max_batch_requeue, MaxBatchRequeue, "5", "", ANY, ACTS, "requeues after failed launches before a job is held") \
+    X(BOOL, return_to_service, ReturnToService, "YES", "", SLURM_WRITES("2", "YES"), ACTS, "a DOWN node that reports again is used again") \
+    X(POLICY, enforce_part_limits, EnforcePartLimits, "REFUSE", "", ANY, ACTS, "jobs outside a partition's limits: REFUSE (ANY, YES: of several partitions one must take it), ALL (each must), PEND (NO) or CLAMP with a warning") \
+    X(TEXT, priority_type, PriorityType, "priority/ageing", "", ONE_WORD, ACTS, "how jobs are ordered: priority/ageing, priority/multifactor, priority/basic") \
+    X(TEXT, priority_flags, PriorityFlags, "", "", WORDS, ACTS, "flags of the multifactor priority, as slurm.conf(5) has them") \
+    X(BOOL, priority_favor_small, PriorityFavorSmall, "NO", "", ANY, ACTS, "small jobs get more for their size, not large ones") \
+    X(SPAN, priority_calc_period_us, PriorityCalcPeriod, "5", "time", ANY, ACTS, "how often use is charged and decays") \
+    X(I32, priority_weight_age, PriorityWeightAge, "1000", "", ANY, ACTS, "weight of the time waited") \
+    X(I32, priority_weight_fairshare, PriorityWeightFairshare, "0", "", ANY, ACTS, "weight of fair share: little use in the past") \
+    X(I32, priority_weight_assoc, PriorityWeightAssoc, "0", "", ANY, ACTS, "weight of the account's own priority (0 for all until accounts have one)") \
+    X(I32, fairshare_damping, FairShareDampeningFactor, "1", "", RANGE(1, INT32_MAX), ACTS, "with NO_FAIR_TREE: the larger, the less use counts") \
+    X(I32, priority_weight_job_size, PriorityWeightJobSize, "0", "", ANY, ACTS, "weight of the size") \
+    X(I32, priority_weight_partition, PriorityWeightPartition, "1000", "", ANY, ACTS, "weight of the partition's PriorityJobFactor") \
+    X(I32, priority_weight_qos, PriorityWeightQOS, "0", "", ANY, ACTS, "weight of the QOS's priority (0 for all until there are QOS)") \
+    X(TEXT, priority_weight_tres, PriorityWeightTRES, "", "", TRES_WEIGHTS, ACTS, "weights of resources asked for: CPU=1000,Mem=2000,GRES/gpu=3000") \
+    X(SPAN, priority_max_age_us, PriorityMaxAge, "7-0", "time", ANY, ACTS, "time waited that counts fully") \
+    X(SPAN, priority_decay_half_life_us, PriorityDecayHalfLife, "7-0", "time", ANY, ACTS, "past use counts half after this time; 0 = for ever") \
+    X(TEXT, priority_usage_reset, PriorityUsageResetPeriod, "NONE", "", ONE_WORD, ACTS, "when use is forgotten: NONE, NOW (when the controller starts), DAILY, WEEKLY, MONTHLY, QUARTERLY, YEARLY, by UTC") \
+    X(TEXT, preempt_type, PreemptType, "preempt/none", "", ONE_WORD, ACTS, "which jobs give way to others: preempt/none, or preempt/partition_prio (those of partitions with a lower PriorityTier)") \
+    X(TEXT, preempt_mode, PreemptMode, "OFF", "", WORDS, ACTS, "how jobs give way unless their partition says otherwise: OFF, CANCEL, REQUEUE or SUSPEND; GANG: jobs that share CPUs by OverSubscribe=FORCE run in turn") \
+    X(TEXT, preempt_parameters, PreemptParameters, "", "", WORDS, ACTS, "youngest_first: who has run least goes, however large; send_user_signal: a victim with a grace gets the signal of its --signal instead of SIGTERM; reclaim_licenses: as always") \
+    X(SPAN, preempt_exempt_us, PreemptExemptTime, "0", "time", SLURM_WRITES("-1", "0"), ACTS, "a job runs at least so long before it must give way") \
+    X(TEXT, sched_parameters, SchedulerParameters, "", "", WORDS, ACTS, "planner parameters") \
+    X(TEXT, scheduler_type, SchedulerType, "sched/backfill", "", ONE_WORD, ACTS, "sched/backfill; sched/builtin: nobody goes before who comes earlier in the order") \
+    X(TEXT, select_type, SelectType, "select/cons_tres", "", ANY, KEPT, "resources are always cores, memory and devices") \
+    X(TEXT, select_type_parameters, SelectTypeParameters, "CR_Core_Memory", "", WORDS, ACTS, "CR_Core_Memory, CR_CPU_Memory, CR_Core, CR_CPU: what is counted") \
+    X(SPAN, scheduler_time_slice_us, SchedulerTimeSlice, "30", "sec", ANY, ACTS, "how long a job runs in its turn where PreemptMode has GANG") \
+    X(TEXT, gres_types, GresTypes, "gpu", "", ANY, ACTS, "kinds of generic resources") \
+    X(TEXT, licenses, Licenses, "", "", LICENCES, ACTS, "licences of the cluster: name:count,…") \
+    X(MIB, def_mem_per_cpu_mib, DefMemPerCPU, "0", "", ANY, ACTS, "memory a CPU for jobs that ask none; 0 = a job gets its share by CPUs of the node") \
+    X(MIB, def_mem_per_node_mib, DefMemPerNode, "0", "", ANY, ACTS, "memory a node for jobs that ask none") \
+    X(MIB, max_mem_per_cpu_mib, MaxMemPerCPU, "0", "", ANY, ACTS, "memory a CPU at most, unless the partition says otherwise: who wants more gets more CPUs; 0 = no limit") \
+    X(MIB, max_mem_per_node_mib, MaxMemPerNode, "0", "", ANY, ACTS, "memory a job may have on a node, unless the partition says otherwise; 0 = no limit") \
+    X(TEXT, slurmctld_host, SlurmctldHost, "", "", ANY, ACTS, "host of the controller; default this host") \
+    X(TEXT, slurmctld_addr, SlurmctldAddr, "", "", ANY, ACTS, "address at which the controller takes connections of other hosts; default all of this host") \
+    X(I32, slurmctld_port, SlurmctldPort, "6817", "", RANGE(1, 65535), ACTS, "port for them; it is opened with the first `remuda token`") \
+    X(SPAN, host_cert_life_us, HostCertificateLife, "2592000", "sec", ANY, ACTS, "how long certificates of hosts hold; they are renewed when a third is left") \
+    X(TEXT, slurm_user, SlurmUser, "", "", ANY, ACTS, "user the controller runs as; default whoever started it") \
+    X(TEXT, operators, Operators, "", "", ANY, ACTS, "users who may operate on everybody's jobs and on nodes") \
+    X(TEXT, state_save_location, StateSaveLocation, "", "", ANY, ACTS, "state directory; default as `remuda up` chose it") \
+    X(TEXT, prolog, Prolog, "", "", ANY, ACTS, "program run on each node before a job") \
+    X(TEXT, epilog, Epilog, "", "", ANY, ACTS, "program run on each node after a job") \
+    X(SPAN, prolog_timeout_us, PrologEpilogTimeout, "300", "sec", ANY, ACTS, "how long they may take") \
+    X(TEXT, mail_prog, MailProg, "/usr/sbin/sendmail", "", ANY, ACTS, "program that sends mail (as sendmail -t, message on stdin)") \
+    X(TEXT, smtp_server, SmtpServer, "", "", ANY, ACTS, "host[:port] mail is handed to instead of MailProg") \
+    X(TEXT, mail_from, MailFrom, "", "", ANY, ACTS, "sender of mail; default remuda@host") \
+    X(TEXT, mail_domain, MailDomain, "", "", ANY, ACTS, "put after user names without one") \
+    X(TEXT, propagate_limits, PropagateResourceLimits, "ALL", "", WORDS, ACTS, "soft limits taken from the submitter: ALL, NONE or a list") \
+    X(TEXT, propagate_limits_except, PropagateResourceLimitsExcept, "", "", WORDS, ACTS, "soft limits not taken") \
+    X(TEXT, job_acct_gather_type, JobAcctGatherType, "jobacct_gather/remuda", "", ANY, KEPT, "usage is always measured") \
+    X(TEXT, accounting_storage_type, AccountingStorageType, "accounting_storage/remuda", "", ANY, KEPT, "accounting is always on") \
+    X(SPAN, acct_gather_node_freq_us, AcctGatherNodeFreq, "0", "sec", ANY, KEPT, "") \
+    X(TEXT, proctrack_type, ProctrackType, "proctrack/remuda", "", ANY, KEPT, "") \
+    X(TEXT, task_plugin, TaskPlugin, "task/remuda", "", ANY, KEPT, "") \
+    X(BOOL, kill_on_bad_exit, KillOnBadExit, "NO", "", ANY, ACTS, "a task that fails ends its step, unless srun says otherwise") \
+    X(SPAN, wait_time_us, WaitTime, "0", "sec", ANY, ACTS, "srun: so long after the first task ended the others are ended; 0 = never") \
+    X(TEXT, srun_port_range, SrunPortRange, "", "", PORT_RANGE, ACTS, "ports srun listens on for tasks of other hosts: 60001-63000; default any") \
+    X(BOOL, stream_tls, StreamTLS, "YES", "", ANY, ACTS, "streams of srun and sattach between hosts are encrypted, by the secret of their step") \
+    X(TEXT, srun_prolog, SrunProlog, "", "", ANY, ACTS, "program srun runs before each step, unless --prolog names another") \
+    X(TEXT, srun_epilog, SrunEpilog, "", "", ANY, ACTS, "program srun runs after each step, unless --epilog names another") \
+    X(TEXT, task_prolog, TaskProlog, "", "", ANY, ACTS, "program run as the user before each task; its output may set variables") \
+    X(TEXT, task_epilog, TaskEpilog, "", "", ANY, ACTS, "program run as the user after each task") \
+    X(TEXT, launch_parameters, LaunchParameters, "", "", WORDS, ACTS, "use_interactive_step: salloc without a command opens its shell on the first node; other words have no effect") \
+    X(TEXT, interactive_step_options, InteractiveStepOptions, "--interactive --preserve-env --pty $SHELL", "", ANY, ACTS, "what srun is given then") \
+    X(TEXT, mpi_default, MpiDefault, "none", "", ANY, KEPT, "--mpi of srun is none, the others are refused by name") \
+    X(BOOL, constrain_cores, ConstrainCores, "YES", "", ANY, ACTS, "keep jobs on their CPUs") \
+    X(BOOL, constrain_ram, ConstrainRAMSpace, "YES", "", ANY, ACTS, "hold jobs to their memory: AllowedRAMSpace") \
+    X(BOOL, constrain_devices, ConstrainDevices, "YES", "", ANY, ACTS, "hide other jobs' devices") \
+    X(BOOL, constrain_swap, ConstrainSwapSpace, "YES", "", ANY, ACTS, "hold jobs to the swap that AllowedSwapSpace leaves them") \
+    X(PERCENT, allowed_ram, AllowedRAMSpace, "100", "percent", ANY, ACTS, "of the memory a job has: what it may use before it is ended") \
+    X(PERCENT, allowed_swap, AllowedSwapSpace, "0", "percent", ANY, ACTS, "of the memory a job has: swap it may use beyond that") \
+    X(PERCENT, max_ram, MaxRAMPercent, "100", "percent", ANY, ACTS, "of a node's memory: no job is allowed more; below 100 it also holds jobs that have no memory of their own to hold to") \
+    X(PERCENT, max_swap, MaxSwapPercent, "100", "percent", ANY, ACTS, "of a node's memory: no job is allowed more swap") \
+    X(MIB, min_ram_mib, MinRAMSpace, "30", "", ANY, ACTS, "a job is allowed this at least, in MB; less would not let a program start") \
+    X(I32, memory_swappiness, MemorySwappiness, "-1", "", RANGE(-1, 100), ACTS, "0 to 100: how readily the kernel swaps jobs' memory out (version 1 groups); -1 = as it likes") \
+    X(I32, pids_max, PidsMax, "0", "", ANY, ACTS, "processes and threads a job may have on a node; 0 = half of what the machine can have") \
+    X(TEXT, job_acct_gather_params, JobAcctGatherParams, "", "", WORDS, ACTS, "OverMemoryKill: jobs over their memory are ended at the samples also where the kernel holds them to it; without such a kernel they always are") \
+    X(SPAN, unkillable_timeout_us, UnkillableStepTimeout, "60", "sec", ANY, ACTS, "processes that outlive SIGKILL this long are reported (the node is not drained)")
 // clang-format on
 
 enum setting_type {
@@ -133,9 +136,28 @@ enum setting_type {
 #define SETTING_C_POLICY  int32_t
 
 struct settings {
-#define X(type, member, key, standard, unit, doc) SETTING_C_##type member;
+#define X(type, member, key, standard, unit, allowed, effect, doc) SETTING_C_##type member;
     SETTINGS(X)
 #undef X
+    struct setting_words word; /* what the texts of words say */
+};
+
+enum setting_form {
+    FORM_ANY,
+    FORM_WORD,
+    FORM_WORDS,
+    FORM_PORTS,
+    FORM_WEIGHTS,
+    FORM_LICENCES,
+    FORM_FREQUENCIES
+};
+enum setting_effect { EFFECT_ACTS, EFFECT_KEPT };
+
+/* What is accepted beyond the type. */
+struct setting_allowed {
+    enum setting_form form;
+    int64_t min, max;         /* both 0: from 0 to the type's end */
+    const char *slurm, *ours; /* a value that Slurm writes in its own way, and what it is here; NULL = none */
 };
 
 struct setting {
@@ -144,6 +166,8 @@ struct setting {
     size_t offset;
     const char *standard; /* default, as text */
     const char *unit;
+    struct setting_allowed allowed;
+    enum setting_effect effect;
     const char *doc;
 };
 extern const struct setting setting_table[];

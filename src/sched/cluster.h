@@ -23,8 +23,6 @@ struct cluster *cluster_new(void);
 void cluster_free(struct cluster *cl);
 /* Weights, flags, licences and planner parameters. */
 void cluster_set_policy(struct cluster *cl, const struct settings *s);
-/* A sentence for each planner parameter whose value is none of the known ones (it has no effect then), appended. */
-void cluster_policy_check(const struct settings *s, struct str *warnings);
 /* A simulator's own order (order.h); copied. Stays until another is set. */
 void cluster_set_hook(struct cluster *cl, const struct order_hook *hook);
 

@@ -143,6 +143,19 @@ static void a_long_chain_is_cancelled_at_once_when_asked_so(void **unused)
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 0);
 }
 
+static void the_cluster_may_cancel_what_can_never_run(void **unused)
+{
+    configure(CONF "SchedulerParameters=kill_invalid_depend\n");
+    uint64_t first = submit(a_job("first"));
+    struct job_spec spec = a_job("stays");
+    spec.dependency = on("afterok", first);
+    spec.kill_on_invalid_dep = NO;
+    uint64_t goes = submit_after("goes", on("afterok", first)), stays = submit(spec);
+    script_ends(first, status_of_code(1));
+    assert_int_equal(state(goes), JOB_CANCELLED);
+    assert_int_equal(state(stays), JOB_PENDING);
+}
+
 static void singletons_run_one_after_another(void **unused)
 {
     uint64_t a = submit_after("one", "singleton"), b = submit_after("one", "singleton"),
@@ -286,6 +299,7 @@ int main(void)
         STORY(jobs_nobody_knows_are_refused),
         STORY(a_running_job_submits_its_successor),
         STORY(a_long_chain_is_cancelled_at_once_when_asked_so),
+        STORY(the_cluster_may_cancel_what_can_never_run),
         STORY(singletons_run_one_after_another),
         STORY(a_whole_array_is_waited_for),
         STORY(one_element_that_failed_fails_its_array),

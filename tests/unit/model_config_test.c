@@ -162,7 +162,7 @@ static void test_an_unknown_key_names_its_place_and_the_nearest(void **state)
 static void test_a_key_of_slurms_without_effect_says_so(void **state)
 {
     const struct config *c = read("slurmdport=6817\nNodeName=n1 Port=7\nPartitionName=p "
-                                  "SuspendTime=3\nSchedulerType=sched/builtin\n");
+                                  "SuspendTime=3\nSelectType=select/linear\n");
     assert_int_equal(c->nwarnings, 4);
     assert_string_equal(c->warning[0],
                         "remuda.conf:1: SlurmdPort is known to Slurm but has no effect in Remuda");
@@ -173,7 +173,7 @@ static void test_a_key_of_slurms_without_effect_says_so(void **state)
         c->warning[2],
         "remuda.conf:3: SuspendTime on a PartitionName line is known to Slurm but has no effect in Remuda");
     assert_true(text_starts(
-        c->warning[3], "remuda.conf:4: SchedulerType has no effect in Remuda; it is kept for compatibility"));
+        c->warning[3], "remuda.conf:4: SelectType has no effect in Remuda; it is kept for compatibility"));
 }
 
 /* ---- Include ---- */
@@ -417,17 +417,19 @@ static void test_values_without_effect_are_said(void **state)
     const struct config *c = read("PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG\n");
     assert_int_equal(c->nwarnings, 1);
     assert_non_null(strstr(c->warning[0], "PreemptType=preempt/qos has no effect in Remuda"));
+    assert_string_equal(
+        read("SchedulerParameters=bf_window=60,defer\n")->warning[0],
+        "remuda.conf:1: SchedulerParameters=bf_window has no effect in Remuda: the plan has no end");
 }
 
 static void test_preemption_that_is_not_there_is_refused(void **state)
 {
     (void)state;
-    assert_error("PreemptMode=SUSPEND,GANG,WITHIN\n", "remuda.conf:1: PreemptMode",
-                 "\"SUSPEND,GANG,WITHIN\"");
+    assert_error("PreemptMode=SUSPEND,GANG,WITHIN\n", "remuda.conf:1: PreemptMode", "not \"WITHIN\"");
     assert_error("PreemptMode=REQUEUE,PRIORITY\n", "remuda.conf:1: PreemptMode",
                  "OFF,CANCEL,REQUEUE,SUSPEND,GANG is expected");
-    assert_error("PreemptParameters=youngest_first,strict_order\n", "remuda.conf:1: PreemptParameters",
-                 "reclaim_licenses,send_user_signal,youngest_first is expected");
+    assert_error("PreemptParameters=youngest_first,strictly\n", "remuda.conf:1: PreemptParameters",
+                 "youngest_first,send_user_signal,reclaim_licenses is expected");
     assert_error("NodeName=a\nPartitionName=p Nodes=a PreemptMode=WITHIN\n", "remuda.conf:2: PreemptMode",
                  "WITHIN");
     assert_string_equal(read("PreemptParameters=send_user_signal\n")->settings.preempt_parameters,

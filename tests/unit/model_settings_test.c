@@ -56,7 +56,7 @@ static void test_every_key_has_a_default_that_it_accepts_itself(void **state)
     for (size_t i = 0; i < setting_count; i++) {
         struct str out = STR_INIT;
         setting_format(&setting_table[i], &s, &out);
-        assert_true(out.len > 0 && setting_table[i].doc[0]);
+        assert_true(out.len > 0 && (setting_table[i].doc[0] || setting_table[i].effect == EFFECT_KEPT));
         str_done(&out);
     }
     assert_string_equal(s.cluster_name, "remuda");
@@ -134,9 +134,120 @@ static void test_words_of_a_closed_set(void **state)
 {
     assert_string_equal(set("PreemptType", "preempt/partition_prio").preempt_type, "preempt/partition_prio");
     assert_string_equal(set("PreemptMode", "SUSPEND,GANG").preempt_mode, "SUSPEND,GANG");
-    assert_refused("PreemptType", "preempt/sometimes", "preempt/qos");
+    assert_refused("PreemptType", "preempt/sometimes", "preempt/partition_prio");
     assert_refused("PreemptMode", "SLEEP", "REQUEUE");
     assert_refused("PriorityType", "priority/basic,priority/multifactor", "one of");
+}
+
+static void test_every_word_is_known_in_any_letter_case(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < setting_word_count; i++) {
+        const struct setting_word *w = &setting_word_table[i];
+        const struct setting *k = setting(w->key);
+        struct str text = STR_INIT;
+        for (const char *p = w->word; *p; p++)
+            str_addc(&text, (char)(*p >= 'a' && *p <= 'z' ? *p - 32 : *p));
+        if (w->kind == WORD_NUMBER)
+            str_add(&text, "=17");
+        if (w->kind == WORD_CHOICE)
+            str_addf(&text, "=%.*s", (int)strcspn(w->choices, "|"), w->choices);
+        struct settings s;
+        struct err e = {0};
+        settings_default(&s);
+        if (!setting_set(k, &s, str_text(&text), &e))
+            fail_msg("%s=%s: %s", w->key, str_text(&text), e.text);
+        const void *at = (const char *)&s.word + w->offset;
+        if (w->kind == WORD_FLAG)
+            assert_true(*(const bool *)at);
+        if (w->kind == WORD_NUMBER)
+            assert_int_equal(*(const int64_t *)at, 17);
+        if (w->kind == WORD_CHOICE)
+            assert_int_equal(*(const int32_t *)at, 0);
+        if (k->allowed.form == FORM_WORD)
+            assert_string_equal(*(const char *const *)((const char *)&s + k->offset), w->word);
+        str_done(&text);
+    }
+}
+
+static void test_a_typo_is_named_with_the_nearest_word_and_changes_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < setting_word_count; i++) {
+        const struct setting_word *w = &setting_word_table[i];
+        if (strlen(w->word) < 5)
+            continue;
+        struct str text = STR_INIT;
+        str_addf(&text, "%.*s_%s", (int)strlen(w->word) - 2, w->word, w->word + strlen(w->word) - 2);
+        assert_refused(w->key, str_text(&text), "did you mean ");
+        str_done(&text);
+    }
+    assert_refused("SelectTypeParameters", "CR_Core_Memori", "did you mean CR_Core_Memory?");
+    assert_refused("SchedulerParameters", "bf_window=60,prommises=all", "did you mean promises?");
+    assert_refused("SchedulerParameters", "promises=everybody", "promises=head|aged|all is expected");
+    assert_refused("SchedulerParameters", "max_switch_wait=long", "max_switch_wait=NUMBER is expected");
+    assert_refused("SchedulerParameters", "max_switch_wait", "max_switch_wait=NUMBER is expected");
+    assert_refused("SchedulerParameters", "zzzzzzzzz", "docs/settings.md");
+    assert_refused("TopologyParam", "TopoOptional=yes", "takes no value");
+    assert_refused("PropagateResourceLimits", "MEMLOK", "did you mean MEMLOCK?");
+    assert_refused("PriorityType", "", "one of");
+}
+
+static void test_words_given_again_take_the_place_of_those_before(void **state)
+{
+    (void)state;
+    struct settings s = set("PriorityFlags", " max_tres , no_fair_tree,");
+    assert_true(s.word.max_tres && s.word.no_fair_tree);
+    assert_true(setting_set(setting("PriorityFlags"), &s, "INCR_ONLY", NULL));
+    assert_true(!s.word.max_tres && !s.word.no_fair_tree && s.word.increase_only);
+    assert_true(setting_set(setting("PriorityFlags"), &s, "", NULL));
+    assert_false(s.word.increase_only);
+    assert_int_equal(set("KillWait", "1").word.max_switch_wait_s, -1);
+    assert_true(set("SelectTypeParameters", "cr_cpu_memory").word.cr_cpu_memory);
+    assert_false(set("SelectTypeParameters", "CR_CPU").word.cr_core_memory);
+}
+
+static void test_what_a_newer_controller_says_is_read_as_far_as_it_is_known(void **state)
+{
+    (void)state;
+    struct settings s;
+    struct arena *a = arena_new();
+    settings_default(&s);
+    assert_true(
+        setting_read_shown(setting("LaunchParameters"), &s, "some_day,use_interactive_step,later=3", a));
+    assert_true(s.word.use_interactive_step);
+    arena_free(a);
+}
+
+static void line_keep(void *ctx, const char *line)
+{
+    str_addf(ctx, "%s\n", line);
+}
+
+static void test_words_without_effect_are_said_a_line_each_reason(void **state)
+{
+    (void)state;
+    struct str said = STR_INIT;
+    setting_words_idle("SchedulerParameters",
+                       "bf_continue,promises=all,bf_interval=60,bf_window=2880,spec_cores_first", line_keep,
+                       &said);
+    assert_string_equal(
+        str_text(&said),
+        "SchedulerParameters=bf_continue,bf_interval has no effect in Remuda: every waiting job is "
+        "considered in "
+        "each pass, and a pass is made when something changed\n"
+        "SchedulerParameters=bf_window has no effect in Remuda: the plan has no end\n"
+        "SchedulerParameters=spec_cores_first is known to Slurm but has no effect in Remuda\n");
+    str_done(&said);
+}
+
+static void test_counts_of_licences(void **state)
+{
+    (void)state;
+    assert_string_equal(set("Licenses", "matlab:100,ansys").licenses, "matlab:100,ansys");
+    assert_refused("Licenses", "matlab:1O0", "name:count is expected, not \"matlab:1O0\"");
+    assert_refused("Licenses", ":5", "name:count");
+    assert_refused("Licenses", "a:99999999999999999999", "name:count");
 }
 
 static void test_as_scontrol_show_config_prints_them(void **state)
@@ -197,6 +308,12 @@ int main(void)
         cmocka_unit_test(test_memory_has_units_and_may_be_unlimited),
         cmocka_unit_test(test_slurms_own_spellings),
         cmocka_unit_test(test_words_of_a_closed_set),
+        cmocka_unit_test(test_every_word_is_known_in_any_letter_case),
+        cmocka_unit_test(test_a_typo_is_named_with_the_nearest_word_and_changes_nothing),
+        cmocka_unit_test(test_words_given_again_take_the_place_of_those_before),
+        cmocka_unit_test(test_what_a_newer_controller_says_is_read_as_far_as_it_is_known),
+        cmocka_unit_test(test_words_without_effect_are_said_a_line_each_reason),
+        cmocka_unit_test(test_counts_of_licences),
         cmocka_unit_test(test_as_scontrol_show_config_prints_them),
         cmocka_unit_test(test_values_are_read_back_as_they_are_shown),
     };

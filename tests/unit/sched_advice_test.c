@@ -127,7 +127,9 @@ static void another_type_of_gpu(void **unused)
 static void less_memory_and_fewer_cpus(void **unused)
 {
     struct partition p = a_part("main", "ALL");
-    struct settings s = {.select_type_parameters = "CR_Core_Memory"};
+    struct settings s;
+    settings_default(&s);
+    put_setting(&s, "SelectTypeParameters", "CR_Core_Memory");
     cluster_set_policy(cl, &s);
     put_nodes(cl, "n1", a_node(NULL));
     put_part(cl, &p);
@@ -262,8 +264,8 @@ static void who_would_have_to_give_way_is_said(void **unused)
 {
     struct settings set;
     settings_default(&set);
-    set.preempt_type = "preempt/partition_prio";
-    set.preempt_mode = "REQUEUE";
+    put_setting(&set, "PreemptType", "preempt/partition_prio");
+    put_setting(&set, "PreemptMode", "REQUEUE");
     cluster_set_policy(cl, &set);
     put_nodes(cl, "n[1-2]", a_node(NULL));
     struct partition low = a_part("low", "n[1-2]"), high = a_part("high", "n[1-2]");

@@ -14,6 +14,7 @@
 #include "base/duration.h"
 #include "base/hostlist.h"
 #include "base/str.h"
+#include "model/settings_value.h"
 #include "sched/cluster.h"
 #include "sched/plan.h"
 
@@ -115,12 +116,19 @@ static inline const char *alloc_text(const struct plan *p, uint64_t id)
 }
 
 /* A cluster that orders by the multifactor priority: for tests whose subject is not the order. */
+static inline void put_setting(struct settings *s, const char *key, const char *value)
+{
+    struct err e = {0};
+    if (!setting_set(setting_find(key), s, value, &e))
+        fail_msg("%s=%s: %s", key, value, e.text);
+}
+
 static inline struct cluster *cluster_of_factors(void)
 {
     struct cluster *cl = cluster_new();
     struct settings s;
     settings_default(&s);
-    s.priority_type = "priority/multifactor";
+    put_setting(&s, "PriorityType", "priority/multifactor");
     cluster_set_policy(cl, &s);
     return cl;
 }

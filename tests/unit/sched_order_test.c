@@ -79,19 +79,27 @@ static void the_settings_choose(void **state)
     }
 }
 
-static void values_nobody_knows_are_said(void **state)
+/* A choice of a setting is kept as its place in the row: the names here must be in the same order. */
+static void choices_of_settings_are_those_of_the_orders(void **state)
 {
-    struct settings s;
-    struct str text = STR_INIT;
-    settings_default(&s);
-    s.sched_parameters = "order=sjf,backfill=easy,promises=aged,promises_max=7";
-    cluster_policy_check(&s, &text);
-    assert_string_equal(str_text(&text), "");
-    s.sched_parameters = "order=best,promises=some";
-    cluster_policy_check(&s, &text);
-    assert_non_null(strstr(str_text(&text), "order=best has no effect"));
-    assert_non_null(strstr(str_text(&text), "promises=some has no effect; head, aged and all are known"));
-    str_done(&text);
+    enum sched_order order;
+    enum sched_backfill backfill;
+    enum sched_promises promises;
+    for (size_t i = 0; i < setting_word_count; i++) {
+        const struct setting_word *w = &setting_word_table[i];
+        struct span rest = span_of(w->choices), one;
+        for (unsigned place = 0; w->kind == WORD_CHOICE && span_next(&rest, '|', &one); place++) {
+            char *name = xstrndup(one.data, one.len);
+            if (text_is(w->word, "order"))
+                assert_true(order_named(name, &order) && order == place);
+            else if (text_is(w->word, "backfill"))
+                assert_true(backfill_named(name, &backfill) && backfill == place);
+            else
+                assert_true(text_is(w->word, "promises") && promises_named(name, &promises) &&
+                            promises == place);
+            free(name);
+        }
+    }
 }
 
 int main(void)
@@ -103,7 +111,7 @@ int main(void)
         cmocka_unit_test(shortest_limits_and_areas),
         cmocka_unit_test(keys_stay_in_bounds),
         cmocka_unit_test(the_settings_choose),
-        cmocka_unit_test(values_nobody_knows_are_said),
+        cmocka_unit_test(choices_of_settings_are_those_of_the_orders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,8 +31,8 @@ static struct cluster *a_cluster(enum preempt_mode mode, const char *exempt)
     struct cluster *cl = cluster_new();
     struct settings s;
     settings_default(&s);
-    s.preempt_type = "preempt/partition_prio";
-    s.preempt_mode = "REQUEUE";
+    put_setting(&s, "PreemptType", "preempt/partition_prio");
+    put_setting(&s, "PreemptMode", "REQUEUE");
     s.preempt_exempt_us = exempt ? 10 * MIN : 0;
     cluster_set_policy(cl, &s);
     struct node n = a_node("");

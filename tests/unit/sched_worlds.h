@@ -55,7 +55,9 @@ struct sim {
 
 static void policy_put(struct cluster *cl, const char *parameters)
 {
-    struct settings set = {.licenses = "tool:2", .sched_parameters = parameters};
+    struct settings set = {.licenses = "tool:2"};
+    setting_words_default(&set.word);
+    put_setting(&set, "SchedulerParameters", parameters ? parameters : "");
     cluster_set_policy(cl, &set);
 }
 

@@ -121,6 +121,21 @@ static void store_write(struct str *out)
     }
 }
 
+static void words_write(struct str *out)
+{
+    str_add(out, "\n## Words of settings\n\nA word that is not known is an error that names the nearest; the "
+                 "controller keeps the configuration it has. Words of Slurm without\neffect here are warned "
+                 "of.\n\n| key | word | effect | meaning |\n|---|---|---|---|\n");
+    for (size_t i = 0; i < setting_word_count; i++) {
+        const struct setting_word *w = &setting_word_table[i];
+        str_addf(out, "| %s | `%s%s", w->key, w->word, w->choices[0] ? "=" : "");
+        cell_add(out, w->choices);
+        str_addf(out, "%s` | %s | ", w->kind == WORD_NUMBER ? "=N" : "", w->kind == WORD_IDLE ? "none" : "");
+        cell_add(out, w->doc);
+        str_add(out, " |\n");
+    }
+}
+
 static void settings_write(struct str *out)
 {
     str_add(out, "# Settings\n\nMade from the table in `src/model/settings.h` by `remuda docs`. They stand "
@@ -129,11 +144,14 @@ static void settings_write(struct str *out)
                  "file and line.\n\n"
                  "| key | default | unit | meaning |\n|---|---|---|---|\n");
     for (size_t i = 0; i < setting_count; i++) {
-        str_addf(out, "| `%s` | %s | %s | ", setting_table[i].key, setting_table[i].standard,
-                 setting_table[i].unit);
-        cell_add(out, setting_table[i].doc);
+        const struct setting *k = &setting_table[i];
+        str_addf(out, "| `%s` | %s | %s | ", k->key, k->standard, k->unit);
+        if (k->effect == EFFECT_KEPT)
+            str_addf(out, "kept for compatibility%s", k->doc[0] ? ": " : "");
+        cell_add(out, k->doc);
         str_add(out, " |\n");
     }
+    words_write(out);
     str_add(out, "\n## NodeName= lines set these fields of a node\n\n");
     fields_write(out, &node_fields);
     str_add(out, "## PartitionName= lines set these fields of a partition\n\n");

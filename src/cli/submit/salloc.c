@@ -119,9 +119,8 @@ static char *const *command_words(const struct session *s, const struct settings
     char **own = arena_alloc(s->line.a, 2 * sizeof *own);
     own[0] = (char *)shell_of_user();
     own[1] = NULL;
-    bool on_node =
-        site && site->launch_parameters && listing_has(site->launch_parameters, "use_interactive_step");
-    return on_node ? interactive_words(s, site->interactive_step_options) : own;
+    return site && site->word.use_interactive_step ? interactive_words(s, site->interactive_step_options)
+                                                   : own;
 }
 
 static _Noreturn void command_exec(char *const *argv)

@@ -38,7 +38,7 @@ static uint32_t het_size(const struct core *c, const struct jobrec *r)
 
 static bool accrue_always(const struct core *c)
 {
-    return list_has(c->settings.priority_flags, "ACCRUE_ALWAYS");
+    return c->settings.word.accrue_always;
 }
 
 static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
@@ -80,7 +80,9 @@ static bool deps_settle(struct core *c, struct jobrec *r, bool *ret_over)
         r->j.reason = REASON_DEPENDENCY_NEVER;
         changed = true;
         mail_job(c, r, MAIL_INVALID_DEPEND);
-        if (r->j.spec.kill_on_invalid_dep == YES) {
+        bool kill = r->j.spec.kill_on_invalid_dep == UNSET ? c->settings.word.kill_invalid_depend
+                                                           : r->j.spec.kill_on_invalid_dep == YES;
+        if (kill) {
             job_over(c, r, JOB_CANCELLED, REASON_DEPENDENCY_NEVER);
             *ret_over = true;
             return false;

@@ -19,15 +19,6 @@ struct given {
     struct arena *a;
 };
 
-static bool gang_on(const struct core *c)
-{
-    struct span rest = span_of(c->settings.preempt_mode ? c->settings.preempt_mode : ""), word;
-    while (span_next(&rest, ',', &word))
-        if (span_is_nocase(span_trim(word), "GANG"))
-            return true;
-    return false;
-}
-
 static bool takes_turns(const struct core *c, const struct jobrec *r)
 {
     if (r->j.state == JOB_SUSPENDED && r->j.suspended_by == SUSPENDER_GANG)
@@ -138,7 +129,7 @@ void gang_turn(struct core *c, bool slice_over)
     if (member.n > 1)
         qsort(member.v, member.n, sizeof member.v[0], slice_over ? by_wait : by_run);
     struct given g = {map_str_new(), arena_new()};
-    bool on = gang_on(c), waits = false, planned = c->plan_needed;
+    bool on = c->settings.word.gang, waits = false, planned = c->plan_needed;
     for (size_t i = 0; i < member.n; i++) {
         bool active = !on || give(&g, member.v[i].r);
         waits |= !active;

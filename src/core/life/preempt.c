@@ -40,15 +40,6 @@ static void signals_send(struct core *c, struct jobrec *r, int32_t signo)
     }
 }
 
-static bool listed(const char *list, const char *word)
-{
-    struct span rest = span_of(list ? list : ""), piece;
-    while (span_next(&rest, ',', &piece))
-        if (span_is_nocase(span_trim(piece), word))
-            return true;
-    return false;
-}
-
 static void preempt_one(struct core *c, const struct plan_preempt *p)
 {
     struct jobrec *r = job_find(c, p->victim);
@@ -80,7 +71,7 @@ static void preempt_one(struct core *c, const struct plan_preempt *p)
     signals_send(
         c, r,
         18); /* SIGCONT, then SIGTERM: not to the batch shell itself, which may wait for what it started */
-    if (r->j.spec.signal && !r->warned && listed(c->settings.preempt_parameters, "send_user_signal"))
+    if (r->j.spec.signal && !r->warned && c->settings.word.preempt_user_signal)
         job_warn(c, r);
     else
         signals_send(c, r, 15);

@@ -178,7 +178,7 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
         if (!report->retry)
             r->j.exit_status = STATUS_LAUNCH_FAILED;
         r->j.requeue_pending = again;
-        bool hold = report->prolog && !list_has(c->settings.sched_parameters, "nohold_on_prolog_fail");
+        bool hold = report->prolog && !c->settings.word.no_hold_on_prolog;
         bool often = r->j.restarts >= (uint32_t)c->settings.max_batch_requeue;
         r->j.hold_after_requeue = (again && (hold || often)) || r->j.admin_hold;
         job_end(c, r, report->prolog && !again ? JOB_CANCELLED : JOB_FAILED, REASON_LAUNCH_FAILED, 0, NULL);

@@ -132,7 +132,7 @@ int64_t usage_billing_milli(const struct core *c, const struct jobrec *r)
         sum += one;
         most = one > most ? one : most;
     }
-    int64_t milli = list_has(c->settings.priority_flags, "MAX_TRES") ? most : sum;
+    int64_t milli = c->settings.word.max_tres ? most : sum;
     return milli > 0 ? milli : 0;
 }
 
@@ -222,8 +222,7 @@ void usage_factors(struct core *c)
     struct leaf *leaf;
     size_t n = leaves(c, &leaf), first = 0;
     int64_t all = 0;
-    bool tree = !list_has(c->settings.priority_flags, "NO_FAIR_TREE") &&
-                !list_has(c->settings.priority_flags, "DEPTH_OBLIVIOUS");
+    bool tree = !c->settings.word.no_fair_tree && !c->settings.word.depth_oblivious;
     for (size_t i = 0; i < n; i++)
         all += leaf[i].u->u.usage;
     for (size_t i = 0; i < n; i++) {

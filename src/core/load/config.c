@@ -69,11 +69,6 @@ static void settings_take(struct core *c, const struct settings *s)
     arena_free(c->settings_arena);
     c->settings_arena = a;
     cluster_set_policy(c->cluster, &c->settings);
-    struct str warnings = STR_INIT;
-    cluster_policy_check(&c->settings, &warnings);
-    if (warnings.len)
-        fx_log(c, LEVEL_WARNING, "%s", str_text(&warnings));
-    str_done(&warnings);
 }
 
 static struct noderec *node_add(struct core *c, const struct node *conf)

@@ -40,15 +40,6 @@ static void into_service(struct core *c, struct noderec *n)
     }
 }
 
-static bool has_word(const char *list, const char *word)
-{
-    struct span rest = span_of(list ? list : ""), one;
-    while (span_next(&rest, ',', &one))
-        if (span_is_nocase(span_trim(one), word))
-            return true;
-    return false;
-}
-
 static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
 {
     const struct settings *s = &c->settings;
@@ -65,7 +56,7 @@ static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
         .constrain_ram = s->constrain_ram,
         .constrain_devices = s->constrain_devices,
         .constrain_swap = s->constrain_swap,
-        .over_memory_kill = has_word(s->job_acct_gather_params, "OverMemoryKill"),
+        .over_memory_kill = s->word.over_memory_kill,
         .allowed_ram = s->allowed_ram,
         .allowed_swap = s->allowed_swap,
         .max_ram = s->max_ram,

@@ -6,33 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Value of key=… in a comma-separated list of parameters, or -1. */
-static int64_t parameter(const char *list, const char *key)
-{
-    struct span rest = span_of(list ? list : ""), piece;
-    size_t len = strlen(key);
-    int64_t value = -1;
-    while (span_next(&rest, ',', &piece)) {
-        piece = span_trim(piece);
-        if (piece.len > len && strncmp(piece.data, key, len) == 0 && piece.data[len] == '=') {
-            char *text = xstrndup(piece.data + len + 1, piece.len - len - 1);
-            if (!text_to_i64(text, 0, INT32_MAX, &value))
-                value = -1;
-            free(text);
-        }
-    }
-    return value;
-}
-
-static bool listed(const char *list, const char *word)
-{
-    struct span rest = span_of(list ? list : ""), piece;
-    while (span_next(&rest, ',', &piece))
-        if (span_is_nocase(span_trim(piece), word))
-            return true;
-    return false;
-}
-
 /* Licences keep their place in the table, because running work refers to it; one that is gone has none in all. */
 static void licence_set(struct cluster *cl, const char *name, int64_t total)
 {
@@ -66,49 +39,31 @@ static void licences_set(struct cluster *cl, const char *text)
     }
 }
 
-static enum preempt_mode preempt_mode_of(const char *text)
+static enum preempt_mode preempt_mode_of(const struct setting_words *w)
 {
-    if (listed(text, "SUSPEND"))
+    if (w->preempt_suspend)
         return PREEMPT_SUSPEND;
-    if (listed(text, "REQUEUE"))
+    if (w->preempt_requeue)
         return PREEMPT_REQUEUE;
-    if (listed(text, "CANCEL"))
+    if (w->preempt_cancel)
         return PREEMPT_CANCEL;
     return PREEMPT_OFF; /* GANG alone: jobs that share take turns, but none gives way */
 }
 
 static void priority_flags_set(struct policy *p, const struct settings *s)
 {
-    const char *flags = s->priority_flags;
-    bool all = listed(flags, "NO_NORMAL_ALL");
+    const struct setting_words *w = &s->word;
     tres_weights_parse(s->priority_weight_tres, &p->tres, NULL);
     p->favor_small = s->priority_favor_small;
-    p->size_by_time = listed(flags, "SMALL_RELATIVE_TO_TIME");
-    p->part_as_is = all || listed(flags, "NO_NORMAL_PART");
-    p->tres_as_is = all || listed(flags, "NO_NORMAL_TRES");
-    p->increase_only = listed(flags, "INCR_ONLY");
+    p->size_by_time = w->size_by_time;
+    p->part_as_is = w->no_normal_all || w->no_normal_part;
+    p->tres_as_is = w->no_normal_all || w->no_normal_tres;
+    p->increase_only = w->increase_only;
 }
 
 enum preempt_mode cluster_preempt_mode(const struct cluster *cl)
 {
     return cl->policy.preempt_mode;
-}
-
-/* The word behind key= in a list of parameters, or NULL; in the arena of the caller's stack: at most 31 bytes. */
-static const char *parameter_word(const char *list, const char *key, char word[32])
-{
-    struct span rest = span_of(list ? list : ""), piece;
-    size_t len = strlen(key);
-    while (span_next(&rest, ',', &piece)) {
-        piece = span_trim(piece);
-        if (piece.len <= len || piece.len - len > 31 || strncmp(piece.data, key, len) != 0 ||
-            piece.data[len] != '=')
-            continue;
-        memcpy(word, piece.data + len + 1, piece.len - len - 1);
-        word[piece.len - len - 1] = '\0';
-        return word;
-    }
-    return NULL;
 }
 
 #define AGE_BOUND_S   172800 /* two days */
@@ -130,45 +85,18 @@ static bool weighs(const struct settings *s)
 
 static void order_set(struct policy *p, const struct settings *s)
 {
-    char word[32];
-    int64_t bound = parameter(s->sched_parameters, "age_bound");
+    const struct setting_words *w = &s->word;
     bool ageing = text_is(s->priority_type, "priority/ageing") && !weighs(s);
     p->order = ageing ? ORDER_AGEING : ORDER_PRIORITY;
-    p->age_bound_us = (bound >= 0 ? bound : AGE_BOUND_S) * USEC_PER_SEC;
-    const char *order = parameter_word(s->sched_parameters, "order", word);
-    if (order)
-        order_named(order, &p->order);
+    p->age_bound_us = (w->age_bound_s >= 0 ? w->age_bound_s : AGE_BOUND_S) * USEC_PER_SEC;
+    if (w->order >= 0)
+        p->order = (enum sched_order)w->order;
     p->backfill = text_is(s->scheduler_type, "sched/builtin") ? BACKFILL_NONE : BACKFILL_EASY;
-    const char *backfill = parameter_word(s->sched_parameters, "backfill", word);
-    if (backfill)
-        backfill_named(backfill, &p->backfill);
-    const char *promises = parameter_word(s->sched_parameters, "promises", word);
-    if (promises)
-        promises_named(promises, &p->promise_to);
-    int64_t most = parameter(s->sched_parameters, "promises_max");
-    p->promise_most = most >= 0 ? (uint32_t)most : PROMISES_MOST;
-}
-
-void cluster_policy_check(const struct settings *s, struct str *warnings)
-{
-    char word[32];
-    enum sched_order order;
-    enum sched_backfill backfill;
-    const char *value = parameter_word(s->sched_parameters, "order", word);
-    if (value && !order_named(value, &order))
-        str_addf(warnings,
-                 "SchedulerParameters: order=%s has no effect; priority, arrival, sjf, saf, wfp and ageing "
-                 "are known",
-                 value);
-    value = parameter_word(s->sched_parameters, "backfill", word);
-    if (value && !backfill_named(value, &backfill))
-        str_addf(warnings, "%sSchedulerParameters: backfill=%s has no effect; easy and none are known",
-                 warnings->len ? "; " : "", value);
-    enum sched_promises promises;
-    value = parameter_word(s->sched_parameters, "promises", word);
-    if (value && !promises_named(value, &promises))
-        str_addf(warnings, "%sSchedulerParameters: promises=%s has no effect; head, aged and all are known",
-                 warnings->len ? "; " : "", value);
+    if (w->backfill >= 0)
+        p->backfill = (enum sched_backfill)w->backfill;
+    if (w->promises >= 0)
+        p->promise_to = (enum sched_promises)w->promises;
+    p->promise_most = w->promises_max >= 0 ? (uint32_t)w->promises_max : PROMISES_MOST;
 }
 
 void cluster_set_hook(struct cluster *cl, const struct order_hook *hook)
@@ -180,8 +108,7 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s)
 {
     struct policy *p = &cl->policy;
     bool multifactor = !s->priority_type || !text_is(s->priority_type, "priority/basic");
-    int64_t tests = parameter(s->sched_parameters, "bf_max_job_test");
-    int64_t switch_wait = parameter(s->sched_parameters, "max_switch_wait");
+    const struct setting_words *w = &s->word;
     *p = (struct policy){
         .weight_age = s->priority_weight_age,
         .weight_size = s->priority_weight_job_size,
@@ -189,30 +116,24 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s)
         .weight_fair = s->priority_weight_fairshare,
         .max_age_us = s->priority_max_age_us > 0 ? s->priority_max_age_us : 1,
         .fifo = !multifactor,
-        .by_thread =
-            listed(s->select_type_parameters, "CR_CPU") || listed(s->select_type_parameters, "CR_CPU_Memory"),
-        .count_memory = text_empty(s->select_type_parameters) ||
-                        listed(s->select_type_parameters, "CR_Core_Memory") ||
-                        listed(s->select_type_parameters, "CR_CPU_Memory") ||
-                        listed(s->select_type_parameters, "CR_Memory") ||
-                        listed(s->select_type_parameters, "CR_Socket_Memory"),
+        .by_thread = w->cr_cpu || w->cr_cpu_memory,
+        .count_memory = text_empty(s->select_type_parameters) || w->cr_core_memory || w->cr_cpu_memory ||
+                        w->cr_memory || w->cr_socket_memory,
         .def_mem_per_cpu = s->def_mem_per_cpu_mib,
         .def_mem_per_node = s->def_mem_per_node_mib,
         .max_mem_per_cpu = s->max_mem_per_cpu_mib,
         .max_mem_per_node = s->max_mem_per_node_mib,
         .grace_us = s->kill_wait_us > 0 ? s->kill_wait_us : USEC_PER_SEC,
         .limits = (enum limit_policy)s->enforce_part_limits,
-        .max_switch_wait_us = (switch_wait >= 0 ? switch_wait : 300) * USEC_PER_SEC,
-        .topo_optional = listed(s->topology_param, "TopoOptional"),
-        .promises = tests > 0 ? (uint32_t)tests : 0,
+        .max_switch_wait_us = (w->max_switch_wait_s >= 0 ? w->max_switch_wait_s : 300) * USEC_PER_SEC,
+        .topo_optional = w->topo_optional,
+        .promises = w->bf_max_job_test > 0 ? (uint32_t)w->bf_max_job_test : 0,
         .preempt_tier = text_is(s->preempt_type, "preempt/partition_prio"),
-        .preempt_mode = preempt_mode_of(s->preempt_mode),
+        .preempt_mode = preempt_mode_of(w),
         .preempt_exempt_us = s->preempt_exempt_us,
-        .preempt_youngest = listed(s->preempt_parameters, "youngest_first"),
+        .preempt_youngest = w->preempt_youngest || w->sched_preempt_youngest,
         .share_max = 1,
     };
-    if (text_empty(s->select_type_parameters))
-        p->by_thread = false;
     order_set(p, s);
     priority_flags_set(p, s);
     licences_set(cl, s->licenses);

@@ -1,0 +1,247 @@
+/* The words of settings whose value is a word of a closed set, or a list of such words: each a row. The parser, its complaints, what the
+ * program reads of them and docs/settings.md come from it. */
+#ifndef REMUDA_MODEL_SETTINGS_WORDS_H
+#define REMUDA_MODEL_SETTINGS_WORDS_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* X(Key, kind, member, word, choices, doc)
+ * Kinds: NAMED: whoever needs it reads the setting's text. FLAG: bool, it is given. NUMBER: int64_t after '=', 0 to 2147483647; -1 = not
+ * given. CHOICE: int32_t, the place of the word after '=' among choices ("a|b"); -1 = not
+ * given. IDLE: a word of Slurm's, of any
+ * release, without effect here; doc says why, and giving it is a warning. */
+// clang-format off
+#define BY_THE_PLAN "every waiting job is considered in each pass, and a pass is made when something changed"
+#define SETTING_WORDS(X) \
+    X(PriorityType, NAMED, , "priority/ageing", "", "short and narrow work first, who waits gains") \
+    X(PriorityType, NAMED, , "priority/multifactor", "", "the sum of weighted factors") \
+    X(PriorityType, NAMED, , "priority/basic", "", "by arrival") \
+    X(PreemptType, NAMED, , "preempt/none", "", "nobody") \
+    X(PreemptType, NAMED, , "preempt/partition_prio", "", "work of partitions with a lower PriorityTier") \
+    X(PreemptType, IDLE, , "preempt/qos", "", "there are no QOS yet, so nothing is preempted; preempt/partition_prio is") \
+    X(PreemptMode, FLAG, preempt_off, "OFF", "", "none does") \
+    X(PreemptMode, FLAG, preempt_cancel, "CANCEL", "", "they are ended") \
+    X(PreemptMode, FLAG, preempt_requeue, "REQUEUE", "", "they are ended and wait again, if they may be requeued") \
+    X(PreemptMode, FLAG, preempt_suspend, "SUSPEND", "", "they are stopped and go on later") \
+    X(PreemptMode, FLAG, gang, "GANG", "", "jobs that share CPUs run in turn") \
+    X(PreemptParameters, FLAG, preempt_youngest, "youngest_first", "", "who has run least goes, however large") \
+    X(PreemptParameters, FLAG, preempt_user_signal, "send_user_signal", "", "a victim with a grace gets the signal of its --signal instead of SIGTERM") \
+    X(PreemptParameters, NAMED, , "reclaim_licenses", "", "as always: what a victim gives back counts") \
+    X(PreemptParameters, IDLE, , "reorder_count", "", "the cheapest victims are chosen at once") \
+    X(PreemptParameters, IDLE, , "strict_order", "", "the cheapest victims are chosen at once") \
+    X(PreemptParameters, IDLE, , "min_exempt_priority", "", "PreemptExemptTime and the tiers say who is exempt") \
+    X(PreemptParameters, IDLE, , "suspend_grace_time", "", "GraceTime of the partition is for all modes") \
+    X(PriorityFlags, FLAG, accrue_always, "ACCRUE_ALWAYS", "", "age counts also while a job is held or depends on others") \
+    X(PriorityFlags, IDLE, , "CALCULATE_RUNNING", "", "a running job keeps the priority it started with") \
+    X(PriorityFlags, FLAG, depth_oblivious, "DEPTH_OBLIVIOUS", "", "fair share by Slurm's older formula") \
+    X(PriorityFlags, NAMED, , "FAIR_TREE", "", "as always, unless NO_FAIR_TREE or DEPTH_OBLIVIOUS is given") \
+    X(PriorityFlags, FLAG, no_fair_tree, "NO_FAIR_TREE", "", "fair share by Slurm's older formula") \
+    X(PriorityFlags, FLAG, increase_only, "INCR_ONLY", "", "a waiting job's priority never falls") \
+    X(PriorityFlags, FLAG, max_tres, "MAX_TRES", "", "billing by the largest weighted resource of a job, not by their sum") \
+    X(PriorityFlags, IDLE, , "MAX_TRES_GRES", "", "MAX_TRES, or the sum of all, are known") \
+    X(PriorityFlags, FLAG, no_normal_all, "NO_NORMAL_ALL", "", "no factor is scaled to 0 to 1") \
+    X(PriorityFlags, IDLE, , "NO_NORMAL_ASSOC", "", "accounts have no priority of their own yet") \
+    X(PriorityFlags, FLAG, no_normal_part, "NO_NORMAL_PART", "", "PriorityJobFactor counts as it is") \
+    X(PriorityFlags, IDLE, , "NO_NORMAL_QOS", "", "there are no QOS yet") \
+    X(PriorityFlags, FLAG, no_normal_tres, "NO_NORMAL_TRES", "", "resources count as they are") \
+    X(PriorityFlags, FLAG, size_by_time, "SMALL_RELATIVE_TO_TIME", "", "a job's size is divided by its time limit") \
+    X(PriorityUsageResetPeriod, NAMED, , "NONE", "", "never") \
+    X(PriorityUsageResetPeriod, NAMED, , "NOW", "", "when the controller starts") \
+    X(PriorityUsageResetPeriod, NAMED, , "DAILY", "", "every midnight, by UTC, as all below") \
+    X(PriorityUsageResetPeriod, NAMED, , "WEEKLY", "", "every Sunday") \
+    X(PriorityUsageResetPeriod, NAMED, , "MONTHLY", "", "every first of a month") \
+    X(PriorityUsageResetPeriod, NAMED, , "QUARTERLY", "", "every first of January, April, July and October") \
+    X(PriorityUsageResetPeriod, NAMED, , "YEARLY", "", "every first of January") \
+    X(TopologyPlugin, NAMED, , "topology/tree", "", "switches, as topology.conf has them") \
+    X(TopologyPlugin, NAMED, , "topology/block", "", "blocks, as topology.conf has them") \
+    X(TopologyPlugin, NAMED, , "topology/flat", "", "topology.conf is not read") \
+    X(TopologyPlugin, NAMED, , "topology/default", "", "topology.conf is not read") \
+    X(TopologyPlugin, NAMED, , "topology/none", "", "topology.conf is not read") \
+    X(TopologyParam, FLAG, topo_optional, "TopoOptional", "", "nodes are kept together only for jobs that ask with --switches") \
+    X(TopologyParam, IDLE, , "Dragonfly", "", "jobs are kept below few switches in every kind of network") \
+    X(TopologyParam, IDLE, , "BlockAsNodeRank", "", "ranks follow the order of nodes in the allocation") \
+    X(TopologyParam, IDLE, , "RouteTree", "", "messages to nodes are not relayed by nodes") \
+    X(TopologyParam, IDLE, , "RoutePart", "", "messages to nodes are not relayed by nodes") \
+    X(TopologyParam, IDLE, , "SwitchAsNodeRank", "", "ranks follow the order of nodes in the allocation") \
+    X(TopologyParam, IDLE, , "NoInAddrAny", "", "SlurmctldAddr says where the controller listens") \
+    X(TopologyParam, IDLE, , "NoCtldInAddrAny", "", "SlurmctldAddr says where the controller listens") \
+    X(TopologyParam, IDLE, , "NoInAddrAnySlurmd", "", "node daemons do not listen") \
+    X(SchedulerType, NAMED, , "sched/backfill", "", "later work may start before earlier, where it delays no promise") \
+    X(SchedulerType, NAMED, , "sched/builtin", "", "nobody goes before who comes earlier in the order") \
+    X(SchedulerParameters, NUMBER, age_bound_s, "age_bound", "", "seconds after which a waiting job goes first by arrival (priority/ageing); default two days") \
+    X(SchedulerParameters, CHOICE, order, "order", "priority|arrival|sjf|saf|wfp|ageing", "the order of waiting jobs, whatever PriorityType says") \
+    X(SchedulerParameters, CHOICE, backfill, "backfill", "easy|none", "whether later work may start before earlier") \
+    X(SchedulerParameters, CHOICE, promises, "promises", "head|aged|all", "whose start is promised: the first blocked job's, that of all past age_bound, everybody's") \
+    X(SchedulerParameters, NUMBER, promises_max, "promises_max", "", "promises at most; default 100") \
+    X(SchedulerParameters, NUMBER, bf_max_job_test, "bf_max_job_test", "", "start times worked out for so many waiting jobs; default all") \
+    X(SchedulerParameters, NUMBER, max_switch_wait_s, "max_switch_wait", "", "seconds for which --switches may hold a job back; default 300") \
+    X(SchedulerParameters, FLAG, no_hold_on_prolog, "nohold_on_prolog_fail", "", "a job whose Prolog failed is requeued without a hold") \
+    X(SchedulerParameters, FLAG, kill_invalid_depend, "kill_invalid_depend", "", "jobs whose dependency can never be satisfied are cancelled, as with --kill-on-invalid-dep=yes") \
+    X(SchedulerParameters, FLAG, sched_preempt_youngest, "preempt_youngest_first", "", "as PreemptParameters=youngest_first") \
+    X(SchedulerParameters, IDLE, , "allow_zero_lic", "", "a job that asks for more licences than there are is refused") \
+    X(SchedulerParameters, IDLE, , "assoc_limit_continue", "", "there are no limits of associations yet") \
+    X(SchedulerParameters, IDLE, , "assoc_limit_stop", "", "there are no limits of associations yet") \
+    X(SchedulerParameters, IDLE, , "batch_sched_delay", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bb_array_stage_cnt", "", "there are no burst buffers") \
+    X(SchedulerParameters, IDLE, , "bf_allow_magnetic_qos", "", "there are no QOS yet") \
+    X(SchedulerParameters, IDLE, , "bf_busy_nodes", "", "") \
+    X(SchedulerParameters, IDLE, , "bf_continue", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bf_hetjob_immediate", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bf_hetjob_prio", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bf_ignore_newly_avail_nodes", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bf_interval", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bf_job_part_count_reserve", "", "promises= says whose start is promised") \
+    X(SchedulerParameters, IDLE, , "bf_licenses", "", "as always: licences are planned with") \
+    X(SchedulerParameters, IDLE, , "bf_max_job_array_resv", "", "promises= says whose start is promised") \
+    X(SchedulerParameters, IDLE, , "bf_max_job_assoc", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bf_max_job_part", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bf_max_job_start", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bf_max_job_user", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bf_max_job_user_part", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bf_max_time", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bf_min_age_reserve", "", "promises= says whose start is promised") \
+    X(SchedulerParameters, IDLE, , "bf_min_prio_reserve", "", "promises= says whose start is promised") \
+    X(SchedulerParameters, IDLE, , "bf_node_space_size", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bf_one_resv_per_job", "", "promises= says whose start is promised") \
+    X(SchedulerParameters, IDLE, , "bf_resolution", "", "time is not rounded") \
+    X(SchedulerParameters, IDLE, , "bf_running_job_reserve", "", "promises= says whose start is promised") \
+    X(SchedulerParameters, IDLE, , "bf_topopt_enable", "", "jobs are kept together as topology.conf says") \
+    X(SchedulerParameters, IDLE, , "bf_topopt_iterations", "", "jobs are kept together as topology.conf says") \
+    X(SchedulerParameters, IDLE, , "bf_window", "", "the plan has no end") \
+    X(SchedulerParameters, IDLE, , "bf_window_linear", "", "the plan has no end") \
+    X(SchedulerParameters, IDLE, , "bf_yield_interval", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bf_yield_rpc_cnt", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "bf_yield_sleep", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "build_queue_timeout", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "correspond_after_task_cnt", "", "aftercorr is followed element by element") \
+    X(SchedulerParameters, IDLE, , "default_gbytes", "", "memory without a unit is in megabytes") \
+    X(SchedulerParameters, IDLE, , "default_queue_depth", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "defer", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "defer_batch", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "delay_boot", "", "nodes are not booted") \
+    X(SchedulerParameters, IDLE, , "disable_hetjob_steps", "", "steps over components work in every job") \
+    X(SchedulerParameters, IDLE, , "disable_job_shrink", "", "jobs may give nodes back") \
+    X(SchedulerParameters, IDLE, , "enable_hetjob_steps", "", "steps over components work in every job") \
+    X(SchedulerParameters, IDLE, , "enable_job_state_cache", "", "questions do not wait for the planner") \
+    X(SchedulerParameters, IDLE, , "enable_user_top", "", "users may always order their own jobs with scontrol top") \
+    X(SchedulerParameters, IDLE, , "extra_constraints", "", "there are no constraints by a node's Extra") \
+    X(SchedulerParameters, IDLE, , "Ignore_NUMA", "", "a node's layout is as hwloc finds it, or as its line says") \
+    X(SchedulerParameters, IDLE, , "ignore_constraint_validation", "", "") \
+    X(SchedulerParameters, IDLE, , "ignore_prefer_validation", "", "") \
+    X(SchedulerParameters, IDLE, , "inventory_interval", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "max_array_tasks", "", "MaxArraySize bounds arrays, which cost nothing until they run") \
+    X(SchedulerParameters, IDLE, , "max_depend_depth", "", "circles of dependencies are found whatever their depth") \
+    X(SchedulerParameters, IDLE, , "max_rpc_cnt", "", "each user has a fair share of the controller") \
+    X(SchedulerParameters, IDLE, , "max_sched_time", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "max_script_size", "", "scripts may have 4 MiB") \
+    X(SchedulerParameters, IDLE, , "max_submit_line_size", "", "") \
+    X(SchedulerParameters, IDLE, , "no_backup_scheduling", "", "there is no backup controller") \
+    X(SchedulerParameters, IDLE, , "no_env_cache", "", "environments of users are not kept") \
+    X(SchedulerParameters, IDLE, , "pack_serial_at_end", "", "") \
+    X(SchedulerParameters, IDLE, , "partition_job_depth", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "preempt_reorder_count", "", "the cheapest victims are chosen at once") \
+    X(SchedulerParameters, IDLE, , "preempt_strict_order", "", "the cheapest victims are chosen at once") \
+    X(SchedulerParameters, IDLE, , "reduce_completing_frag", "", "") \
+    X(SchedulerParameters, IDLE, , "requeue_setup_env_fail", "", "environments of users are not kept") \
+    X(SchedulerParameters, IDLE, , "salloc_wait_nodes", "", "--wait-all-nodes says it for a job") \
+    X(SchedulerParameters, IDLE, , "sbatch_wait_nodes", "", "--wait-all-nodes says it for a job") \
+    X(SchedulerParameters, IDLE, , "sched_interval", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "sched_max_job_start", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "sched_min_interval", "", BY_THE_PLAN) \
+    X(SchedulerParameters, IDLE, , "spec_cores_first", "", "") \
+    X(SchedulerParameters, IDLE, , "step_retry_count", "", "steps that wait are tried when something ends") \
+    X(SchedulerParameters, IDLE, , "step_retry_time", "", "steps that wait are tried when something ends") \
+    X(SchedulerParameters, IDLE, , "time_min_as_soft_limit", "", "--time-min is the least time a job may get") \
+    X(SchedulerParameters, IDLE, , "unavail_topology_recalc", "", "jobs are kept together as topology.conf says") \
+    X(SchedulerParameters, IDLE, , "whole_hetjob", "", "scancel and scontrol of the leader mean the whole job") \
+    X(SchedulerParameters, IDLE, , "whole_pack", "", "scancel and scontrol of the leader mean the whole job") \
+    X(SelectTypeParameters, FLAG, cr_core, "CR_Core", "", "cores are given out; memory is not counted") \
+    X(SelectTypeParameters, FLAG, cr_core_memory, "CR_Core_Memory", "", "cores and memory are given out") \
+    X(SelectTypeParameters, FLAG, cr_cpu, "CR_CPU", "", "threads are given out; memory is not counted") \
+    X(SelectTypeParameters, FLAG, cr_cpu_memory, "CR_CPU_Memory", "", "threads and memory are given out") \
+    X(SelectTypeParameters, FLAG, cr_memory, "CR_Memory", "", "memory is counted") \
+    X(SelectTypeParameters, FLAG, cr_socket, "CR_Socket", "", "as CR_Core: sockets are not given out whole") \
+    X(SelectTypeParameters, FLAG, cr_socket_memory, "CR_Socket_Memory", "", "as CR_Core_Memory: sockets are not given out whole") \
+    X(SelectTypeParameters, IDLE, , "CR_ONE_TASK_PER_CORE", "", "--ntasks-per-core says it for a job") \
+    X(SelectTypeParameters, IDLE, , "CR_CORE_DEFAULT_DIST_BLOCK", "", "--distribution says it for a job") \
+    X(SelectTypeParameters, IDLE, , "CR_LLN", "", "") \
+    X(SelectTypeParameters, IDLE, , "CR_Pack_Nodes", "", "--distribution=pack says it for a job") \
+    X(SelectTypeParameters, IDLE, , "OTHER_CONS_RES", "", "resources are always cores, memory and devices") \
+    X(SelectTypeParameters, IDLE, , "OTHER_CONS_TRES", "", "resources are always cores, memory and devices") \
+    X(SelectTypeParameters, IDLE, , "NHC_ABSOLUTELY_NO", "", "") \
+    X(SelectTypeParameters, IDLE, , "LL_SHARED_GRES", "", "there are no shared generic resources") \
+    X(SelectTypeParameters, IDLE, , "MULTIPLE_SHARING_GRES_PJ", "", "there are no shared generic resources") \
+    X(SelectTypeParameters, IDLE, , "ONE_TASK_PER_SHARING_GRES", "", "there are no shared generic resources") \
+    X(SelectTypeParameters, IDLE, , "ENFORCE_BINDING_GRES", "", "--gres-flags=enforce-binding says it for a job") \
+    X(LaunchParameters, FLAG, use_interactive_step, "use_interactive_step", "", "salloc without a command opens its shell on the first node") \
+    X(LaunchParameters, IDLE, , "batch_step_set_cpu_freq", "", "") \
+    X(LaunchParameters, IDLE, , "cray_net_exclusive", "", "") \
+    X(LaunchParameters, IDLE, , "disable_send_gids", "", "groups are looked up where a job runs unless the host is not trusted") \
+    X(LaunchParameters, IDLE, , "enable_nss_slurm", "", "users are looked up by the nodes") \
+    X(LaunchParameters, IDLE, , "lustre_no_flush", "", "") \
+    X(LaunchParameters, IDLE, , "mem_sort", "", "") \
+    X(LaunchParameters, IDLE, , "mpir_use_nodeaddr", "", "") \
+    X(LaunchParameters, IDLE, , "send_gids", "", "groups are looked up where a job runs unless the host is not trusted") \
+    X(LaunchParameters, IDLE, , "slurmstepd_memlock", "", "") \
+    X(LaunchParameters, IDLE, , "slurmstepd_memlock_all", "", "") \
+    X(LaunchParameters, IDLE, , "test_exec", "", "a program that is not there fails its step") \
+    X(LaunchParameters, IDLE, , "ulimit_pam_adopt", "", "") \
+    X(JobAcctGatherParams, FLAG, over_memory_kill, "OverMemoryKill", "", "jobs over their memory are ended at the samples also where the kernel holds them to it") \
+    X(JobAcctGatherParams, IDLE, , "NoShared", "", "what processes share counts once, in parts") \
+    X(JobAcctGatherParams, IDLE, , "UsePss", "", "what processes share always counts in parts before a job is ended for it") \
+    X(JobAcctGatherParams, IDLE, , "DisableGPUAcct", "", "the use of GPUs is not measured yet") \
+    RLIMIT_WORDS(X, PropagateResourceLimits) \
+    RLIMIT_WORDS(X, PropagateResourceLimitsExcept)
+/* Names of limits, as ulimit's; each also with RLIMIT_ before it. */
+#define RLIMIT_WORDS(X, key) \
+    X(key, NAMED, , "ALL", "", "all of them") \
+    X(key, NAMED, , "NONE", "", "none of them") \
+    RLIMIT_WORD(X, key, "AS") RLIMIT_WORD(X, key, "CORE") RLIMIT_WORD(X, key, "CPU") RLIMIT_WORD(X, key, "DATA") \
+    RLIMIT_WORD(X, key, "FSIZE") RLIMIT_WORD(X, key, "MEMLOCK") RLIMIT_WORD(X, key, "NOFILE") RLIMIT_WORD(X, key, "NPROC") \
+    RLIMIT_WORD(X, key, "RSS") RLIMIT_WORD(X, key, "STACK")
+#define RLIMIT_WORD(X, key, name) X(key, NAMED, , name, "", "") X(key, NAMED, , "RLIMIT_" name, "", "")
+// clang-format on
+
+#define WORD_MEMBER_NAMED(member)
+#define WORD_MEMBER_IDLE(member)
+#define WORD_MEMBER_FLAG(member)   bool member;
+#define WORD_MEMBER_NUMBER(member) int64_t member;
+#define WORD_MEMBER_CHOICE(member) int32_t member;
+
+/* What the words of all settings say, read once. */
+struct setting_words {
+#define X(key, kind, member, word, choices, doc) WORD_MEMBER_##kind(member)
+    SETTING_WORDS(X)
+#undef X
+};
+
+enum setting_word_kind { WORD_NAMED, WORD_FLAG, WORD_NUMBER, WORD_CHOICE, WORD_IDLE };
+
+struct setting_word {
+    const char *key; /* of the setting */
+    enum setting_word_kind kind;
+    size_t offset; /* in struct setting_words; of the kinds that have a member */
+    const char *word, *choices, *doc;
+};
+extern const struct setting_word setting_word_table[];
+extern const size_t setting_word_count;
+
+/* Nothing is given. */
+void setting_words_default(struct setting_words *w);
+
+/* Reads `text`, the value of the setting `key`, into `w`: what it said of this key before is forgotten. Several: words with commas between
+ * them; else one word. ret_canonical, if given: the table's spelling of the one word. Lenient: words that are not known, and values that
+ * are none, are passed over (a newer controller's); else they are errors that name the nearest known one, and `w` stays as it is. */
+bool setting_words_parse(const char *key, const char *text, bool several, bool lenient,
+                         struct setting_words *w, const char **ret_canonical, struct err *ret_err);
+
+/* Says of the words without effect in `text` that they have none: one line a reason, "Key=word,word has no effect in Remuda: why". */
+void setting_words_idle(const char *key, const char *text, void (*say)(void *ctx, const char *line),
+                        void *ctx);
+
+#endif
