@@ -9,7 +9,7 @@ import threading
 import time
 
 PAIRS = 14  # of nodes with one CPU, on which one job preempts another
-SPARE = 2  # nodes that come last and are taken first: what a job on a pair gives back
+SPARE = 2  # nodes behind the pairs and lighter: what a job on a pair gives back
 
 CONF = f"""\
 ClusterName=products
@@ -23,8 +23,8 @@ SchedulerTimeSlice=30
 NodeName=n[1-5] CPUs=200 RealMemory=64000 Virtual=YES
 NodeName=a[1-2],b[1-2] CPUs=300 RealMemory=64000 Virtual=YES
 NodeName=a[3-4],b[3-4] CPUs=300 RealMemory=64000 Weight=9 Virtual=YES
-NodeName=x[1-{2 * PAIRS}] CPUs=1 RealMemory=8000 Virtual=YES
-NodeName=z[1-{SPARE}] CPUs=200 RealMemory=64000 Weight=0 Virtual=YES
+NodeName=x[1-{2 * PAIRS}] CPUs=1 RealMemory=8000 Weight=9 Virtual=YES
+NodeName=z[1-{SPARE}] CPUs=200 RealMemory=64000 Virtual=YES
 PartitionName=main Nodes=n[1-5] Default=YES
 PartitionName=lost_a Nodes=a[1-4]
 PartitionName=lost_b Nodes=b[1-4]

@@ -114,6 +114,8 @@ class Product:
         if self.kind == "het":
             return ["-N1", "-n1", "--mem=10", *nodes[0], ":", "-N1", "-n1", "--mem=10", "-p", self.partition(), *nodes[1]]
         where = ["-w", ",".join(self.pair)] if self.pair else []
+        if self.kind == "resized" and self.pair:  # the third node comes behind the pair, which stays
+            where += ["-x", "n[1-5],a[1-4],b[1-4]"]
         return ["-N3", "-n3", *where] if self.kind == "resized" else ["-N2", "-n2", *where]
 
     def submit(self):
