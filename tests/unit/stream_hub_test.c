@@ -4,6 +4,10 @@
 #include "cli/step/stream_hub.h"
 #include "wire/frame.h"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -186,6 +190,55 @@ static void test_strangers_are_sent_away(void **state)
     close(shepherd);
 }
 
+/* ---- where other hosts find the command ---- */
+
+static bool is_named(const char *addresses, const struct ifaddrs *i)
+{
+    char text[INET_ADDRSTRLEN], word[INET_ADDRSTRLEN + 4];
+    inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)i->ifa_addr)->sin_addr, text, sizeof text);
+    snprintf(word, sizeof word, " %s:", text);
+    return strstr(addresses, word) != NULL;
+}
+
+/* Counts those of the kind, and how many of them are named. */
+static size_t interfaces(const struct ifaddrs *all, bool loopback, const char *addresses, size_t *ret_named)
+{
+    size_t n = 0;
+    *ret_named = 0;
+    for (const struct ifaddrs *i = all; i; i = i->ifa_next)
+        if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET && (i->ifa_flags & IFF_UP) &&
+            loopback == ((i->ifa_flags & IFF_LOOPBACK) != 0)) {
+            n++;
+            *ret_named += is_named(addresses, i);
+        }
+    return n;
+}
+
+static bool all_are_named(void)
+{
+    struct err err = {0};
+    struct ifaddrs *all;
+    struct stream_hub *open_hub = hub_new(true, NULL, NULL, &ops, NULL, &err);
+    size_t named, named_loopbacks;
+    assert_non_null(open_hub);
+    assert_int_equal(getifaddrs(&all), 0);
+    size_t own = interfaces(all, false, hub_address(open_hub), &named);
+    size_t loopbacks = interfaces(all, true, hub_address(open_hub), &named_loopbacks);
+    freeifaddrs(all);
+    hub_free(open_hub);
+    return named == own && named_loopbacks == (own ? 0 : loopbacks);
+}
+
+/* Others may take interfaces up or down meanwhile. */
+static void test_each_address_of_this_host_is_named(void **state)
+{
+    (void)state;
+    bool agreed = false;
+    for (int tries = 0; !agreed && tries < 100; tries++)
+        agreed = all_are_named();
+    assert_true(agreed);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
@@ -194,6 +247,7 @@ int main(void)
         TEST(who_leaves_meanwhile_is_heard_afterwards),
         TEST(who_breaks_off_is_gone),
         TEST(strangers_are_sent_away),
+        TEST(each_address_of_this_host_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

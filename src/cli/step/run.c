@@ -207,11 +207,15 @@ static void run_done(struct run *r)
     terminal_restore();
 }
 
+static const char *sealer_path(struct arena *a)
+{
+    return program_sibling("remudad", a);
+}
+
 static bool hub_open(struct run *r)
 {
     struct err e = {0};
-    r->hub = hub_new(true, r->ask->ports, r->ask->plain ? NULL : program_sibling("remudad", r->a),
-                     &run_hub_ops, r, &e);
+    r->hub = hub_new(true, r->ask->ports, r->ask->plain ? NULL : sealer_path, &run_hub_ops, r, &e);
     if (!r->hub)
         program_error(r->al->name, "%s", e.text);
     return r->hub != NULL;

@@ -8,7 +8,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ifaddrs.h>
 #include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -18,13 +17,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #define READ_BYTES  (256u << 10)
-#define ROUND_READS 4 /* of one peer, before the others get their turn */
+#define FIRST_BYTES (16u << 10) /* until one read has filled them: most steps say little */
+#define ROUND_READS 4           /* of one peer, before the others get their turn */
 
 struct stream_peer {
     int fd;
@@ -32,6 +33,7 @@ struct stream_peer {
     struct str in, out;
     size_t sent; /* bytes of `out` */
     bool deaf;   /* it reads no more; what it wrote before is still to be read */
+    bool much;   /* it has more to say than FIRST_BYTES at a time */
     bool closing, dead;
 };
 
@@ -41,7 +43,7 @@ struct stream_hub {
     int listen_fd[2]; /* Unix, TCP (-1 = none) */
     VEC(struct stream_peer *) peer;
     struct str address;
-    char *sealer; /* path of remudad; NULL = no encryption */
+    const char *(*sealer)(struct arena *a); /* path of remudad; NULL = no encryption */
     struct str secrets;
     int sealing;         /* our end of its standard input, while it runs; else -1 */
     struct arena *arena; /* of the message at hand */
@@ -105,24 +107,42 @@ static bool port_choose(int fd, const char *ports)
     return false;
 }
 
-/* Every address of this host but loopback's; loopback's when there is no other. */
-static void addresses_add(struct stream_hub *h, uint16_t port)
+#define INTERFACES_MAX 256
+
+static bool is_usable(int fd, const struct ifreq *i, bool loopback)
 {
-    struct ifaddrs *all, *i;
-    char text[INET6_ADDRSTRLEN];
+    struct ifreq asked = *i;
+    return i->ifr_addr.sa_family == AF_INET && ioctl(fd, SIOCGIFFLAGS, &asked) == 0 &&
+           (asked.ifr_flags & IFF_UP) && loopback == ((asked.ifr_flags & IFF_LOOPBACK) != 0);
+}
+
+static void interfaces_add(struct stream_hub *h, int fd, uint16_t port)
+{
+    struct ifreq all[INTERFACES_MAX];
+    struct ifconf conf = {.ifc_len = sizeof all, .ifc_req = all};
+    char text[INET_ADDRSTRLEN];
     size_t before = h->address.len;
-    for (int pass = 0; pass < 2 && h->address.len == before; pass++) {
-        if (getifaddrs(&all) != 0)
-            return;
-        for (i = all; i; i = i->ifa_next) {
-            if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET || !(i->ifa_flags & IFF_UP) ||
-                (pass == 0) == ((i->ifa_flags & IFF_LOOPBACK) != 0))
+    if (ioctl(fd, SIOCGIFCONF, &conf) != 0)
+        return;
+    for (int loopback = 0; loopback < 2 && h->address.len == before; loopback++)
+        for (size_t i = 0; i < (size_t)conf.ifc_len / sizeof all[0]; i++) {
+            if (!is_usable(fd, &all[i], loopback))
                 continue;
-            inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)i->ifa_addr)->sin_addr, text, sizeof text);
+            inet_ntop(AF_INET, &((struct sockaddr_in *)(void *)&all[i].ifr_addr)->sin_addr, text,
+                      sizeof text);
             str_addf(&h->address, " %s%s:%u", h->sealer ? "tls:" : "", text, port);
         }
-        freeifaddrs(all);
-    }
+}
+
+/* Every address of this host but loopback's; loopback's when there is no other. Asked for by ioctl: getifaddrs has the kernel list all
+ * that it knows of each interface, which a small step would feel. */
+static void addresses_add(struct stream_hub *h, uint16_t port)
+{
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    interfaces_add(h, fd, port);
+    close(fd);
 }
 
 static bool tcp_listen(struct stream_hub *h, const char *ports, struct err *e)
@@ -140,14 +160,14 @@ static bool tcp_listen(struct stream_hub *h, const char *ports, struct err *e)
     return true;
 }
 
-struct stream_hub *hub_new(bool remote, const char *ports, const char *sealer, const struct hub_ops *ops,
-                           void *ctx, struct err *ret_err)
+struct stream_hub *hub_new(bool remote, const char *ports, const char *(*sealer)(struct arena *a),
+                           const struct hub_ops *ops, void *ctx, struct err *ret_err)
 {
     struct stream_hub *h = xcalloc(1, sizeof *h);
     h->ops = ops;
     h->ctx = ctx;
     h->listen_fd[0] = h->listen_fd[1] = h->sealing = -1;
-    h->sealer = xstrdup(sealer);
+    h->sealer = sealer;
     h->arena = arena_new();
     if (unix_listen(h, ret_err) && (!remote || tcp_listen(h, ports, ret_err)))
         return h;
@@ -172,7 +192,6 @@ void hub_free(struct stream_hub *h)
             close(h->listen_fd[i]);
     if (h->sealing >= 0)
         close(h->sealing);
-    free(h->sealer);
     str_done(&h->secrets);
     for (size_t i = 0; i < h->peer.n; i++)
         peer_free(h->peer.v[i]);
@@ -195,10 +214,10 @@ void hub_secret_add(struct stream_hub *h, const char *key)
 /* ---- encryption ----
  * A shepherd of another host is there: from now on remudad takes those, and they come to us through our own socket. Without it nobody gets in. */
 
-static void seal_start(struct stream_hub *h)
+static void sealer_spawn(struct stream_hub *h, const char *sealer)
 {
     char number[16];
-    char *argv[] = {h->sealer, "seal", number, h->address.data, NULL};
+    char *argv[] = {(char *)(uintptr_t)sealer, "seal", number, h->address.data, NULL};
     int in[2], listen_fd = h->listen_fd[1];
     char *blank = strchr(h->address.data, ' ');
     posix_spawn_file_actions_t files;
@@ -220,7 +239,7 @@ static void seal_start(struct stream_hub *h)
     posix_spawn_file_actions_adddup2(&files, in[0], STDIN_FILENO);
     str_addc(&h->secrets, '\n');
     *blank = '\0'; /* after the name of our Unix socket */
-    bool ok = posix_spawn(&pid, h->sealer, &files, &how, argv, environ) == 0 &&
+    bool ok = posix_spawn(&pid, sealer, &files, &how, argv, environ) == 0 &&
               write(in[1], h->secrets.data, h->secrets.len) == (ssize_t)h->secrets.len;
     *blank = ' ';
     posix_spawn_file_actions_destroy(&files);
@@ -230,7 +249,14 @@ static void seal_start(struct stream_hub *h)
     h->sealing = in[1];
     if (!ok)
         fprintf(stderr, "srun: error: cannot start %s, which encrypts the streams of other hosts: %s\n",
-                h->sealer, strerror(errno));
+                sealer, strerror(errno));
+}
+
+static void seal_start(struct stream_hub *h)
+{
+    struct arena *a = arena_new();
+    sealer_spawn(h, h->sealer(a));
+    arena_free(a);
 }
 
 /* ---- sending ---- */
@@ -317,8 +343,9 @@ static void frames_take(struct stream_hub *h, struct stream_peer *p)
 static void peer_read(struct stream_hub *h, struct stream_peer *p)
 {
     for (int i = 0; i < ROUND_READS && !p->dead; i++) {
-        str_reserve(&p->in, READ_BYTES);
-        ssize_t n = recv(p->fd, p->in.data + p->in.len, READ_BYTES, MSG_DONTWAIT);
+        size_t room = p->much ? READ_BYTES : FIRST_BYTES;
+        str_reserve(&p->in, room);
+        ssize_t n = recv(p->fd, p->in.data + p->in.len, room, MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (n <= 0) {
@@ -327,8 +354,9 @@ static void peer_read(struct stream_hub *h, struct stream_peer *p)
         }
         p->in.len += (size_t)n;
         frames_take(h, p);
-        if ((size_t)n < READ_BYTES)
+        if ((size_t)n < room)
             return;
+        p->much = true;
     }
 }
 

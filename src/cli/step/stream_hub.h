@@ -25,10 +25,10 @@ struct hub_ops {
     void (*gone)(void *ctx, void *peer_ctx, struct stream_peer *p);
 };
 
-/* Listens. With `remote` also on a TCP port (of `ports` "LOW-HIGH"; NULL = any free one). `sealer` is the path of remudad, which speaks TLS with those who come there
- * (it is started when the first comes); NULL = they are not encrypted. */
-struct stream_hub *hub_new(bool remote, const char *ports, const char *sealer, const struct hub_ops *ops,
-                           void *ctx, struct err *ret_err);
+/* Listens. With `remote` also on a TCP port (of `ports` "LOW-HIGH"; NULL = any free one). `sealer` tells the path of remudad, which speaks TLS with those who come there
+ * (it is asked, and started, when the first comes); NULL = they are not encrypted. */
+struct stream_hub *hub_new(bool remote, const char *ports, const char *(*sealer)(struct arena *a),
+                           const struct hub_ops *ops, void *ctx, struct err *ret_err);
 /* The secret of a step: who comes from another host must know one of them. Before the step is asked for. */
 void hub_secret_add(struct stream_hub *h, const char *key);
 void hub_free(struct stream_hub *h);

@@ -161,6 +161,10 @@ static bool exit_tell(struct shepherd *s, bool clean)
         groups_hand_back(s);
     step_dir_note(s->state_fd, &s->note);
     s->exit_told = true;
+    if (herd_tell(s->herd, &s->note, 0))
+        return true;
+    if (s->tasks)
+        task_set_let_go(s->tasks);
     return herd_tell(s->herd, &s->note, TELL_WAIT_MS);
 }
 

@@ -21,7 +21,8 @@
 
 #define CONNECT_WAIT_MS 5000
 #define READ_BYTES      (64u << 10)
-#define ARRIVAL_WAIT_S  60 /* for a host that does not even say that it is gone */
+#define HELD_BYTES      4096 /* so much of what is held is written at once */
+#define ARRIVAL_WAIT_S  60   /* for a host that does not even say that it is gone */
 #define ARRIVAL_POLL_MS 2
 
 /* ---- connecting ----
@@ -268,7 +269,8 @@ void stream_send(struct stream *s, enum message_kind kind, const void *body)
     if (s->fd < 0)
         return;
     wire_encode(&m, &s->out);
-    stream_flush(s);
+    if (!s->held || s->out.len - s->sent > HELD_BYTES)
+        stream_flush(s);
 }
 
 size_t stream_unsent(const struct stream *s)
@@ -305,6 +307,7 @@ static void arrival_await(int fd)
 
 void stream_finish(struct stream *s, int wait_ms)
 {
+    stream_flush(s);
     while (s->fd >= 0 && stream_unsent(s) > 0) {
         struct pollfd p = {.fd = s->fd, .events = POLLOUT};
         if (poll(&p, 1, wait_ms) == 1)

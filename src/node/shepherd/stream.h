@@ -16,6 +16,7 @@
 struct stream {
     int fd;            /* -1 = gone */
     bool proved;       /* the other end knows the secret */
+    bool held;         /* small messages wait for stream_flush: the other end wakes up once for several */
     const char *proof; /* what it has to show */
     struct str in, out;
     size_t sent;
@@ -29,7 +30,7 @@ bool stream_connect(struct stream *s, const struct step_plan *p, const char *add
                     int64_t pid, int64_t within_us);
 void stream_close(struct stream *s);
 
-/* Appends one message and writes what goes. */
+/* Appends one message and, unless it is held and little, writes what goes. */
 void stream_send(struct stream *s, enum message_kind kind, const void *body);
 size_t stream_unsent(const struct stream *s);
 void stream_flush(struct stream *s);

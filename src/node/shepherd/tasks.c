@@ -565,6 +565,14 @@ static void message_take(void *ctx, const struct message *m)
 
 /* ---- waiting ---- */
 
+static void owner_check(struct task_set *t)
+{
+    if (t->stream[0].fd < 0 && !t->owner_gone && !t->detached) {
+        t->owner_gone = true;
+        t->ops->gone(t->ctx);
+    }
+}
+
 size_t task_set_wait_max(const struct task_set *t)
 {
     return 1 + FOLLOWERS_MAX + 3 * t->n;
@@ -577,9 +585,19 @@ static struct pollfd output_wait_for(const struct task_file *f, int fd)
                                 : (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
+void task_set_let_go(struct task_set *t)
+{
+    for (size_t i = 0; i < t->nstreams; i++) {
+        t->stream[i].held = false;
+        stream_flush(&t->stream[i]);
+    }
+    owner_check(t);
+}
+
 size_t task_set_wait_for(struct task_set *t, struct pollfd *v)
 {
     size_t n = 0;
+    task_set_let_go(t);
     bool is_full = full(t);
     for (size_t i = 0; i < 1 + FOLLOWERS_MAX; i++) {
         const struct stream *s = &t->stream[i];
@@ -607,10 +625,7 @@ static void streams_serve(struct task_set *t, const struct pollfd *v)
         if (v[i].revents & (POLLIN | POLLHUP | POLLERR))
             stream_read(s, message_take, &from);
     }
-    if (t->stream[0].fd < 0 && !t->owner_gone && !t->detached) {
-        t->owner_gone = true;
-        t->ops->gone(t->ctx);
-    }
+    owner_check(t);
 }
 
 static void output_serve(struct task_set *t, struct task *task, enum stream_name stream,
@@ -627,6 +642,8 @@ void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n)
 {
     const struct pollfd *mine = v + 1 + FOLLOWERS_MAX;
     size_t tasks = (n - 1 - FOLLOWERS_MAX) / 3;
+    for (size_t i = 0; i < t->nstreams; i++)
+        t->stream[i].held = true;
     for (size_t i = 0; i < tasks; i++) {
         struct task *task = &t->task[i];
         output_serve(t, task, STREAM_OUT, &mine[3 * i]);

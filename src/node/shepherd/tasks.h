@@ -79,10 +79,12 @@ void task_set_launch(struct task_set *t);
 /* Another command that wants to see (sattach); silently not, if it cannot be reached. */
 void task_set_follow(struct task_set *t, const char *address, const char *key);
 
-/* Entries to wait for, into v (room for task_set_wait_max); then task_set_serve with the same entries. */
+/* Entries to wait for, into v (room for task_set_wait_max); then task_set_serve with the same entries. What is said from then on
+ * goes out with the next task_set_wait_for, task_set_finish or, where something else is waited for, task_set_let_go. */
 size_t task_set_wait_max(const struct task_set *t);
 size_t task_set_wait_for(struct task_set *t, struct pollfd *v);
 void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n);
+void task_set_let_go(struct task_set *t);
 
 /* A child ended: was it one of the tasks? Then task_set_tell_ends once all that ended are known, and again at tell_at_us (unless 0): tasks that end at about the
  * same time are told of together. */

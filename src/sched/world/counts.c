@@ -60,7 +60,10 @@ void counts_init(struct world *w)
     counts_promises(w);
     most_find(w);
     for (int which = 0; which < COUNTS; which++) {
-        w->joint[which] = xcalloc(w->dims, sizeof w->joint[which][0]);
+        /* Most are never asked for: their cells, 32 KiB each, are not touched before they are counted. */
+        w->joint[which] = xmalloc(w->dims * sizeof w->joint[which][0]);
+        for (uint32_t dim = 0; dim < w->dims; dim++)
+            w->joint[which][dim].changes = 0;
         w->bucket[which] = xcalloc(w->padded * w->dims + 8, 1);
     }
     for (uint32_t node = 0; node < w->nnodes; node++)
