@@ -14,6 +14,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import cpu  # noqa: E402
 import floods  # noqa: E402
 import goals  # noqa: E402
 import hosts  # noqa: E402
@@ -113,21 +114,34 @@ def bench_submit():
 
 
 def bench_life():
-    """Whole life of short batch jobs, durable, output files written, against posix_spawn of the same script."""
+    """Whole life of short batch jobs, durable, output files written, against posix_spawn of the same script: as a rate, and as CPU time."""
+    group = cpu.Group()
+    group.enter()
     c = Cluster(cpus=8)
+    out = cpu.memory_dir()
     try:
-        script = c.dir / "job.sh"
+        c.env["BENCH_DIR"] = str(out)
+        script = out / "job.sh"
         script.write_text("#!/bin/bash\ntrue\n")
         script.chmod(0o755)
         n = 2000
+        spent = [group.used_us()]
         base = n / float(run(LOAD, "spawn-parallel", n, 2, script))
+        spent.append(group.used_us())
         began = time.monotonic()
         c.load("submit", n, "short")
         c.load("wait")
         rate = n / (time.monotonic() - began)
         row("life", rate, "jobs/s", f"{base:.0f}/s posix_spawn", f"{rate / base:.2f} x", ratio_at_least(0.6, rate / base))
+        time.sleep(cpu.LATE_S)
+        spent.append(group.used_us())
+        if spent[0] is not None:
+            spawn, life = ((spent[i + 1] - spent[i]) / n for i in range(2))
+            row("life-cpu", life, "us of CPU", f"{spawn:.0f} us posix_spawn", f"{life / spawn:.2f} x", ratio_at_most(1.67, life / spawn))
     finally:
         c.close()
+        shutil.rmtree(out, ignore_errors=True)
+        group.close()
 
 
 def bench_array():

@@ -3,6 +3,7 @@ import statistics
 import subprocess
 import time
 
+import cpu
 from goals import at_least, at_most, ratio_at_most
 
 
@@ -23,6 +24,8 @@ def allocation(cluster, stage, *options):
 
 
 def measure(Cluster, load, stage, run, row):
+    group = cpu.Group()
+    group.enter()
     c = Cluster(cpus=4)
     try:
         srun = str(stage / "bin/srun")
@@ -36,8 +39,16 @@ def measure(Cluster, load, stage, run, row):
         rested = median_ms([srun, "-n1", "true"], inside_env, 15, pause=0.3)
         row("srun-rested", rested, "ms median", f"{inside:.2f} ms without pauses", f"{rested / inside:.2f} x", at_most(8, "ms"))
         n = 1000
+        spent = [group.used_us()]
         rate = n / float(run(load, "spawn", n, srun, "-n1", "true", env=inside_env))
         row("steps-one-by-one", rate, "steps/s", "1,000 in one job, srun after srun", "", at_least(240, "/s"))
+        time.sleep(cpu.LATE_S)
+        spent.append(group.used_us())
+        run(load, "spawn", n, "/bin/true")
+        spent.append(group.used_us())
+        if spent[0] is not None:
+            step, spawn = ((spent[i + 1] - spent[i]) / n for i in range(2))
+            row("step-cpu", step, "us of CPU", f"{spawn:.0f} us /bin/true", f"{step / spawn:.1f} x")
         size = 2 << 30
         began = time.monotonic()
         with open("/dev/null", "w") as null:
@@ -49,6 +60,7 @@ def measure(Cluster, load, stage, run, row):
         row("stdout-stream", speed, "MB/s", f"{pipe:.0f} MB/s through a pipe", f"{speed / pipe:.2f} x", at_least(500, "MB/s"))
     finally:
         c.close()
+        group.close()
     wide(Cluster, load, stage, run, row)
 
 
