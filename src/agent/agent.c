@@ -168,6 +168,11 @@ struct agent *agent_new(const struct node *self, int64_t pid, uint64_t first_seq
     return a;
 }
 
+void agent_look_every(struct agent *a, int64_t us)
+{
+    a->devices.pause_max_us = us;
+}
+
 void agent_free(struct agent *a)
 {
     if (!a)

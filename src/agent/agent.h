@@ -133,6 +133,8 @@ void agent_effects_done(struct agent_effects *fx);
 /* `self` is the node as it describes itself in NODE_HELLO (copied); pid is the daemon's; first_seq numbers
  * the first report and must be above any number an earlier daemon of the node used (the time in µs does). */
 struct agent *agent_new(const struct node *self, int64_t pid, uint64_t first_seq);
+/* The longest time between two looks at devices that are not clean, if it is not to be 10 s. */
+void agent_look_every(struct agent *a, int64_t us);
 void agent_free(struct agent *a);
 /* The node has changed (a device came or went, something is missing): told with the next hello. */
 void agent_set_node(struct agent *a, const struct node *self);

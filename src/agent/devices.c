@@ -33,7 +33,8 @@ void devices_init(struct devices *d, uint64_t first_seq)
                           .first_seq = first_seq ? first_seq : 1,
                           .text = xstrdup(""),
                           .due_us = INT64_MAX,
-                          .pause_us = LOOK_PAUSE_US};
+                          .pause_us = LOOK_PAUSE_US,
+                          .pause_max_us = LOOK_PAUSE_MAX_US};
 }
 
 static void watched_free(struct watched *v, size_t n)

@@ -34,7 +34,7 @@ struct devices {
     bool looked;       /* once at all, so that `text` says what is true */
     bool looking;      /* a look was asked for and is not answered */
     int64_t due_us;    /* of the next look; INT64_MAX = none */
-    int64_t pause_us;
+    int64_t pause_us, pause_max_us;
 };
 
 struct turn;

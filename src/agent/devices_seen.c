@@ -142,7 +142,7 @@ void devices_seen(struct turn *t, const struct agent_event *ev)
         d->looking = false;
         d->looked = true;
         d->due_us = any_unproven(t->a) ? t->now_us + d->pause_us : INT64_MAX;
-        d->pause_us = 2 * d->pause_us < LOOK_PAUSE_MAX_US ? 2 * d->pause_us : LOOK_PAUSE_MAX_US;
+        d->pause_us = 2 * d->pause_us < d->pause_max_us ? 2 * d->pause_us : d->pause_max_us;
     } else if (d->due_us == INT64_MAX && any_unproven(t->a)) {
         d->due_us = t->now_us + d->pause_us;
     }

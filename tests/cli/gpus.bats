@@ -8,7 +8,7 @@ setup_file() {
     export WHY_NOT=
     [ "$(id -u)" = 0 ] || { WHY_NOT="needs root to hide devices"; return 0; }
     TOP=$(mktemp -d /tmp/remuda-gpus-XXXXXX)
-    export TOP REMUDA_STATE="$TOP/state" REMUDA_NVML="$TOP/nvml.so" REMUDA_FAKE_GPUS="$TOP/gpus"
+    export TOP REMUDA_STATE="$TOP/state" REMUDA_GPU_PERCENT=20 REMUDA_NVML="$TOP/nvml.so" REMUDA_FAKE_GPUS="$TOP/gpus"
     chmod 755 "$TOP"
     for minor in 0 1 2 3; do
         mknod -m 666 "$TOP/nvidia$minor" c 195 "$minor" 2>/dev/null || { WHY_NOT="device files cannot be made here"; return 0; }
@@ -20,7 +20,7 @@ setup_file() {
     done
     export REMUDA_PROC="$TOP/proc"
     # The files' numbers run against the GPUs' own, as they may on real machines.
-    cc -shared -fPIC -o "$TOP/nvml.so" "$BATS_TEST_DIRNAME/../fake/nvml.c"
+    cc -shared -fPIC -o "$TOP/nvml.so" "$BATS_TEST_DIRNAME"/../fake/nvml*.c
     echo "machine a100x4" >"$TOP/gpus"
     cat >"$TOP/seen" <<'S'
 #!/bin/sh

@@ -7,7 +7,7 @@ setup_file() {
     export WHY_NOT=
     [ "$(id -u)" = 0 ] || { WHY_NOT="needs root to hide devices"; return 0; }
     TOP=$(mktemp -d /tmp/remuda-amd-XXXXXX)
-    export TOP REMUDA_STATE="$TOP/state" REMUDA_RSMI="$TOP/rsmi.so" REMUDA_FAKE_AMD="$TOP/gpus" REMUDA_KFD="$TOP/kfd" REMUDA_SYS="$TOP/sys"
+    export TOP REMUDA_STATE="$TOP/state" REMUDA_RSMI="$TOP/rsmi.so" REMUDA_FAKE_AMD="$TOP/gpus" REMUDA_KFD="$TOP/kfd" REMUDA_SYS="$TOP/sys" REMUDA_GPU_PERCENT=20
     chmod 755 "$TOP"
     cc -shared -fPIC -o "$TOP/rsmi.so" "$BATS_TEST_DIRNAME/../fake/rsmi.c"
     : >"$TOP/gpus"

@@ -7,7 +7,7 @@ setup_file() {
     export WHY_NOT=
     [ "$(id -u)" = 0 ] || { WHY_NOT="needs root to hide devices"; return 0; }
     TOP=$(mktemp -d /tmp/remuda-kfd-XXXXXX)
-    export TOP REMUDA_STATE="$TOP/state" REMUDA_RSMI=/nowhere/librocm_smi64.so REMUDA_KFD="$TOP/kfd" REMUDA_SYS="$TOP/sys"
+    export TOP REMUDA_STATE="$TOP/state" REMUDA_RSMI=/nowhere/librocm_smi64.so REMUDA_KFD="$TOP/kfd" REMUDA_SYS="$TOP/sys" REMUDA_GPU_PERCENT=20
     chmod 755 "$TOP"
     cc -DAMD_TREE_PROGRAM -o "$TOP/tree" "$BATS_TEST_DIRNAME/../fake/amd_tree.c"
     "$TOP/tree" "$TOP/sys" mi300x mi300x mi210
@@ -56,7 +56,7 @@ of() { sacct -n -P -j "$1" -o "jobid,$2" | sed -n "s/^$1|//p"; }
 }
 
 @test "what steps use of AMD GPUs is in sacct: the memory of their processes, and how busy the GPUs are" {
-    id=$(sbatch --parsable -c1 --mem=100 --gres=gpu:mi300x:2 -o used.out --wrap 'srun -n1 --mem=50 --gres=gpu:mi300x:2 sh -c "./works 0 2048 80 6 & ./works 1 1024 40 6 & wait"; srun -n1 --mem=50 --gres=gpu:mi300x:1 sleep 1.5')
+    id=$(sbatch --parsable -c1 --mem=100 --gres=gpu:mi300x:2 -o used.out --wrap 'srun -n1 --mem=50 --gres=gpu:mi300x:2 sh -c "./works 0 2048 80 3 & ./works 1 1024 40 3 & wait"; srun -n1 --mem=50 --gres=gpu:mi300x:1 sleep 1.5')
     until_true sh -c "sstat -n -P -j $id.0 -o tresusageinmax | grep -q 'gres/gpumem=3G,gres/gpuutil=120'"
     for _ in 1 2 3; do over "$id" && break; done
     [[ "$(of "$id.0" tresusageinmax)" == *",gres/gpumem=3G,gres/gpuutil=120,mem="* ]]

@@ -8,9 +8,9 @@ setup_file() {
     export WHY_NOT=
     [ "$(id -u)" = 0 ] || { WHY_NOT="needs root to hide devices"; return 0; }
     TOP=$(mktemp -d /tmp/remuda-mig-XXXXXX)
-    export TOP REMUDA_STATE="$TOP/state" REMUDA_NVML="$TOP/nvml.so" REMUDA_FAKE_GPUS="$TOP/gpus" REMUDA_PROC="$TOP/proc"
+    export TOP REMUDA_STATE="$TOP/state" REMUDA_NVML="$TOP/nvml.so" REMUDA_FAKE_GPUS="$TOP/gpus" REMUDA_PROC="$TOP/proc" REMUDA_GPU_PERCENT=20
     chmod 755 "$TOP"
-    cc -shared -fPIC -o "$TOP/nvml.so" "$BATS_TEST_DIRNAME/../fake/nvml.c"
+    cc -shared -fPIC -o "$TOP/nvml.so" "$BATS_TEST_DIRNAME"/../fake/nvml*.c
     echo "machine a100mig" >"$TOP/gpus"
     # GPU 0 has the file nvidia1, GPU 1 nvidia0; instances 2, 9 and 10 of GPU 0 have capabilities 21 22, 91 92 and 101 102.
     mkdir -p "$TOP/proc"

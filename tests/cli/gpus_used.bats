@@ -9,7 +9,7 @@ setup_file() {
     TOP=$(mktemp -d /tmp/remuda-used-XXXXXX)
     export TOP REMUDA_STATE="$TOP/state" REMUDA_NVML="$TOP/nvml.so" REMUDA_FAKE_GPUS="$TOP/gpus"
     chmod 755 "$TOP"
-    cc -shared -fPIC -o "$TOP/nvml.so" "$BATS_TEST_DIRNAME/../fake/nvml.c"
+    cc -shared -fPIC -o "$TOP/nvml.so" "$BATS_TEST_DIRNAME"/../fake/nvml*.c
     echo "machine a100x4" >"$TOP/gpus"
     cat >"$TOP/seen" <<'S'
 #!/bin/sh

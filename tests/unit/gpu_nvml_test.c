@@ -127,8 +127,8 @@ static void behaves(const char *name, const char *lines, const char *first, cons
                  second, w.said);
     /* Once all is well again, what is not broken for good is found clean, by the same process. */
     machine_is(strstr(lines, "a100mig") ? "machine a100mig\naction 0 0\n" : "machine a100x4\naction 0 0\n");
-    for (int i = 0; i < 100 && (strcmp(sign[0], "clean") != 0 || strcmp(sign[1], "clean") != 0); i++) {
-        usleep(i ? 100000 : 0); /* the library is tried again from time to time */
+    for (int i = 0; i < 500 && (strcmp(sign[0], "clean") != 0 || strcmp(sign[1], "clean") != 0); i++) {
+        usleep(i ? 20000 : 0); /* the library is tried again from time to time */
         look(&w, sign);
     }
     if (strcmp(sign[0], "clean") != 0 || strcmp(sign[1], "clean") != 0)
@@ -298,7 +298,7 @@ static int begin_all(void **state)
     (void)state;
     close(mkstemp(facts));
     setenv("REMUDA_FAKE_GPUS", facts, 1);
-    setenv("REMUDA_NVML_REOPEN_MS", "100", 1);
+    setenv("REMUDA_GPU_PERCENT", "3", 1); /* a second is 30 ms */
     leftover = fork();
     if (leftover == 0) {
         execle("/bin/sleep", "sleep", "600", (char *)NULL,

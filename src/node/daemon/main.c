@@ -10,6 +10,7 @@
 #include "io/daemon.h"
 #include "io/files.h"
 #include "node/daemon/daemon.h"
+#include "node/hardware/gpu_time.h"
 #include "node/node.h"
 #include "wire/frame.h"
 
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #define OWNER_MAX_AGE_US (10 * USEC_PER_MIN)
+#define LOOK_EVERY_US    (10 * USEC_PER_SEC) /* at what may be given to nobody yet */
 
 static const char usage[] =
     "Usage: remudad node --state DIR --name NAME [--virtual] [--foreground] [--verbose]\n"
@@ -202,6 +204,7 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
     agent_effects_init(&d->fx);
     d->turn = arena_new();
     d->agent = agent_new(&self, getpid(), (uint64_t)clock_now_us());
+    agent_look_every(d->agent, gpu_time(LOOK_EVERY_US));
     d->wake = timer_new(d->loop, woken, d);
     d->owners = owners_new(d->loop, OWNER_MAX_AGE_US);
     d->gpus = gpu_watch_new(d->loop, d->log, self.devices, d->machine.device_files, &gpu_events, d);

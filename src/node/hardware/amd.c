@@ -1,6 +1,7 @@
 #include "node/hardware/amd.h"
 
 #include "base/alloc.h"
+#include "node/hardware/gpu_time.h"
 #include "node/hardware/sysfs.h"
 
 #include <stdio.h>
@@ -12,12 +13,6 @@ static const char *kfd_path(void)
 {
     const char *path = getenv("REMUDA_KFD"); /* of tests */
     return path ? path : "/dev/kfd";
-}
-
-static int64_t wait_ms(void)
-{
-    const char *text = getenv("REMUDA_AMD_WAIT_MS"); /* of tests */
-    return text ? strtoll(text, NULL, 10) : AMD_WAIT_MS;
 }
 
 /* ---- finding ---- */
@@ -67,7 +62,7 @@ struct amd *amd_open(struct str *why)
         return NULL; /* no driver: nothing to be said */
     struct amd *a = xcalloc(1, sizeof *a);
     a->thread = bounded_new();
-    a->wait_ms = wait_ms();
+    a->wait_ms = gpu_time(AMD_WAIT_MS);
     bool answered = source_try(a, &amd_by_kernel);
     answered = answered && (a->n > 0 || source_try(a, &amd_by_rsmi));
     if (!answered) {

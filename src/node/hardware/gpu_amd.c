@@ -1,6 +1,7 @@
 /* AMD's devices, as the kernel tells of them, or ROCm SMI (amd.h). Which answer means what for a device is said in amd_answer.c;
  * here, which sign each is. */
 #include "node/hardware/gpu_parts.h"
+#include "node/hardware/gpu_time.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@ static void begin(struct gpu_helper *h)
         return;
     struct amd *amd = amd_open(&why);
     m->tries = amd ? 0 : m->tries + (m->tries < DOUBLED);
-    m->due_ms = gpu_now_ms() + RETRY_MS * (INT64_C(1) << m->tries);
+    m->due_ms = gpu_now_ms() + gpu_time(RETRY_MS) * (INT64_C(1) << m->tries);
     m->wanted = false;
     snprintf(m->why, sizeof m->why, "%s",
              amd       ? ""
@@ -80,7 +81,7 @@ static struct gpu_word health(struct gpu_helper *h, struct gpu *g)
     }
     bool errors_too = gpu_now_ms() >= g->amd.errors_due_ms;
     if (errors_too)
-        g->amd.errors_due_ms = gpu_now_ms() + ERRORS_MS;
+        g->amd.errors_due_ms = gpu_now_ms() + gpu_time(ERRORS_MS);
     amd_look(m->amd, UINT64_C(1) << g->amd.number, errors_too);
     const struct amd_now *now = amd_now(m->amd, g->amd.number);
     switch (now->answer) {

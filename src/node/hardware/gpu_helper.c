@@ -8,6 +8,7 @@
  * proof: then the device is not clean. What answers mean is said in one table a library (gpu_code.h); how a device is follows from it by the moves of agent/health.h, in the daemon. */
 #include "base/alloc.h"
 #include "node/hardware/gpu_parts.h"
+#include "node/hardware/gpu_time.h"
 #include "node/hardware/gpu_watch.h"
 
 #include <poll.h>
@@ -384,6 +385,6 @@ int gpu_watch_main(void)
         if (!has_watched(&p) || gpu_now_ms() < due_ms)
             continue;
         health_look(&p, false);
-        due_ms = gpu_now_ms() + HEALTH_MS;
+        due_ms = gpu_now_ms() + gpu_time(HEALTH_MS);
     }
 }

@@ -4,11 +4,10 @@
  *
  * Where the memory of a GPU is memory of the system (Grace Hopper), pages stay there after a process has ended: then it proves nothing, and who has the device open does. */
 #include "node/hardware/gpu_parts.h"
+#include "node/hardware/gpu_time.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define REOPEN_MS 5000
 
@@ -29,19 +28,13 @@ static void library_close(struct gpu_helper *h)
         h->gpu.v[i].nvidia.handle = h->gpu.v[i].nvidia.whole = NULL;
 }
 
-static int64_t reopen_ms(void)
-{
-    const char *text = getenv("REMUDA_NVML_REOPEN_MS"); /* of tests */
-    return text ? strtoll(text, NULL, 10) : REOPEN_MS;
-}
-
 static void begin(struct gpu_helper *h)
 {
     struct str why = STR_INIT;
     if (h->has_nvml || gpu_now_ms() < h->nvml_due_ms)
         return;
     h->has_nvml = nvml_open(&h->nvml, &why) == NVML_OPENED;
-    h->nvml_due_ms = gpu_now_ms() + reopen_ms();
+    h->nvml_due_ms = gpu_now_ms() + gpu_time(REOPEN_MS);
     snprintf(h->nvml_why, sizeof h->nvml_why, "%s", str_text(&why));
     str_done(&why);
 }

@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "io/spawn.h"
 #include "model/gres.h"
+#include "node/hardware/gpu_time.h"
 #include "node/step/dir.h"
 
 #include <errno.h>
@@ -82,9 +83,9 @@ struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *dev
     struct device_list list = {0};
     struct str file = STR_INIT;
     *w = (struct gpu_watch){.loop = l, .log = log, .ops = *ops, .ctx = ctx, .fd = -1, .arena = arena_new()};
-    w->ops.answer_us = ops->answer_us ? ops->answer_us : ANSWER_US;
-    w->ops.start_us = ops->start_us ? ops->start_us : START_US;
-    w->ops.restart_us = ops->restart_us ? ops->restart_us : RESTART_US;
+    w->ops.answer_us = ops->answer_us ? ops->answer_us : gpu_time(ANSWER_US);
+    w->ops.start_us = ops->start_us ? ops->start_us : gpu_time(START_US);
+    w->ops.restart_us = ops->restart_us ? ops->restart_us : gpu_time(RESTART_US);
     if (devices)
         devices_parse(devices, w->arena, &list, NULL);
     for (size_t i = 0; i < list.n; i++) {

@@ -1,0 +1,325 @@
+/* The node's machine and its GPUs: who may have them, what looks and signs make of them, and what the controller hears. */
+#include "agent_world.h"
+
+#include <string.h>
+
+static void test_nothing_is_said_before_the_devices_were_looked_at(void **state)
+{
+    (void)state;
+    up();
+    EXPECT("look 0/0 1/0");
+    struct device_seen seen[] = {{0, 0, DEVICE_CLEAN, NULL},
+                                 {1, 0, DEVICE_HELD, "process 9 (x) still holds it"}};
+    step((struct agent_event){.kind = AGENT_LOOKED, .seen = seen, .nseen = 2});
+    EXPECT("log \"GPU 1 is not given to anybody: process 9 (x) still holds it\"; node_hello n1 pid=77 "
+           "out=gpu:1:unproven");
+}
+
+static void test_a_job_is_gone_when_its_device_is_clean(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    str_clear(&said);
+    note((struct note){
+        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    EXPECT("report exited 5.1 #100; look 1/1");
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    EXPECT("report released 5.1 #101");
+}
+
+static void test_a_stuck_device_is_out_and_the_job_is_over(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    note((struct note){
+        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    looked(1, 1, DEVICE_HELD, "process 12 still holds it");
+    str_clear(&said);
+    wait_us(4000000);
+    EXPECT("report released 5.1 #101 out=gpu:1:unproven; look 1/1");
+    /* It is given to nobody, whatever the controller says; its own job may have it. */
+    launch_with(6, "n1 cpus=0 mem=1 gpu:v100=1");
+    EXPECT("report failed 6.1 #102 retry \"GPU 1 of n1 cannot be used: process 12 still holds it\" "
+           "out=gpu:1:unproven");
+    launch_with(7, "n1 cpus=0 mem=1 gpu:v100=0");
+    EXPECT("start 7.1");
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    EXPECT("log \"GPU 1 is clean and can be given again\"; heartbeat");
+    launch_with(8, "n1 cpus=0 mem=1 gpu:v100=1");
+    EXPECT("start 8.1");
+}
+
+/* The batch script has the device all the time: the look passes over it. */
+static void test_a_step_waits_for_what_a_former_one_left(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    step_launch(5, 0, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, 0);
+    str_clear(&said);
+    step_note(NOTE_EXITED, 0);
+    EXPECT("report exited 5.1 #100; look 1/2(5.1.-1)");
+    step_launch(5, 1, "n1 cpus=0 mem=1 gpu:v100=1");
+    EXPECT("");
+    looked(1, 2, DEVICE_SHARED, NULL);
+    EXPECT("start 5.1");
+    /* Something stays: the step is told, and so is the controller. */
+    step_note(NOTE_STARTED, 1);
+    step_note(NOTE_EXITED, 1);
+    str_clear(&said);
+    step_launch(5, 2, "n1 cpus=0 mem=1 gpu:v100=1");
+    looked(1, 3, DEVICE_HELD, "process 12 (python) of job 5 still holds it");
+    EXPECT("log \"GPU 1 is not given to anybody: process 12 (python) of job 5 still holds it\"; heartbeat "
+           "out=gpu:1:unproven");
+    wait_us(4000000);
+    EXPECT(
+        "look 1/3(5.1.-1); report failed 5.1 #102 retry \"GPU 1 of n1 cannot be used: process 12 (python) of "
+        "job 5 still holds it\" out=gpu:1:unproven");
+    looked(1, 3, DEVICE_CLEAN, NULL);
+    EXPECT("log \"GPU 1 is free of what a step left on it\"; heartbeat");
+    step_launch(5, 3, "n1 cpus=0 mem=1 gpu:v100=1");
+    EXPECT("start 5.1");
+}
+
+/* Steps, or the script, or both with all that the script started; of the job unless one is named. */
+static void test_a_step_that_waits_for_a_device_can_be_ended(void **state)
+{
+    (void)state;
+    struct msg_terminate end = {.job_id = 5, .attempt = 1, .step_id = 1, .only_step = true};
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    step_launch(5, 0, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, 0);
+    step_note(NOTE_EXITED, 0);
+    step_launch(5, 1, "n1 cpus=0 mem=1 gpu:v100=1");
+    str_clear(&said);
+    message(MSG_TERMINATE, &end);
+    EXPECT("report failed 5.1 #101 retry \"it was ended while it waited for a device\"");
+    looked(1, 2, DEVICE_SHARED, NULL);
+    EXPECT("");
+}
+
+/* It crossed the word that nothing of the job is left. */
+static void test_a_step_that_comes_after_the_end_is_not_started(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    str_clear(&said);
+    step_note(NOTE_EXITED, STEP_BATCH);
+    EXPECT("report exited 5.1 #100 clean");
+    step_launch(5, 0, "n1 cpus=0 mem=1");
+    EXPECT("");
+}
+
+static void test_a_step_that_comes_while_devices_are_proven_is_not_passed_over(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    step_note(NOTE_EXITED, STEP_BATCH);
+    step_launch(5, 0, "n1 cpus=1 mem=1");
+    step_note(NOTE_STARTED, 0);
+    str_clear(&said);
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    EXPECT(""); /* not released: the step is there */
+    terminate(5, 1);
+    str_clear(&said);
+    step_note(NOTE_EXITED, 0);
+    EXPECT("report exited 5.1 #101; report released 5.1 #102");
+}
+
+/* The controller gave the job up while this node was away, and its device to another. */
+static void test_a_device_of_a_job_that_is_ended_is_waited_for(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    terminate(5, 1);
+    str_clear(&said);
+    launch_with(6, "n1 cpus=0 mem=1 gpu:v100=1");
+    EXPECT("");
+    step_note(NOTE_EXITED, STEP_BATCH);
+    str_clear(&said);
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    EXPECT("report released 5.1 #101; start 6.1");
+}
+
+/* The next daemon knows from the shepherd's note which device the step that goes on has. */
+static void test_a_new_daemon_knows_who_has_what(void **state)
+{
+    (void)state;
+    struct note ids = {.job_id = 5, .attempt = 1, .step_id = STEP_BATCH};
+    struct device_seen seen[] = {{0, 0, DEVICE_CLEAN, NULL}, {1, 0, DEVICE_SHARED, NULL}};
+    step((struct agent_event){.kind = AGENT_FOUND, .note = &ids});
+    note((struct note){
+        .kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .gpus = 2});
+    str_clear(&said);
+    up();
+    EXPECT("look 0/0 1/0(5.1.-1)");
+    step((struct agent_event){.kind = AGENT_LOOKED, .seen = seen, .nseen = 2});
+    EXPECT("node_hello n1 pid=77 5.1");
+    welcome();
+    step_launch(5, 0, "n1 cpus=0 mem=1 gpu:v100=1");
+    EXPECT("start 5.1");
+    launch_with(6, "n1 cpus=0 mem=1 gpu:v100=0");
+    EXPECT("start 6.1");
+}
+
+/* Each step with GPUs has a sample each time, also when it does nothing with them. */
+static void test_what_steps_used_of_their_gpus_is_reported(void **state)
+{
+    (void)state;
+    struct gpu_used used[] = {{5, 1, STEP_BATCH, 90, INT64_C(3) << 30}, {9, 1, 0, 50, 1}};
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    step((struct agent_event){.kind = AGENT_GPU_USED, .used = used, .nused = 2, .ok = true});
+    step((struct agent_event){.kind = AGENT_GPU_USED, .ok = true});
+    used[0].mem_bytes = INT64_C(1) << 30;
+    str_clear(&said);
+    step((struct agent_event){.kind = AGENT_GPU_USED, .used = used, .nused = 2, .ok = false});
+    step_note(NOTE_EXITED, STEP_BATCH);
+    EXPECT("report exited 5.1 #100 gpus=3 util=90/45 of 2 mem=3072/1365; look 1/1");
+}
+
+static void test_what_was_seen_of_an_earlier_use_proves_nothing(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    note((struct note){
+        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    str_clear(&said);
+    looked(1, 0, DEVICE_CLEAN, NULL);
+    EXPECT("");
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    EXPECT("report released 5.1 #101");
+}
+
+static void test_a_broken_device_is_out_until_it_is_asked_back(void **state)
+{
+    (void)state;
+    struct device_seen seen = {1, 0, DEVICE_BROKEN, "XID 79"};
+    struct msg_devices_retry retry = {0};
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    str_clear(&said);
+    step((struct agent_event){.kind = AGENT_DEVICE_SIGN, .seen = &seen, .nseen = 1});
+    EXPECT("log \"GPU 1 is taken out of use: XID 79\"; tell 5.1 pid=9 \"GPU 1 of n1, which this job uses, is "
+           "broken: XID 79\"; heartbeat out=gpu:1:failed");
+    note((struct note){
+        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    EXPECT("report exited 5.1 #100 clean out=gpu:1:failed");
+    message(MSG_DEVICES_RETRY, &retry);
+    EXPECT("look 1/2; heartbeat out=gpu:1:unproven");
+    looked(1, 2, DEVICE_CLEAN, NULL);
+    EXPECT("log \"GPU 1 is clean and can be given again\"; heartbeat");
+}
+
+static void test_a_new_daemon_is_told_what_is_broken(void **state)
+{
+    (void)state;
+    struct device_seen seen[] = {{0, 0, DEVICE_CLEAN, NULL}, {1, 0, DEVICE_CLEAN, NULL}};
+    up();
+    step((struct agent_event){.kind = AGENT_LOOKED, .seen = seen, .nseen = 2});
+    settings.devices_failed = "gpu:1:failed:5000:XID 79";
+    str_clear(&said);
+    welcome();
+    EXPECT("heartbeat out=gpu:1:failed");
+    launch_with(6, "n1 cpus=0 mem=1 gpu:v100=1");
+    EXPECT("report failed 6.1 #100 retry \"GPU 1 of n1 cannot be used: XID 79\" out=gpu:1:failed");
+}
+
+static void signed_by_itself(int32_t index, enum device_sign sign, const char *why)
+{
+    struct device_seen seen = {index, 0, sign, why};
+    step((struct agent_event){.kind = AGENT_DEVICE_SIGN, .seen = &seen, .nseen = 1});
+}
+
+/* Its job goes on and is told; the device comes back when its library says that the reset has been done, and a look has shown that nobody is on it. */
+static void test_what_needs_a_reset_comes_back_by_itself(void **state)
+{
+    (void)state;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    str_clear(&said);
+    signed_by_itself(1, DEVICE_RESET, "it needs a reset");
+    EXPECT("log \"GPU 1 is taken out of use: it needs a reset\"; tell 5.1 pid=9 \"GPU 1 of n1, which this "
+           "job uses, is broken: it needs a reset\"; heartbeat out=gpu:1:unproven");
+    signed_by_itself(1, DEVICE_RESET, "it needs a reset");
+    signed_by_itself(1, DEVICE_BLIND, "no driver");
+    EXPECT("");
+    note((struct note){
+        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    EXPECT("report exited 5.1 #100 clean out=gpu:1:unproven; look 1/1");
+    looked(1, 1, DEVICE_RESET, "it needs a reset");
+    EXPECT("");
+    signed_by_itself(1, DEVICE_WELL, "");
+    EXPECT("log \"GPU 1 answers again\"; look 1/1; heartbeat out=gpu:1:unproven");
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    EXPECT("heartbeat");
+}
+
+static void test_one_failure_is_no_suspicion(void **state)
+{
+    (void)state;
+    both_clean();
+    signed_by_itself(1, DEVICE_DOUBT, "timeout");
+    signed_by_itself(1, DEVICE_WELL, "");
+    signed_by_itself(1, DEVICE_DOUBT, "timeout");
+    EXPECT("");
+    signed_by_itself(1, DEVICE_DOUBT, "timeout");
+    EXPECT("log \"GPU 1 is not given to anybody: timeout\"; heartbeat out=gpu:1:unproven");
+    launch_with(6,
+                "n1 cpus=0 mem=1 gpu:v100=1"); /* it was on its way: it waits for what the next look says */
+    EXPECT("");
+}
+
+static void test_a_clean_device_that_cannot_be_asked_any_more_is_not_clean(void **state)
+{
+    (void)state;
+    both_clean();
+    signed_by_itself(1, DEVICE_BLIND, "no driver");
+    EXPECT("log \"GPU 1 is not given to anybody: no driver\"; heartbeat out=gpu:1:unproven");
+    wait_us(20000000);
+    EXPECT("look 1/0; heartbeat out=gpu:1:unproven");
+    looked(1, 0, DEVICE_CLEAN, NULL);
+    EXPECT("log \"GPU 1 is clean and can be given again\"; heartbeat");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_GPUS(nothing_is_said_before_the_devices_were_looked_at),
+        TEST_GPUS(a_job_is_gone_when_its_device_is_clean),
+        TEST_GPUS(a_stuck_device_is_out_and_the_job_is_over),
+        TEST_GPUS(a_step_waits_for_what_a_former_one_left),
+        TEST_GPUS(a_step_that_waits_for_a_device_can_be_ended),
+        TEST_GPUS(a_step_that_comes_after_the_end_is_not_started),
+        TEST_GPUS(a_step_that_comes_while_devices_are_proven_is_not_passed_over),
+        TEST_GPUS(a_device_of_a_job_that_is_ended_is_waited_for),
+        TEST_GPUS(a_new_daemon_knows_who_has_what),
+        TEST_GPUS(what_steps_used_of_their_gpus_is_reported),
+        TEST_GPUS(what_was_seen_of_an_earlier_use_proves_nothing),
+        TEST_GPUS(a_broken_device_is_out_until_it_is_asked_back),
+        TEST_GPUS(a_new_daemon_is_told_what_is_broken),
+        TEST_GPUS(what_needs_a_reset_comes_back_by_itself),
+        TEST_GPUS(one_failure_is_no_suspicion),
+        TEST_GPUS(a_clean_device_that_cannot_be_asked_any_more_is_not_clean),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
