@@ -8,7 +8,7 @@ setup_file() {
     export WHY_NOT=
     [ "$(id -u)" = 0 ] || { WHY_NOT="needs root to hide devices"; return 0; }
     TOP=$(mktemp -d /tmp/remuda-gpus-XXXXXX)
-    export TOP REMUDA_STATE="$TOP/state" REMUDA_GPU_PERCENT=20 REMUDA_NVML="$TOP/nvml.so" REMUDA_FAKE_GPUS="$TOP/gpus"
+    export TOP REMUDA_STATE="$TOP/state" REMUDA_NVML="$TOP/nvml.so" REMUDA_FAKE_GPUS="$TOP/gpus"
     chmod 755 "$TOP"
     for minor in 0 1 2 3; do
         mknod -m 666 "$TOP/nvidia$minor" c 195 "$minor" 2>/dev/null || { WHY_NOT="device files cannot be made here"; return 0; }
@@ -366,4 +366,22 @@ C
     [ "$(cat released.out)" = "0 1 2 3 | 0,1,2,3 | 0,1,2,3" ]
     run -1 remuda gpus resume
     [[ "$output" == *"were not released here"* ]]
+}
+
+@test "release and resume are refused by number where the daemon would be ended by them" {
+    happens
+    pid=$(cat "$REMUDA_STATE"/nodes/*/node.pid)
+    file=$(echo "$REMUDA_STATE"/nodes/*/protocol)
+    mv "$file" "$file.away" # as of a release that does not know of it
+    run -1 remuda gpus release
+    [[ "$output" == *"(process $pid) is of an earlier release, which this would end"*"protocol 1"* ]]
+    [ ! -e "$(dirname "$file")/gpus-released" ]
+    echo "1 1" >"$file" # another process's
+    run -1 remuda gpus release
+    mv "$file.away" "$file"
+    kill -0 "$pid"
+    remuda gpus release
+    remuda gpus resume
+    kill -0 "$pid"
+    until_true shows_not DeviceOut
 }

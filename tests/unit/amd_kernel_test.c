@@ -3,6 +3,7 @@
 
 #include "../fake/amd_tree.h"
 #include "node/hardware/amd.h"
+#include "node/hardware/discover_gpus.h"
 #include "node/hardware/sysfs.h"
 
 #include <errno.h>
@@ -218,6 +219,35 @@ static void test_what_stands_in_the_way_is_said(void **state)
     struct str why = STR_INIT;
     assert_null(amd_open(&why)); /* a machine without AMD's driver: nothing is said */
     assert_string_equal(str_text(&why), "");
+}
+
+/* The second of three: the third stays the third. */
+static void one_unreadable(const char *file)
+{
+    struct arena *arena = arena_new();
+    struct gpu_found found = {0};
+    struct str trouble = STR_INIT, search = STR_INIT;
+    lie_set(file, EIO, NULL);
+    discover_amd(&found, arena, &trouble, &search);
+    gpus_number(&found, NULL, arena);
+    assert_int_equal(found.gpu.n, 2);
+    assert_int_equal(found.gpu.v[0].d.index, 0);
+    assert_int_equal(found.gpu.v[1].d.index, 2);
+    assert_string_equal(found.gpu.v[1].d.type, "mi210");
+    assert_non_null(strstr(str_text(&trouble), "1 of the devices in "));
+    assert_non_null(strstr(str_text(&trouble), "; the others keep their numbers"));
+    vec_done(&found.gpu);
+    str_done(&trouble);
+    str_done(&search);
+    arena_free(arena);
+}
+
+static void test_what_cannot_be_read_keeps_its_number(void **state)
+{
+    (void)state;
+    one_unreadable(KFD "topology/nodes/2/properties");
+    one_unreadable(KFD "topology/nodes/2/gpu_id");
+    lie_set(NULL, 0, NULL);
 }
 
 /* ---- how it is: each lie in each file ---- */
@@ -479,6 +509,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_cards_without_names, begin, end),
         cmocka_unit_test_setup_teardown(test_parts_of_a_gpu, begin, end),
         cmocka_unit_test_setup_teardown(test_what_stands_in_the_way_is_said, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_read_keeps_its_number, begin, end),
         cmocka_unit_test_setup_teardown(test_each_error_in_each_file, begin, end),
         cmocka_unit_test_setup_teardown(test_values_that_cannot_be, begin, end),
         cmocka_unit_test_setup_teardown(test_one_that_hangs, begin, end),

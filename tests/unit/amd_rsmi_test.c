@@ -36,7 +36,7 @@ static int begin(void **state)
     setenv("REMUDA_KFD", "/dev/null", 1);
     setenv("REMUDA_RSMI", getenv("FAKE_RSMI"), 1);
     setenv("REMUDA_FAKE_AMD", facts, 1);
-    unsetenv("REMUDA_GPU_PERCENT");
+    unsetenv("REMUDA_AMD_WAIT_MS");
     say(usual, "");
     return 0;
 }
@@ -114,7 +114,7 @@ static void test_what_stands_in_the_way_is_said(void **state)
 static void test_init_waits_for_a_lock(void **state)
 {
     (void)state;
-    setenv("REMUDA_GPU_PERCENT", "1", 1);
+    setenv("REMUDA_AMD_WAIT_MS", "50", 1);
     say(usual, "rsmi_init 0 9999\n");
     assert_nothing("AMD GPUs: ROCm SMI does not answer, and they are not used");
     say(usual, "");

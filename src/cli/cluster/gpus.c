@@ -248,6 +248,24 @@ static int let_go_wait(const char *path, const char *node)
     return 1;
 }
 
+/* A daemon of a release that did not know of this would be ended by the signal. */
+static bool knows_release(const char *state_dir, const char *node, long pid, struct arena *a)
+{
+    long its_pid = 0;
+    int protocol = 0;
+    FILE *f = fopen(arena_printf(a, "%s/nodes/%s/protocol", state_dir, node), "re");
+    bool knows = f && fscanf(f, "%ld %d", &its_pid, &protocol) == 2 && its_pid == pid && protocol >= 1;
+    if (f)
+        fclose(f);
+    if (!knows)
+        program_error(
+            "remuda gpus",
+            "the daemon of %s (process %ld) is of an earlier release, which this would end (it does "
+            "not say that it speaks protocol 1); start it anew first, jobs go on: remuda down; remuda up",
+            node, pid);
+    return knows;
+}
+
 static int hand_over(const char *state_dir, struct gpus *g, bool release)
 {
     const char *node = node_here(state_dir, g);
@@ -255,6 +273,8 @@ static int hand_over(const char *state_dir, struct gpus *g, bool release)
         return 2;
     long pid = program_daemon_pid(node_pid_path(state_dir, node, g->a));
     const char *path = arena_printf(g->a, "%s/nodes/%s/gpus-released", state_dir, node);
+    if (pid > 0 && !knows_release(state_dir, node, pid, g->a))
+        return 1;
     bool done = release ? file_make(path) : unlink(path) == 0;
     if (!done && !release) {
         program_error("remuda gpus", "the GPUs of %s were not released here", node);

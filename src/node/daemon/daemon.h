@@ -66,6 +66,8 @@ const char *node_shepherd_program(struct arena *a);
 
 /* gpu_release.c: lets go of the GPUs if an administrator wants that, takes them up again if he does not any more. At the start, and on SIGUSR1; ctx is the daemon. */
 void node_gpus_release(void *ctx);
+/* Says in NODE/protocol "PID PROTOCOL": this process takes SIGUSR1 for a word about its GPUs. */
+void node_gpus_releasable(const struct node_daemon *d);
 
 /* Steps the agent with one event, carries out the effects, and whatever came of them. May be called while it is at work: the event waits. */
 void node_event(struct node_daemon *d, const struct agent_event *ev);

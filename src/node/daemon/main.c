@@ -220,6 +220,7 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
         !loop_on_signal(d->loop, SIGUSR1, node_gpus_release, d, ret_err) ||
         !loop_on_signal(d->loop, SIGHUP, log_rotated, d, ret_err))
         return false;
+    node_gpus_releasable(d);
     node_gpus_release(d);
     d->link = link_new(d->loop, state_socket_path(d->options.state_dir, d->arena), &link_events, d);
     return true;

@@ -91,6 +91,8 @@ int node_config_print(const struct node_options *o)
     machine_config_line(&m, &line);
     puts(str_text(&line));
     devices_print(&m, a);
+    if (m.device_search)
+        printf("# no GPUs: %s\n", m.device_search);
     if (m.remarks)
         fprintf(stderr, "remudad node: %s\n", m.remarks);
     if (m.device_trouble)

@@ -1,7 +1,7 @@
 #include "node/hardware/amd.h"
 
 #include "base/alloc.h"
-#include "node/hardware/gpu_time.h"
+#include "node/hardware/gpu_sentences.h"
 #include "node/hardware/sysfs.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *kfd_path(void)
+const char *amd_kfd_path(void)
 {
     const char *path = getenv("REMUDA_KFD"); /* of tests */
     return path ? path : "/dev/kfd";
@@ -58,19 +58,20 @@ static void devices_begin(struct amd *a)
 
 struct amd *amd_open(struct str *why)
 {
-    if (!getenv("REMUDA_RSMI") && access(kfd_path(), F_OK) != 0)
+    if (!getenv("REMUDA_RSMI") && access(amd_kfd_path(), F_OK) != 0)
         return NULL; /* no driver: nothing to be said */
     struct amd *a = xcalloc(1, sizeof *a);
     a->thread = bounded_new();
-    a->wait_ms = gpu_time(AMD_WAIT_MS);
+    const char *wait = getenv("REMUDA_AMD_WAIT_MS"); /* of tests */
+    a->wait_ms = wait ? strtoll(wait, NULL, 10) : AMD_WAIT_MS;
     bool answered = source_try(a, &amd_by_kernel);
     answered = answered && (a->n > 0 || source_try(a, &amd_by_rsmi));
     if (!answered) {
-        str_addf(why, "AMD GPUs: %s does not answer, and they are not used", a->source->name);
+        str_addf(why, SAY_AMD_HANGS, a->source->name);
         return NULL;
     }
     if (a->n == 0) {
-        str_addf(why, "%s is there, but no AMD GPU can be used: %s", kfd_path(), str_text(&a->why));
+        str_addf(why, SAY_AMD_CANNOT, amd_kfd_path(), str_text(&a->why));
         amd_close(a);
         return NULL;
     }

@@ -24,6 +24,7 @@
 struct amd_device {
     uint32_t id;    /* the driver's own number of it; ROCm SMI: its index */
     uint32_t node;  /* its place in the driver's list */
+    uint32_t place; /* its place among GPUs, those that cannot be read counted */
     char uuid[32];  /* as ROCR_VISIBLE_DEVICES takes it; "" = it has none of its own */
     char pci[16];   /* "" = not known */
     char type[64];  /* "mi300x" */
@@ -90,6 +91,8 @@ struct amd {
     int64_t wait_ms;
 };
 
+/* The file that is there where the driver is. */
+const char *amd_kfd_path(void);
 /* NULL if this machine has no driver of AMD's (no /dev/kfd), or no GPU can be used; then `why` says what is wrong, if anything is. */
 struct amd *amd_open(struct str *why);
 /* NULL is fine. False: a call has not come back; what it was given is left behind. */

@@ -6,6 +6,7 @@
  * The driver's counters (memory in use) answer even when the device does not. Whether it does is asked of the device itself: its
  * PCI registers, and how busy it is, which its firmware answers. */
 #include "node/hardware/amd.h"
+#include "node/hardware/gpu_sentences.h"
 #include "node/hardware/sysfs.h"
 
 #include <dirent.h>
@@ -98,21 +99,25 @@ static bool device_describe(struct amd_device *d, const char *properties)
     return true;
 }
 
-/* 0, or why there is none. */
-static int node_take(struct amd *a, uint32_t node)
+/* 0, or why there is none. What cannot be read keeps its place; what is hidden is not counted by the runtime either. */
+static int node_take(struct amd *a, uint32_t node, uint32_t *place)
 {
     char path[PATH_SIZE], text[PROPERTIES_MAX];
     uint64_t id = 0;
-    struct amd_device d = {.node = node, .numa = -1};
+    struct amd_device d = {.node = node, .place = *place, .numa = -1};
     kfd_path(path, "topology/nodes/%" PRIu32 "/gpu_id", node);
     int error = sysfs_number(path, &id);
-    if (error || id == 0)
-        return error;
+    if (!error && id == 0)
+        return 0;
     kfd_path(path, "topology/nodes/%" PRIu32 "/properties", node);
-    error = sysfs_read(path, text, sizeof text, NULL);
+    error = error ? error : sysfs_read(path, text, sizeof text, NULL);
     d.id = (uint32_t)id;
-    if (!error && a->n < AMD_DEVICES_MAX && device_describe(&d, text))
+    bool is_hidden = error == EPERM || error == EACCES, is_gpu = error && error != ENOENT && !is_hidden;
+    if (!error && a->n < AMD_DEVICES_MAX && device_describe(&d, text)) {
         a->device[a->n++] = d;
+        is_gpu = true;
+    }
+    *place += is_gpu;
     return error;
 }
 
@@ -144,14 +149,14 @@ static bool is_listed(const char *path)
 static void kernel_find(struct amd *a, struct str *why)
 {
     char path[PATH_SIZE];
-    uint32_t hidden = 0, failed = 0;
+    uint32_t hidden = 0, failed = 0, place = 0;
     kfd_path(path, "topology/nodes");
     if (!is_listed(path)) {
-        str_addf(why, "the kernel's list of them, %s, cannot be read (%s)", path, strerror(errno));
+        str_addf(why, SAY_AMD_NO_LIST, path, strerror(errno));
         return;
     }
     for (uint32_t node = 0; node < NODES_MAX; node++) {
-        int error = node_take(a, node);
+        int error = node_take(a, node, &place);
         if (error == ENOENT)
             break;
         hidden += error == EPERM || error == EACCES;
@@ -160,13 +165,12 @@ static void kernel_find(struct amd *a, struct str *why)
     for (uint32_t i = 0; i < a->n; i++)
         links_find(a, &a->device[i]);
     if (failed)
-        str_addf(why, "%s%" PRIu32 " of the devices in %s cannot be read and are not used",
-                 why->len ? "; " : "", failed, path);
+        str_addf(why, SAY_AMD_UNREADABLE, failed, path);
+    str_add(why, !a->n && hidden && failed ? "; " : "");
     if (!a->n && hidden)
-        str_addf(why, "%s%" PRIu32 " are in %s, but this process may not use them (a device control group?)",
-                 why->len ? "; " : "", hidden, path);
+        str_addf(why, SAY_AMD_HIDDEN, hidden, path);
     else if (!a->n && !failed)
-        str_addf(why, "the kernel's list, %s, has none (is one bound to the driver amdgpu?)", path);
+        str_addf(why, SAY_AMD_NONE, path);
 }
 
 /* ---- how it is ---- */

@@ -34,7 +34,7 @@ static void type_find(const struct rsmi *r, struct amd_device *d)
 static void device_add(struct amd *a, uint32_t index)
 {
     const struct rsmi *r = &a->rsmi;
-    struct amd_device d = {.id = index, .numa = -1};
+    struct amd_device d = {.id = index, .place = index, .numa = -1};
     uint64_t unique = 0, id = 0, bytes = 0;
     uint32_t render = UINT32_MAX;
     if (r->unique_id(index, &unique) == 0 && unique)

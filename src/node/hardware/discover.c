@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "model/gres.h"
 #include "node/hardware/discover_gpus.h"
+#include "node/hardware/gpu_sentences.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -102,7 +103,7 @@ static void devices_say(struct machine *m, const struct gpu_found *found, const 
     if (files.len > 0 && files_known)
         m->device_files = arena_strdup(a, str_text(&files));
     else if (files.len > 0)
-        remark_add(remarks, "the device files of a GPU are not known: devices of other jobs are not hidden");
+        remark_add(remarks, SAY_NO_FILES);
     str_done(&text);
     str_done(&files);
 }
@@ -125,18 +126,38 @@ static bool conf_read(const struct machine_ask *ask, struct arena *a, struct gre
     return ok;
 }
 
+static void makers_ask(const struct gres_conf *conf, struct gpu_found *found, struct arena *a,
+                       struct str *trouble, struct str *search)
+{
+    static const char *const detects[] = {
+        [DETECT_UNSET] = "", [DETECT_OFF] = "off", [DETECT_NVML] = "nvml", [DETECT_RSMI] = "rsmi"};
+    if (conf->detect == DETECT_UNSET || conf->detect == DETECT_NVML)
+        discover_nvidia(found, a, trouble, search);
+    else
+        remark_add(search, arena_printf(a, SAY_NOT_ASKED, detects[conf->detect], "NVIDIA's library"));
+    if (conf->detect == DETECT_UNSET || conf->detect == DETECT_RSMI)
+        discover_amd(found, a, trouble, search);
+    else
+        remark_add(search, arena_printf(a, SAY_NOT_ASKED, detects[conf->detect], "AMD's driver"));
+}
+
+static bool has_gpu(const struct gpu_found *found)
+{
+    for (size_t i = 0; i < found->gpu.n; i++)
+        if (text_is(found->gpu.v[i].d.kind, "gpu"))
+            return true;
+    return false;
+}
+
 static void discover_devices(struct machine *m, const struct machine_ask *ask, struct arena *a,
                              struct str *remarks)
 {
     struct gpu_found found = {0};
     struct gres_conf conf;
-    struct str counted = STR_INIT, trouble = STR_INIT;
+    struct str counted = STR_INIT, trouble = STR_INIT, search = STR_INIT;
     struct err err = {0};
     if (conf_read(ask, a, &conf, &err)) {
-        if (conf.detect == DETECT_UNSET || conf.detect == DETECT_NVML)
-            discover_nvidia(&found, a, &trouble);
-        if (conf.detect == DETECT_UNSET || conf.detect == DETECT_RSMI)
-            discover_amd(&found, a, &trouble);
+        makers_ask(&conf, &found, a, &trouble, &search);
         gpus_number(&found, m->cpu_numbers, a);
         if (conf.remarks)
             remark_add(remarks, conf.remarks);
@@ -149,9 +170,12 @@ static void discover_devices(struct machine *m, const struct machine_ask *ask, s
         devices_say(m, &found, &counted, a, remarks);
     if (trouble.len)
         m->device_trouble = arena_strdup(a, str_text(&trouble));
+    if (search.len && !has_gpu(&found))
+        m->device_search = arena_strdup(a, str_text(&search));
     vec_done(&found.gpu);
     str_done(&counted);
     str_done(&trouble);
+    str_done(&search);
 }
 
 /* ---- from the child to the parent ---- */
@@ -177,6 +201,13 @@ static void machine_take_line(struct machine *m, const char *line, struct arena 
         READ_##type(member);
     MACHINE(X)
 #undef X
+}
+
+static void machine_parse(const char *text, struct machine *ret, struct arena *a)
+{
+    struct span rest = span_of(text), line;
+    while (span_next(&rest, '\n', &line))
+        machine_take_line(ret, arena_strndup(a, line.data, line.len), a);
 }
 
 static _Noreturn void discover_all(int fd, const struct machine_ask *ask)
@@ -248,7 +279,6 @@ void machine_discover(struct machine *ret, const struct machine_ask *ask, struct
 {
     int pipes[2];
     struct str text = STR_INIT;
-    struct span rest, line;
     memset(ret, 0, sizeof *ret);
     if (pipe(pipes) != 0)
         return;
@@ -261,16 +291,12 @@ void machine_discover(struct machine *ret, const struct machine_ask *ask, struct
     bool in_time = pid > 0 && child_read(pipes[0], &text);
     int status = pid > 0 ? child_reap(pid, in_time) : 1;
     close(pipes[0]);
-    rest = span_of(str_text(&text));
-    while (span_next(&rest, '\n', &line))
-        machine_take_line(ret, arena_strndup(a, line.data, line.len), a);
+    machine_parse(str_text(&text), ret, a);
     str_done(&text);
     if (pid > 0 && !in_time)
-        ret->device_trouble = "looking for this machine's devices failed: a library of their maker does not "
-                              "answer; they are not used";
+        ret->device_trouble = SAY_HANGS;
     else if (status != 0)
-        ret->device_trouble =
-            "looking for this machine's devices failed: a library ended the process that did it";
+        ret->device_trouble = SAY_CRASHES;
 }
 
 void machine_config_line(const struct machine *m, struct str *out)

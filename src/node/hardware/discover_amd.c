@@ -1,17 +1,16 @@
 /* AMD's devices as a node's. A job opens a device by its render node, and all of them by /dev/kfd, which so belongs to every device's files: a job without a device does not get it. */
 #include "node/hardware/amd.h"
 #include "node/hardware/discover_gpus.h"
+#include "node/hardware/gpu_sentences.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 static const char *kfd_number(struct arena *a)
 {
-    const char *path = getenv("REMUDA_KFD"); /* of tests */
     struct stat st;
-    if (stat(path ? path : "/dev/kfd", &st) != 0 || !S_ISCHR(st.st_mode))
+    if (stat(amd_kfd_path(), &st) != 0 || !S_ISCHR(st.st_mode))
         return NULL;
     return arena_printf(a, "%u:%u", major(st.st_rdev), minor(st.st_rdev));
 }
@@ -42,14 +41,19 @@ static void gpu_add(const struct amd *amd, uint32_t at, struct gpu_found *found,
             row->peer[row->npeers++] = arena_strdup(a, amd->device[i].pci);
 }
 
-void discover_amd(struct gpu_found *found, struct arena *a, struct str *remarks)
+void discover_amd(struct gpu_found *found, struct arena *a, struct str *trouble, struct str *search)
 {
     struct str why = STR_INIT;
     struct amd *amd = amd_open(&why);
     if (why.len)
-        remark_add(remarks, str_text(&why));
-    for (uint32_t i = 0; amd && i < amd->n; i++)
+        remark_add(trouble, str_text(&why));
+    else if (!amd)
+        remark_add(search, arena_printf(a, SAY_AMD_NO_DRIVER, amd_kfd_path()));
+    for (uint32_t i = 0, place = 0; amd && i < amd->n; i++, place++) {
+        for (; place < amd->device[i].place; place++)
+            gpu_found_add(found)->is_hole = true;
         gpu_add(amd, i, found, a);
+    }
     amd_close(amd);
     str_done(&why);
 }

@@ -100,6 +100,18 @@ static const char *cpus_translate(const char *cpus, const char *cpu_numbers, str
     return result;
 }
 
+/* ---- numbers ---- */
+
+static void holes_drop(struct gpu_found *f)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < f->gpu.n; i++)
+        if (!f->gpu.v[i].is_hole)
+            f->gpu.v[kept++] = f->gpu.v[i];
+    f->gpu.n = kept;
+}
+
+/* What is a hole has its number, too, and nobody else gets it. */
 void gpus_number(struct gpu_found *f, const char *cpu_numbers, struct arena *a)
 {
     for (size_t i = 0; i < f->gpu.n; i++) {
@@ -108,6 +120,7 @@ void gpus_number(struct gpu_found *f, const char *cpu_numbers, struct arena *a)
         if (d->cpus && cpu_numbers)
             d->cpus = cpus_translate(d->cpus, cpu_numbers, a);
     }
+    holes_drop(f);
 }
 
 void gpus_link(struct gpu_found *f, struct arena *a)

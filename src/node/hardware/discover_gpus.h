@@ -18,6 +18,7 @@ struct gpu_row {
         *peer[GPU_PEERS_MAX]; /* PCI addresses at the other ends of its links: of GPUs, or of switches */
     size_t npeers;
     bool said_links; /* gres.conf says d.links */
+    bool is_hole;    /* no device: one that cannot be read, whose number nobody else gets */
 };
 
 struct gpu_found {
@@ -30,14 +31,14 @@ void remark_add(struct str *remarks, const char *text);
  * line. */
 bool gres_conf_apply(struct gpu_found *found, const struct gres_conf *conf, const char *path,
                      int32_t threads_per_core, struct arena *a, struct str *counted, struct err *ret_err);
-/* Numbers them. `cpu_numbers` are the system's numbers of the node's CPUs (machine.h): near CPUs are from now on said as the node numbers them. */
+/* Numbers them, and drops what is a hole. `cpu_numbers` are the system's numbers of the node's CPUs (machine.h): near CPUs are from now on said as the node numbers them. */
 void gpus_number(struct gpu_found *f, const char *cpu_numbers, struct arena *a);
 /* Says of each which others it is linked with, by the numbers they have now. */
 void gpus_link(struct gpu_found *f, struct arena *a);
 
-/* One maker's devices each; nothing if there is no such library. */
-void discover_nvidia(struct gpu_found *f, struct arena *a, struct str *remarks);
-void discover_amd(struct gpu_found *f, struct arena *a, struct str *remarks);
+/* One maker's devices each. `trouble` gets what keeps devices from being used; `search`, if there is none of that and no device either, what was looked for. */
+void discover_nvidia(struct gpu_found *f, struct arena *a, struct str *trouble, struct str *search);
+void discover_amd(struct gpu_found *f, struct arena *a, struct str *trouble, struct str *search);
 
 /* "NVIDIA A100-SXM4-40GB MIG 1g.5gb" → "a100_1g.5gb", "Aqua Vanjaram [Instinct MI300X]" → "mi300x"; "gpu" if the name has no model.
  */

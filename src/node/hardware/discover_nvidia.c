@@ -4,6 +4,7 @@
  * A device's files are what a job must be able to open for it: the GPU's own, and of an instance also those of its capabilities, whose numbers the driver tells in
  * /proc/driver/nvidia/capabilities. NVLink connects GPUs directly, or all of them through switches. */
 #include "node/hardware/discover_gpus.h"
+#include "node/hardware/gpu_sentences.h"
 #include "node/hardware/nvml.h"
 
 #include <ctype.h>
@@ -286,36 +287,46 @@ static bool is_on_bus(void)
     return found;
 }
 
-void discover_nvidia(struct gpu_found *found, struct arena *a, struct str *remarks)
+/* Why there is no library, which may be as it should be. */
+static void unopened_say(struct looking *l, enum nvml_opened opened, const char *why, struct str *trouble,
+                         struct str *search)
 {
-    struct looking l = {.found = found, .a = a};
+    if (opened == NVML_ABSENT && !is_on_bus())
+        remark_add(search, arena_printf(l->a, SAY_NVML_NOTHING, why));
+    else
+        remark_add(trouble, arena_printf(l->a, "%s%s%s", why, opened == NVML_ABSENT ? SAY_NVML_ON_BUS : "",
+                                         SAY_NVML_NOT_USED));
+}
+
+static void devices_add(struct looking *l, struct str *trouble, struct str *search)
+{
     unsigned count = 0;
-    struct str why = STR_INIT;
-    enum nvml_opened opened = nvml_open(&l.nvml, &why);
-    if (opened != NVML_OPENED && (opened != NVML_ABSENT || is_on_bus())) {
-        str_addf(&why, "%s; its devices are not used",
-                 opened == NVML_ABSENT
-                     ? ", though there are devices of NVIDIA's: install the driver's packages"
-                     : "");
-        remark_add(remarks, str_text(&why));
-    }
-    str_clear(&why);
-    if (opened == NVML_OPENED) {
-        nvml_version_say(&l.nvml, &why);
-        l.version = arena_strdup(a, str_text(&why));
-    }
-    str_done(&why);
-    if (opened != NVML_OPENED)
+    size_t before = l->found->gpu.n;
+    if (l->nvml.count(&count) != NVML_OK || count > NVML_DEVICES_MAX) {
+        remark_add(trouble, SAY_NVML_COUNT);
         return;
-    if (l.nvml.count(&count) != NVML_OK || count > NVML_DEVICES_MAX) {
-        remark_add(remarks,
-                   "NVIDIA's management library does not say how many devices there are; none are used");
-        count = 0;
     }
     for (unsigned i = 0; i < count; i++)
-        if (!gpu_add(&l, i) && !silent_add(&l, i, count))
-            remark_add(remarks,
-                       "an NVIDIA device does not answer and is not used; those after it are numbered "
-                       "as if it were not there");
-    nvml_close(&l.nvml);
+        if (!gpu_add(l, i) && !silent_add(l, i, count)) {
+            gpu_found_add(l->found)->is_hole = true;
+            remark_add(trouble, SAY_NVML_SILENT);
+        }
+    if (l->found->gpu.n == before)
+        remark_add(search, arena_printf(l->a, SAY_NVML_NONE, l->version));
+}
+
+void discover_nvidia(struct gpu_found *found, struct arena *a, struct str *trouble, struct str *search)
+{
+    struct looking l = {.found = found, .a = a};
+    struct str text = STR_INIT;
+    enum nvml_opened opened = nvml_open(&l.nvml, &text);
+    if (opened == NVML_OPENED) {
+        nvml_version_say(&l.nvml, &text);
+        l.version = arena_strdup(a, str_text(&text));
+        devices_add(&l, trouble, search);
+        nvml_close(&l.nvml);
+    } else {
+        unopened_say(&l, opened, str_text(&text), trouble, search);
+    }
+    str_done(&text);
 }

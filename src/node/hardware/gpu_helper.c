@@ -8,6 +8,7 @@
  * proof: then the device is not clean. What answers mean is said in one table a library (gpu_code.h); how a device is follows from it by the moves of agent/health.h, in the daemon. */
 #include "base/alloc.h"
 #include "node/hardware/gpu_parts.h"
+#include "node/hardware/gpu_sentences.h"
 #include "node/hardware/gpu_time.h"
 #include "node/hardware/gpu_watch.h"
 
@@ -97,8 +98,8 @@ struct gpu_word gpu_word_of_code(const struct gpu *g, const struct gpu_code *cod
         return gpu_word_of(DEVICE_WELL, "%s", "");
     if (sign == DEVICE_LOST)
         return gpu_word_of(DEVICE_LOST, "GPU %s is lost: %s", g->uuid, code->name);
-    return gpu_word_of((enum device_sign)sign, "GPU %s: %s cannot be asked for: %s (%d): %s", g->uuid, asked,
-                       code->name, number, code->text);
+    return gpu_word_of((enum device_sign)sign, SAY_CANNOT_BE_ASKED, g->uuid, asked, code->name, number,
+                       code->text);
 }
 
 /* ---- health ---- */

@@ -1,4 +1,4 @@
-/* How long the watch of the GPUs waits for things. */
+/* How often the watch of the GPUs looks and tries again. How long an answer may take is no such time: that depends on how busy a machine is. */
 #ifndef REMUDA_NODE_GPU_TIME_H
 #define REMUDA_NODE_GPU_TIME_H
 

@@ -14,6 +14,7 @@
 #include "base/vec.h"
 #include "io/spawn.h"
 #include "model/gres.h"
+#include "node/hardware/gpu_sentences.h"
 #include "node/hardware/gpu_time.h"
 #include "node/step/dir.h"
 
@@ -33,9 +34,8 @@
 #define USED_BYTES_MAX   (INT64_C(1) << 50)
 #define RESTART_US       INT64_C(5000000) /* a process that ended by itself is not started again sooner */
 
-static const char no_answer[] = "the library of its maker does not answer";
-static const char still_starts[] =
-    "the library of its maker is still starting the GPUs, which takes seconds each without persistence mode";
+static const char no_answer[] = SAY_NO_ANSWER;
+static const char still_starts[] = SAY_STARTING;
 
 /* What is said of a device to each process that starts. */
 struct watched_gpu {
@@ -83,8 +83,8 @@ struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *dev
     struct device_list list = {0};
     struct str file = STR_INIT;
     *w = (struct gpu_watch){.loop = l, .log = log, .ops = *ops, .ctx = ctx, .fd = -1, .arena = arena_new()};
-    w->ops.answer_us = ops->answer_us ? ops->answer_us : gpu_time(ANSWER_US);
-    w->ops.start_us = ops->start_us ? ops->start_us : gpu_time(START_US);
+    w->ops.answer_us = ops->answer_us ? ops->answer_us : ANSWER_US;
+    w->ops.start_us = ops->start_us ? ops->start_us : START_US;
     w->ops.restart_us = ops->restart_us ? ops->restart_us : gpu_time(RESTART_US);
     if (devices)
         devices_parse(devices, w->arena, &list, NULL);
@@ -339,7 +339,7 @@ static bool process_begin(struct gpu_watch *w, struct err *ret_err)
 /* It hangs at this device. */
 static void hang_count(struct gpu_watch *w)
 {
-    static const char why[] = "its library hung twice when it was asked for it: look at dmesg";
+    static const char why[] = SAY_HUNG;
     for (size_t i = 0; i < w->gpu.n; i++) {
         struct device_seen seen = {.index = w->at, .sign = DEVICE_BROKEN, .why = why};
         if (w->gpu.v[i].index == w->at && ++w->gpu.v[i].hangs >= HANGS_MAX)

@@ -27,6 +27,7 @@
     X(TEXT, gres, "the same as counts: gpu:v100:2")                                                          \
     X(TEXT, device_files, "device numbers of GPUs' files: \"0=195:0,1=195:1+241:7\"; NULL = not known")         \
     X(TEXT, device_trouble, "why devices that are there cannot be used, sentences separated by \"; \"")     \
+    X(TEXT, device_search, "if no GPU was found: what was looked for, sentences separated by \"; \"")         \
     X(TEXT, error, "gres.conf cannot be used: file, line and why")                                           \
     X(TEXT, remarks, "what could not be found out, sentences separated by \"; \"")
 // clang-format on

@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "node/hardware/gpu_code.h"
+#include "node/hardware/gpu_sentences.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ enum nvml_opened nvml_open(struct nvml *n, struct str *why)
     memset(n, 0, sizeof *n);
     n->library = dlopen(path ? path : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!n->library) {
-        str_addf(why, "NVIDIA's management library cannot be opened: %s", dlerror());
+        str_addf(why, SAY_NVML_NO_LIBRARY, dlerror());
         str_done(&unused);
         return NVML_ABSENT;
     }
@@ -42,10 +43,12 @@ enum nvml_opened nvml_open(struct nvml *n, struct str *why)
 #undef X
     int code = missing ? NVML_OK : n->init();
     if (missing) {
-        str_addf(why, "NVIDIA's management library lacks %s, which is needed", missing);
+        str_addf(why, SAY_NVML_LACKS, missing);
     } else if (code != NVML_OK) {
-        str_add(why, "NVIDIA's management library could not be started: ");
-        gpu_code_say(nvml_code(code), code, why);
+        struct str said = STR_INIT;
+        gpu_code_say(nvml_code(code), code, &said);
+        str_addf(why, SAY_NVML_NOT_STARTED, str_text(&said));
+        str_done(&said);
     }
     str_done(&unused);
     return missing ? NVML_UNFIT : code == NVML_OK ? NVML_OPENED : NVML_NO_DRIVER;

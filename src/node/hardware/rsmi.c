@@ -1,6 +1,6 @@
 #include "node/hardware/rsmi.h"
-
 #include "node/hardware/amd_answer.h"
+#include "node/hardware/gpu_sentences.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -33,17 +33,23 @@ static bool library_find(struct rsmi *r, struct str *why)
     if (path && library_open(r, NULL, path))
         return true;
     if (path) {
-        str_addf(why, "ROCm SMI is not there (%s, as REMUDA_RSMI says)", path);
+        struct str where = STR_INIT;
+        str_addf(&where, "%s, as REMUDA_RSMI says", path);
+        str_addf(why, SAY_AMD_NO_LIBRARY, str_text(&where));
+        str_done(&where);
         return false;
     }
     for (size_t d = 0; d < 3; d++)
         for (size_t i = 0; i < NAMES && (dirs[d] || d == 2); i++)
             if (library_open(r, dirs[d], names[i]))
                 return true;
-    str_addf(why,
-             "ROCm SMI is not there (librocm_smi64.so.7, .6, .5 or .1, in %s%s/opt/rocm/lib and where the "
-             "linker looks)",
+    struct str where = STR_INIT;
+    str_addf(&where,
+             "librocm_smi64.so.7, .6, .5 or .1, in %s%s/opt/rocm/lib and where the "
+             "linker looks",
              rocm ? rocm : "", rocm ? "/lib, " : "");
+    str_addf(why, SAY_AMD_NO_LIBRARY, str_text(&where));
+    str_done(&where);
     return false;
 }
 
@@ -59,15 +65,14 @@ bool rsmi_open(struct rsmi *r, struct str *why)
     RSMI_FUNCTIONS(X)
 #undef X
     if (lacks) {
-        str_addf(why, "ROCm SMI (%s) lacks %s", r->path, lacks);
+        str_addf(why, SAY_AMD_LACKS, r->path, lacks);
         return false;
     }
     int code = r->init(0);
     if (code == 0)
         return true;
     amd_answer_of_rsmi(code, &word);
-    str_addf(why, "ROCm SMI (%s) could not be started: rsmi_init answers %d (RSMI_STATUS_%s)", r->path, code,
-             word);
+    str_addf(why, SAY_AMD_NOT_STARTED, r->path, code, word);
     r->shut_down = NULL;
     return false;
 }
