@@ -14,6 +14,7 @@
 #include "controller/payload.h"
 #include "controller/private_files.h"
 #include "controller/query.h"
+#include "controller/questions.h"
 #include "controller/session.h"
 #include "controller/traffic.h"
 #include "controller/turn.h"
@@ -240,6 +241,7 @@ static void controller_end(struct controller *c)
     listener_free(c->listener);
     history_free(c->history);
     payloads_free(c->payloads);
+    questions_free(c->questions);
     if (c->sessions) {
         sessions_close(c->sessions, true);
         while (sessions_count(c->sessions) > 0)
@@ -304,6 +306,7 @@ static bool store_start(struct controller *c, struct err *ret_err)
     c->payloads = payloads_new(c, path, writer);
     c->history = history_new(c, path, writer);
     c->sessions = sessions_new(c);
+    c->questions = questions_new(c);
     c->traffic = traffic_new();
     c->turns = turns_new(c, writer, seq);
     bool ok = config_file_read(c->config_path, &config, ret_err);

@@ -35,6 +35,7 @@ struct controller {
     struct sessions *sessions;
     struct turns *turns;
     struct traffic *traffic;
+    struct questions *questions;
     struct payloads *payloads;
     struct history *history;
     bool stopping;

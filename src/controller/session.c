@@ -8,6 +8,7 @@
 #include "base/duration.h"
 #include "controller/config_file.h"
 #include "controller/query.h"
+#include "controller/questions.h"
 #include "controller/session_inside.h"
 #include "controller/traffic.h"
 #include "controller/turn.h"
@@ -247,6 +248,10 @@ static void message_take(struct session *s, const struct message *m)
     } else if (!is_reading(m) && !turns_admit(c->turns, who == WHO_NODE)) {
         if (who != WHO_NODE) /* nodes repeat their reports */
             store_refuse(s, m->seq);
+    } else if (core_asks_much(c->core, m)) {
+        s->querying = true;
+        session_gate(s);
+        question_ask(c->questions, s->id, m, &peer);
     } else if (m->kind == MSG_MAKE_TOKEN && peer.is_admin) {
         struct msg_make_token make;
         struct token token;

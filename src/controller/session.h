@@ -23,6 +23,8 @@ void session_accept_remote(struct sessions *s, int fd, struct tls_context *tls);
 void session_send(struct sessions *s, uint64_t id, const struct message *m, uint64_t payload_job);
 /* Streams an answer as fast as it is taken; further requests of that connection wait meanwhile. Takes the answer; drops it if the connection is gone. */
 void session_answer(struct sessions *s, uint64_t id, struct answer *a);
+/* The answer, in whole frames, to a request for which the connection was held; NULL: it got one already. It goes on. */
+void session_answered(struct sessions *s, uint64_t id, const struct str *frames);
 /* Ties a reading that is made a part at a time to its connection: query_drop is called when that is gone. NULL: it is made. */
 struct long_read;
 void session_reading(struct sessions *s, uint64_t id, struct long_read *r);

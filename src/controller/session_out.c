@@ -207,6 +207,22 @@ void session_answer(struct sessions *all, uint64_t id, struct answer *a)
     session_pump(s);
 }
 
+void session_answered(struct sessions *all, uint64_t id, const struct str *frames)
+{
+    struct session *s = map_u64_get(all->by_id, id);
+    if (!s)
+        return;
+    s->querying = false;
+    if (frames && !s->first) {
+        conn_send(s->conn, frames->data, frames->len);
+    } else if (frames) {
+        struct queued *q = queued_add(s);
+        str_addn(&q->bytes, frames->data, frames->len);
+        q->ready = true;
+    }
+    session_gate(s);
+}
+
 void session_out_done(struct session *s)
 {
     for (struct queued *q = s->first, *next; q; q = next) {

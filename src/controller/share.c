@@ -21,21 +21,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NS                INT64_C(1000) /* in a microsecond */
-#define ALLOWED_NS        (100 * NS)    /* of a round */
-#define ALLOWED_CAUSED_NS (500 * NS)    /* of a commit, or of a plan */
-#define SLICE_NS          (4000 * NS)   /* alone */
-#define SLICE_TURNS_NS    (2000 * NS)   /* among others who ask for much */
-#define SLICE_OTHERS_NS   (500 * NS)    /* with others about who do not */
-#define SLICE_ADDRESS_NS  (5000 * NS)   /* a few handshakes */
-#define ADDRESS           (UINT64_C(1) << 63)
-#define PART              5 /* of the time those who ask for much have one part of so many */
-#define PAUSE_MAX_US      (2 * USEC_PER_SEC)
-#define ABOUT_US          (10 * USEC_PER_SEC) /* who asked for something less long ago is about */
-#define OVER_US           USEC_PER_SEC        /* who had too much less long ago still has … */
-#define MUCH_US           (50 * 1000)         /* … unless there was nothing but little for so long */
-#define BURST             8                   /* connections that go on at once */
-#define BYTES_MAX         (64u << 20)
+#define NS                 INT64_C(1000) /* in a microsecond */
+#define ALLOWED_NS         (100 * NS)    /* of a round */
+#define ALLOWED_CAUSED_NS  (500 * NS)    /* of a commit, or of a plan */
+#define SLICE_NS           (4000 * NS)   /* alone */
+#define SLICE_TURNS_NS     (2000 * NS)   /* among others who ask for much */
+#define SLICE_OTHERS_NS    (500 * NS)    /* with others about who do not */
+#define SLICE_ADDRESS_NS   (5000 * NS)   /* a few handshakes */
+#define ADDRESS            (UINT64_C(1) << 63)
+#define SLICE_STRANGERS_NS (10000 * NS) /* of all addresses together */
+#define PART               5            /* of the time those who ask for much have one part of so many */
+#define PART_ADDRESS       (2 * PART)   /* and one address half of what all have */
+#define PAUSE_MAX_US       (2 * USEC_PER_SEC)
+#define ABOUT_US           (10 * USEC_PER_SEC) /* who asked for something less long ago is about */
+#define OVER_US            USEC_PER_SEC        /* who had too much less long ago still has … */
+#define MUCH_US            (50 * 1000)         /* … unless there was nothing but little for so long */
+#define BURST              8                   /* connections that go on at once */
+#define BYTES_MAX          (64u << 20)
 
 struct share {
     struct shares *all;
@@ -59,8 +61,10 @@ struct shares {
     struct loop *loop;
     struct map_u64 *by_uid;
     struct timer *timer;
-    struct share *waiting;
-    struct share *gone, **last_gone; /* without a connection: who left first is first */
+    struct share *waiting, **last_waiting; /* who came first is first */
+    int64_t strangers_ns, strangers_us;    /* the debt of all addresses together, as it was then */
+    int64_t strangers_free_us;             /* none of them is listened to before */
+    struct share *gone, **last_gone;       /* without a connection: who left first is first */
     struct {
         bool any;
         uint64_t key;
@@ -77,6 +81,7 @@ struct shares *shares_new(struct loop *l)
     all->by_uid = map_u64_new();
     all->timer = timer_new(l, shares_run, all);
     all->last_gone = &all->gone;
+    all->last_waiting = &all->waiting;
     return all;
 }
 
@@ -150,6 +155,8 @@ static void unlist(struct share *s)
     for (struct share **at = &s->all->waiting; *at; at = &(*at)->next)
         if (*at == s) {
             *at = s->next;
+            if (!*at)
+                s->all->last_waiting = at;
             break;
         }
     s->listed = false;
@@ -185,11 +192,16 @@ static bool others_about(const struct share *s, int64_t now_us)
     return false;
 }
 
+static bool is_address(const struct share *s)
+{
+    return s->key & ADDRESS;
+}
+
 static void note_asked(struct share *s, int64_t now_us)
 {
     struct shares *all = s->all;
     s->asked_us = now_us;
-    if (s->key & ADDRESS)
+    if (is_address(s))
         return; /* who speaks from there counts */
     if (!all->recent[0].any || all->recent[0].key != s->key)
         all->recent[1] = all->recent[0];
@@ -204,9 +216,20 @@ static bool is_over(const struct share *s, int64_t now_us)
     return s->over_us > now_us - OVER_US && s->much_us > now_us - MUCH_US;
 }
 
+static int64_t part(const struct share *s)
+{
+    return is_address(s) ? PART_ADDRESS : PART;
+}
+
+/* When it is its turn. */
+static int64_t due(const struct share *s)
+{
+    return is_address(s) && s->all->strangers_free_us > s->free_us ? s->all->strangers_free_us : s->free_us;
+}
+
 bool share_may(const struct share *s)
 {
-    return s->free_us <= clock_monotonic_us();
+    return due(s) <= clock_monotonic_us();
 }
 
 bool share_others(const struct share *s)
@@ -217,25 +240,26 @@ bool share_others(const struct share *s)
 int64_t share_pause(const struct share *s)
 {
     int64_t now = clock_monotonic_us();
-    return s->free_us > now ? s->free_us - now : 0;
+    return due(s) > now ? due(s) - now : 0;
 }
 
 static void forgive(struct share *s, int64_t now_us)
 {
-    s->debt_ns -= (now_us - s->counted_us) * NS / PART;
+    s->debt_ns -= (now_us - s->counted_us) * NS / part(s);
     s->debt_ns = s->debt_ns > 0 ? s->debt_ns : 0;
     s->counted_us = now_us;
 }
 
-/* Who is about, besides: how many ask for much, and whether anybody asks for little. */
+/* Who is about, besides: how many ask for much, and whether anybody asks for little. To an address other addresses are those who ask for much, and whoever is known is not to be held up. */
 static int64_t others_over(const struct share *s, int64_t now_us, bool *ret_light)
 {
     struct map_walk at = {0};
     int64_t n = 0;
-    *ret_light = false;
+    *ret_light = is_address(s);
     while (map_u64_next(s->all->by_uid, &at)) {
         const struct share *other = at.value;
-        if (other == s || (other->key & ADDRESS) || (!other->first && other->asked_us <= now_us - ABOUT_US))
+        if (other == s || is_address(other) != is_address(s) ||
+            (!other->first && other->asked_us <= now_us - ABOUT_US))
             continue;
         if (is_over(other, now_us))
             n++;
@@ -258,7 +282,7 @@ static void pause_fairly(struct share *s, int64_t now_us)
     int64_t over = others_over(s, now_us, &light);
     s->over_us = now_us;
     if (light) {
-        pause_for(s, now_us, s->debt_ns / NS * PART * (over + 1));
+        pause_for(s, now_us, s->debt_ns / NS * part(s) * (over + 1));
     } else if (s->debt_ns >= SLICE_TURNS_NS) {
         pause_for(s, now_us, s->debt_ns / NS * over);
         s->debt_ns = 0;
@@ -295,11 +319,26 @@ static void owe(struct share *s, int64_t cost_ns, int64_t much_ns, int64_t full_
     pause_for(s, now_us, 1);
 }
 
+/* However many addresses there are, and any number costs whoever has them nothing: all together have what one user who floods has. */
+static void strangers_owe(struct share *s, int64_t ns, int64_t now_us)
+{
+    struct shares *all = s->all;
+    all->strangers_ns -= (now_us - all->strangers_us) * NS / PART;
+    all->strangers_ns = (all->strangers_ns > 0 ? all->strangers_ns : 0) + ns;
+    all->strangers_us = now_us;
+    if (all->strangers_ns < SLICE_STRANGERS_NS || !others_about(s, now_us))
+        return;
+    int64_t us = all->strangers_ns / NS * PART;
+    all->strangers_free_us = now_us + (us < PAUSE_MAX_US ? us : PAUSE_MAX_US);
+}
+
 void share_spent(struct share *s, int64_t ns)
 {
     int64_t now = clock_monotonic_us();
     note_asked(s, now);
     owe(s, ns, beyond(s, ns), ns, now);
+    if (is_address(s))
+        strangers_owe(s, ns, now);
 }
 
 void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us)
@@ -314,13 +353,13 @@ void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_
 
 static void timer_arm(struct shares *all)
 {
-    int64_t now = clock_monotonic_us(), due = INT64_MAX;
+    int64_t now = clock_monotonic_us(), first = INT64_MAX;
     for (const struct share *s = all->waiting; s; s = s->next)
-        due = s->free_us < due ? s->free_us : due;
-    if (due == INT64_MAX)
+        first = due(s) < first ? due(s) : first;
+    if (first == INT64_MAX)
         timer_stop(all->timer);
     else
-        timer_set(all->timer, due > now ? due - now : 0);
+        timer_set(all->timer, first > now ? first - now : 0);
 }
 
 void share_wait(struct share *s, struct share_wait *w, loop_fn fn, void *ctx)
@@ -333,8 +372,9 @@ void share_wait(struct share *s, struct share_wait *w, loop_fn fn, void *ctx)
     if (s->listed)
         return;
     s->listed = true;
-    s->next = s->all->waiting;
-    s->all->waiting = s;
+    s->next = NULL;
+    *s->all->last_waiting = s;
+    s->all->last_waiting = &s->next;
     timer_arm(s->all);
 }
 
@@ -364,10 +404,9 @@ static void some_go_on(struct share *s)
 static void shares_run(void *ctx)
 {
     struct shares *all = ctx;
-    int64_t now = clock_monotonic_us();
     for (struct share *s = all->waiting, *next; s; s = next) {
         next = s->next;
-        if (s->free_us <= now)
+        if (share_may(s)) /* as it is now: one that goes on may have been too much for the next */
             some_go_on(s);
     }
     timer_arm(all);

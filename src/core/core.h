@@ -132,6 +132,9 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q, co
                              int64_t now_us, const struct view *v, struct str *detail, struct query_at *at,
                              size_t most);
 
+/* Would the answer to it take long, and change nothing? Then it may be worked out in a copy of the machine: core_step there, and its FX_REPLY is the answer. */
+bool core_asks_much(const struct core *c, const struct message *m);
+
 /* Whose jobs the wake of that moment goes on to end, of those asked for together (`scancel -u`); false: nobody's. */
 bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid);
 

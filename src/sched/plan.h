@@ -8,6 +8,7 @@
 /* How much work a pass may do. The whole queue is always considered; a budget bounds how many get a promised start computed. */
 struct budget {
     uint32_t promises; /* at most so many planned starts; 0 = the default of the policy */
+    bool no_forecast;  /* what starts now, and what is promised, is enough */
 };
 
 struct plan_start {

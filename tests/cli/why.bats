@@ -98,3 +98,25 @@ batch() { sbatch --parsable -o /dev/null "$@" --wrap 'sleep 60'; }
     wait_state "$held" CANCELLED
     [[ "$(remuda why "$held")" == *"waited for JobHeldUser 0:0"* ]]
 }
+
+# The copy that works the answer out is a process of its own: what it says is what the loop would say, and it is gone.
+@test "where there are many jobs questions are answered by a copy of the controller" {
+    held=$(batch -H -n1)
+    many=$(batch -H -a 0-219)
+    scontrol hold "${many}_[0-219]" # each a job of its own
+    run -0 remuda why "$held"
+    [[ "$output" == *"scontrol release $held"* ]]
+    run -0 remuda why "$held" "${many}_7"
+    [[ "$output" == *"scontrol release $held"*"its user holds it"* ]]
+    run -0 remuda why
+    [[ "$output" == *"$held"* ]]
+    run -1 remuda why 4711
+    [[ "$output" == *"4711"* ]]
+    run -0 sbatch --test-only -N2 --wrap true
+    [[ "$output" == *"to start at"* ]]
+    run -1 sbatch --test-only -N9 --wrap true
+    [ "$(squeue -h -r | wc -l)" = 221 ]
+    for _ in $(seq 4); do remuda why "$held" > /dev/null & done
+    wait
+    [ -z "$(ps -o pid= --ppid "$(remuda status --pid controller)")" ]
+}

@@ -6,6 +6,7 @@
 #include "controller/share.h"
 #include "io/clock.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define US      INT64_C(1000) /* in nanoseconds */
@@ -283,6 +284,38 @@ static void an_address_has_a_share_and_is_nobody(void **unused)
     shares_free(all);
 }
 
+#define ADDRESSES 500
+
+/* Handshakes from as many addresses as somebody has: all together are held to what one user who floods gets, and one address to half of it, so that a host that joins still can. */
+static void any_number_of_addresses_has_one_share(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct share *light = share_join(all, LIGHT), *other = share_join(all, LIGHT + 1), *from[ADDRESSES];
+    char name[32];
+    int64_t go, theirs;
+    for (int i = 0; i < ADDRESSES; i++) {
+        snprintf(name, sizeof name, "2001:db8::%x", i);
+        from[i] = share_join_address(all, name);
+    }
+    serve(other, 50);
+    rest(1);
+    theirs = flood(from, ADDRESSES, 1000, 5 * USEC_PER_SEC, light, &go);
+    assert_in_range(theirs, USEC_PER_SEC / 2, 5 * USEC_PER_SEC / 4);
+    assert_true(go <= 15000);
+    rest(10 * USEC_PER_SEC);
+    serve(other, 50);
+    rest(1);
+    theirs = flood(from, 1, 1000, 5 * USEC_PER_SEC, light, &go);
+    assert_true(theirs * 8 <= 5 * USEC_PER_SEC);
+    assert_true(share_may(from[1]));
+    for (int i = 0; i < ADDRESSES; i++)
+        share_leave(from[i]);
+    share_leave(light);
+    share_leave(other);
+    shares_free(all);
+}
+
 static void one_went_on(void *ctx)
 {
     (void)ctx;
@@ -324,6 +357,7 @@ int main(void)
         cmocka_unit_test(commits_are_paid_by_who_asked_for_them),
         cmocka_unit_test(who_asks_for_little_again_is_forgiven),
         cmocka_unit_test(an_address_has_a_share_and_is_nobody),
+        cmocka_unit_test(any_number_of_addresses_has_one_share),
         cmocka_unit_test(a_thousand_that_wait_come_back_few_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -215,10 +215,31 @@ static void a_requeued_job_waits_anew(void **unused)
     assert_true(text_empty(job(two)->waited_for) || !strstr(job(two)->waited_for, "60"));
 }
 
+/* What may be worked out in a copy: what changes nothing, where it takes long. */
+static void only_questions_of_large_clusters_ask_much(void **unused)
+{
+    struct job_spec spec = a_job("held");
+    struct msg_why why = {0};
+    struct msg_submit submission = {.specs = {&spec, 1}, .test_only = true};
+    const struct message asked = {.kind = MSG_WHY, .body = &why},
+                         tried = {.kind = MSG_SUBMIT, .body = &submission};
+    assert_false(core_asks_much(w.c, &asked));
+    assert_false(core_asks_much(w.c, &tried));
+    spec.hold = true;
+    for (int i = 0; i < 200; i++)
+        submit(spec);
+    assert_true(core_asks_much(w.c, &asked));
+    assert_true(core_asks_much(w.c, &tried));
+    submission.test_only = false;
+    submission.immediate = true;
+    assert_false(core_asks_much(w.c, &tried));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(a_wait_for_nodes_is_explained),
+        STORY(only_questions_of_large_clusters_ask_much),
         STORY(a_device_that_is_out_is_named),
         STORY(asking_changes_nothing),
         STORY(holds_and_dependencies_say_what_to_do),

@@ -282,3 +282,12 @@ void req_why(struct core *c, const struct msg_why *m)
     }
     vec_done(&answer.row);
 }
+
+#define LITTLE 200 /* jobs and nodes; with fewer an answer takes less than a copy */
+
+bool core_asks_much(const struct core *c, const struct message *m)
+{
+    if (map_u64_count(c->job) + c->node.n < LITTLE)
+        return false;
+    return m->kind == MSG_WHY || (m->kind == MSG_SUBMIT && ((const struct msg_submit *)m->body)->test_only);
+}

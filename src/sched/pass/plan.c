@@ -232,7 +232,7 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
 {
     const struct cluster *cl = cluster_settle(constant);
     struct plan_private *v = ret_plan->priv;
-    bool forecast = forecast_wanted(v, cl, now_us) && !cl->hook.no_forecast;
+    bool forecast = forecast_wanted(v, cl, now_us) && !cl->hook.no_forecast && !(b && b->no_forecast);
     if (forecast)
         planned_clear(v);
     struct pass p;
