@@ -256,6 +256,8 @@ static void vouch_take(struct session *s, const struct msg_vouch *v, const struc
     if (s->remote->guest)
         s->who.uid = GUEST_UID;
     s->trusted = !s->remote->guest && v->uid == geteuid();
+    if (s->share)
+        share_vouch(s->share);
     session_admit(s);
 }
 

@@ -42,6 +42,7 @@
 struct share {
     struct shares *all;
     uint64_t key;     /* uid; of an address see share_join_address */
+    bool vouched;     /* an address from which a host of the cluster speaks */
     int64_t slice_ns; /* with others about who ask for little */
     size_t connections, bytes;
     int64_t debt_ns, counted_us; /* the debt as it was then */
@@ -192,16 +193,17 @@ static bool others_about(const struct share *s, int64_t now_us)
     return false;
 }
 
-static bool is_address(const struct share *s)
+/* Nobody who speaks from there has shown what host it is. Users of a host that has are many, and each of their commands begins there. */
+static bool is_stranger(const struct share *s)
 {
-    return s->key & ADDRESS;
+    return (s->key & ADDRESS) && !s->vouched;
 }
 
 static void note_asked(struct share *s, int64_t now_us)
 {
     struct shares *all = s->all;
     s->asked_us = now_us;
-    if (is_address(s))
+    if (s->key & ADDRESS)
         return; /* who speaks from there counts */
     if (!all->recent[0].any || all->recent[0].key != s->key)
         all->recent[1] = all->recent[0];
@@ -218,13 +220,13 @@ static bool is_over(const struct share *s, int64_t now_us)
 
 static int64_t part(const struct share *s)
 {
-    return is_address(s) ? PART_ADDRESS : PART;
+    return is_stranger(s) ? PART_ADDRESS : PART;
 }
 
 /* When it is its turn. */
 static int64_t due(const struct share *s)
 {
-    return is_address(s) && s->all->strangers_free_us > s->free_us ? s->all->strangers_free_us : s->free_us;
+    return is_stranger(s) && s->all->strangers_free_us > s->free_us ? s->all->strangers_free_us : s->free_us;
 }
 
 bool share_may(const struct share *s)
@@ -255,11 +257,11 @@ static int64_t others_over(const struct share *s, int64_t now_us, bool *ret_ligh
 {
     struct map_walk at = {0};
     int64_t n = 0;
-    *ret_light = is_address(s);
+    *ret_light = is_stranger(s);
     while (map_u64_next(s->all->by_uid, &at)) {
         const struct share *other = at.value;
-        if (other == s || is_address(other) != is_address(s) ||
-            (!other->first && other->asked_us <= now_us - ABOUT_US))
+        if (other == s || ((other->key & ADDRESS) && !is_stranger(s)) ||
+            is_stranger(other) != is_stranger(s) || (!other->first && other->asked_us <= now_us - ABOUT_US))
             continue;
         if (is_over(other, now_us))
             n++;
@@ -337,7 +339,7 @@ void share_spent(struct share *s, int64_t ns)
     int64_t now = clock_monotonic_us();
     note_asked(s, now);
     owe(s, ns, beyond(s, ns), ns, now);
-    if (is_address(s))
+    if (is_stranger(s))
         strangers_owe(s, ns, now);
 }
 
@@ -360,6 +362,16 @@ static void timer_arm(struct shares *all)
         timer_stop(all->timer);
     else
         timer_set(all->timer, first > now ? first - now : 0);
+}
+
+void share_vouch(struct share *s)
+{
+    if (s->vouched)
+        return;
+    s->vouched = true;
+    s->debt_ns = 0;
+    s->free_us = 0;
+    timer_arm(s->all);
 }
 
 void share_wait(struct share *s, struct share_wait *w, loop_fn fn, void *ctx)

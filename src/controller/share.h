@@ -22,6 +22,8 @@ struct share *share_join(struct shares *all, uid_t uid);
 void share_leave(struct share *s);
 /* The same of an address from which somebody speaks who has not said who it is. */
 struct share *share_join_address(struct shares *all, const char *address);
+/* A host of the cluster has shown itself at that address: its users' commands begin there, and are no strangers'. What it owed as one is forgotten. */
+void share_vouch(struct share *s);
 size_t share_connections(const struct shares *all, uid_t uid);
 
 /* May this user be listened to now? */

@@ -316,6 +316,31 @@ static void any_number_of_addresses_has_one_share(void **unused)
     shares_free(all);
 }
 
+/* Each command of a host's users begins with a handshake at the host's address: once the host has shown itself there, others like it are no flood of strangers. */
+static void a_host_that_has_shown_itself_is_no_stranger(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct share *light = share_join(all, LIGHT), *other = share_join(all, LIGHT + 1);
+    struct share *host = share_join_address(all, "10.0.0.9"), *stranger = share_join_address(all, "10.0.0.8");
+    serve(light, 50);
+    serve(other, 50);
+    rest(1);
+    serve(host, 10000); /* the first handshake */
+    serve(stranger, 50000);
+    assert_false(share_may(host));
+    share_vouch(host);
+    assert_true(share_may(host));
+    assert_false(share_may(stranger));
+    serve(host, 1000);
+    assert_true(share_may(host));
+    share_leave(host);
+    share_leave(stranger);
+    share_leave(light);
+    share_leave(other);
+    shares_free(all);
+}
+
 static void one_went_on(void *ctx)
 {
     (void)ctx;
@@ -358,6 +383,7 @@ int main(void)
         cmocka_unit_test(who_asks_for_little_again_is_forgiven),
         cmocka_unit_test(an_address_has_a_share_and_is_nobody),
         cmocka_unit_test(any_number_of_addresses_has_one_share),
+        cmocka_unit_test(a_host_that_has_shown_itself_is_no_stranger),
         cmocka_unit_test(a_thousand_that_wait_come_back_few_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
