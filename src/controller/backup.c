@@ -16,8 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define IDS_SKIPPED 10000 /* where nobody knows what was given out since */
-
 struct work {
     struct arena *a;
     const char *dir, *file;
@@ -135,21 +133,6 @@ static bool file_restore(void *ctx, const struct backup_file *f)
             file_write_atomic(in_dir(w, f->name), f->data.data, f->data.len, f->mode & 0777, &w->err));
 }
 
-/* The controller finds that the store is older than what was given out. */
-static bool given_set(struct work *w, uint64_t seq, uint64_t next)
-{
-    struct given g = {0};
-    bool known = given_read(in_dir(w, "given"), &g);
-    g.seq = g.seq > seq ? g.seq : seq + 1;
-    next = known ? next : next + IDS_SKIPPED;
-    g.next_job_id = g.next_job_id > next ? g.next_job_id : next;
-    int fd = given_open(in_dir(w, "given"), &w->err);
-    bool ok = fd >= 0 && given_write(fd, &g) && fsync(fd) == 0;
-    if (fd >= 0)
-        close(fd);
-    return ok || w->err.code || err_set(&w->err, ERR_UNAVAILABLE, "cannot write %s/given", w->dir);
-}
-
 /* With the controller's lock held. */
 static bool restore(struct work *w)
 {
@@ -160,8 +143,8 @@ static bool restore(struct work *w)
         unlink(fresh);
         return false;
     }
-    if (!given_set(w, seq, next) || !set_aside(w, "remuda.db") || !set_aside(w, "remuda.db-wal") ||
-        !set_aside(w, "remuda.db-shm"))
+    if (!given_raise(in_dir(w, "given"), seq, next, &w->err) || !set_aside(w, "remuda.db") ||
+        !set_aside(w, "remuda.db-wal") || !set_aside(w, "remuda.db-shm"))
         return false;
     if (rename(fresh, in_dir(w, "remuda.db")) != 0)
         return err_set(&w->err, ERR_UNAVAILABLE, "cannot make %s/remuda.db: %s", w->dir, strerror(errno));

@@ -156,7 +156,7 @@ static bool given_compare(struct controller *c, uint64_t seq, struct err *ret_er
         if (g.seq > seq)
             core_store_is_older(c->core);
         bool another = g.seq > seq || g.seq + 1 < seq;
-        if (another && !store_whole(controller_path(c, "remuda.db"), ret_err) &&
+        if (another && !store_whole(controller_path(c, "remuda.db"), false, ret_err) &&
             ret_err->code != ERR_UNAVAILABLE)
             return false;
     }

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RECORD "%020llu %020llu\n" /* of one length, so that it is written over */
+#define IDS_SKIPPED 10000               /* where nobody knows what was given out since */
+#define RECORD      "%020llu %020llu\n" /* of one length, so that it is written over */
 
 bool given_read(const char *path, struct given *ret)
 {
@@ -36,4 +37,20 @@ bool given_write(int fd, const struct given *g)
     int n =
         snprintf(text, sizeof text, RECORD, (unsigned long long)g->seq, (unsigned long long)g->next_job_id);
     return pwrite(fd, text, (size_t)n, 0) == n;
+}
+
+bool given_raise(const char *path, uint64_t seq, uint64_t next, struct err *ret_err)
+{
+    struct given g = {0};
+    bool known = given_read(path, &g);
+    g.seq = g.seq > seq ? g.seq : seq + 1;
+    next = known ? next : next + IDS_SKIPPED;
+    g.next_job_id = g.next_job_id > next ? g.next_job_id : next;
+    int fd = given_open(path, ret_err);
+    if (fd < 0)
+        return false;
+    bool ok = (given_write(fd, &g) && fsync(fd) == 0) ||
+              err_set(ret_err, ERR_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
+    close(fd);
+    return ok;
 }

@@ -17,5 +17,8 @@ bool given_read(const char *path, struct given *ret);
 /* A descriptor for given_write; -1 with ret_err. */
 int given_open(const char *path, struct err *ret_err);
 bool given_write(int fd, const struct given *g);
+/* Before a store takes the place of another: the file says more than commit `seq`, so that the controller finds the store older, and that ids go on at `next` or beyond what it said; where it
+ * said nothing, some way beyond `next`. */
+bool given_raise(const char *path, uint64_t seq, uint64_t next, struct err *ret_err);
 
 #endif

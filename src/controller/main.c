@@ -2,6 +2,7 @@
 #include "base/str.h"
 #include "controller/backup.h"
 #include "controller/controller.h"
+#include "controller/repair.h"
 #include "node/node.h"
 
 #include <stdio.h>
@@ -11,6 +12,7 @@ static const char usage[] = "Usage: remudad controller --state DIR [--foreground
                             "       remudad node --state DIR --name NAME [--foreground] [--verbose]\n"
                             "       remudad relay --state DIR [--foreground]\n"
                             "       remudad backup|restore --state DIR FILE\n"
+                            "       remudad repair --state DIR\n"
                             "`remuda up` starts both; see remuda help.\n";
 
 /* As descriptor 3, by srun or by the node daemon, whose others close by themselves. */
@@ -36,6 +38,8 @@ int main(int argc, char **argv)
         return backup_main(argc - 1, argv + 1);
     if (text_is(role, "restore"))
         return restore_main(argc - 1, argv + 1);
+    if (text_is(role, "repair"))
+        return repair_main(argc - 1, argv + 1);
     if (text_is(role, "seal"))
         return seal_main(argc - 1, argv + 1);
     if (text_is(role, "leave"))

@@ -389,7 +389,7 @@ static void meta_load(struct core *c, const struct meta *row)
 void core_load(struct core *c, enum store_table table, const void *record)
 {
     struct err err = {0};
-    if (!row_sound(table, record, &err)) {
+    if (!core_row_sound(table, record, &err)) {
         row_leave_out(c, table, record, err.text);
         return;
     }

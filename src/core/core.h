@@ -101,6 +101,8 @@ void core_free(struct core *c);
 
 /* Start: EV_CONFIG first, then every stored row (order: META, PARTITION, NODE, RESERVATION, JOB (live_only), STEP of live jobs), then core_loaded. */
 void core_load(struct core *c, enum store_table table, const void *record);
+/* Would core_load take the row? It leaves one out whose numbers, states or parts cannot be; ret_err says why. */
+bool core_row_sound(enum store_table table, const void *record, struct err *ret_err);
 void core_loaded(struct core *c, int64_t now_us, struct effects *fx);
 /* Before core_loaded: the store is older than what was said last, by the shell's own evidence; and no job id below `next` is given (again). */
 void core_store_is_older(struct core *c);

@@ -252,7 +252,6 @@ void fx_log(struct core *c, enum log_level level, const char *format, ...)
 void reply_done(struct core *c, enum refusal refusal, const char *detail);
 
 /* ---- left_out.c: stored rows that cannot be lived with ---- */
-bool row_sound(enum store_table table, const void *record, struct err *ret_err);
 void row_leave_out(struct core *c, enum store_table table, const void *record, const char *why);
 void rows_left_out(struct core *c);                               /* at the end of loading */
 const char *left_out_said(const struct core *c, struct arena *a); /* for `remuda status`; NULL = none */

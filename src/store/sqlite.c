@@ -361,12 +361,13 @@ struct store *store_open_still(const char *path, struct err *ret_err)
     return s;
 }
 
-bool store_whole(const char *path, struct err *ret_err)
+static bool whole_as(const char *path, const char *name, struct err *ret_err)
 {
+    struct sql_table table[STORE_TABLE_COUNT];
     sqlite3 *db = NULL;
     sqlite3_stmt *st = NULL;
     char said[200] = "";
-    int rc = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+    int rc = sqlite3_open_v2(name, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &st, NULL);
     if (rc == SQLITE_OK)
@@ -376,6 +377,21 @@ bool store_whole(const char *path, struct err *ret_err)
     bool ok = rc == SQLITE_ROW ? text_is(said, "ok") || sql_trouble(TROUBLE_DAMAGED, path, said, ret_err)
                                : sql_failed(db, rc, "checking it", ret_err);
     sqlite3_finalize(st);
+    for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
+        sql_table_init(&table[i], (enum store_table)i);
+    ok = ok && sql_tables_check(db, table, ret_err);
+    for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
+        sql_table_done(&table[i]);
     sqlite3_close(db);
+    return ok;
+}
+
+bool store_whole(const char *path, bool without_log, struct err *ret_err)
+{
+    struct str uri = STR_INIT;
+    uri_add_path(&uri, path);
+    str_add(&uri, without_log ? "?immutable=1" : "");
+    bool ok = whole_as(path, str_text(&uri), ret_err);
+    str_done(&uri);
     return ok;
 }

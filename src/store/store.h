@@ -45,8 +45,8 @@ struct store; /* opaque; use from one thread at a time */
 struct store *store_open_sqlite(const char *path, bool read_only, struct err *ret_err);
 /* For reading a store that nobody writes to nor will while it is open, where nothing can be written: on a disk that is full or read-only. */
 struct store *store_open_still(const char *path, struct err *ret_err);
-/* Reads through all of it: may take seconds. False with ret_err if it is damaged or cannot be read. */
-bool store_whole(const char *path, struct err *ret_err);
+/* Reads through all of it, or of the file alone without its log: may take seconds, changes nothing. False with ret_err if it is damaged, lacks a table or cannot be read. */
+bool store_whole(const char *path, bool without_log, struct err *ret_err);
 struct store *store_open_memory(void);
 void store_close(struct store *s);
 

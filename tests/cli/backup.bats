@@ -26,6 +26,8 @@ eventually() {
 
 is() { [ "$(state "$1")" = "$2" ]; }
 
+over_is() { [[ "$(state "$1")" =~ ^(COMPLETED|FAILED)$ ]]; }
+
 over() { [ -e "$WORK/go" ]; }
 
 @test "a backup of a running cluster, restored: what waited is held, what runs goes on, numbers go on" {
@@ -103,4 +105,59 @@ over() { [ -e "$WORK/go" ]; }
     [[ "$output" =~ "No such file" ]]
     [ "$sum" = "$(sha256sum "$REMUDA_STATE/remuda.db" "$REMUDA_STATE/remuda.conf")" ]
     remuda up -q 3>&-
+}
+
+# The head of the file and a page in its middle are gone.
+damage() {
+    local pages
+    pages=$(($(stat -c %s "$REMUDA_STATE/remuda.db") / 4096))
+    dd if=/dev/urandom of="$REMUDA_STATE/remuda.db" bs=100 count=1 conv=notrunc status=none
+    dd if=/dev/zero of="$REMUDA_STATE/remuda.db" bs=4096 seek=$((pages - 2)) count=1 conv=notrunc status=none
+}
+
+@test "a damaged store without a backup: remuda repair makes a new one of what is left, and touches nothing of the old" {
+    local ids waits last sum
+    run -1 remuda repair
+    [[ "$output" =~ "remuda down" ]]
+    ids=$(for _ in $(seq 20); do sbatch --parsable -n1 -o /dev/null --wrap true; done)
+    for id in $ids; do eventually is "$id" COMPLETED; done
+    waits=$(sbatch --parsable -n1 -o /dev/null --begin=now+1hour --wrap "echo waits >> $WORK/ran")
+    last=$(sbatch --parsable -n1 -o /dev/null --wrap "sleep 100")
+    eventually is "$last" RUNNING
+    remuda down
+    run -1 remuda repair
+    [[ "$output" =~ "nothing to repair" ]]
+    damage
+    sum=$(sha256sum < "$REMUDA_STATE/remuda.db")
+    run ! remuda up -q 3>&-
+    [[ "$output" =~ "remuda repair" ]]
+    remuda repair | tee "$WORK/said"
+    grep -q "job  *[0-9]* kept" "$WORK/said"
+    [ "$sum" = "$(sha256sum < "$REMUDA_STATE/remuda.db.damaged")" ]
+    [ "$(stat -c %a "$REMUDA_STATE/remuda.db")" = 600 ]
+    remuda up -q 3>&-
+    # most of what was over is still there, one page's rows at most are not; and no number comes again
+    [ "$(sacct -X -n -P -S now-1hours -o JobID,State | grep COMPLETED | wc -l)" -ge 10 ]
+    [ "$(sbatch --parsable -n1 -o /dev/null --wrap true)" -gt "$last" ]
+    if is "$waits" PENDING; then
+        scontrol show job "$waits" | grep -q Reason=JobHeldUser
+        scontrol update JobId="$waits" StartTime=now
+        scontrol release "$waits"
+        # with its script, or, where that is lost, without
+        eventually over_is "$waits"
+        echo "$waits $(sacct -X -n -P -j "$waits" -o State,ExitCode,Reason)"
+        [ "$(cat "$WORK/ran" 2>/dev/null | wc -l)" -le 1 ]
+    fi
+}
+
+@test "what is no store of Remuda's is not repaired, and nothing is touched" {
+    remuda down
+    head -c 40000 /dev/urandom > "$REMUDA_STATE/remuda.db"
+    sum=$(sha256sum "$REMUDA_STATE/remuda.db")
+    run -1 remuda repair
+    [[ "$output" =~ "no row of a store" ]]
+    [ "$sum" = "$(sha256sum "$REMUDA_STATE/remuda.db")" ]
+    [ "$(find "$REMUDA_STATE" -name 'remuda.db*' | wc -l)" = 1 ]
+    run -1 remuda repair extra
+    [[ "$output" =~ "is not understood" ]]
 }

@@ -1,4 +1,4 @@
-/* remuda backup and restore: remudad does it, which knows the store, and reads the options. */
+/* remuda backup, restore and repair: remudad does it, which knows the store, and reads the options. */
 #include "base/str.h"
 #include "cli/program/commands.h"
 #include "cli/program/host_dir.h"
@@ -12,6 +12,10 @@ static const char backup_usage[] = "Usage: remuda backup [--state DIR] FILE\n"
 static const char restore_usage[] = "Usage: remuda restore [--state DIR] FILE\n"
                                     "  Puts the cluster that `remuda backup` wrote to FILE in the place of "
                                     "the one in DIR, which must be down.\n";
+static const char repair_usage[] = "Usage: remuda repair [--state DIR]\n"
+                                   "  Makes a new store of what can still be read of a damaged one, which "
+                                   "stays beside it; says what was kept "
+                                   "and lost. The cluster must be down.\n";
 
 static int remudad_run(const char *role, const char *usage, int argc, char **argv)
 {
@@ -44,4 +48,9 @@ int cmd_backup(int argc, char **argv)
 int cmd_restore(int argc, char **argv)
 {
     return remudad_run("restore", restore_usage, argc, argv);
+}
+
+int cmd_repair(int argc, char **argv)
+{
+    return remudad_run("repair", repair_usage, argc, argv);
 }

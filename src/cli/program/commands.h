@@ -19,6 +19,7 @@
     X("hosts", cmd_hosts, false, "list the machines that joined; shut some out")                             \
     X("backup", cmd_backup, false, "write the cluster to one file, while it runs")                           \
     X("restore", cmd_restore, false, "put a cluster back from such a file")                                  \
+    X("repair", cmd_repair, false, "make a new store of what can be read of a damaged one")                  \
     X("env", cmd_env, false, "shell lines that put the commands on PATH: eval \"$(remuda env)\"")            \
     X("logs", cmd_logs, false, "show or follow (-f) the output of a job")                                    \
     X("version", cmd_version, false, "versions of this release")                                             \

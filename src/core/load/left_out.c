@@ -70,7 +70,7 @@ static bool resv_sound(const struct reservation *r, struct err *ret_err)
                : wrong(ret_err, "it ends before it begins");
 }
 
-bool row_sound(enum store_table table, const void *record, struct err *ret_err)
+bool core_row_sound(enum store_table table, const void *record, struct err *ret_err)
 {
     if (!record_check(store_table_rows[table].fields, record, ret_err))
         return false;
