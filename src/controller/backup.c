@@ -71,6 +71,12 @@ static bool file_add(struct work *w, const char *name)
     return ok;
 }
 
+static bool is_conf(const char *name)
+{
+    size_t len = strlen(name);
+    return len > strlen(".conf") && text_is(name + len - strlen(".conf"), ".conf");
+}
+
 /* What is configured there, and the cluster's certificates and keys. */
 static bool files_find(struct work *w)
 {
@@ -78,7 +84,7 @@ static bool files_find(struct work *w)
     size_t n;
     bool ok = dir_list(w->dir, w->a, &names, &n, &w->err);
     for (size_t i = 0; ok && i < n; i++)
-        if (strlen(names[i]) > 5 && text_is(names[i] + strlen(names[i]) - 5, ".conf"))
+        if (is_conf(names[i]))
             ok = file_add(w, names[i]);
     if (!ok || access(in_dir(w, "tls"), F_OK) != 0)
         return ok;
@@ -113,9 +119,16 @@ static bool set_aside(struct work *w, const char *name)
 /* Only names that a backup has by itself: nobody's file can be made to write elsewhere. */
 static bool name_is_good(const char *name)
 {
-    if (text_starts(name, "tls/"))
+    bool tls = text_starts(name, "tls/");
+    if (tls)
         name += strlen("tls/");
-    return *name && *name != '.' && !strchr(name, '/');
+    return *name && *name != '.' && !strchr(name, '/') && (tls || is_conf(name));
+}
+
+/* What others may write to is theirs; whatever the backup says. */
+static mode_t mode_good(uint32_t mode)
+{
+    return mode & 0755;
 }
 
 static bool file_restore(void *ctx, const struct backup_file *f)
@@ -130,7 +143,7 @@ static bool file_restore(void *ctx, const struct backup_file *f)
     str_done(&now);
     return same ||
            (set_aside(w, f->name) && dir_make(in_dir(w, "tls"), 0700, &w->err) &&
-            file_write_atomic(in_dir(w, f->name), f->data.data, f->data.len, f->mode & 0777, &w->err));
+            file_write_atomic(in_dir(w, f->name), f->data.data, f->data.len, mode_good(f->mode), &w->err));
 }
 
 /* With the controller's lock held. */

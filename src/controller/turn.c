@@ -185,7 +185,7 @@ static void effect_release(struct controller *c, const struct effect *e)
     case FX_STORE: return;
     case FX_REPLY:
     case FX_SEND: session_send(c->sessions, e->conn, &e->msg, e->payload_job); return;
-    case FX_MAIL: mailer_send(c->mailer, e->mail.to, e->mail.subject, e->mail.body); return;
+    case FX_MAIL: mailer_send(c->mailer, e->mail.uid, e->mail.to, e->mail.subject, e->mail.body); return;
     case FX_CLOSE: session_close(c->sessions, e->conn); return;
     case FX_LOG: effect_log(c, e); return;
     case FX_STOP:

@@ -68,6 +68,7 @@ enum effect_kind {
 enum log_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO, LEVEL_DEBUG };
 
 struct mail {
+    uint32_t uid;        /* whose job it tells of */
     const char *to;      /* user or address */
     const char *subject; /* "Slurm Job_id=42 Name=train Ended, Run time 00:01:02, COMPLETED, ExitCode 0" */
     const char *body;

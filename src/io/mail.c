@@ -6,11 +6,13 @@
 #include "base/alloc.h"
 #include "base/civil.h"
 #include "base/duration.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "io/clock.h"
 #include "io/smtp.h"
 #include "io/spawn.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,7 @@ static const int64_t retry_after_us[] = {5 * USEC_PER_SEC, 30 * USEC_PER_SEC, 5 
 
 struct letter {
     struct mailer *mailer;
+    uint32_t uid;
     char *to[RECIPIENTS_MAX];
     size_t nto;
     char *to_text, *subject;
@@ -52,6 +55,7 @@ struct mailer {
     char *program, *server, *from, *domain, *host;
     uint64_t serial;
     struct letters waiting, going;
+    struct map_u64 *of_user; /* uid → letters that there are, as a number */
 };
 
 bool mail_settings_fault(const struct mail_settings *s, struct str *ret)
@@ -79,9 +83,18 @@ static char *plain(const char *text, size_t len, const char *without)
     return str_take(&s);
 }
 
+/* Mail programs take a recipient that begins with a mark for something else: "|program" and "/file" (mailx), ":include:", "-option". They run as the controller does. */
+static bool begins_as_address(const char *text)
+{
+    unsigned char c = (unsigned char)text[0];
+    return isalnum(c) || c == '_' || c >= 0x80;
+}
+
 static char *address_make(const char *domain, const char *name, size_t len)
 {
-    char *clean = plain(name, len, "<> ");
+    char *clean = plain(name, len, "<>()\"\\;: ");
+    if (!begins_as_address(clean))
+        clean[0] = '\0';
     if (*domain == '\0' || *clean == '\0' || strchr(clean, '@'))
         return clean;
     char *full = xasprintf("%s@%s", clean, domain);
@@ -162,8 +175,23 @@ static void message_make(struct letter *l)
     l->message = str_take(&s);
 }
 
+static size_t count_of_user(const struct mailer *m, uint32_t uid)
+{
+    return (size_t)(uintptr_t)map_u64_get(m->of_user, uid);
+}
+
+/* The number itself stands where others have a pointer. */
+static void count_of_user_set(struct mailer *m, uint32_t uid, size_t n)
+{
+    if (n)
+        map_u64_put(m->of_user, uid, (void *)(uintptr_t)n); // NOLINT(performance-no-int-to-ptr)
+    else
+        map_u64_del(m->of_user, uid);
+}
+
 static void letter_free(struct letter *l)
 {
+    count_of_user_set(l->mailer, l->uid, count_of_user(l->mailer, l->uid) - 1);
     for (size_t i = 0; i < l->nto; i++)
         free(l->to[i]);
     free(l->to_text);
@@ -325,6 +353,7 @@ struct mailer *mailer_new(struct loop *l, struct log *log)
     char host[256] = "localhost";
     m->loop = l;
     m->log = log;
+    m->of_user = map_u64_new();
     m->waiting.last = &m->waiting.first;
     m->going.last = &m->going.first;
     m->timer = timer_new(l, mailer_due, m);
@@ -344,17 +373,29 @@ void mailer_configure(struct mailer *m, const struct mail_settings *s)
     m->from = s->from && *s->from ? plain(s->from, strlen(s->from), "<> ") : xasprintf("remuda@%s", m->host);
 }
 
-void mailer_send(struct mailer *m, const char *to, const char *subject, const char *body)
+/* NULL: it may wait. */
+static const char *why_dropped(const struct mailer *m, const struct letter *l)
+{
+    if (l->nto == 0)
+        return "there is no recipient";
+    if (m->waiting.n >= MAIL_QUEUE_MAX)
+        return "too many mails wait";
+    return count_of_user(m, l->uid) > MAIL_USER_MAX ? "too many of this user's mails wait" : NULL;
+}
+
+void mailer_send(struct mailer *m, uint32_t uid, const char *to, const char *subject, const char *body)
 {
     struct letter *l = xcalloc(1, sizeof *l);
     l->mailer = m;
+    l->uid = uid;
+    count_of_user_set(m, uid, count_of_user(m, uid) + 1);
     l->made_us = clock_now_us();
     recipients_read(l, to);
     l->subject = plain(subject, strlen(subject), "");
     l->body = xstrdup(body ? body : "");
-    if (l->nto == 0 || m->waiting.n >= MAIL_QUEUE_MAX) {
-        log_error(m->log, "mail to %s (%s) was dropped: %s", to ? to : "nobody", l->subject,
-                  l->nto ? "too many mails wait" : "there is no recipient");
+    const char *why = why_dropped(m, l);
+    if (why) {
+        log_error(m->log, "mail to %s (%s) was dropped: %s", to ? to : "nobody", l->subject, why);
         letter_free(l);
         return;
     }
@@ -385,6 +426,7 @@ void mailer_free(struct mailer *m)
         return;
     letters_drop(m, m->waiting.first);
     letters_drop(m, m->going.first);
+    map_u64_free(m->of_user);
     timer_free(m->timer);
     free(m->program);
     free(m->server);

@@ -7,6 +7,7 @@
 #include "io/loop.h"
 
 #define MAIL_QUEUE_MAX 10000u /* mails waiting; more are dropped, and logged */
+#define MAIL_USER_MAX  1000u  /* of them of one user, so that others' have room */
 
 struct mailer; /* opaque */
 
@@ -22,8 +23,8 @@ void mailer_configure(struct mailer *m, const struct mail_settings *s); /* copie
 /* Can it be seen already that mail cannot be sent? Then why, in a few words, appended. */
 struct str;
 bool mail_settings_fault(const struct mail_settings *s, struct str *ret);
-/* Takes copies and returns at once. `to` is a user name or an address, or several with commas. Line breaks in `to` and `subject` become blanks. */
-void mailer_send(struct mailer *m, const char *to, const char *subject, const char *body);
+/* Takes copies and returns at once. `uid`: whose job it tells of. `to` is a user name or an address, or several with commas. Line breaks in `to` and `subject` become blanks. */
+void mailer_send(struct mailer *m, uint32_t uid, const char *to, const char *subject, const char *body);
 size_t mailer_waiting(const struct mailer *m);
 void mailer_free(struct mailer *m); /* what waits is dropped, and logged. NULL is fine */
 

@@ -6,7 +6,9 @@
 
 #include <stdbool.h>
 
-#define TROUBLE_WAYS "`remuda restore FILE` puts a backup in its place, `remuda repair` without one a new store of what can still be read; both keep what is there, beside it"
+#define TROUBLE_WAYS                                                                                         \
+    "`remuda restore FILE` puts a backup in its place, `remuda repair` without one a new store of what can " \
+    "still be read; both keep what is there, beside it"
 
 /* X(trouble, passes, what was found, what to do). The name of the file comes before "what was found". passes: what only reads goes on meanwhile, a controller starts, and it goes on by
  * itself when the trouble is over. Others keep a controller from starting, and nothing is written. */

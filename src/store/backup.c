@@ -152,6 +152,11 @@ static bool backup_check(sqlite3 *db, const char *from, uint64_t *ret_seq, uint6
     if (!number_read(db, "SELECT count(*) FROM file", &files) ||
         !number_read(db, "SELECT value FROM meta WHERE key='seq'", ret_seq))
         return err_set(ret_err, ERR_INVALID, "%s is no backup of Remuda: `remuda backup` makes them", from);
+    /* They would act on what the controller writes. */
+    if (value_read(db, "SELECT name FROM sqlite_master WHERE type NOT IN ('table','index')", said,
+                   sizeof said))
+        return err_set(ret_err, ERR_INVALID,
+                       "%s holds %s, a trigger or a view, which no backup of Remuda has", from, said);
     number_read(db, "SELECT value FROM meta WHERE key='next_job_id'", ret_next);
     return true;
 }

@@ -107,6 +107,27 @@ over() { [ -e "$WORK/go" ]; }
     remuda up -q 3>&-
 }
 
+@test "what is put into a backup by hand reaches nothing but the cluster's own files, and is nobody else's to write" {
+    sql() { python3 -c 'import sqlite3,sys; d=sqlite3.connect(sys.argv[1]); d.execute(sys.argv[2]); d.commit()' "$@"; }
+    remuda backup "$WORK/b"
+    remuda down
+    for name in given remuda.db remuda.db-wal controller.pid ../out.conf tls/../out.conf .conf /tmp/out.conf; do
+        cp "$WORK/b" "$WORK/bad"
+        sql "$WORK/bad" "INSERT INTO file VALUES ('$name', 420, 'x')"
+        run -1 remuda restore "$WORK/bad"
+        [[ "$output" =~ "which no backup has" ]]
+    done
+    cp "$WORK/b" "$WORK/bad"
+    sql "$WORK/bad" "CREATE TRIGGER t AFTER INSERT ON job BEGIN UPDATE host SET kind='trusted'; END"
+    run -1 remuda restore "$WORK/bad"
+    [[ "$output" =~ "a trigger or a view" ]]
+    cp "$WORK/b" "$WORK/bad"
+    sql "$WORK/bad" "UPDATE file SET mode=2559, data=data || char(10)" # 04777
+    remuda restore "$WORK/bad"
+    [ "$(find "$REMUDA_STATE" -type f -perm /6022 | wc -l)" = 0 ]
+    remuda up -q 3>&-
+}
+
 # The head of the file and a page in its middle are gone.
 damage() {
     local pages

@@ -292,15 +292,47 @@ static void a_program_gets_the_message(void **state)
     mailing_make(&m, state,
                  (struct mail_settings){
                      .program = program_write(w, script), .from = "cluster@x", .domain = "site.org"});
-    mailer_send(m.mailer, "ann,bob@elsewhere\nBcc: eve", "Job 42\nEnded", "all is well");
+    mailer_send(m.mailer, 1000, "ann,bob@elsewhere\nBcc: eve", "Job 42\nEnded", "all is well");
     mailing_run(&m);
     assert_string_equal(file_read_text(arena_printf(w->arena, "%s/args", w->dir), 1000, w->arena, NULL),
                         "-t\n");
     const char *mail = file_read_text(arena_printf(w->arena, "%s/mail", w->dir), 10000, w->arena, NULL);
     assert_non_null(strstr(
-        mail, "From: cluster@x\nTo: ann@site.org, bob@elsewhereBcc:eve\nSubject: Job 42 Ended\nDate: "));
+        mail, "From: cluster@x\nTo: ann@site.org, bob@elsewhereBcceve\nSubject: Job 42 Ended\nDate: "));
     assert_non_null(strstr(mail, "\n\nall is well\n"));
     assert_null(strstr(mail, "\nBcc"));
+    mailing_end(&m);
+}
+
+/* Names of a user's choice go to a program that runs as root. */
+static void a_recipient_is_no_program_file_or_option(void **state)
+{
+    struct mailing m;
+    struct world *w = *state;
+    mailing_make(
+        &m, state,
+        (struct mail_settings){
+            .program = program_write(w, arena_printf(w->arena, "#!/bin/sh\ncat > %s/mail\n", w->dir))});
+    mailer_send(m.mailer, 1000,
+                "|/bin/sh,\"|/bin/sh\"@x, /etc/passwd,-oQ/tmp,:include:/etc/shadow,+mbox,&x,ann", "a", "");
+    mailing_run(&m);
+    const char *mail = file_read_text(arena_printf(w->arena, "%s/mail", w->dir), 10000, w->arena, NULL);
+    assert_non_null(strstr(mail, "To: ann\n"));
+    mailing_end(&m);
+}
+
+/* The rest of the queue is the others'. */
+static void one_user_does_not_fill_the_queue(void **state)
+{
+    struct mailing m;
+    mailing_make(&m, state,
+                 (struct mail_settings){.program = program_write(*state, "#!/bin/sh\ncat >/dev/null\n")});
+    for (size_t i = 0; i < MAIL_USER_MAX + 10; i++)
+        mailer_send(m.mailer, 1000, "ann", "many", "");
+    assert_int_equal(mailer_waiting(m.mailer), MAIL_USER_MAX);
+    mailer_send(m.mailer, 1001, "bob", "one", "");
+    assert_int_equal(mailer_waiting(m.mailer), MAIL_USER_MAX + 1);
+    assert_non_null(strstr(mailing_log(&m), "too many of this user's mails wait"));
     mailing_end(&m);
 }
 
@@ -312,7 +344,7 @@ static void a_subject_beyond_ascii_is_encoded(void **state)
         &m, state,
         (struct mail_settings){
             .program = program_write(w, arena_printf(w->arena, "#!/bin/sh\ncat > %s/mail\n", w->dir))});
-    mailer_send(m.mailer, "ann", "träning", "");
+    mailer_send(m.mailer, 1000, "ann", "träning", "");
     mailing_run(&m);
     const char *mail = file_read_text(arena_printf(w->arena, "%s/mail", w->dir), 10000, w->arena, NULL);
     assert_non_null(strstr(mail, "Subject: =?UTF-8?Q?=74=72=C3=A4=6E=69=6E=67?=\n"));
@@ -325,13 +357,13 @@ static void failures_are_logged_and_dropped(void **state)
     mailing_make(
         &m, state,
         (struct mail_settings){.program = program_write(*state, "#!/bin/sh\necho no such user\nexit 67\n")});
-    mailer_send(m.mailer, "ann", "first", "");
+    mailer_send(m.mailer, 1000, "ann", "first", "");
     mailing_run(&m);
     assert_non_null(strstr(mailing_log(&m), "mail to ann (first) was dropped: "));
     assert_non_null(strstr(mailing_log(&m), "exited with 67: no such user"));
     mailer_configure(m.mailer, &(struct mail_settings){.program = "/no/sendmail"});
-    mailer_send(m.mailer, "ann", "second", "");
-    mailer_send(m.mailer, " , ", "third", "");
+    mailer_send(m.mailer, 1000, "ann", "second", "");
+    mailer_send(m.mailer, 1000, " , ", "third", "");
     mailing_run(&m);
     assert_non_null(strstr(mailing_log(&m), "(second) was dropped: /no/sendmail: no such file"));
     assert_non_null(strstr(mailing_log(&m), "(third) was dropped: there is no recipient"));
@@ -348,7 +380,7 @@ static void many_go_to_the_server(void **state)
         (struct mail_settings){
             .server = arena_printf(((struct world *)*state)->arena, "127.0.0.1:%d", s.port), .from = "c@x"});
     for (int i = 0; i < 20; i++)
-        mailer_send(m.mailer, "ann", arena_printf(m.world->arena, "Job %d", i), "body");
+        mailer_send(m.mailer, 1000, "ann", arena_printf(m.world->arena, "Job %d", i), "body");
     mailing_run(&m);
     pthread_join(s.thread, NULL);
     for (int i = 0; i < 20; i++)
@@ -368,7 +400,7 @@ static void what_fails_for_now_is_tried_again(void **state)
         &m, state,
         (struct mail_settings){
             .server = arena_printf(((struct world *)*state)->arena, "127.0.0.1:%d", s.port), .from = "c@x"});
-    mailer_send(m.mailer, "ann", "Job", "body");
+    mailer_send(m.mailer, 1000, "ann", "Job", "body");
     mailing_run(&m);
     pthread_join(s.thread, NULL);
     assert_non_null(strstr(str_text(&s.data), "Subject: Job\r\n"));
@@ -389,6 +421,8 @@ int main(void)
         TEST(servers_are_split),
         TEST(long_lines_are_cut),
         TEST(a_program_gets_the_message),
+        TEST(a_recipient_is_no_program_file_or_option),
+        TEST(one_user_does_not_fill_the_queue),
         TEST(a_subject_beyond_ascii_is_encoded),
         TEST(failures_are_logged_and_dropped),
         TEST(many_go_to_the_server),

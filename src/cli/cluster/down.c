@@ -7,6 +7,7 @@
 #include "cli/program/program.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -123,6 +124,11 @@ static int down(const char *state_dir, struct arena *a)
     if (access(cluster_conf_path(state_dir, a), F_OK) != 0 &&
         !program_daemon_pid(controller_pid_path(state_dir, a))) {
         program_error("remuda down", "no cluster in %s: there is no remuda.conf", state_dir);
+        return 1;
+    }
+    long pid = program_daemon_pid(controller_pid_path(state_dir, a));
+    if (pid && kill((pid_t)pid, 0) != 0 && errno == EPERM) {
+        program_error("remuda down", "the cluster in %s is another user's, who alone may stop it", state_dir);
         return 1;
     }
     /* What is wrong with the configuration stops nothing. */

@@ -189,6 +189,7 @@ void mail_job(struct core *c, struct jobrec *r, uint32_t type)
     subject(c, r, type, per_task, &line);
     body(c, r, r->j.array_job_id && !per_task, &text);
     struct effect *e = effect_add(c->fx, FX_MAIL);
+    e->mail.uid = r->j.user_id;
     e->mail.to = arena_strdup(c->fx->arena, to);
     e->mail.subject = arena_strdup(c->fx->arena, str_text(&line));
     e->mail.body = arena_strdup(c->fx->arena, str_text(&text));
