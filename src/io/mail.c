@@ -92,9 +92,9 @@ static bool begins_as_address(const char *text)
 
 static char *address_make(const char *domain, const char *name, size_t len)
 {
-    char *clean = plain(name, len, "<>()\"\\;: ");
-    if (!begins_as_address(clean))
-        clean[0] = '\0';
+    char *given = plain(name, len, "<> ");
+    char *clean = plain(given, begins_as_address(given) ? strlen(given) : 0, "()\"\\;:");
+    free(given);
     if (*domain == '\0' || *clean == '\0' || strchr(clean, '@'))
         return clean;
     char *full = xasprintf("%s@%s", clean, domain);
