@@ -223,6 +223,12 @@ static bool is_leaf(enum page_kind kind)
     return kind == PAGE_INDEX_LEAF || kind == PAGE_TABLE_LEAF;
 }
 
+/* Where the places of a page's cells are listed, after its header's beginning. */
+static size_t cell_list(enum page_kind kind)
+{
+    return is_leaf(kind) ? 8 : 12;
+}
+
 bool tree_page_parse(const struct pages *p, uint32_t number, const uint8_t *data, struct tree_page *ret)
 {
     static const enum page_kind kinds[256] = {
@@ -232,14 +238,14 @@ bool tree_page_parse(const struct pages *p, uint32_t number, const uint8_t *data
     if (ret->kind == PAGE_OTHER)
         return false;
     ret->cells = get16(data + head + 3);
-    return head + (is_leaf(ret->kind) ? 8u : 12u) + 2u * ret->cells <= p->usable;
+    return head + cell_list(ret->kind) + 2 * (size_t)ret->cells <= p->usable;
 }
 
 /* Where cell i lies; 0: outside. */
 static size_t cell_place(const struct pages *p, const struct tree_page *page, unsigned i)
 {
-    size_t cells = page->head + (is_leaf(page->kind) ? 8u : 12u), at = get16(page->data + cells + 2u * i);
-    return at >= cells + 2u * page->cells && at + 4 <= p->usable ? at : 0;
+    size_t cells = page->head + cell_list(page->kind), at = get16(page->data + cells + 2 * (size_t)i);
+    return at >= cells + 2 * (size_t)page->cells && at + 4 <= p->usable ? at : 0;
 }
 
 uint32_t tree_page_below(const struct pages *p, const struct tree_page *page, unsigned i)

@@ -145,7 +145,7 @@ static bool value_read(const struct field *f, const struct value *v, struct aren
 bool shape_read(const struct shape *s, const struct cell *c, bool sure, struct arena *a, void *record)
 {
     const struct field *key[KEY_FIELDS_MAX];
-    table_key(s->table, key);
+    const struct field *id = table_key(s->table, key) && s->rowid ? key[0] : NULL;
     /* Rows from before a column was added are shorter. */
     if (c->n > s->n || c->n < s->keys || (!sure && 2 * c->n <= s->n))
         return false;
@@ -153,13 +153,13 @@ bool shape_read(const struct shape *s, const struct cell *c, bool sure, struct a
         if (c->value[i].type == VALUE_NULL)
             return false;
     for (size_t i = 0; i < c->n; i++) {
-        bool number = s->rowid && s->column[i] == key[0];
+        bool number = id && s->column[i] == id;
         if (number && c->value[i].type != VALUE_NULL)
             return false;
         if (s->column[i] && !value_read(s->column[i], &c->value[i], a, record))
             return false;
     }
-    if (s->rowid)
-        number_set(key[0], c->rowid, field_ptr(key[0], record));
-    return !s->rowid || number_fits(key[0], c->rowid);
+    if (id)
+        number_set(id, c->rowid, field_ptr(id, record));
+    return !id || number_fits(id, c->rowid);
 }
