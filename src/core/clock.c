@@ -102,11 +102,6 @@ void clock_look(struct core *c, const struct event *ev)
     plan_soon(c);
 }
 
-int64_t clock_end(const struct core *c, int64_t start_us)
-{
-    return c->now_us > start_us ? c->now_us : start_us;
-}
-
 void clock_boot(struct core *c, const char *boot)
 {
     if (boot)

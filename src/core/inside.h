@@ -267,6 +267,7 @@ struct jobrec *job_new(struct core *c, uint64_t id); /* zeroed, in the map */
 void job_forget(struct core *c, struct jobrec *r);   /* out of all indexes, freed */
 void job_save(struct core *c, struct jobrec *r);     /* its row, once, at the end of the step: saves_write */
 uint64_t job_id_take(struct core *c);                /* a new number, never given before */
+void job_write(struct core *c, struct jobrec *r);    /* its row, now */
 void saves_write(struct core *c);
 struct arrayrec *array_of(const struct core *c, uint64_t array_id);
 struct arrayrec *array_ensure(struct core *c, uint64_t array_id);
@@ -399,7 +400,25 @@ void timer_arm(struct core *c, struct jobrec *r);
 void deadline_shortest(
     struct job_spec *spec); /* the shortest limit of a job with a deadline and none of its own */
 void node_timer_arm(struct core *c, struct noderec *n, int64_t at_us); /* unless it is armed already */
+void timer_arm_again(struct core *c,
+                     struct jobrec *r); /* after it fired: not at once, so that no job can hold the clock */
+void timer_arm_later(struct core *c, struct jobrec *r); /* of an ended job that somebody still waits for */
+bool timer_next(struct core *c, struct alarm *ret); /* takes out the next that is due now; false: none is */
 int64_t timers_due(const struct core *c);
+/* When something happens to a job; INT64_MAX = never. */
+int64_t due_kill(const struct core *c,
+                 const struct jobrec *r); /* its time limit is over, with what it may run beyond */
+int64_t due_signal(const struct core *c, const struct jobrec *r); /* --signal */
+int64_t due_latest_start(const struct jobrec *r);                 /* later it could not end by its deadline */
+struct limit_mail {
+    uint32_t type;
+    int64_t percent; /* of the time limit */
+};
+#define LIMIT_MAILS 3
+extern const struct limit_mail limit_mails[LIMIT_MAILS];
+int64_t due_mail(const struct core *c, const struct jobrec *r, const struct limit_mail *m);
+int64_t step_limit_end(const struct core *c, const struct jobrec *r, const struct steprec *st);
+int64_t step_grace_end(const struct core *c, const struct steprec *st); /* its command stays away */
 void timers_fire(struct core *c);
 void timers_anew(struct core *c);                                    /* all times have moved */
 int64_t job_over_time(const struct core *c, const struct jobrec *r); /* past its limit; TIME_UNLIMITED */
@@ -573,7 +592,7 @@ void tokens_show(const struct core *c, const struct view *v);
 void hosts_show(const struct core *c, const struct view *v);
 void host_records_free(struct core *c);
 
-/* ---- waiters.c ---- */
+/* ---- waiters.c, closed.c ---- */
 bool waiters_full(const struct core *c, const struct message *m); /* the peer at hand may have no more */
 void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id,
                 int64_t step_id); /* the request at hand is answered later */

@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-void plan_soon(struct core *c)
-{
-    c->plan_needed = true;
-}
-
 /* ---- eligibility ------------------------------------------------------------------------------------------------------------ */
 
 static uint32_t elements_now(const struct core *c, const struct jobrec *r)

@@ -4,26 +4,6 @@
  * reaches its own time limit ends alone; what is over before it ran takes the waiting job along, and what goes back waits for all. Allocations of salloc and srun end in request/alloc.c. */
 #include "core/inside.h"
 
-uint64_t leader_of(const struct jobrec *r)
-{
-    return r->j.het_job_id ? r->j.het_job_id : r->j.id;
-}
-
-void components_find(const struct core *c, uint64_t leader, jobrec_vec *out)
-{
-    struct jobrec *r = job_find(c, leader);
-    if (r)
-        vec_push(out, r);
-    for (uint64_t id = leader + 1; r && r->j.het_job_id && (r = job_find(c, id)) && r->j.het_job_id == leader;
-         id++)
-        vec_push(out, r);
-}
-
-bool job_has_script(const struct jobrec *r)
-{
-    return r->j.spec.batch && leader_of(r) == r->j.id;
-}
-
 static bool job_waits(const struct jobrec *r)
 {
     return r->j.state == JOB_PENDING || r->j.state == JOB_SPECIAL_EXIT;

@@ -90,13 +90,6 @@ void requeue_finish(struct core *c, struct jobrec *r)
     components_back(c, r);
 }
 
-bool job_may_requeue(const struct core *c, const struct jobrec *r)
-{
-    if (!r->j.spec.batch)
-        return false;
-    return r->j.spec.requeue == YES || (r->j.spec.requeue == UNSET && c->settings.job_requeue);
-}
-
 /* A component goes back with its leader, and may be there first; any other job that waits is where it was to go. */
 static enum refusal requeue_waiting(struct core *c, struct jobrec *r, bool hold, bool special,
                                     const char **detail)

@@ -4,14 +4,6 @@
 
 #include <string.h>
 
-struct resvrec *resv_find(const struct core *c, const char *name)
-{
-    for (size_t i = 0; i < c->resv.n; i++)
-        if (text_is(c->resv.v[i]->r.name, name))
-            return c->resv.v[i];
-    return NULL;
-}
-
 void resv_save(struct core *c, struct resvrec *v)
 {
     fx_store(c, TABLE_RESERVATION, &v->r);
@@ -101,34 +93,6 @@ size_t resv_jobs(const struct core *c, const char *name, bool running)
     while (map_u64_next(c->job, &w))
         n += running ? runs_in(w.value, name) : waits_for(w.value, name);
     return n;
-}
-
-int64_t resv_job_end(const struct core *c, const struct jobrec *r)
-{
-    const struct resvrec *v = r->j.run_reservation ? resv_find(c, r->j.run_reservation) : NULL;
-    if (!v || (v->r.flags & RESV_FLEX) || c->settings.resv_over_run_us == TIME_UNLIMITED)
-        return INT64_MAX;
-    return time_add(v->r.end_us, c->settings.resv_over_run_us);
-}
-
-bool resv_there(const struct core *c, const char *names)
-{
-    struct span rest = span_of(names), piece;
-    while (span_next(&rest, ',', &piece))
-        for (size_t i = 0; i < c->resv.n; i++)
-            if (span_is(span_trim(piece), c->resv.v[i]->r.name))
-                return true;
-    return false;
-}
-
-const char *resv_partition(const struct core *c, const char *names)
-{
-    struct span rest = span_of(names), piece;
-    while (span_next(&rest, ',', &piece))
-        for (size_t i = 0; i < c->resv.n; i++)
-            if (span_is(span_trim(piece), c->resv.v[i]->r.name) && c->resv.v[i]->r.partition)
-                return c->resv.v[i]->r.partition;
-    return NULL;
 }
 
 static void there_are(const struct core *c, const char *name, struct str *why)

@@ -5,20 +5,6 @@
  * A controller that starts again finds the smaller record. A node that still has something of the job, and that the job does not hold, is then told to end it (node/link.c). */
 #include "core/inside.h"
 
-struct hold *hold_find(struct jobrec *r, uint32_t node)
-{
-    for (size_t i = 0; i < r->hold.n; i++)
-        if (r->hold.v[i].node == node)
-            return &r->hold.v[i];
-    return NULL;
-}
-
-bool hold_leaving(struct jobrec *r, uint32_t node)
-{
-    const struct hold *h = hold_find(r, node);
-    return h && h->leaving && !h->released;
-}
-
 void hold_leave_again(struct core *c, struct jobrec *r, uint32_t node)
 {
     struct hold hold = {.node = node, .told = true, .leaving = true};

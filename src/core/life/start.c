@@ -25,31 +25,6 @@ static void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al)
     str_done(&gres);
 }
 
-struct gres_sum {
-    const char *kind, *type;
-    int64_t count;
-};
-
-/* "gpu:v100=4,nic=2": each kind and type over all nodes, in order of appearance. */
-void alloc_gres_text(const struct alloc *al, struct str *out)
-{
-    VEC(struct gres_sum) sums = {0};
-    for (size_t i = 0; i < al->n; i++)
-        for (size_t g = 0; g < al->node[i].ngres; g++) {
-            const struct alloc_gres *one = &al->node[i].gres[g];
-            size_t k = 0;
-            while (k < sums.n && !(text_is(sums.v[k].kind, one->kind) && text_is(sums.v[k].type, one->type)))
-                k++;
-            if (k == sums.n)
-                vec_push(&sums, ((struct gres_sum){one->kind, one->type, 0}));
-            sums.v[k].count += one->count;
-        }
-    for (size_t k = 0; k < sums.n; k++)
-        str_addf(out, "%s%s%s%s=%lld", k ? "," : "", sums.v[k].kind, sums.v[k].type ? ":" : "",
-                 sums.v[k].type ? sums.v[k].type : "", (long long)sums.v[k].count);
-    vec_done(&sums);
-}
-
 static void holds_take(struct core *c, struct jobrec *r, const struct alloc *al)
 {
     vec_clear(&r->hold);

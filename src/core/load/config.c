@@ -4,14 +4,6 @@
 
 #include <string.h>
 
-struct partrec *part_find(const struct core *c, const char *name)
-{
-    for (size_t i = 0; i < c->part.n; i++)
-        if (text_is(c->part.v[i]->p.name, name))
-            return c->part.v[i];
-    return NULL;
-}
-
 void part_save(struct core *c, struct partrec *p)
 {
     p->changed = true;

@@ -1,16 +1,5 @@
 #include "core/inside.h"
 
-struct noderec *node_find(const struct core *c, const char *name)
-{
-    return name ? map_str_get(c->node_by_name, name) : NULL;
-}
-
-uint32_t node_index(const struct core *c, const struct noderec *n)
-{
-    (void)c;
-    return n->index;
-}
-
 /* The planner counts on a node only while its daemon answers. What it reported less than configured is not planned with. */
 void node_plan_update(struct core *c, struct noderec *n)
 {

@@ -98,3 +98,8 @@ void reply_done(struct core *c, enum refusal refusal, const char *detail)
     struct msg_done done = {.refusal = refusal, .detail = text_empty(detail) ? NULL : detail};
     fx_reply(c, c->conn, c->seq, MSG_DONE, &done);
 }
+
+void plan_soon(struct core *c)
+{
+    c->plan_needed = true;
+}

@@ -1,59 +1,7 @@
-/* Records in memory. Texts live once in the pool: a record takes a share of each of its texts and gives it back when it changes or goes. */
+/* Records in memory: jobs and arrays, and which of them live. */
 #include "core/inside.h"
 
 #include <string.h>
-
-void text_set(struct core *c, const char **to, const char *text)
-{
-    const char *former = *to;
-    *to = intern_take(c->pool, text_empty(text) ? NULL : text);
-    intern_drop(c->pool, former);
-}
-
-void record_take(struct core *c, const struct fields *t, void *to, const void *from)
-{
-    memmove(to, from, t->size);
-    for (size_t i = 0; i < t->n; i++)
-        if (t->field[i].type == FIELD_TEXT) {
-            const char **text = field_ptr(&t->field[i], to);
-            *text = intern_take(c->pool, text_empty(*text) ? NULL : *text);
-        }
-}
-
-void record_drop(struct core *c, const struct fields *t, void *record)
-{
-    for (size_t i = 0; i < t->n; i++)
-        if (t->field[i].type == FIELD_TEXT) {
-            const char **text = field_ptr(&t->field[i], record);
-            intern_drop(c->pool, *text);
-            *text = NULL;
-        }
-}
-
-void field_take(const struct field *f, void *to, const void *from)
-{
-    size_t size = 0;
-    switch (f->type) {
-    case FIELD_BOOL: size = sizeof(bool); break;
-    case FIELD_I32:
-    case FIELD_U32:
-    case FIELD_ENUM: size = sizeof(int32_t); break;
-    case FIELD_I64:
-    case FIELD_U64:
-    case FIELD_TIME:
-    case FIELD_SPAN:
-    case FIELD_MIB: size = sizeof(int64_t); break;
-    case FIELD_TEXT: size = sizeof(const char *); break;
-    case FIELD_BLOB: size = sizeof(struct blob); break;
-    case FIELD_LIST: size = sizeof(struct record_list); break;
-    }
-    memcpy(field_ptr(f, to), field_ptr(f, from), size);
-}
-
-struct jobrec *job_find(const struct core *c, uint64_t id)
-{
-    return map_u64_get(c->job, id);
-}
 
 struct jobrec *job_new(struct core *c, uint64_t id)
 {
@@ -64,49 +12,10 @@ struct jobrec *job_new(struct core *c, uint64_t id)
     return r;
 }
 
-bool job_is_array(const struct jobrec *r)
-{
-    return r->j.array_job_id == r->j.id && r->j.array_task_id == NO_TASK;
-}
-
-bool job_live(const struct jobrec *r)
-{
-    return !job_state_over(r->j.state);
-}
-
-static void job_write(struct core *c, struct jobrec *r)
+void job_write(struct core *c, struct jobrec *r)
 {
     r->unsaved = false;
     fx_store(c, TABLE_JOB, &r->j);
-}
-
-void job_forget(struct core *c, struct jobrec *r)
-{
-    if (r->unsaved && r->j.state != JOB_PENDING)
-        job_write(c, r);
-    if (r->waiting)
-        cluster_unwait(c->cluster, r->j.id);
-    live_index(c, r, false);
-    dependencies_drop(c, r);
-    if (r->j.array_job_id) {
-        struct arrayrec *array = array_of(c, r->j.array_job_id);
-        if (array && r->j.array_task_id != NO_TASK && map_u64_get(array->element, r->j.array_task_id) == r)
-            map_u64_del(array->element, r->j.array_task_id);
-        struct jobrec *master = job_find(c, r->j.array_job_id);
-        if (array && map_u64_count(array->element) == 0 && (!master || master == r)) {
-            map_u64_del(c->array, r->j.array_job_id);
-            map_u64_free(array->element);
-            free(array);
-        }
-    }
-    map_u64_del(c->job, r->j.id);
-    steps_drop(c, r);
-    record_drop(c, &job_fields, &r->j);
-    idset_done(&r->pending);
-    vec_done(&r->step);
-    vec_done(&r->wish);
-    vec_done(&r->hold);
-    free(r);
 }
 
 /* A step may change a job several times, and many elements of one array: each record makes one row, as it is when the step ends. */
@@ -141,11 +50,6 @@ void saves_write(struct core *c)
     }
     vec_clear(&c->unsaved);
     usage_save(c);
-}
-
-struct arrayrec *array_of(const struct core *c, uint64_t array_id)
-{
-    return map_u64_get(c->array, array_id);
 }
 
 struct arrayrec *array_ensure(struct core *c, uint64_t array_id)

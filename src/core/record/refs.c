@@ -3,26 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool list_has(const char *list, const char *word)
-{
-    struct span rest = span_of(list), piece;
-    while (list && span_next(&rest, ',', &piece))
-        if (span_is(span_trim(piece), word ? word : ""))
-            return true;
-    return false;
-}
-
-bool peer_operates(const struct core *c, const struct peer *peer)
-{
-    return peer && !peer->is_plain &&
-           (peer->is_admin || (peer->user && list_has(c->settings.operators, peer->user)));
-}
-
-bool may_control(const struct core *c, const struct jobrec *r)
-{
-    return c->peer && (c->peer->uid == r->j.user_id || peer_operates(c, c->peer));
-}
-
 /* An element gets a record of its own because somebody names it; what is asked of it may still be refused, so it is stored and planned with as it is. */
 static struct jobrec *element_known(struct core *c, struct jobrec *element)
 {

@@ -60,11 +60,6 @@ void allocation_lonely(struct core *c, struct jobrec *r)
     timer_arm(c, r);
 }
 
-int64_t allocation_due(const struct core *c, const struct jobrec *r)
-{
-    return r->lonely_us ? time_add(r->lonely_us, c->settings.attach_grace_us) : INT64_MAX;
-}
-
 /* ---- its end -------------------------------------------------------------------------------------------------------------------- */
 
 static void component_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why,

@@ -90,16 +90,6 @@ void step_terminate(struct core *c, struct jobrec *r, struct steprec *st, enum j
     }
 }
 
-bool steps_on_node(const struct jobrec *r, uint32_t node)
-{
-    for (size_t i = 0; i < r->step.n; i++) {
-        const struct steppart *part = step_live(r->step.v[i]) ? step_part(r->step.v[i], node) : NULL;
-        if (part && !part->over)
-            return true;
-    }
-    return false;
-}
-
 /* ---- with its job ------------------------------------------------------------------------------------------------------------------------ */
 
 void steps_end_with_job(struct core *c, struct jobrec *r)
@@ -309,34 +299,6 @@ void step_closed(struct core *c, uint64_t job_id, int64_t step_id, uint64_t conn
     timer_arm(c, r);
 }
 
-static int64_t limit_end(const struct core *c, const struct jobrec *r, const struct steprec *st)
-{
-    int64_t extra = job_over_time(c, r);
-    if (!st->s.limit_us || st->s.step_id == STEP_BATCH || extra == TIME_UNLIMITED)
-        return INT64_MAX;
-    return time_add(time_add(st->s.start_us, st->s.limit_us),
-                    time_add(extra, r->j.suspended_us - st->suspended_before_us));
-}
-
-static int64_t grace_end(const struct core *c, const struct steprec *st)
-{
-    return st->lonely_us ? time_add(st->lonely_us, c->settings.attach_grace_us) : INT64_MAX;
-}
-
-int64_t steps_due(const struct core *c, const struct jobrec *r)
-{
-    int64_t due = INT64_MAX;
-    for (size_t i = 0; i < r->step.n; i++) {
-        const struct steprec *st = r->step.v[i];
-        if (!step_live(st) || st->ending)
-            continue;
-        int64_t limit = limit_end(c, r, st), grace = grace_end(c, st);
-        due = limit < due ? limit : due;
-        due = grace < due ? grace : due;
-    }
-    return due;
-}
-
 /* A step that no node has seen ends at once, for no node will report it: its launch was lost with a controller. */
 static void unseen_end(struct core *c, struct jobrec *r, int64_t step_id)
 {
@@ -349,10 +311,10 @@ static void unseen_end(struct core *c, struct jobrec *r, int64_t step_id)
 static void step_fire(struct core *c, struct jobrec *r, struct steprec *st)
 {
     int64_t id = st->s.step_id;
-    if (limit_end(c, r, st) <= c->now_us)
+    if (step_limit_end(c, r, st) <= c->now_us)
         step_terminate(c, r, st, JOB_TIMEOUT, c->settings.kill_wait_us, "DUE TO TIME LIMIT",
                        "DUE TO TIME LIMIT");
-    else if (grace_end(c, st) <= c->now_us) {
+    else if (step_grace_end(c, st) <= c->now_us) {
         step_terminate(c, r, st, JOB_CANCELLED, c->settings.kill_wait_us, "", "its command is gone");
         unseen_end(c, r, id);
     }

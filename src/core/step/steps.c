@@ -2,28 +2,7 @@
  * and mean values over all tasks); of a step on several nodes only what is final is stored, so that a restarted controller can go on adding. */
 #include "core/inside.h"
 
-#define ENDED_KEPT 128 /* ended steps of one job that stay in memory */
-
-bool step_live(const struct steprec *st)
-{
-    return st->s.end_us == 0;
-}
-
-struct steprec *step_find(const struct jobrec *r, int64_t step_id)
-{
-    for (size_t i = r->step.n; i-- > 0;)
-        if (r->step.v[i]->s.step_id == step_id)
-            return r->step.v[i];
-    return NULL;
-}
-
-bool sampled_too_seldom(const struct core *c, const struct job_spec *asked, const struct job_request *memory)
-{
-    int64_t gap = (asked->sample_s_plus1 - 1) * USEC_PER_SEC, most = c->settings.accounting_freq_us;
-    if (!asked->sample_s_plus1 || !most || (memory->mem_per_node_mib <= 0 && memory->mem_per_cpu_mib <= 0))
-        return false;
-    return gap == 0 || gap > most;
-}
+#define ENDED_KEPT 128
 
 struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id)
 {
@@ -128,25 +107,6 @@ void steps_trim(struct core *c, struct jobrec *r)
         steprec_free(c, st);
     }
     r->step.n = kept;
-}
-
-/* Each of a thousand nodes reports, so its part is not searched for one after another. */
-struct steppart *step_part(struct steprec *st, uint32_t node)
-{
-    size_t low = 0, high = st->part.n;
-    while (st->part_ordered && low < high) {
-        size_t middle = (low + high) / 2;
-        if (st->part.v[middle].node < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (size_t i = low; i < st->part.n; i++)
-        if (st->part.v[i].node == node)
-            return &st->part.v[i];
-        else if (st->part_ordered)
-            break;
-    return NULL;
 }
 
 /* ---- usage ------------------------------------------------------------------------------------------------------------------------ */

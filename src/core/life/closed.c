@@ -1,0 +1,20 @@
+/* A connection has closed: what its calls waited for, or held, is nobody's any more. */
+#include "core/inside.h"
+
+void waiters_closed(struct core *c, uint64_t conn)
+{
+    for (size_t i = 0; i < c->waiter.n;) {
+        struct waiter w = c->waiter.v[i];
+        if (w.conn != conn) {
+            i++;
+            continue;
+        }
+        vec_remove(&c->waiter, i);
+        if (w.kind == WAIT_ALLOCATION)
+            allocation_closed(c, w.job_id, conn);
+        else if (w.kind == WAIT_WISH)
+            step_wish_closed(c, w.job_id, conn);
+        else if (w.kind == WAIT_STEP)
+            step_closed(c, w.job_id, w.step_id, conn);
+    }
+}

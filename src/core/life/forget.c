@@ -1,0 +1,31 @@
+/* An ended job leaves memory; the store keeps its row. */
+#include "core/inside.h"
+
+void job_forget(struct core *c, struct jobrec *r)
+{
+    if (r->unsaved && r->j.state != JOB_PENDING)
+        job_write(c, r);
+    if (r->waiting)
+        cluster_unwait(c->cluster, r->j.id);
+    live_index(c, r, false);
+    dependencies_drop(c, r);
+    if (r->j.array_job_id) {
+        struct arrayrec *array = array_of(c, r->j.array_job_id);
+        if (array && r->j.array_task_id != NO_TASK && map_u64_get(array->element, r->j.array_task_id) == r)
+            map_u64_del(array->element, r->j.array_task_id);
+        struct jobrec *master = job_find(c, r->j.array_job_id);
+        if (array && map_u64_count(array->element) == 0 && (!master || master == r)) {
+            map_u64_del(c->array, r->j.array_job_id);
+            map_u64_free(array->element);
+            free(array);
+        }
+    }
+    map_u64_del(c->job, r->j.id);
+    steps_drop(c, r);
+    record_drop(c, &job_fields, &r->j);
+    idset_done(&r->pending);
+    vec_done(&r->step);
+    vec_done(&r->wish);
+    vec_done(&r->hold);
+    free(r);
+}

@@ -1,0 +1,52 @@
+/* Arrays are one record until an element differs. Splitting makes an index a record of its own with a number of its own; the last index takes the array's record,
+ * so that the last element keeps the array's number. */
+#include "core/inside.h"
+
+struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)
+{
+    struct arrayrec *array = array_ensure(c, master->j.array_job_id);
+    CHECK(idset_del(&master->pending, task));
+    bool waits = master->j.state ==
+                 JOB_PENDING; /* else it was requeued and held with SPECIAL_EXIT, and so is the element */
+    c->pending -= waits;      /* the element is counted again as a record of its own */
+    if (master->pending.count == 0)
+        planner_leave(c, master);
+    else
+        waited_count(c, master); /* the element has waited as long */
+    if (master->pending.count == 0) {
+        text_set(c, &master->j.array_pending, NULL);
+        master->j.array_task_id = task;
+        c->pending += waits;
+        map_u64_put(array->element, task, master);
+        array_count(c, master, +1);
+        return master;
+    }
+    struct jobrec *r = job_new(c, job_id_take(c));
+    uint64_t id = r->j.id;
+    record_take(c, &job_fields, &r->j, &master->j);
+    r->j.id = id;
+    r->j.array_task_id = task;
+    text_set(c, &r->j.array_pending, NULL);
+    dependencies_inherit(c, r, master);
+    job_start_state(c, r);
+    if (!waits)
+        job_move(c, r, JOB_SPECIAL_EXIT);
+    map_u64_put(array->element, task, r);
+    return r;
+}
+
+void array_taken(struct core *c, struct jobrec *master)
+{
+    if (!job_is_array(master))
+        return; /* the last index took its record */
+    array_pending_text(c, master);
+    eligible_update(c, master);
+    job_save(c, master);
+}
+
+struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task)
+{
+    struct jobrec *r = array_take(c, master, task);
+    array_taken(c, master);
+    return r;
+}

@@ -1,0 +1,247 @@
+/* What the records say: look-ups that change nothing, for all rooms. Who does something asks here and not the file of another deed. */
+#include "core/inside.h"
+
+bool list_has(const char *list, const char *word)
+{
+    struct span rest = span_of(list), piece;
+    while (list && span_next(&rest, ',', &piece))
+        if (span_is(span_trim(piece), word ? word : ""))
+            return true;
+    return false;
+}
+
+bool peer_operates(const struct core *c, const struct peer *peer)
+{
+    return peer && !peer->is_plain &&
+           (peer->is_admin || (peer->user && list_has(c->settings.operators, peer->user)));
+}
+
+bool may_control(const struct core *c, const struct jobrec *r)
+{
+    return c->peer && (c->peer->uid == r->j.user_id || peer_operates(c, c->peer));
+}
+
+struct jobrec *job_find(const struct core *c, uint64_t id)
+{
+    return map_u64_get(c->job, id);
+}
+
+bool job_is_array(const struct jobrec *r)
+{
+    return r->j.array_job_id == r->j.id && r->j.array_task_id == NO_TASK;
+}
+
+bool job_live(const struct jobrec *r)
+{
+    return !job_state_over(r->j.state);
+}
+
+struct arrayrec *array_of(const struct core *c, uint64_t array_id)
+{
+    return map_u64_get(c->array, array_id);
+}
+
+bool array_over(const struct core *c, uint64_t array_id)
+{
+    const struct arrayrec *array = array_of(c, array_id);
+    const struct jobrec *rest = job_find(c, array_id);
+    return (!array || !array->live) && !(rest && job_is_array(rest) && job_live(rest));
+}
+
+uint64_t leader_of(const struct jobrec *r)
+{
+    return r->j.het_job_id ? r->j.het_job_id : r->j.id;
+}
+
+void components_find(const struct core *c, uint64_t leader, jobrec_vec *out)
+{
+    struct jobrec *r = job_find(c, leader);
+    if (r)
+        vec_push(out, r);
+    for (uint64_t id = leader + 1; r && r->j.het_job_id && (r = job_find(c, id)) && r->j.het_job_id == leader;
+         id++)
+        vec_push(out, r);
+}
+
+bool job_has_script(const struct jobrec *r)
+{
+    return r->j.spec.batch && leader_of(r) == r->j.id;
+}
+
+bool job_may_requeue(const struct core *c, const struct jobrec *r)
+{
+    if (!r->j.spec.batch)
+        return false;
+    return r->j.spec.requeue == YES || (r->j.spec.requeue == UNSET && c->settings.job_requeue);
+}
+
+struct hold *hold_find(struct jobrec *r, uint32_t node)
+{
+    for (size_t i = 0; i < r->hold.n; i++)
+        if (r->hold.v[i].node == node)
+            return &r->hold.v[i];
+    return NULL;
+}
+
+bool hold_leaving(struct jobrec *r, uint32_t node)
+{
+    const struct hold *h = hold_find(r, node);
+    return h && h->leaving && !h->released;
+}
+
+struct noderec *node_find(const struct core *c, const char *name)
+{
+    return name ? map_str_get(c->node_by_name, name) : NULL;
+}
+
+uint32_t node_index(const struct core *c, const struct noderec *n)
+{
+    (void)c;
+    return n->index;
+}
+
+struct partrec *part_find(const struct core *c, const char *name)
+{
+    for (size_t i = 0; i < c->part.n; i++)
+        if (text_is(c->part.v[i]->p.name, name))
+            return c->part.v[i];
+    return NULL;
+}
+
+struct resvrec *resv_find(const struct core *c, const char *name)
+{
+    for (size_t i = 0; i < c->resv.n; i++)
+        if (text_is(c->resv.v[i]->r.name, name))
+            return c->resv.v[i];
+    return NULL;
+}
+
+int64_t resv_job_end(const struct core *c, const struct jobrec *r)
+{
+    const struct resvrec *v = r->j.run_reservation ? resv_find(c, r->j.run_reservation) : NULL;
+    if (!v || (v->r.flags & RESV_FLEX) || c->settings.resv_over_run_us == TIME_UNLIMITED)
+        return INT64_MAX;
+    return time_add(v->r.end_us, c->settings.resv_over_run_us);
+}
+
+bool resv_there(const struct core *c, const char *names)
+{
+    struct span rest = span_of(names), piece;
+    while (span_next(&rest, ',', &piece))
+        for (size_t i = 0; i < c->resv.n; i++)
+            if (span_is(span_trim(piece), c->resv.v[i]->r.name))
+                return true;
+    return false;
+}
+
+const char *resv_partition(const struct core *c, const char *names)
+{
+    struct span rest = span_of(names), piece;
+    while (span_next(&rest, ',', &piece))
+        for (size_t i = 0; i < c->resv.n; i++)
+            if (span_is(span_trim(piece), c->resv.v[i]->r.name) && c->resv.v[i]->r.partition)
+                return c->resv.v[i]->r.partition;
+    return NULL;
+}
+
+int64_t job_limit_end(const struct core *c, const struct jobrec *r)
+{
+    (void)c;
+    if (!r->j.limit_us || r->j.limit_us == TIME_UNLIMITED)
+        return INT64_MAX;
+    int64_t end = time_add(time_add(r->j.start_us, r->j.limit_us), r->j.suspended_us);
+    return r->j.state == JOB_SUSPENDED ? INT64_MAX : end;
+}
+
+int64_t job_over_time(const struct core *c, const struct jobrec *r)
+{
+    const struct partrec *p = r->j.run_partition ? part_find(c, r->j.run_partition) : NULL;
+    return p && p->p.over_time_limit_us ? p->p.over_time_limit_us : c->settings.over_time_limit_us;
+}
+
+/* ended steps of one job that stay in memory */
+
+bool step_live(const struct steprec *st)
+{
+    return st->s.end_us == 0;
+}
+
+struct steprec *step_find(const struct jobrec *r, int64_t step_id)
+{
+    for (size_t i = r->step.n; i-- > 0;)
+        if (r->step.v[i]->s.step_id == step_id)
+            return r->step.v[i];
+    return NULL;
+}
+
+/* Each of a thousand nodes reports, so its part is not searched for one after another. */
+struct steppart *step_part(struct steprec *st, uint32_t node)
+{
+    size_t low = 0, high = st->part.n;
+    while (st->part_ordered && low < high) {
+        size_t middle = (low + high) / 2;
+        if (st->part.v[middle].node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t i = low; i < st->part.n; i++)
+        if (st->part.v[i].node == node)
+            return &st->part.v[i];
+        else if (st->part_ordered)
+            break;
+    return NULL;
+}
+
+bool steps_on_node(const struct jobrec *r, uint32_t node)
+{
+    for (size_t i = 0; i < r->step.n; i++) {
+        const struct steppart *part = step_live(r->step.v[i]) ? step_part(r->step.v[i], node) : NULL;
+        if (part && !part->over)
+            return true;
+    }
+    return false;
+}
+
+bool sampled_too_seldom(const struct core *c, const struct job_spec *asked, const struct job_request *memory)
+{
+    int64_t gap = (asked->sample_s_plus1 - 1) * USEC_PER_SEC, most = c->settings.accounting_freq_us;
+    if (!asked->sample_s_plus1 || !most || (memory->mem_per_node_mib <= 0 && memory->mem_per_cpu_mib <= 0))
+        return false;
+    return gap == 0 || gap > most;
+}
+
+int64_t clock_end(const struct core *c, int64_t start_us)
+{
+    return c->now_us > start_us ? c->now_us : start_us;
+}
+
+struct gres_sum {
+    const char *kind, *type;
+    int64_t count;
+};
+
+/* "gpu:v100=4,nic=2": each kind and type over all nodes, in order of appearance. */
+void alloc_gres_text(const struct alloc *al, struct str *out)
+{
+    VEC(struct gres_sum) sums = {0};
+    for (size_t i = 0; i < al->n; i++)
+        for (size_t g = 0; g < al->node[i].ngres; g++) {
+            const struct alloc_gres *one = &al->node[i].gres[g];
+            size_t k = 0;
+            while (k < sums.n && !(text_is(sums.v[k].kind, one->kind) && text_is(sums.v[k].type, one->type)))
+                k++;
+            if (k == sums.n)
+                vec_push(&sums, ((struct gres_sum){one->kind, one->type, 0}));
+            sums.v[k].count += one->count;
+        }
+    for (size_t k = 0; k < sums.n; k++)
+        str_addf(out, "%s%s%s%s=%lld", k ? "," : "", sums.v[k].kind, sums.v[k].type ? ":" : "",
+                 sums.v[k].type ? sums.v[k].type : "", (long long)sums.v[k].count);
+    vec_done(&sums);
+}
+
+int64_t allocation_due(const struct core *c, const struct jobrec *r)
+{
+    return r->lonely_us ? time_add(r->lonely_us, c->settings.attach_grace_us) : INT64_MAX;
+}
