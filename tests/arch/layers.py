@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The layers of ARCHITECTURE.md: each folder of src/ includes only what its row lists, each library's headers stay in their folder, no cycles.
+"""The layers of ARCHITECTURE.md: each folder of src/ includes only what its row lists, each library's headers stay in their folder, no cycles;
+rooms within a folder likewise.
 
 Prints TAP. Usage: layers.py SOURCE_ROOT
 """
@@ -28,6 +29,45 @@ ONLY = {("controller", "node"): {"node/node.h"}}
 LIBRARIES = ("uthash.h", "utlist.h", "json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "nvml.h", "zlib.h")
 # Library headers that one file alone may include.
 ONE_FILE = {"uthash.h": "base/map.c"}
+# Rooms: folder: {room: rooms of the same folder that it may include}. What lies in the folder itself is for all of its rooms.
+ROOMS = {
+    "core": {
+        "record": set(), "load": set(), "node": set(), "step": set(), "life": set(), "request": {"step"}, "query": set(),
+    },
+    "sched": {
+        "books": set(),
+        "request": {"books"},
+        "world": {"books", "request"},
+        "pass": {"books", "request", "world"},
+        "answer": {"books", "request", "pass"},
+    },
+    "node": {
+        "step": set(),
+        "cgroup": {"step"},
+        "hardware": {"step", "cgroup"},
+        "shepherd": {"step", "cgroup"},
+        "host": {"hardware"},
+        "daemon": {"step", "cgroup", "hardware"},
+    },
+    "cli": {
+        "program": set(),
+        "table": {"program"},
+        "record": {"program", "table"},
+        "listing": {"program", "table", "record"},
+        "submit": {"program", "table"},
+        "step": {"program", "submit"},
+        "scontrol": {"program", "table", "record", "submit"},
+        "cluster": {"program"},
+    },
+}
+# Arrows that go upward still: (file, header). A new one is refused, and so is a line here that is not needed any more.
+UPWARD = {
+    ("sched/books/classes.c", "sched/request/demand.h"),
+    ("sched/books/cluster.c", "sched/request/demand.h"),
+    ("sched/books/use.c", "sched/request/demand.h"),
+    ("sched/books/topo.h", "sched/world/world.h"),
+    ("sched/world/part_windows.h", "sched/pass/pass.h"),
+}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 
 
@@ -60,6 +100,32 @@ def complaints_of(folder, src):
     return found
 
 
+def room_of(name):
+    parts = name.split("/")
+    return parts[1] if len(parts) > 2 else None
+
+
+def room_complaints(folder, src):
+    rooms, found, upward = ROOMS[folder], [], set()
+    for path in sorted((src / folder).rglob("*.[ch]")):
+        name = path.relative_to(src).as_posix()
+        room = room_of(name)
+        if room and room not in rooms:
+            found.append(f"{name}: {room} is no room of {folder}")
+            continue
+        for quote, header in includes(path):
+            other = room_of(header) if quote == '"' and header.startswith(folder + "/") else None
+            if not room or not other or other == room or other in rooms[room]:
+                continue
+            upward.add((name, header))
+            if (name, header) not in UPWARD:
+                found.append(f"{name}: {room} may not include {header}")
+    for name, header in sorted(UPWARD - upward):
+        if name.startswith(folder + "/"):
+            found.append(f"{name} does not include {header} any more: take the line out of UPWARD")
+    return found
+
+
 def cycle_of(graph):
     """One cycle in the graph of folders, or None."""
     state = {}
@@ -87,7 +153,7 @@ def cycle_of(graph):
 def main():
     src = pathlib.Path(sys.argv[1]) / "src"
     folders = sorted(p.name for p in src.iterdir() if p.is_dir())
-    print(f"1..{len(folders) + 1}")
+    print(f"1..{len(folders) + 1 + len(ROOMS)}")
     graph = {}
     for number, folder in enumerate(folders, 1):
         found = complaints_of(folder, src) if folder in LAYERS else [f"{folder} has no row in the table of layers"]
@@ -99,6 +165,11 @@ def main():
     if cycle:
         print(f"# {' -> '.join(cycle)}")
     print(f"{'not ok' if cycle else 'ok'} {len(folders) + 1} - no cycles between folders")
+    for number, folder in enumerate(ROOMS, len(folders) + 2):
+        found = room_complaints(folder, src)
+        for line in found:
+            print(f"# {line}")
+        print(f"{'not ok' if found else 'ok'} {number} - the rooms of {folder} include only what their rows list")
 
 
 main()

@@ -1,5 +1,5 @@
 /* remuda gpus: what GPUs the nodes have, through which library they were found, how each is and why, who has it. `release` and `resume` are for the administrator on the node itself: they
- * say by a file and a signal to the node's daemon that it must not have the devices open (node/hardware/gpu_release.c). */
+ * say by a file and a signal to the node's daemon that it must not have the devices open (node/daemon/gpu_release.c). */
 #include "base/civil.h"
 #include "base/idset.h"
 #include "base/str.h"

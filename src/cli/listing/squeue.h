@@ -3,8 +3,8 @@
 #define REMUDA_CLI_LISTING_SQUEUE_H
 
 #include "base/vec.h"
+#include "cli/record/sort.h"
 #include "cli/table/listing_command.h"
-#include "cli/table/sort.h"
 #include "model/job.h"
 #include "model/message.h"
 

@@ -8,7 +8,7 @@
 #include "model/gres.h"
 #include "model/limits.h"
 #include "sched/books/run_pack.h"
-#include "sched/world/unproven.h"
+#include "sched/books/unproven.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "sched/books/classes.h"
 #include "sched/books/ranges.h"
 #include "sched/books/run_pack.h"
+#include "sched/books/unproven.h"
 #include "sched/request/demand.h"
-#include "sched/world/unproven.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
  * nothing else has to end first. A heterogeneous job takes victims for all of its components together. */
 #include "sched/pass/preempt.h"
 #include "base/alloc.h"
+#include "sched/books/unproven.h"
 #include "sched/pass/preempt_inside.h"
-#include "sched/world/unproven.h"
 
 static bool suspends_only(const victims *v)
 {

@@ -3,8 +3,8 @@
  * where a promise begins. Nodes without promises, which nearly all are, need none of this: what is free now stays free. */
 #include "sched/world/world.h"
 #include "sched/books/run_pack.h"
+#include "sched/books/unproven.h"
 #include "sched/world/resv_view.h"
-#include "sched/world/unproven.h"
 
 #include "base/alloc.h"
 

@@ -4,7 +4,7 @@
  * device that is not proven counts as held until it is expected back: after as long again as it
  * has been out. That is near at first, so that little waits for it, and after MOMENT_US it is no
  * longer counted on: nobody waits without end for what may never come. */
-#include "sched/world/unproven.h"
+#include "sched/books/unproven.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"

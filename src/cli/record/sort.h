@@ -1,6 +1,6 @@
 /* -S / --sort of squeue: letters of the short format, each with '-' (or '+') before it. */
-#ifndef REMUDA_CLI_TABLE_SORT_H
-#define REMUDA_CLI_TABLE_SORT_H
+#ifndef REMUDA_CLI_RECORD_SORT_H
+#define REMUDA_CLI_RECORD_SORT_H
 
 #include "cli/table/columns.h"
 #include "model/job.h"

@@ -1,7 +1,7 @@
 /* Devices of a node that are out of use until they are found clean. Mostly that takes a moment:
  * for so long the planner counts on them as on work that ends. */
-#ifndef REMUDA_SCHED_WORLD_UNPROVEN_H
-#define REMUDA_SCHED_WORLD_UNPROVEN_H
+#ifndef REMUDA_SCHED_BOOKS_UNPROVEN_H
+#define REMUDA_SCHED_BOOKS_UNPROVEN_H
 
 #include "model/device_out.h"
 #include "sched/books/state.h"

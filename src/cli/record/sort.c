@@ -1,5 +1,5 @@
 /* Keys with numbers behind them (ids, priorities, times) are compared as numbers, all others by the text their column shows. */
-#include "cli/table/sort.h"
+#include "cli/record/sort.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"
