@@ -39,6 +39,7 @@ static void hello(struct turn *t)
     struct node self = *a->node;
     bool speaks = devices_speak(&a->devices);
     self.devices_out = speaks ? a->devices.text : NULL;
+    self.device_health = a->devices.n ? a->devices.health : NULL;
     struct msg_node_hello m = {.node = {&self, 1},
                                .held = {rows, n},
                                .pid = a->pid,
@@ -46,7 +47,7 @@ static void hello(struct turn *t)
                                .protocol = PROTOCOL_NOW,
                                .protocol_oldest = PROTOCOL_OLDEST};
     a->hello_said = true;
-    a->devices.told_seq = a->devices.seq;
+    devices_told(&a->devices);
     turn_send(t, MSG_NODE_HELLO, &m);
 }
 
@@ -62,6 +63,7 @@ static void connection_up(struct turn *t)
     t->a->connected = true;
     t->a->welcomed = t->a->hello_said = false;
     t->a->devices.told_seq = 0;
+    t->a->devices.urgent = true;
     if (!t->a->devices.looked)
         devices_look(t);
     hello_when_looked(t);
@@ -80,8 +82,9 @@ void heartbeat_send(struct turn *t)
     struct msg_heartbeat beat = {.load_centi = a->load_centi,
                                  .free_mem_mib = a->free_mem_mib,
                                  .devices_seq = devices_speak(&a->devices) ? a->devices.seq : 0,
-                                 .devices_out = devices_speak(&a->devices) ? a->devices.text : NULL};
-    a->devices.told_seq = a->devices.seq;
+                                 .devices_out = devices_speak(&a->devices) ? a->devices.text : NULL,
+                                 .device_health = a->devices.n ? a->devices.health : NULL};
+    devices_told(&a->devices);
     turn_send(t, MSG_HEARTBEAT, &beat);
 }
 
@@ -154,6 +157,7 @@ void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effe
     case AGENT_DEVICE_SIGN: devices_seen(&t, ev); break;
     case AGENT_GPU_USED: devices_used(&t, ev); break;
     }
+    devices_date(&t);
 }
 
 struct agent *agent_new(const struct node *self, int64_t pid, uint64_t first_seq)

@@ -32,6 +32,7 @@ void devices_init(struct devices *d, uint64_t first_seq)
     *d = (struct devices){.seq = first_seq ? first_seq : 1,
                           .first_seq = first_seq ? first_seq : 1,
                           .text = xstrdup(""),
+                          .health = xstrdup(""),
                           .due_us = INT64_MAX,
                           .pause_us = LOOK_PAUSE_US,
                           .pause_max_us = LOOK_PAUSE_MAX_US};
@@ -48,6 +49,7 @@ void devices_done(struct devices *d)
 {
     watched_free(d->v, d->n);
     free(d->text);
+    free(d->health);
 }
 
 struct watched *watched_find(const struct devices *d, int32_t index)
@@ -397,10 +399,61 @@ static bool is_out(const struct agent *a, const struct watched *w)
     return !is_kept(a, w) || (w->health.state != HEALTH_IN_USE && watched_in_use(a, w));
 }
 
+void devices_date(struct turn *t)
+{
+    struct devices *d = &t->a->devices;
+    for (size_t i = 0; i < d->n; i++) {
+        struct watched *w = &d->v[i];
+        if (w->state_us && w->dated == w->health.state)
+            continue;
+        w->dated = w->health.state;
+        w->state_us = t->now_us;
+    }
+}
+
+/* The evidence; of one in use the job. */
+static void health_say(const struct watched *w, struct str *text)
+{
+    struct str why = STR_INIT;
+    if (!text_empty(w->why))
+        str_add(&why, w->why);
+    else if (w->health.state == HEALTH_IN_USE && w->job_id)
+        str_addf(&why, "job %llu", (unsigned long long)w->job_id);
+    struct device_entry e = {.kind = KIND,
+                             .word = health_word(w->health.state),
+                             .why = str_text(&why),
+                             .index = w->index,
+                             .since_us = w->state_us};
+    device_entry_format(&e, text);
+    str_done(&why);
+}
+
+/* Takes it over; true if it is another text. */
+static bool text_take(char **text, struct str *fresh)
+{
+    bool other = !text_is(str_text(fresh), *text);
+    if (other) {
+        free(*text);
+        *text = str_take(fresh);
+    } else {
+        str_done(fresh);
+    }
+    return other;
+}
+
+void devices_told(struct devices *d)
+{
+    d->told_seq = d->seq;
+    d->urgent = false;
+}
+
 void devices_refresh(struct turn *t)
 {
     struct devices *d = &t->a->devices;
-    struct str text = STR_INIT;
+    struct str text = STR_INIT, health = STR_INIT;
+    devices_date(t);
+    for (size_t i = 0; i < d->n; i++)
+        health_say(&d->v[i], &health);
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
         if (!is_out(t->a, w))
@@ -411,18 +464,14 @@ void devices_refresh(struct turn *t)
         device_out_format(&out, &text);
     }
     stuck_say(t, &text);
-    if (text_is(str_text(&text), d->text)) {
-        str_done(&text);
-        return;
-    }
-    free(d->text);
-    d->text = str_take(&text);
-    d->seq++;
+    bool out = text_take(&d->text, &text), how = text_take(&d->health, &health);
+    d->urgent |= out;
+    d->seq += out || how;
 }
 
 void devices_announce(struct turn *t)
 {
     devices_refresh(t);
-    if (t->a->welcomed && t->a->devices.told_seq != t->a->devices.seq)
+    if (t->a->welcomed && t->a->devices.urgent)
         heartbeat_send(t);
 }

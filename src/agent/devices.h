@@ -19,18 +19,22 @@ struct watched {
     uint64_t job_id; /* had it last; 0 = not known */
     uint32_t attempt;
     uint32_t uid;
-    int64_t from_us;  /* since when it had it */
-    int64_t since_us; /* unproven or failed since */
-    char *why;        /* owned */
+    int64_t from_us;          /* since when it had it */
+    int64_t since_us;         /* unproven or failed since */
+    enum device_health dated; /* the state that `state_us` is about */
+    int64_t state_us;         /* it is in this state since */
+    char *why;                /* owned */
 };
 
 struct devices {
     struct watched *v;
     size_t n;
-    uint64_t seq; /* of `text` */
+    uint64_t seq; /* of `text` and `health` */
     uint64_t first_seq;
     char *text;        /* what is out, as node.devices_out; owned, never NULL */
+    char *health;      /* how each is, as node.device_health; owned, never NULL */
     uint64_t told_seq; /* went to the controller on this connection */
+    bool urgent;       /* `text` has not; that one is in use or clean can wait for the next word */
     bool looked;       /* once at all, so that `text` says what is true */
     bool looking;      /* a look was asked for and is not answered */
     int64_t due_us;    /* of the next look; INT64_MAX = none */
@@ -78,7 +82,11 @@ void devices_learn_failed(struct turn *t, const char *failed); /* from the contr
 void devices_retry(struct turn *t);                            /* the same: broken ones may be well again */
 /* Is there anything that `text` can say? A node without GPUs has something to say once a process of a job cannot be killed. */
 bool devices_speak(const struct devices *d);
-/* `text` and `seq` as they are now. */
+/* Notes since when each is as it is. */
+void devices_date(struct turn *t);
+/* All has gone to the controller. */
+void devices_told(struct devices *d);
+/* `text`, `health` and `seq` as they are now. */
 void devices_refresh(struct turn *t);
 /* Tells the controller at once if it has not heard. */
 void devices_announce(struct turn *t);

@@ -61,9 +61,11 @@ void turn_report_send(struct turn *t, struct report *p)
     bool gives_back =
         m.kind == REPORT_RELEASED || m.kind == REPORT_FAILED || m.kind == REPORT_LOST || m.clean;
     devices_refresh(t);
-    if (devices_speak(d) && gives_back) {
-        m.devices_seq = d->told_seq = d->seq;
+    if (devices_speak(d) && (gives_back || d->told_seq != d->seq)) {
+        m.devices_seq = d->seq;
         m.devices_out = d->text;
+        m.device_health = d->n ? d->health : NULL;
+        devices_told(d);
     }
     p->sent_us = t->now_us;
     turn_send(t, MSG_REPORT, &m);

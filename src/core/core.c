@@ -351,6 +351,9 @@ static void node_load(struct core *c, const struct node *row)
     text_set(c, &n->n.real_gres, row->real_gres);
     text_set(c, &n->n.complaint, row->complaint);
     text_set(c, &n->n.devices_out, row->devices_out);
+    text_set(c, &n->n.device_trouble, row->device_trouble);
+    text_set(c, &n->n.device_search, row->device_search);
+    text_set(c, &n->n.device_health, row->device_health);
     n->n.devices_retry = row->devices_retry;
     text_set(c, &n->n.comment, row->comment);
     text_set(c, &n->n.extra, row->extra);

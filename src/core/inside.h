@@ -508,6 +508,8 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
 /* ---- nodes.c, node/link.c, node/capacity.c ---- */
 bool node_shown(const struct noderec *n);              /* config.c: it is configured, or has jobs yet */
 void node_capacity(struct core *c, struct noderec *n); /* from what is configured and what it reported */
+/* Adds to `seen`, the node as the planner is to see it, the GPUs that are configured and not there, as broken ones; texts in the arena. */
+void node_missing_plan(const struct noderec *n, struct arena *a, struct node *seen);
 struct noderec *node_find(const struct core *c, const char *name);
 uint32_t node_index(const struct core *c, const struct noderec *n);
 void node_plan_update(struct core *c, struct noderec *n); /* tells the planner */
@@ -531,8 +533,8 @@ void former_run_over(struct core *c, struct noderec *n, uint64_t job_id, uint32_
 void former_runs_forget(struct core *c, struct noderec *n); /* the connection is gone */
 
 /* ---- node/devices.c: devices that nobody may be given ---- */
-void node_devices_take(struct core *c, struct noderec *n, uint64_t seq,
-                       const char *out); /* what the node says, if it is news */
+void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out,
+                       const char *health); /* what the node says, if it is news */
 void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq,
                         const char *out); /* the same; a new daemon may not know of broken ones */
 const char *node_devices_failed(const struct core *c,

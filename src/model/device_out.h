@@ -22,6 +22,23 @@ struct device_out {
     const char *why; /* never NULL */
 };
 
+/* What both texts are made of: "gpu:2:WORD:1790000000000000:process 4711 (python) still holds it". */
+struct device_entry {
+    const char *kind, *word, *why; /* none is NULL */
+    int32_t index;
+    int64_t since_us;
+};
+struct device_entries {
+    struct device_entry *v;
+    size_t n;
+};
+/* node.device_health: each device with the word of its health (agent/health.h), since when it is so, and the evidence, which may be empty. The rest as device_outs_parse and
+ * device_out_format do it. */
+bool device_entries_parse(const char *text, struct arena *a, struct device_entries *ret);
+void device_entry_format(const struct device_entry *d, struct str *out);
+const struct device_entry *device_entries_find(const struct device_entries *list, const char *kind,
+                                               int32_t index);
+
 /* A process that cannot be killed, and no device. */
 bool device_out_is_process(const struct device_out *d);
 

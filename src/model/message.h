@@ -368,7 +368,9 @@ extern const struct fields held_fields;
     X(I32, load_centi, 0, "load average, hundredths")                                                        \
     X(MIB, free_mem_mib, 0, "free memory")                                                                   \
     X(U64, devices_seq, 0, "age of devices_out; 0 = nothing is said of it")                                  \
-    X(TEXT, devices_out, 0, "as node.devices_out")
+    X(TEXT, devices_out, 0, "as node.devices_out")                                                           \
+    X(TEXT, device_health, 0, "as node.device_health, of the same age; NULL = an older release")             \
+    X(LIST, node, &node_fields, "the node as a hello describes it, if its devices are others than those told")
 /* An operator brings broken devices back: the node looks at them again. */
 #define MSG_DEVICES_RETRY_FIELDS(X) X(U64, devices_seq, 0, "what the controller knows")
 
@@ -438,7 +440,8 @@ extern const struct enum_names report_kind_names;
     X(TEXT, detail, 0, "sentence for people")                                                              \
     X(U64, devices_seq, 0, "age of devices_out; 0 = nothing is said of it")                                \
     X(TEXT, devices_out, 0, "as node.devices_out: what the job gave back may be there")                    \
-    X(LIST, usage, &step_fields, "one step: usage so far or in all")
+    X(LIST, usage, &step_fields, "one step: usage so far or in all")                                       \
+    X(TEXT, device_health, 0, "as node.device_health, of the same age; NULL = an older release")
 // clang-format on
 
 /* ---- streams: between a command (srun, sattach) and the shepherds of a step ------------------------------------------------

@@ -66,7 +66,9 @@ extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
     X(TEXT, comment, 0, "administrator's comment")                                             \
     X(TEXT, device_trouble, 0, "why devices that are in its machine cannot be used, in sentences, as it reported") \
     X(TEXT, extra, 0, "administrator's extra text")                                            \
-    X(TEXT, cpu_bind, 0, "how tasks are bound that nobody asks to be bound (CpuBind)")
+    X(TEXT, cpu_bind, 0, "how tasks are bound that nobody asks to be bound (CpuBind)") \
+    X(TEXT, device_search, 0, "of a node without GPUs: what was looked for, and not found, as it reported")       \
+    X(TEXT, device_health, 0, "how each device is, as it said last: kind:index:health:since:evidence;…")
 // clang-format on
 
 struct node {

@@ -8,7 +8,7 @@ setup_file() {
     export WHY_NOT=
     [ "$(id -u)" = 0 ] || { WHY_NOT="needs root to hide devices"; return 0; }
     TOP=$(mktemp -d /tmp/remuda-gpus-XXXXXX)
-    export TOP REMUDA_STATE="$TOP/state" REMUDA_NVML="$TOP/nvml.so" REMUDA_FAKE_GPUS="$TOP/gpus"
+    export TOP REMUDA_STATE="$TOP/state" REMUDA_GPU_PERCENT=20 REMUDA_NVML="$TOP/nvml.so" REMUDA_FAKE_GPUS="$TOP/gpus"
     chmod 755 "$TOP"
     for minor in 0 1 2 3; do
         mknod -m 666 "$TOP/nvidia$minor" c 195 "$minor" 2>/dev/null || { WHY_NOT="device files cannot be made here"; return 0; }
@@ -338,16 +338,16 @@ C
     for _ in $(seq 100); do [ "$(squeue -h -j "$id" -o %t)" = R ] && break; sleep 0.1; done
     happens "used 3 5000" "answer:memory 2 17"
     other=$(sbatch --parsable --mem=100 -c1 --gpus=1 --wrap 'true')
-    until_true sh -c "remuda gpus | grep -q 'gpu 2 .*given to nobody since .*NVML_ERROR_OPERATING_SYSTEM (17): the operating system keeps'"
+    until_true sh -c "remuda gpus | grep -q 'gpu 2 .*unknown since .*NVML_ERROR_OPERATING_SYSTEM (17): the operating system keeps'"
     remuda gpus >said
     grep -q ": 4 GPUs, found through NVML 12.560.35.03, driver 560.35.03" said
-    grep -q "gpu . .*, PCI 0000:1.:00.0, linked with .: in use by job $id of " said
+    grep -q "gpu . .*, PCI 0000:1.:00.0, linked with .: in use since 20[0-9T:-]*: job $id; given to job $id of " said
     run -1 remuda gpus nowhere
     [[ "$output" == *"there is no node nowhere"* ]]
     happens
     scancel "$id" "$other"
     until_true shows_not DeviceOut
-    [ "$(remuda gpus | grep -c ": clean$")" = 4 ]
+    [ "$(remuda gpus | grep -c ": clean since 20[0-9T:-]*$")" = 4 ]
 }
 
 @test "the node's daemon lets go of the GPUs when it is told to, also over its restart, and takes them up again" {

@@ -1,6 +1,8 @@
 /* The node's machine and its GPUs: who may have them, what looks and signs make of them, and what the controller hears. */
 #include "agent_world.h"
 
+#include "model/device_out.h"
+
 #include <string.h>
 
 static void test_nothing_is_said_before_the_devices_were_looked_at(void **state)
@@ -301,6 +303,46 @@ static void test_a_clean_device_that_cannot_be_asked_any_more_is_not_clean(void 
     EXPECT("log \"GPU 1 is clean and can be given again\"; heartbeat");
 }
 
+/* ---- what is said of their health ---- */
+
+/* What the last message said: "0 clean, 1 held (process 9 (x) still holds it)". */
+static void health_is(const char *expected)
+{
+    struct arena *a = arena_new();
+    struct device_entries list;
+    struct str text = STR_INIT;
+    assert_true(device_entries_parse(last_health, a, &list));
+    for (size_t i = 0; i < list.n; i++) {
+        assert_true(list.v[i].since_us > 0 && list.v[i].since_us <= now_us);
+        str_addf(&text, "%s%d %s", i ? ", " : "", list.v[i].index, list.v[i].word);
+        if (*list.v[i].why)
+            str_addf(&text, " (%s)", list.v[i].why);
+    }
+    assert_string_equal(str_text(&text), expected);
+    str_done(&text);
+    arena_free(a);
+}
+
+static void test_the_controller_hears_how_each_device_is(void **state)
+{
+    (void)state;
+    both_clean();
+    health_is("0 clean, 1 clean");
+    launch_with(7, "n1 cpus=0 mem=1 gpu:v100=0");
+    started(7, 1); /* goes with what is said anyhow */
+    health_is("0 in use (job 7), 1 clean");
+    signed_by_itself(1, DEVICE_DOUBT, "it did not answer");
+    signed_by_itself(1, DEVICE_DOUBT, "it did not answer");
+    health_is("0 in use (job 7), 1 suspect (it did not answer)");
+    signed_by_itself(1, DEVICE_LOST, "off the bus");
+    health_is("0 in use (job 7), 1 gone (off the bus)");
+    exited(7, 1, 0, true);
+    looked(0, 1, DEVICE_HELD, "process 9 (x) still holds it");
+    wait_us(4000000); /* with the word that the job is gone */
+    health_is("0 held (process 9 (x) still holds it), 1 gone (off the bus)");
+    str_clear(&said);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +362,7 @@ int main(void)
         TEST_GPUS(what_needs_a_reset_comes_back_by_itself),
         TEST_GPUS(one_failure_is_no_suspicion),
         TEST_GPUS(a_clean_device_that_cannot_be_asked_any_more_is_not_clean),
+        TEST_GPUS(the_controller_hears_how_each_device_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,12 @@
 #include "agent_world.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct agent *agent;
 static struct agent_effects fx;
 struct str said;
+char last_health[1024];
 int64_t now_us;
 struct msg_node_welcome settings;
 
@@ -52,6 +54,12 @@ static void outs_say(const char *text)
     }
 }
 
+static void health_keep(const char *text)
+{
+    if (text)
+        snprintf(last_health, sizeof last_health, "%s", text);
+}
+
 static void report_say(const struct msg_report *m)
 {
     str_addf(&said, " %s %llu.%u", enum_name(&report_kind_names, m->kind), (unsigned long long)m->job_id,
@@ -71,6 +79,7 @@ static void report_say(const struct msg_report *m)
                  u->gpu_util_max, u->gpu_util_ave, (long long)u->gpu_util_samples,
                  (long long)(u->gpu_mem_max_bytes >> 20), (long long)(u->gpu_mem_ave_bytes >> 20));
     outs_say(m->devices_out);
+    health_keep(m->device_health);
 }
 
 static void hello_say(const struct msg_node_hello *m)
@@ -82,6 +91,13 @@ static void hello_say(const struct msg_node_hello *m)
         str_addf(&said, " %llu.%u%s", (unsigned long long)held[i].job_id, held[i].attempt,
                  held[i].ended ? "(ended)" : "");
     outs_say(n->devices_out);
+    health_keep(n->device_health);
+}
+
+static void heartbeat_say(const struct msg_heartbeat *m)
+{
+    outs_say(m->devices_out);
+    health_keep(m->device_health);
 }
 
 static void effect_say(const struct agent_effect *e)
@@ -97,7 +113,7 @@ static void effect_say(const struct agent_effect *e)
         if (e->msg.kind == MSG_NODE_HELLO)
             hello_say(e->msg.body);
         if (e->msg.kind == MSG_HEARTBEAT)
-            outs_say(((const struct msg_heartbeat *)e->msg.body)->devices_out);
+            heartbeat_say(e->msg.body);
         return;
     }
     str_add(&said, names[e->kind]);

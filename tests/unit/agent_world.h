@@ -8,7 +8,8 @@
 #include "base/str.h"
 
 extern struct agent *agent;
-extern struct str said; /* the effects since the last EXPECT */
+extern char last_health[1024]; /* device_health of the last message that had one */
+extern struct str said;        /* the effects since the last EXPECT */
 extern int64_t now_us;
 extern struct msg_node_welcome settings; /* that welcome() gives */
 

@@ -26,7 +26,7 @@ static const char usage[] =
     "       remuda gpus release|resume [--state DIR] [NODE]   (on the node itself, as who runs its daemon)\n"
     "  What GPUs there are, through which library they were found, how each is and why, and who has it.\n"
     "  release: the node's daemon closes them, and nobody is given them, until resume: for nvidia-smi -r,\n"
-    "  and for changes of MIG instances (then restart the node's daemon, which finds the new ones).\n";
+    "  and for changes of MIG instances. resume: it takes them up again, and finds what is there now.\n";
 
 struct gpus {
     struct arena *a;
@@ -65,7 +65,8 @@ static bool rows_read(const char *state_dir, struct gpus *g, struct err *ret_err
 {
     struct client *c = client_open(state_dir, ret_err);
     struct msg_query nodes = {.what = QUERY_NODES,
-                              .fields = "name,devices,devices_out,device_trouble,responding"},
+                              .fields = "name,is_virtual,devices,devices_out,device_trouble,device_search,"
+                                        "device_health,gres,complaint,responding"},
                      jobs = {.what = QUERY_JOBS,
                              .fields = "id,user_id,user_name,alloc",
                              .states = "RUNNING,SUSPENDED,COMPLETING"};
@@ -96,69 +97,111 @@ static bool job_has(const struct job *j, const char *node, int32_t index, struct
     return has;
 }
 
-static void holder_print(const struct gpus *g, const char *node, int32_t index, bool *is_used)
+static void holders_print(const struct gpus *g, const char *node, int32_t index)
 {
+    bool first = true;
     for (size_t i = 0; i < g->job.n; i++)
         if (job_has(g->job.v[i], node, index, g->a)) {
-            printf("%s in use by job %llu of %s", *is_used ? "," : "", (unsigned long long)g->job.v[i]->id,
+            printf("%s job %llu of %s", first ? "; given to" : ",", (unsigned long long)g->job.v[i]->id,
                    text_empty(g->job.v[i]->user_name) ? "a user" : g->job.v[i]->user_name);
-            *is_used = true;
+            first = false;
         }
+}
+
+static void since_print(int64_t since_us, const char *why)
+{
+    struct str since = STR_INIT;
+    civil_format_iso(since_us, &civil_local, &since);
+    printf(" since %s", str_text(&since));
+    if (!text_empty(why))
+        printf(": %s", why);
+    str_done(&since);
+}
+
+/* Of a node of an older release, which says only of whom nobody may be given. */
+static void out_print(const struct device_out *out)
+{
+    if (!out) {
+        fputs(" not out of use", stdout);
+        return;
+    }
+    fputs(out->failed ? " broken" : " given to nobody", stdout);
+    since_print(out->since_us, out->why);
 }
 
 static void health_print(const struct gpus *g, const struct node *n, int32_t index)
 {
     struct device_outs outs = {0};
-    bool is_used = false;
+    struct device_entries all = {0};
     device_outs_parse(n->devices_out, g->a, &outs);
+    device_entries_parse(n->device_health, g->a, &all);
     const struct device_out *out = device_outs_find(&outs, "gpu", index);
-    holder_print(g, n->name, index, &is_used);
-    if (!out) {
-        puts(is_used ? "" : n->responding ? " clean" : " not known: the node does not respond");
-        return;
+    const struct device_entry *how = device_entries_find(&all, "gpu", index);
+    if (!n->responding)
+        fputs(" not known, the node does not respond; it was", stdout);
+    if (how) {
+        printf(" %s", how->word);
+        since_print(how->since_us, how->why);
+    } else {
+        out_print(out);
     }
-    struct str since = STR_INIT;
-    civil_format_iso(out->since_us, &civil_local, &since);
-    printf("%s %s since %s: %s\n", is_used ? "," : "", out->failed ? "broken" : "given to nobody",
-           str_text(&since), out->why);
-    if (out->failed)
+    holders_print(g, n->name, index);
+    putchar('\n');
+    if (out && out->failed)
         printf("         when it is mended: scontrol update nodename=%s state=resume\n", n->name);
-    str_done(&since);
 }
 
 static void device_print(const struct gpus *g, const struct node *n, const struct device *d)
 {
+    bool instance = d->uuid && text_starts(d->uuid, "MIG-");
     printf("  gpu %-3d %s", d->index, text_empty(d->type) ? "(no type)" : d->type);
     if (d->mem_mib)
         printf(", %lld MiB", (long long)d->mem_mib);
     if (!text_empty(d->uuid))
         printf(", %s", d->uuid);
     if (!text_empty(d->pci))
-        printf(", PCI %s", d->pci);
+        printf(instance ? ", an instance of the GPU at PCI %s" : ", PCI %s", d->pci);
     if (!text_empty(d->links))
         printf(", linked with %s", d->links);
     putchar(':');
     health_print(g, n, d->index);
 }
 
+/* Which libraries told of them: each once. */
+static void libraries_print(const struct device_list *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        bool said = !list->v[i].via;
+        for (size_t k = 0; k < i && !said; k++)
+            said = text_is(list->v[k].via, list->v[i].via);
+        if (!said)
+            printf(", found through %s", list->v[i].via);
+    }
+}
+
 static void node_print(const struct gpus *g, const struct node *n)
 {
     struct device_list list = {0};
-    const char *via = NULL;
     size_t gpus = 0;
     if (n->devices)
         devices_parse(n->devices, g->a, &list, NULL);
-    for (size_t i = 0; i < list.n; i++) {
+    for (size_t i = 0; i < list.n; i++)
         gpus += text_is(list.v[i].kind, "gpu");
-        via = list.v[i].via ? list.v[i].via : via;
-    }
-    printf("%s: %zu GPU%s%s%s\n", n->name, gpus, gpus == 1 ? "" : "s", via ? ", found through " : "",
-           via ? via : "");
+    printf("%s: %zu GPU%s", n->name, gpus, gpus == 1 ? "" : "s");
+    libraries_print(&list);
+    putchar('\n');
     for (size_t i = 0; i < list.n; i++)
         if (text_is(list.v[i].kind, "gpu"))
             device_print(g, n, &list.v[i]);
+    if (gpus == 0 && n->is_virtual)
+        printf("  it is virtual: no library was asked, it has what the configuration says (%s)\n",
+               text_empty(n->gres) ? "nothing" : n->gres);
+    if (gpus == 0 && !text_empty(n->device_search))
+        printf("  %s\n", n->device_search);
     if (!text_empty(n->device_trouble))
         printf("  %s\n", n->device_trouble);
+    if (!text_empty(n->complaint))
+        printf("  %s\n", n->complaint);
 }
 
 static int show(const char *state_dir, struct gpus *g)

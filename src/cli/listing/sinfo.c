@@ -32,7 +32,7 @@
     "sockets,cores_per_socket,threads_per_core,"                                                             \
     "memory_mib,memory_spec_mib,core_spec,tmp_disk_mib,weight,features,gres,devices,devices_out,partitions,version,last_seen_"   \
     "us,load_centi,free_mem_mib,alloc_cpus,"                                                                 \
-    "alloc_mem_mib,alloc_gres,jobs,jobs_cleaning,planned,reserved,maint,reservation,comment,extra,device_trouble,daemon_start_us"
+    "alloc_mem_mib,alloc_gres,jobs,jobs_cleaning,planned,reserved,maint,reservation,comment,extra,complaint,device_trouble,daemon_start_us"
 // clang-format on
 
 enum {
@@ -177,13 +177,16 @@ static void reason_add(struct sinfo *s, const struct node *n, const char *reason
     vec_push(&s->node, copy);
 }
 
-/* -R: a line for the node, if it has a reason of its own, one for each of its devices that is out of use, and one for those that could not even be found. */
+/* -R: a line for the node, if it has a reason of its own, one for what it has less of than configured, one for each of its devices that is out of use, and one for those that could not
+ * even be found. */
 static void reasons_keep(struct sinfo *s, const struct node *n)
 {
     struct device_outs outs = {0};
     device_outs_parse(n->devices_out, s->l.round, &outs);
     if (!s->only_reasons || node_states_match(n, STATES_WITH_REASON))
         vec_push(&s->node, n);
+    if (!text_empty(n->complaint))
+        reason_add(s, n, n->complaint, n->daemon_start_us);
     for (size_t i = 0; i < outs.n; i++) {
         struct str reason = STR_INIT;
         device_out_reason(&outs.v[i], &reason);
@@ -205,7 +208,8 @@ static void node_keep(void *ctx, const void *record)
         return;
     }
     node_reason_fill(n, s->l.round);
-    if (!s->only_reasons || n->devices_out || n->device_trouble || node_states_match(n, STATES_WITH_REASON))
+    if (!s->only_reasons || n->devices_out || n->device_trouble || !text_empty(n->complaint) ||
+        node_states_match(n, STATES_WITH_REASON))
         vec_push(&s->node, n);
 }
 

@@ -241,11 +241,12 @@ void node_reason_fill(struct node *n, struct arena *a)
     struct device_outs outs = {0};
     struct str text = STR_INIT;
     if (!text_empty(n->reason) || !device_outs_parse(n->devices_out, a, &outs) ||
-        (outs.n == 0 && text_empty(n->device_trouble)))
+        (outs.n == 0 && text_empty(n->device_trouble) && text_empty(n->complaint)))
         return;
     n->reason_us = outs.n ? outs.v[0].since_us : n->daemon_start_us;
+    str_add(&text, n->complaint ? n->complaint : "");
     for (size_t i = 0; i < outs.n; i++) {
-        str_add(&text, i ? "; " : "");
+        str_add(&text, text.len ? "; " : "");
         device_out_reason(&outs.v[i], &text);
         n->reason_us = outs.v[i].since_us < n->reason_us ? outs.v[i].since_us : n->reason_us;
     }

@@ -1,9 +1,15 @@
-/* What of a node is planned with: what is configured, or what it reported where that is less. A node with a broken DIMM or a lost GPU works with what is left, and says so. Nodes
- * that share a machine (is_virtual) have what is configured. What a node does not report at all (a kind of gres its daemon cannot see) is taken as configured. */
+/* What of a node is planned with: what is configured, or what it reported where that is less. A node with a broken DIMM works with what is left, and says so. Nodes that share a machine
+ * (is_virtual) have what is configured. What a node does not report at all (a kind of gres its daemon does not look for) is taken as configured.
+ *
+ * GPUs that are configured and not there are planned with as broken ones: who wants them waits and is told why, and gets them when they are there. So a typo, a driver that is loaded late
+ * and a GPU that fell off its bus are never given to anybody, and refuse nobody. */
 #include "core/inside.h"
+#include "model/device_out.h"
 #include "model/gres.h"
 
 #include <string.h>
+
+#define GPU "gpu"
 
 static void complain(struct str *text, const struct noderec *n)
 {
@@ -41,16 +47,23 @@ static int64_t reported(const struct gres_list *real, const struct gres_item *co
     return n;
 }
 
+/* It says of GPUs that it looked for them and has none that can be used. */
+static bool looked_for(const struct noderec *n, const char *kind)
+{
+    return text_is(kind, GPU) && (!text_empty(n->n.device_trouble) || !text_empty(n->n.device_search));
+}
+
 static void item_take(const struct noderec *n, const struct gres_list *real, struct gres_item *conf,
                       struct str *text)
 {
     int64_t has = reported(real, conf);
-    if (!gres_count(real, conf->kind) || has >= conf->count)
+    if ((!gres_count(real, conf->kind) && !looked_for(n, conf->kind)) || has >= conf->count)
         return;
     complain(text, n);
     str_addf(text, "%lld %s%s%s, configured are %lld", (long long)has, conf->kind, conf->type ? ":" : "",
              conf->type ? conf->type : "", (long long)conf->count);
-    conf->count = has;
+    if (!text_is(conf->kind, GPU))
+        conf->count = has;
 }
 
 static void gres_take(struct core *c, struct noderec *n, struct str *text)
@@ -60,8 +73,9 @@ static void gres_take(struct core *c, struct noderec *n, struct str *text)
     struct str left = STR_INIT;
     const char *configured = n->conf.gres ? n->conf.gres : n->n.real_gres;
     size_t before = text->len;
-    if (n->conf.gres && n->n.real_gres && !n->n.is_virtual && gres_parse(n->conf.gres, a, &conf, NULL) &&
-        gres_parse(n->n.real_gres, a, &real, NULL))
+    bool told = n->n.real_gres || looked_for(n, GPU);
+    if (n->conf.gres && told && !n->n.is_virtual && gres_parse(n->conf.gres, a, &conf, NULL) &&
+        gres_parse(n->n.real_gres ? n->n.real_gres : "", a, &real, NULL))
         for (size_t i = 0; i < conf.n; i++)
             item_take(n, &real, &conf.item[i], text);
     if (text->len > before) {
@@ -85,4 +99,59 @@ void node_capacity(struct core *c, struct noderec *n)
         fx_log(c, LEVEL_WARNING, "%s", str_text(&text));
     text_set(c, &n->n.complaint, str_text(&text));
     str_done(&text);
+}
+
+/* ---- GPUs that are not there ---- */
+
+static bool is_number_of(const struct device_list *list, int32_t index)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->v[i].index == index && text_is(list->v[i].kind, GPU))
+            return true;
+    return false;
+}
+
+/* One more, with a number that no other has, and why nobody may be given it. */
+static void missing_add(const struct noderec *n, const struct gres_item *conf, struct device_list *list,
+                        struct str *out)
+{
+    struct str why = STR_INIT;
+    struct device_out one = {.kind = GPU, .failed = true, .since_us = n->n.daemon_start_us};
+    while (is_number_of(list, one.index))
+        one.index++;
+    const char *found = n->n.device_trouble ? n->n.device_trouble : n->n.device_search;
+    str_addf(&why, "%s%s%s is configured and not there%s%s", GPU, conf->type ? ":" : "",
+             conf->type ? conf->type : "", text_empty(found) ? "" : ": ", found ? found : "");
+    one.why = str_text(&why);
+    device_out_format(&one, out);
+    str_done(&why);
+    list->v[list->n++] = (struct device){.kind = GPU, .type = conf->type, .index = one.index};
+}
+
+void node_missing_plan(const struct noderec *n, struct arena *a, struct node *seen)
+{
+    struct gres_list conf = {0}, real = {0};
+    struct device_list list = {0};
+    struct str devices = STR_INIT, out = STR_INIT;
+    if (text_empty(n->n.complaint) || !n->conf.gres || n->n.is_virtual ||
+        !gres_parse(n->conf.gres, a, &conf, NULL) ||
+        !gres_parse(n->n.real_gres ? n->n.real_gres : "", a, &real, NULL) ||
+        (!gres_count(&real, GPU) && !looked_for(n, GPU)))
+        return;
+    if (seen->devices)
+        devices_parse(seen->devices, a, &list, NULL);
+    struct device *all = arena_alloc(a, (list.n + LIMIT_DEVICES_PER_NODE) * sizeof *all);
+    if (list.n > 0)
+        memcpy(all, list.v, list.n * sizeof *all);
+    list.v = all;
+    str_add(&out, seen->devices_out ? seen->devices_out : "");
+    for (size_t i = 0, added = 0; i < conf.n; i++)
+        for (int64_t left = conf.item[i].count - reported(&real, &conf.item[i]);
+             text_is(conf.item[i].kind, GPU) && left > 0 && added < LIMIT_DEVICES_PER_NODE; left--, added++)
+            missing_add(n, &conf.item[i], &list, &out);
+    devices_format(&list, &devices);
+    seen->devices = arena_strdup(a, str_text(&devices));
+    seen->devices_out = out.len ? arena_strdup(a, str_text(&out)) : NULL;
+    str_done(&devices);
+    str_done(&out);
 }

@@ -60,11 +60,12 @@ static void retry_confirm(struct core *c, struct noderec *n, const char *out)
         node_save(c, n);
 }
 
-void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out)
+void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out, const char *health)
 {
     if (!seq || seq <= n->devices_seq)
         return;
     n->devices_seq = seq;
+    text_set(c, &n->n.device_health, health); /* for people: it is not worth a row of the store */
     retry_confirm(c, n, out);
     if (text_is(text_empty(out) ? NULL : out, n->n.devices_out))
         return;
@@ -132,8 +133,9 @@ void node_devices_retry(struct core *c, struct noderec *n)
     if (any) {
         n->n.devices_retry = true;
         outs_set(c, n, str_text(&text));
-        retry_ask(c, n);
     }
+    if (any || n->n.devices || n->n.device_trouble || n->n.device_search) /* it looks for others, too */
+        retry_ask(c, n);
     str_done(&text);
 }
 

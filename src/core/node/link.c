@@ -15,6 +15,8 @@ static void facts_take(struct core *c, struct noderec *n, const struct node *sai
     text_set(c, &n->n.version, said->version);
     text_set(c, &n->n.isolation, said->isolation);
     text_set(c, &n->n.device_trouble, said->device_trouble);
+    text_set(c, &n->n.device_search, said->device_search);
+    text_set(c, &n->n.device_health, said->device_health);
     text_set(c, &n->n.real_gres, said->real_gres);
     if (!n->conf.devices)
         text_set(c, &n->n.devices, said->devices);
@@ -249,7 +251,12 @@ void req_heartbeat(struct core *c, const struct msg_heartbeat *m)
     n->n.last_seen_us = c->now_us;
     n->n.load_centi = m->load_centi;
     n->n.free_mem_mib = m->free_mem_mib;
-    node_devices_take(c, n, m->devices_seq, m->devices_out);
+    if (m->node.n) {
+        facts_take(c, n, m->node.v);
+        node_save(c, n);
+        node_plan_update(c, n);
+    }
+    node_devices_take(c, n, m->devices_seq, m->devices_out, m->device_health);
 }
 
 /* ---- reports ------------------------------------------------------------------------------------------------------------------ */
@@ -358,7 +365,8 @@ void req_report(struct core *c, const struct msg_report *m)
     if (!n)
         return;
     n->n.last_seen_us = c->now_us;
-    node_devices_take(c, n, m->devices_seq, m->devices_out); /* before what it gives back is free */
+    node_devices_take(c, n, m->devices_seq, m->devices_out,
+                      m->device_health); /* before what it gives back is free */
     bool current = r && r->j.attempt == m->attempt && r->j.state != JOB_PENDING &&
                    r->j.state != JOB_SPECIAL_EXIT && !job_state_over((enum job_state)r->j.state);
     if (m->kind == REPORT_FAILED && m->prolog)

@@ -6,10 +6,14 @@ void node_plan_update(struct core *c, struct noderec *n)
     c->resv_refit = true;
     struct node seen = n->n;
     struct err err = {0};
+    struct arena *a = text_empty(n->n.complaint) ? NULL : arena_new();
+    if (a)
+        node_missing_plan(n, a, &seen);
     if (!n->conn && seen.state == NODE_UP)
         seen.state = NODE_UNKNOWN;
     if (!cluster_put_node(c->cluster, &seen, &err))
         fx_log(c, LEVEL_ERROR, "node %s cannot be used: %s", n->n.name, err.text);
+    arena_free(a);
     plan_soon(c);
 }
 

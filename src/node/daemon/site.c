@@ -37,6 +37,7 @@ struct node node_self(const struct node_daemon *d)
     n.real_gres = m->gres;
     n.devices = m->devices;
     n.device_trouble = m->device_trouble;
+    n.device_search = m->device_search;
     return n;
 }
 

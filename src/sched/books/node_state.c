@@ -98,13 +98,29 @@ static void group_device(struct cluster *cl, struct group *g, const struct devic
     group_total(g, dim, 1);
 }
 
-/* Devices of the kind that `devices` lists, at most as many as configured. Returns how many there were. */
-static int64_t group_listed(struct cluster *cl, struct group *g, const struct device_list *devices,
-                            const char *kind, int64_t configured)
+/* Is the device one of those that are configured, of its type or of any? Takes it off their number. */
+static bool is_configured(struct gres_list *gres, const struct device *d)
 {
+    for (int untyped = 0; untyped < 2; untyped++)
+        for (size_t i = 0; i < gres->n; i++) {
+            struct gres_item *item = &gres->item[i];
+            if (!text_is(item->kind, d->kind) || item->count <= 0 || (item->type == NULL) != untyped ||
+                (d->type && !gres_type_matches(item->type, d->type)))
+                continue;
+            item->count--;
+            return true;
+        }
+    return false;
+}
+
+/* Devices of the kind that `devices` lists, of each type at most as many as configured. Returns how many there were. */
+static int64_t group_listed(struct cluster *cl, struct group *g, const struct device_list *devices,
+                            const char *kind, const struct gres_list *gres, struct arena *a)
+{
+    struct gres_list left = {.item = arena_dup(a, gres->item, gres->n * sizeof *gres->item), .n = gres->n};
     int64_t count = 0;
     for (size_t i = 0; i < devices->n; i++)
-        if (text_is(devices->v[i].kind, kind) && count < configured) {
+        if (text_is(devices->v[i].kind, kind) && is_configured(&left, &devices->v[i])) {
             group_device(cl, g, &devices->v[i]);
             count++;
         }
@@ -130,6 +146,16 @@ static void group_links(struct group *g, const struct device_list *devices)
     }
 }
 
+/* Is the kind among them, if only to say that there is none ("gpu:h100:0")? */
+static bool is_named(const char *gres, const char *kind)
+{
+    struct span rest = span_of(gres ? gres : ""), item, name;
+    while (span_next(&rest, ',', &item))
+        if (span_next(&item, ':', &name) && span_is(name, kind))
+            return true;
+    return false;
+}
+
 static void group_gres(struct cluster *cl, struct group *g, const struct node *n)
 {
     struct arena *a = arena_new();
@@ -145,7 +171,7 @@ static void group_gres(struct cluster *cl, struct group *g, const struct node *n
             seen |= text_is(gres.item[k].kind, gres.item[i].kind);
         const char *kind = gres.item[i].kind;
         int64_t configured = gres_count(&gres, kind);
-        if (seen || group_listed(cl, g, &devices, kind, configured) > 0)
+        if (seen || group_listed(cl, g, &devices, kind, &gres, a) > 0)
             continue;
         /* No device is known: GPUs get the numbers 0, 1, … in the order of the list; other kinds are only counted. */
         int32_t index = 0;
@@ -161,7 +187,7 @@ static void group_gres(struct cluster *cl, struct group *g, const struct node *n
         }
     }
     for (size_t i = 0; i < devices.n; i++) /* devices of kinds that Gres= does not name */
-        if (gres_count(&gres, devices.v[i].kind) == 0)
+        if (!is_named(n->gres, devices.v[i].kind))
             group_device(cl, g, &devices.v[i]);
     group_links(g, &devices);
     arena_free(a);
