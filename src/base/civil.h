@@ -30,7 +30,7 @@ extern const struct civil_zone civil_utc;
  * midnight, noon, elevenses, fika, teatime, today, tomorrow, yesterday, now, now+count[seconds|minutes|hours|days|weeks], now-count…, MMDD[YY],
  * MM/DD[/YY], MM.DD[.YY], YYYY-MM-DD[THH:MM[:SS]] (also "YYYY-MM-DD-HH:MM:SS"), and uts seconds ("uts=N", "utsN" or plain ≥ 9 digits).
  * A day and a time of day combine in either order with a blank or - between, or T after a date ("12/25 16:00", "noon-tomorrow", "16:00-12/25"); a day alone is its
- * midnight. A day without a year is the next such day if `future`, else the last. The answer is a whole second. */
+ * midnight. A day without a year is the next such day if `future`, else the last. The answer is a whole second. The lead of an error is Slurm's line. */
 bool civil_parse(const char *text, int64_t now_us, const struct civil_zone *zone, bool future,
                  int64_t *ret_us, struct err *ret_err);
 

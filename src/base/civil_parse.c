@@ -19,13 +19,31 @@ static int days_in_month(int year, int month)
 }
 
 struct reading {
-    const char *at; /* what is still to be read */
+    const char *text, *at; /* all of it, what is still to be read */
+    long blame;            /* once it is no point in time: where Slurm says the mistake is */
     bool has_date, has_year, has_time, has_sec;
     struct civil when;
     int64_t sec; /* if has_sec: the answer */
     int64_t now_sec;
     struct civil today;
 };
+
+static bool blame(struct reading *r, long at)
+{
+    r->blame = at;
+    return false;
+}
+
+/* What has been read up to here is out of its range: Slurm takes every number for one of two digits. */
+static bool number_blame(struct reading *r, const char *end)
+{
+    return blame(r, end - r->text - 2);
+}
+
+static bool here_blame(struct reading *r)
+{
+    return blame(r, r->at - r->text);
+}
 
 static bool is_blank(char c)
 {
@@ -68,16 +86,26 @@ static bool short_take(struct reading *r, int *ret)
 static bool word_take(struct reading *r, const char *word)
 {
     size_t len = strlen(word);
-    if (strncasecmp(r->at, word, len) != 0 || isalpha((unsigned char)r->at[len]))
+    if (strncasecmp(r->at, word, len) != 0)
         return false;
     r->at += len;
     return true;
 }
 
+static bool month_check(struct reading *r, int month)
+{
+    return (month >= 1 && month <= 12) || number_blame(r, r->at);
+}
+
+static bool day_check(struct reading *r, int day)
+{
+    return (day >= 1 && day <= 31) || number_blame(r, r->at);
+}
+
 static bool date_set(struct reading *r, int year, int month, int day)
 {
     if (r->has_date)
-        return false;
+        return here_blame(r);
     r->has_date = true;
     r->has_year = year >= 0;
     r->when.year = year;
@@ -86,10 +114,18 @@ static bool date_set(struct reading *r, int year, int month, int day)
     return true;
 }
 
+/* Takes a number below `end`. */
+static bool clock_number_take(struct reading *r, int end, int *ret)
+{
+    if (!short_take(r, ret))
+        return here_blame(r);
+    return *ret < end || number_blame(r, r->at);
+}
+
 static bool time_set(struct reading *r, int hour, int minute, int second)
 {
-    if (r->has_time || hour > 23 || minute > 59 || second > 59)
-        return false;
+    if (r->has_time)
+        return here_blame(r);
     r->has_time = true;
     r->when.hour = hour;
     r->when.minute = minute;
@@ -101,18 +137,24 @@ static bool time_set(struct reading *r, int hour, int minute, int second)
 static bool clock_take(struct reading *r)
 {
     int hour, minute, second = 0;
-    if (!short_take(r, &hour) || *r->at++ != ':' || !short_take(r, &minute))
+    if (!clock_number_take(r, 24, &hour))
+        return false;
+    if (*r->at != ':')
+        return here_blame(r);
+    r->at++;
+    if (!clock_number_take(r, 60, &minute))
         return false;
     if (*r->at == ':') {
         r->at++;
-        if (!short_take(r, &second))
+        if (!clock_number_take(r, 60, &second))
             return false;
     }
     blanks_skip(r);
+    const char *half = r->at;
     bool am = word_take(r, "AM"), pm = !am && word_take(r, "PM");
     if (am || pm) {
-        if (hour < 1 || hour > 12)
-            return false;
+        if (hour > 12)
+            return blame(r, half - r->text);
         hour = hour % 12 + (pm ? 12 : 0);
     }
     return time_set(r, hour, minute, second);
@@ -121,11 +163,10 @@ static bool clock_take(struct reading *r)
 /* A time of day may be joined to its date with T. */
 static bool date_joint_take(struct reading *r)
 {
-    if ((*r->at == 'T' || *r->at == 't') && isdigit((unsigned char)r->at[1])) {
-        r->at++;
-        return clock_take(r);
-    }
-    return true;
+    if (*r->at != 'T' && *r->at != 't')
+        return true;
+    r->at++;
+    return clock_take(r);
 }
 
 static int century(int two_digits)
@@ -137,13 +178,18 @@ static int century(int two_digits)
 static bool date_separated_take(struct reading *r, char separator)
 {
     int month, day, year = -1;
-    if (!short_take(r, &month) || *r->at++ != separator || !short_take(r, &day))
+    if (!short_take(r, &month) || !month_check(r, month))
+        return false;
+    r->at++; /* the separator, which is there */
+    if (!short_take(r, &day))
+        return here_blame(r);
+    if (!day_check(r, day))
         return false;
     if (*r->at == separator) {
         r->at++;
         size_t n = digits_count(r->at);
         if (n != 2 && n != 4)
-            return false;
+            return blame(r, r->at + n - r->text);
         year = digits_take(r, n);
         year = n == 2 ? century(year) : year;
     }
@@ -153,17 +199,30 @@ static bool date_separated_take(struct reading *r, char separator)
 /* YYYY-MM-DD */
 static bool date_iso_take(struct reading *r)
 {
+    const char *from = r->at;
     int month, day, year = digits_take(r, 4);
-    if (*r->at++ != '-' || !short_take(r, &month) || *r->at++ != '-' || !short_take(r, &day))
+    r->at++; /* the '-', which is there */
+    if (!short_take(r, &month) || *r->at != '-')
+        return blame(r, from - r->text);
+    if (!month_check(r, month))
         return false;
-    return date_set(r, year, month, day) && date_joint_take(r);
+    r->at++;
+    if (!short_take(r, &day))
+        return blame(r, from - r->text);
+    return day_check(r, day) && date_set(r, year, month, day) && date_joint_take(r);
 }
 
 /* MMDD[YY] */
 static bool date_joined_take(struct reading *r, size_t digits)
 {
-    int month = digits_take(r, 2), day = digits_take(r, 2),
-        year = digits == 6 ? century(digits_take(r, 2)) : -1;
+    int month = digits_take(r, 2), day, year = -1;
+    if (!month_check(r, month))
+        return false;
+    day = digits_take(r, 2);
+    if (!day_check(r, day))
+        return false;
+    if (digits == 6)
+        year = century(digits_take(r, 2));
     return date_set(r, year, month, day) && date_joint_take(r);
 }
 
@@ -177,6 +236,14 @@ static bool seconds_take(struct reading *r)
         r->sec = r->sec * 10 + (*r->at++ - '0');
     r->has_sec = true;
     return r->sec <= SEC_MAX;
+}
+
+/* Digits that are nothing: Slurm takes them for a month with a day behind it. */
+static bool digits_blame(struct reading *r, size_t n)
+{
+    if (!month_check(r, digits_take(r, n < 2 ? n : 2)))
+        return false;
+    return here_blame(r);
 }
 
 static bool number_take(struct reading *r)
@@ -194,7 +261,7 @@ static bool number_take(struct reading *r)
     }
     if (n == 4 || n == 6)
         return date_joined_take(r, n);
-    return n >= 9 && seconds_take(r);
+    return n >= 9 && n <= 12 ? seconds_take(r) : digits_blame(r, n);
 }
 
 static int64_t unit_take(struct reading *r)
@@ -223,21 +290,22 @@ static bool now_take(struct reading *r)
     r->sec = r->now_sec;
     blanks_skip(r);
     if (*r->at != '+' && *r->at != '-')
-        return true;
+        return *r->at == '\0' || here_blame(r);
     int sign = *r->at++ == '-' ? -1 : 1;
     blanks_skip(r);
     size_t n = digits_count(r->at);
     if (n < 1 || n > 11)
-        return false;
+        return blame(r, r->at - r->text - 1);
     int64_t count = 0;
     while (n--)
         count = count * 10 + (*r->at++ - '0');
     blanks_skip(r);
+    long end = r->at - r->text - 1;
     int64_t unit = unit_take(r);
     if (unit == 0 || count > SEC_MAX / unit)
-        return false;
+        return blame(r, end);
     r->sec += sign * count * unit;
-    return r->sec <= SEC_MAX;
+    return r->sec <= SEC_MAX || blame(r, end);
 }
 
 static bool day_take(struct reading *r, int days_on)
@@ -284,9 +352,11 @@ static void joint_skip(struct reading *r)
 static bool pieces_take(struct reading *r)
 {
     for (blanks_skip(r); *r->at; joint_skip(r)) {
+        here_blame(r);
         bool ok = isdigit((unsigned char)*r->at) ? number_take(r) : name_take(r);
         if (!ok)
             return false;
+        here_blame(r);
         /* Pieces end at a blank or a joint: "noonfika" and "12:00x" are mistakes. */
         if (*r->at && !is_blank(*r->at) && !is_blank(r->at[-1]) && *r->at != '-')
             return false;
@@ -306,8 +376,6 @@ static bool reading_complete(struct reading *r, const struct civil_zone *zone, b
     else if (no_year)
         r->when.year = r->today.year;
     struct civil *w = &r->when;
-    if (w->month < 1 || w->month > 12 || w->day < 1)
-        return false;
     if (no_year && !no_date) {
         /* 29 February passes this test in every year, and the one below only in the right ones. */
         bool passed = w->day <= days_in_month(2000, w->month) && zone->local_to_sec(w) < r->now_sec;
@@ -328,17 +396,21 @@ static bool reading_complete(struct reading *r, const struct civil_zone *zone, b
 bool civil_parse(const char *text, int64_t now_us, const struct civil_zone *zone, bool future,
                  int64_t *ret_us, struct err *ret_err)
 {
-    struct reading r = {.at = text, .now_sec = civil_sec(now_us)};
+    struct reading r = {.text = text, .at = text, .now_sec = civil_sec(now_us)};
     zone->sec_to_local(r.now_sec, &r.today);
     bool ok = pieces_take(&r);
     if (ok && !r.has_sec)
         ok = reading_complete(&r, zone, future, &r.sec);
-    if (!ok)
-        return err_set(ret_err, ERR_INVALID,
-                       "\"%.60s\" is no point in time: write HH:MM[:SS], YYYY-MM-DD[THH:MM[:SS]], "
-                       "MM/DD[/YY], MMDD[YY], today, tomorrow, midnight, "
-                       "noon, teatime, or now+N with seconds, minutes, hours, days or weeks",
-                       text);
+    if (!ok) {
+        err_set(ret_err, ERR_INVALID,
+                "\"%.60s\" is no point in time: write HH:MM[:SS], YYYY-MM-DD[THH:MM[:SS]], "
+                "MM/DD[/YY], MMDD[YY], today, tomorrow, midnight, "
+                "noon, teatime, or now+N with seconds, minutes, hours, days or weeks",
+                text);
+        if (text[0])
+            err_lead(ret_err, "Invalid time specification (pos=%ld): %.200s", r.blame, text);
+        return false;
+    }
     *ret_us = r.sec * USEC_PER_SEC;
     return true;
 }

@@ -161,8 +161,10 @@ SETTER(set_minutes)
 SETTER(set_time)
 {
     int64_t us;
-    if (!civil_parse(value, env->now_us, env->zone, true, &us, ret_err))
+    if (!civil_parse(value, env->now_us, env->zone, true, &us, ret_err)) {
+        err_lead(ret_err, "error: Invalid --%s specification", row->name);
         return value_blame(row, value, ret_err);
+    }
     *(int64_t *)target(o, row) = us;
     return true;
 }

@@ -301,9 +301,23 @@ static bool flag_enabled(const char *value)
            (text_to_i64(value, INT64_MIN, INT64_MAX, &n) && n != 0);
 }
 
+/* SBATCH_DEBUG tells how often -v is meant. */
+static bool level_set(struct submit_options *o, const struct option_row *row, const char *value,
+                      const struct option_env *env, struct arena *a, struct err *e)
+{
+    int64_t level = 0;
+    text_to_i64(value, 0, 9, &level);
+    for (; level > 0; level--)
+        if (!option_set(o, row, NULL, FROM_ENVIRONMENT, env, a, e))
+            return false;
+    return true;
+}
+
 static bool variable_set(struct submit_options *o, const struct option_row *row, const char *name,
                          const char *value, const struct option_env *env, struct arena *a, struct err *e)
 {
+    if (text_is(row->name, "verbose"))
+        return level_set(o, row, value, env, a, e);
     if (row->arg == ARG_NONE && !flag_enabled(value))
         return true;
     if (row->arg == ARG_REQUIRED && !*value)

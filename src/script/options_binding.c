@@ -47,10 +47,11 @@ static SETTER(set_mem_bind)
     static const char *const types[] = {"none", "no",   "local",  "rank",    "map_mem", "mask_mem", "prefer",
                                         "p",    "sort", "nosort", "verbose", "v",       "quiet",    "q"};
     if (!binding_valid(value, types, ARRAY_LEN(types)))
-        return value_refuse(
+        return value_lead(
             row, value, ret_err,
             "[quiet,|verbose,] and none, local, rank, map_mem:LIST, mask_mem:LIST, prefer or sort are "
-            "allowed");
+            "allowed",
+            "unrecognized --mem-bind argument \"%s\"", value);
     return set_text(o, row, value, env, a, ret_err);
 }
 

@@ -134,14 +134,25 @@ static SETTER(set_tres_per_task)
     return ok;
 }
 
-/* --tres-bind=gres/gpu:BINDING is --gpu-bind=BINDING. */
+/* gres/NAME:BINDING, joined with '+'. That of GPUs is --gpu-bind; of others every task has all that its step has. */
 static SETTER(set_tres_bind)
 {
-    const char *prefix = "gres/gpu:";
-    if (!text_starts_nocase(value, prefix))
-        return value_refuse(row, value, ret_err,
-                            "only gres/gpu:BINDING is supported, the same as --gpu-bind=BINDING");
-    return set_gpu_bind(o, row, value + strlen(prefix), env, a, ret_err);
+    const char *gpu = "gres/gpu:";
+    struct span rest = span_of(value), one;
+    if (!*value)
+        return value_refuse(row, value, ret_err, "gres/NAME:BINDING is needed");
+    while (span_next(&rest, '+', &one)) {
+        const char *part = arena_strndup(a, one.data, one.len), *binding = strchr(part, ':');
+        if (text_starts_nocase(part, gpu)) {
+            if (!set_gpu_bind(o, row, part + strlen(gpu), env, a, ret_err))
+                return false;
+        } else if (!text_starts_nocase(part, "gres/") || !binding || !text_is_nocase(binding + 1, "none")) {
+            return value_refuse(
+                row, value, ret_err,
+                "gres/gpu:BINDING as of --gpu-bind and gres/NAME:none are allowed, joined with +");
+        }
+    }
+    return true;
 }
 
 const struct option_row options_gpus[] = {
@@ -254,7 +265,7 @@ const struct option_row options_gpus[] = {
      .commands = CMD_ALL,
      .env = ENV3("TRES_BIND"),
      .metavar = "list",
-     .doc = "gres/gpu:BINDING, the same as --gpu-bind",
+     .doc = "gres/gpu:BINDING[+…]: --gpu-bind",
      .set = set_tres_bind,
      .at = AT(spec.gpu_bind),
      .component = true},

@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "base/rng.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Saturday, 2026-11-21T05:06:01 UTC and half a second */
@@ -104,7 +105,7 @@ static void test_am_and_pm(void **state)
 {
     EXPECT(false, {"12:00AM", "2026-11-21T00:00:00"}, {"12:30 am", "2026-11-21T00:30:00"},
            {"12:00PM", "2026-11-21T12:00:00"}, {"1:05pm", "2026-11-21T13:05:00"},
-           {"11:59:59 PM", "2026-11-21T23:59:59"}, {"13:00PM", "refused"}, {"0:30AM", "refused"},
+           {"11:59:59 PM", "2026-11-21T23:59:59"}, {"13:00PM", "refused"}, {"0:30AM", "2026-11-21T00:30:00"},
            {"1:00 PMx", "refused"}, {"1:00 AM PM", "refused"});
 }
 
@@ -226,6 +227,90 @@ static void east_from_sec(int64_t sec, struct civil *ret)
     civil_from_sec(sec + 7200, ret);
 }
 
+/* Where Slurm says that the mistake is, as 22.05's sbatch printed it for each of these. */
+static void test_the_mistake_is_where_slurm_says_it_is(void **state)
+{
+    static const struct {
+        const char *text;
+        int pos;
+    } cases[] = {
+        {"foo", 0},
+        {"10pm", 2},
+        {"10", 2},
+        {"3", 1},
+        {"0", -1},
+        {"99", 0},
+        {"25 December", 0},
+        {"12345", 2},
+        {"1600", 0},
+        {"10:", 3},
+        {"10:x", 3},
+        {"10:60", 3},
+        {"24:00", 0},
+        {"10:10:", 6},
+        {"10:10:60", 6},
+        {"10:10:10:10", 8},
+        {"12:00:00x", 8},
+        {"10:00 xm", 6},
+        {"13:00pm", 5},
+        {"1/", 2},
+        {"1/x", 2},
+        {"0/1", -1},
+        {"1/0", 1},
+        {"1/32", 2},
+        {"12/00", 3},
+        {"13/01/20", 0},
+        {"1/2/3", 5},
+        {"1/2/33x", 6},
+        {"2020-13-01", 5},
+        {"2020-00-01", 5},
+        {"2020-01-32", 8},
+        {"2020-01", 0},
+        {"2020-", 0},
+        {"2020-01-01T25:00", 11},
+        {"2020-01-01T10", 13},
+        {"2020-01-01Tx", 11},
+        {"2020-01-01T10:00:00.5", 19},
+        {"1225x", 4},
+        {"122520x", 6},
+        {"000101", 0},
+        {"tomorrowx", 8},
+        {"tomorrowTx", 9},
+        {"noonx", 4},
+        {"noon+1day", 4},
+        {"noon,tomorrow", 4},
+        {"nowx", 3},
+        {"now x", 4},
+        {"now 5", 4},
+        {"now+", 3},
+        {"now-x", 3},
+        {"now+ x", 4},
+        {"now+5x", 4},
+        {"now+12x", 5},
+        {"now+1 x", 5},
+        {"now+1month", 4},
+        {"now+-5", 3},
+        {"now+5 minutes x", 14},
+        {"midnight tomorrow x", 18},
+        {"12/25 25:00", 6},
+        {"10:00 13/1", 6},
+        {"  25:00", 2},
+        {"uts", 0},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        int64_t us;
+        struct err e = {0};
+        char line[100];
+        snprintf(line, sizeof line, "Invalid time specification (pos=%d): %s", cases[i].pos, cases[i].text);
+        assert_false(civil_parse(cases[i].text, NOW_US, &civil_utc, true, &us, &e));
+        assert_string_equal(e.lead, line);
+    }
+    struct err e = {0};
+    int64_t us;
+    assert_false(civil_parse("", NOW_US, &civil_utc, true, &us, &e));
+    assert_string_equal(e.lead, "");
+}
+
 static void test_the_zone_decides_which_day_it_is(void **state)
 {
     static const struct civil_zone east = {east_to_sec, east_from_sec};
@@ -304,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_29_february_needs_a_year_that_has_it),
         cmocka_unit_test(test_seconds_since_1970),
         cmocka_unit_test(test_what_is_no_point_in_time_is_refused),
+        cmocka_unit_test(test_the_mistake_is_where_slurm_says_it_is),
         cmocka_unit_test(test_the_zone_decides_which_day_it_is),
         cmocka_unit_test(test_the_standard_format_is_iso),
         cmocka_unit_test(test_conversions_of_strftime),

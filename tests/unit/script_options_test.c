@@ -250,7 +250,7 @@ static void environment(void **state)
         "SLURM_HINT=memory_bound", "SALLOC_PARTITION=no",
         "SLURM_PARTITION=no",      "SLURM_NTASKS=7",
         "SBATCH_WAIT=yes",         "SBATCH_ACCOUNT=",
-        "SBATCH_DEBUG=1",          NULL,
+        "SBATCH_DEBUG=2",          NULL,
     };
     struct world *w = *state;
     world_clear(w);
@@ -267,7 +267,7 @@ static void environment(void **state)
     assert_null(s->req.account);
     assert_int_equal(s->req.ntasks, 0);
     assert_true(w->comp[0].wait);
-    assert_int_equal(w->comp[0].verbose, 1);
+    assert_int_equal(w->comp[0].verbose, 2);
     world_clear(w);
     assert_true(env_of(w, CMD_SRUN, variables));
     assert_int_equal(w->comp[0].spec.req.ntasks, 7);

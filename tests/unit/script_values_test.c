@@ -351,6 +351,7 @@ static void tres_per_task(void **state)
     assert_string_equal(q->gpus_per_task, "v100:1");
     assert_string_equal(taken(w, "-n2 --tres-per-task=gres/gpu=2")->req.gpus_per_task, "2");
     assert_string_equal(taken(w, "--tres-bind=gres/gpu:single:2")->gpu_bind, "single:2");
+    assert_string_equal(taken(w, "--tres-bind=gres/nic:none+gres/gpu:map:0,1")->gpu_bind, "map:0,1");
     refused(w, "-n2 --tres-per-task=gres/nic:1", "cpu:N and gres/gpu");
     refused(w, "--gpu-bind=tight", "Invalid --gpu-bind argument: gpu:tight");
 }

@@ -274,7 +274,8 @@ static bool time_take(const char *text, int64_t now, int64_t *ret, struct err *r
 {
     if (civil_parse(text, now, &civil_local, false, ret, ret_err))
         return true;
-    fprintf(stderr, "Invalid time specification (pos=0): %s\n", text);
+    if (ret_err->lead[0])
+        fprintf(stderr, "%s\n", ret_err->lead);
     return false;
 }
 

@@ -299,8 +299,8 @@ static void word_blame(struct resv_change *c, const struct err *err)
 {
     const char *word = c->word ? c->word : "";
     bool time = text_starts_nocase(word, "StartTime") || text_starts_nocase(word, "EndTime");
-    if (time && strchr(word, '='))
-        scontrol_refuse(c->s, "Invalid time specification (pos=0): %s", strchr(word, '=') + 1);
+    if (err->lead[0])
+        scontrol_refuse(c->s, "%s", err->lead);
     if (!strchr(word, '='))
         scontrol_fail(c->s, "Misformatted parameter '%s', most options have a parameter after '='.  %s", word,
                       outcome(c));

@@ -145,7 +145,10 @@ static bool value_refuse(struct change *c, const struct key *k, const char *word
     case SAID_VALUE: scontrol_fail(c->s, "Invalid %s value: %s", k->name, value); break;
     case SAID_INPUT: scontrol_fail(c->s, "Invalid input %s", word); break;
     case SAID_KEY: scontrol_fail(c->s, "Invalid %s value", k->name); break;
-    case SAID_TIME: scontrol_refuse(c->s, "Invalid time specification (pos=0): %s", value); break;
+    case SAID_TIME:
+        if (ret_err->lead[0])
+            scontrol_refuse(c->s, "%s", ret_err->lead);
+        break;
     }
     return text_starts(ret_err->text, "Invalid") ? false : err_prefix(ret_err, "%s", k->name);
 }

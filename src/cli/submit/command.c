@@ -20,6 +20,25 @@
     255 /* what Slurm exits with when it cannot read the command line, whatever SLURM_EXIT_ERROR says */
 #define RETRIES_MAX 15 /* a busy controller is asked so often, with growing pauses, as Slurm's commands do */
 
+/* The number that a variable begins with, as an exit code has room for it; 0 = none. */
+static int exit_code_given(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text ? (int)((unsigned)strtol(text, NULL, 10) & 0xff) : 0;
+}
+
+static int exit_code_of(const char *variable, int otherwise)
+{
+    int code = exit_code_given(variable);
+    return code ? code : otherwise;
+}
+
+static void exit_code_check(const struct submit_command *c, const char *variable)
+{
+    if (getenv(variable) && !exit_code_given(variable))
+        program_error(c->name, "%s has zero value", variable);
+}
+
 void submit_command_init(struct submit_command *c, const char *name, unsigned command, int argc, char **argv,
                          struct arena *a)
 {
@@ -31,18 +50,14 @@ void submit_command_init(struct submit_command *c, const char *name, unsigned co
     c->argc = argc;
     c->argv = argv;
     c->comp = xcalloc(COMPONENTS_MAX, sizeof *c->comp); /* pages never used cost nothing */
+    exit_code_check(c, "SLURM_EXIT_ERROR");
+    if (command != CMD_SBATCH)
+        exit_code_check(c, "SLURM_EXIT_IMMEDIATE");
 }
 
 void submit_command_done(struct submit_command *c)
 {
     free(c->comp);
-}
-
-static int exit_code_of(const char *variable, int otherwise)
-{
-    const char *text = getenv(variable);
-    int64_t code;
-    return text && text_to_i64(text, 1, 255, &code) ? (int)code : otherwise;
 }
 
 int submit_exit_error(void)
@@ -71,8 +86,10 @@ static void lead_print(const struct submit_command *c, const struct err *e)
         const char *line = arena_strndup(c->a, one.data, one.len);
         if (text_starts(line, refused))
             program_error(c->name, "%s: %s", refused_words(c->command), line + strlen(refused));
-        else
+        else if (text_starts(line, "error: ") || text_starts(line, "fatal: "))
             fprintf(stderr, "%s: %s\n", c->name, line);
+        else
+            fprintf(stderr, "%s\n", line);
     }
 }
 
