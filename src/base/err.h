@@ -36,8 +36,8 @@ bool err_set(struct err *e, enum err_code code, const char *format, ...)
 bool err_setv(struct err *e, enum err_code code, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* Adds a line to the lead of an error that is set. What it begins with tells how it is printed: "error: …" and "fatal: …" behind the
- * command's name, "refused: …" as the command prints what the controller refuses, others as they stand. Returns false. */
+/* Adds a line to the lead of an error that is set. What it begins with tells how it is printed: "refused: …" as the command prints
+ * what the controller refuses, "Invalid time specification…" as it stands, others behind the command's name. Returns false. */
 bool err_lead(struct err *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Puts "what: " before the sentence. Returns false. */

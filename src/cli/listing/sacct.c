@@ -172,8 +172,7 @@ static bool range_take(const char *value, const char *what, struct range *ret, s
 static bool units_take(struct sacct *s, const char *value, struct err *ret_err)
 {
     if (strlen(value) != 1 || !strchr("KMGTPkmgtp", value[0]))
-        return err_set(ret_err, ERR_INVALID, "Invalid unit type (%s). Acceptable options: K, M, G, T, P",
-                       value);
+        return err_set(ret_err, ERR_INVALID, "Invalid unit type '%s'. Possible options are 'KMGTP'", value);
     s->l.env.unit = value[0];
     return true;
 }

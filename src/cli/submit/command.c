@@ -86,10 +86,10 @@ static void lead_print(const struct submit_command *c, const struct err *e)
         const char *line = arena_strndup(c->a, one.data, one.len);
         if (text_starts(line, refused))
             program_error(c->name, "%s: %s", refused_words(c->command), line + strlen(refused));
-        else if (text_starts(line, "error: ") || text_starts(line, "fatal: "))
-            fprintf(stderr, "%s: %s\n", c->name, line);
-        else
+        else if (text_starts(line, "Invalid time specification"))
             fprintf(stderr, "%s\n", line);
+        else
+            fprintf(stderr, "%s: %s\n", c->name, line);
     }
 }
 
