@@ -71,7 +71,8 @@ static void effect_do(struct peer_node *p, const struct agent_effect *e)
     case AGENT_CLEAR:
     case AGENT_FORGET:
     case AGENT_LOOK:
-    case AGENT_TELL: break;
+    case AGENT_TELL:
+    case AGENT_FIND: break;
     case AGENT_LOG: fprintf(stderr, "remuda-peers: %s\n", e->text); break;
     }
 }

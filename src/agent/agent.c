@@ -47,6 +47,7 @@ static void hello(struct turn *t)
                                .protocol = PROTOCOL_NOW,
                                .protocol_oldest = PROTOCOL_OLDEST};
     a->hello_said = true;
+    a->node_changed = false;
     devices_told(&a->devices);
     turn_send(t, MSG_NODE_HELLO, &m);
 }
@@ -84,6 +85,11 @@ void heartbeat_send(struct turn *t)
                                  .devices_seq = devices_speak(&a->devices) ? a->devices.seq : 0,
                                  .devices_out = devices_speak(&a->devices) ? a->devices.text : NULL,
                                  .device_health = a->devices.n ? a->devices.health : NULL};
+    struct node self = *a->node;
+    self.device_health = beat.device_health;
+    if (a->node_changed)
+        beat.node = (struct record_list){&self, 1};
+    a->node_changed = false;
     devices_told(&a->devices);
     turn_send(t, MSG_HEARTBEAT, &beat);
 }
@@ -104,6 +110,16 @@ static void wake(struct turn *t, const struct agent_event *ev)
         if (p->sent_us + a->welcome.heartbeat_us <= t->now_us)
             turn_report_send(t, p);
     a->heartbeat_due_us = t->now_us + a->welcome.heartbeat_us;
+}
+
+static void node_changed(struct turn *t)
+{
+    t->a->node_changed = true;
+    t->a->devices.pause_us = LOOK_PAUSE_US;
+    devices_look(t);
+    hello_when_looked(t);
+    if (t->a->welcomed)
+        heartbeat_send(t);
 }
 
 /* ---- the clock ---- */
@@ -153,6 +169,7 @@ void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effe
     case AGENT_PROLOG_DONE: take_prolog_done(&t, ev); break;
     case AGENT_EPILOG_DONE: take_epilog_done(&t, ev); break;
     case AGENT_WAKE: wake(&t, ev); break;
+    case AGENT_CHANGED: node_changed(&t); break;
     case AGENT_LOOKED:
     case AGENT_DEVICE_SIGN: devices_seen(&t, ev); break;
     case AGENT_GPU_USED: devices_used(&t, ev); break;
@@ -198,6 +215,12 @@ void agent_set_node(struct agent *a, const struct node *self)
     a->node_arena = fresh;
     a->node = copy;
     devices_take(&a->devices, copy);
+}
+
+bool agent_gpu_is_held(const struct agent *a, int32_t index)
+{
+    const struct watched *w = watched_find(&a->devices, index);
+    return w && watched_in_use(a, w);
 }
 
 int64_t agent_wake_due(const struct agent *a)

@@ -35,6 +35,7 @@ enum agent_event_kind {
     AGENT_WAKE,        /* agent_wake_due() has come; load_centi and free_mem_mib are filled */
     AGENT_LOOKED,      /* the answer to AGENT_LOOK: seen */
     AGENT_DEVICE_SIGN, /* a device showed by itself how it is: seen */
+    AGENT_CHANGED,     /* after agent_set_node */
     AGENT_GPU_USED, /* what steps use of the GPUs at this moment: used; others use nothing. ok: how busy the GPUs are can be told */
 };
 
@@ -102,6 +103,7 @@ enum agent_effect_kind {
     AGENT_LOG,    /* text; is_error */
     AGENT_LOOK, /* look at the devices `look`; always answered by AGENT_LOOKED, even if with DEVICE_BLIND because it cannot be found out */
     AGENT_TELL, /* tell the people of a step (note: ids, pid): text goes to its error output */
+    AGENT_FIND, /* find out anew what devices the machine has; agent_set_node follows if they are others */
 };
 
 struct agent_effect {
@@ -116,6 +118,8 @@ struct agent_effect {
     bool batch;  /* to the batch shell alone */
     bool of_job; /* all of the job are told */
     bool is_error;
+    bool
+        accepts; /* AGENT_FIND: an operator wants the node as it is: what is not there any more is not missed */
     const char *text;
     const struct device_look *look;
     size_t nlook;
@@ -136,8 +140,10 @@ struct agent *agent_new(const struct node *self, int64_t pid, uint64_t first_seq
 /* The longest time between two looks at devices that are not clean, if it is not to be 10 s. */
 void agent_look_every(struct agent *a, int64_t us);
 void agent_free(struct agent *a);
-/* The node has changed (a device came or went, something is missing): told with the next hello. */
+/* The node has changed (a device came or went, something is missing). The controller is told by the AGENT_CHANGED that is to follow. */
 void agent_set_node(struct agent *a, const struct node *self);
+/* Does a step that is not over have this GPU? */
+bool agent_gpu_is_held(const struct agent *a, int32_t index);
 
 void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effects *fx);
 /* When it wants AGENT_WAKE; INT64_MAX = not at all. */

@@ -40,8 +40,10 @@ void devices_init(struct devices *d, uint64_t first_seq)
 
 static void watched_free(struct watched *v, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         free(v[i].why);
+        free(v[i].uuid);
+    }
     free(v);
 }
 
@@ -88,13 +90,16 @@ void devices_take(struct devices *d, const struct node *self)
     for (size_t i = 0; i < list.n; i++) {
         if (!text_is(list.v[i].kind, KIND))
             continue;
+        const char *uuid = list.v[i].uuid ? list.v[i].uuid : "";
         struct watched *known = watched_find(d, list.v[i].index);
-        if (known) {
+        if (known && text_is(known->uuid, uuid)) {
             fresh[n] = *known;
-            known->why = NULL;
+            known->why = known->uuid = NULL;
         } else {
             fresh[n].index = list.v[i].index;
+            fresh[n].use = known ? known->use + 1 : 0;
             fresh[n].why = xstrdup(devices_not_looked);
+            fresh[n].uuid = xstrdup(uuid);
         }
         n++;
     }
@@ -198,11 +203,26 @@ static enum devices_answer may_have(const struct agent *a, const struct held_ste
     return watched_in_use(a, w) ? DEVICES_GIVEN : DEVICES_REFUSED;
 }
 
+/* It has some, or looked for them in vain; not so a node that shares its machine, or whose gres.conf only counts them. */
+static bool knows_its_gpus(const struct agent *a)
+{
+    const struct node *n = a->node;
+    bool counted = n->real_gres && strstr(n->real_gres, KIND);
+    return a->devices.n > 0 ||
+           (!counted && (!text_empty(n->device_search) || !text_empty(n->device_trouble)));
+}
+
 /* The worst answer of those that it is to have, with the first reason for it. */
 static enum devices_answer may_have_all(const struct agent *a, const struct held_step *s,
                                         const struct idset *gpus, struct str *why)
 {
     enum devices_answer worst = DEVICES_GIVEN;
+    uint32_t id;
+    for (bool more = knows_its_gpus(a) && idset_first(gpus, &id); more; more = idset_next(gpus, id, &id))
+        if (!watched_find(&a->devices, (int32_t)id)) {
+            str_addf(why, "GPU %u of %s is not there any more", id, a->node->name);
+            return DEVICES_REFUSED;
+        }
     for (size_t i = 0; i < a->devices.n; i++) {
         const struct watched *w = &a->devices.v[i];
         enum devices_answer one = idset_has(gpus, (uint32_t)w->index) ? may_have(a, s, w) : DEVICES_GIVEN;

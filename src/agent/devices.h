@@ -24,6 +24,7 @@ struct watched {
     enum device_health dated; /* the state that `state_us` is about */
     int64_t state_us;         /* it is in this state since */
     char *why;                /* owned */
+    char *uuid;               /* owned, "" = none: another device may get its number */
 };
 
 struct devices {

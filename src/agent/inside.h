@@ -21,7 +21,8 @@ struct agent {
     bool clock_known;
     int64_t clock_us; /* the wall clock less the one that is never set */
     struct devices devices;
-    bool hello_said; /* on this connection */
+    bool hello_said;   /* on this connection */
+    bool node_changed; /* since it was told of */
     int32_t load_centi;
     int64_t free_mem_mib; /* as they were at the last heartbeat */
 };

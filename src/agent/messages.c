@@ -20,6 +20,8 @@ static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
     record_copy(message_table[MSG_NODE_WELCOME].fields, &a->welcome, w, fresh);
     arena_free(a->welcome_arena);
     a->welcome_arena = fresh;
+    if (a->welcomed) /* the configuration was read anew: its devices may be others, too */
+        turn_effect(t, AGENT_FIND);
     a->has_welcome = a->welcomed = true;
     if (a->welcome.devices_failed)
         devices_learn_failed(t, a->welcome.devices_failed);
@@ -195,6 +197,13 @@ static void take_refusal(struct turn *t, const struct msg_done *m)
              m->detail ? ": " : "", m->detail ? m->detail : "");
 }
 
+/* What an operator took care of may be there again, or be another. */
+static void take_retry(struct turn *t)
+{
+    devices_retry(t);
+    turn_effect(t, AGENT_FIND)->accepts = true;
+}
+
 void take_message(struct turn *t, const struct message *m)
 {
     if (m->kind == MSG_NODE_WELCOME)
@@ -208,7 +217,7 @@ void take_message(struct turn *t, const struct message *m)
     else if (m->kind == MSG_STREAM_TO)
         take_stream_to(t, m->body);
     else if (m->kind == MSG_DEVICES_RETRY)
-        devices_retry(t);
+        take_retry(t);
     else if (m->kind == MSG_REPORT_ACK)
         take_ack(t, m->body);
     else if (m->kind == MSG_DONE)

@@ -258,6 +258,7 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
         world_plan(w, rng_chance(&w->rng, 50) ? 5 * USEC_PER_SEC : world_delay(w), h);
         return;
     case AGENT_LOG:
+    case AGENT_FIND:
     case AGENT_TELL: return;
     }
 }

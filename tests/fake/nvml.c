@@ -1,7 +1,7 @@
 /* A fake of NVIDIA's management library for tests: REMUDA_NVML names it, and REMUDA_FAKE_GPUS a file that says what machine it is and what happens to it. The file is read anew at each
  * question, so that things can happen while daemons run. Lines:
  *
- *   machine a100x8 | a100x4 | a100mig | mixed | none     (see machines below; the first line)
+ *   machine a100x8 | a100x4 | a100x2 | a100mig | mixed | none     (see machines below; the first line)
  *   process GPU PID MIB      PID computes on it and holds so much of its memory
  *   graphics GPU PID MIB     the same, of an X server's kind
  *   busy GPU PID PERCENT     PID keeps it so busy (nosamples GPU: it does not tell of processes; rate GPU PERCENT: how busy it is as a whole)
@@ -10,7 +10,7 @@
  *   many GPU NUMBER          so many processes that are none stand in the list before the others
  *   long GPU                 entries of the lists have 32 bytes, as with the first drivers of R535
  *   lost GPU                 it has fallen off the bus: whatever is asked answers NVML_ERROR_GPU_IS_LOST, and no GPU is found by its name any more
- *   answer:CALL GPU CODE     that call answers so (init, uuid_of: by its name, at: by its address, index, memory, compute, graphics, mps, wait, rows, fields); of init and wait GPU is 0
+ *   answer:CALL GPU CODE     that call answers so (init, count, uuid_of: by its name, at: by its address, index, memory, compute, graphics, mps, wait, rows, fields); of init, count and wait GPU is 0
  *   slow GPU MS              so long its first handle takes
  *   gone GPU                 the driver does not know it any more (instances that were changed)
  *   action GPU NUMBER        what the driver wants done (field 230); without such a line it does not know the field
@@ -51,6 +51,8 @@ int nvmlShutdown(void)
 int nvmlDeviceGetCount_v2(unsigned *n)
 {
     unsigned long long a, b;
+    if (fake_wanted("count", 0))
+        return fake_wanted("count", 0);
     *n = fake_fact("count", 0, 0, &a, &b) ? (unsigned)a : fake_the_machine()->n;
     if (fake_fact("crash", 0, 0, &a, &b))
         raise(SIGKILL);

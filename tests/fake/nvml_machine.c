@@ -25,6 +25,7 @@ static const struct machine machines[] = {
     {"a100x4",
      4,
      {{A100, 3, {4}}, {A100, 3, {3}}, {A100, 3, {2}}, {A100, 3, {1}}}}, /* 0-3 and 1-2 are linked */
+    {"a100x2", 2, {{A100, 3}, {A100, 3}}},
     {"a100mig",
      2,
      {{A100,

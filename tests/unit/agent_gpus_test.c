@@ -226,7 +226,7 @@ static void test_a_broken_device_is_out_until_it_is_asked_back(void **state)
         .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
     EXPECT("report exited 5.1 #100 clean out=gpu:1:failed");
     message(MSG_DEVICES_RETRY, &retry);
-    EXPECT("look 1/2; heartbeat out=gpu:1:unproven");
+    EXPECT("look 1/2; heartbeat out=gpu:1:unproven; find all");
     looked(1, 2, DEVICE_CLEAN, NULL);
     EXPECT("log \"GPU 1 is clean and can be given again\"; heartbeat");
 }
@@ -343,6 +343,61 @@ static void test_the_controller_hears_how_each_device_is(void **state)
     str_clear(&said);
 }
 
+static void test_the_devices_are_found_anew_when_the_settings_come_again(void **state)
+{
+    (void)state;
+    both_clean();
+    welcome();
+    EXPECT("find");
+    struct msg_devices_retry retry = {.devices_seq = 1};
+    message(MSG_DEVICES_RETRY, &retry);
+    EXPECT("find all"); /* what is not there any more is not missed */
+}
+
+/* Another device gets its number: nothing that was known of the one before counts for it. */
+static void test_a_device_that_was_exchanged_is_looked_at(void **state)
+{
+    struct node self = {
+        .name = "n1", .real_cpus = 4, .devices = "gpu:v100:0:16000::GPU-a;gpu:v100:1:16000::GPU-c"};
+    (void)state;
+    both_clean();
+    signed_by_itself(1, DEVICE_LOST, "off the bus");
+    str_clear(&said);
+    agent_set_node(agent, &self);
+    step((struct agent_event){.kind = AGENT_CHANGED});
+    EXPECT("look 1/1; heartbeat node out=gpu:1:unproven");
+    looked(1, 1, DEVICE_CLEAN, NULL);
+    EXPECT("heartbeat");
+    health_is("0 clean, 1 clean");
+}
+
+static void test_a_step_does_not_begin_with_a_device_that_is_not_there(void **state)
+{
+    struct node self = {.name = "n1", .real_cpus = 4, .devices = "gpu:v100:0:16000::GPU-a"};
+    (void)state;
+    both_clean();
+    launch_with(7, "n1 cpus=0 mem=1 gpu:v100=1");
+    started(7, 1);
+    assert_true(agent_gpu_is_held(agent, 1));
+    assert_false(agent_gpu_is_held(agent, 0));
+    agent_set_node(agent, &self);
+    step((struct agent_event){.kind = AGENT_CHANGED});
+    str_clear(&said);
+    launch_with(8, "n1 cpus=0 mem=1 gpu:v100=1");
+    assert_non_null(strstr(str_text(&said), "GPU 1 of n1 is not there any more"));
+    str_clear(&said);
+    /* Nor when all are gone; a node that only counts them does not know. */
+    struct node none = {.name = "n1", .real_cpus = 4, .device_search = "nothing was found"};
+    agent_set_node(agent, &none);
+    launch_with(9, "n1 cpus=0 mem=1 gpu:v100=0");
+    assert_non_null(strstr(str_text(&said), "GPU 0 of n1 is not there any more"));
+    none.real_gres = "gpu:v100:2";
+    agent_set_node(agent, &none);
+    str_clear(&said);
+    launch_with(10, "n1 cpus=0 mem=1 gpu:v100=0");
+    EXPECT("start 10.1");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +418,9 @@ int main(void)
         TEST_GPUS(one_failure_is_no_suspicion),
         TEST_GPUS(a_clean_device_that_cannot_be_asked_any_more_is_not_clean),
         TEST_GPUS(the_controller_hears_how_each_device_is),
+        TEST_GPUS(the_devices_are_found_anew_when_the_settings_come_again),
+        TEST_GPUS(a_device_that_was_exchanged_is_looked_at),
+        TEST_GPUS(a_step_does_not_begin_with_a_device_that_is_not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,14 +96,15 @@ static void hello_say(const struct msg_node_hello *m)
 
 static void heartbeat_say(const struct msg_heartbeat *m)
 {
+    str_add(&said, m->node.n ? " node" : "");
     outs_say(m->devices_out);
     health_keep(m->device_health);
 }
 
 static void effect_say(const struct agent_effect *e)
 {
-    static const char *const names[] = {"send",  "prolog", "start",  "terminate", "signal", "follow",
-                                        "clear", "epilog", "forget", "log",       "look",   "tell"};
+    static const char *const names[] = {"send",   "prolog", "start", "terminate", "signal", "follow", "clear",
+                                        "epilog", "forget", "log",   "look",      "tell",   "find"};
     if (said.len)
         str_add(&said, "; ");
     if (e->kind == AGENT_SEND) {
@@ -123,7 +124,9 @@ static void effect_say(const struct agent_effect *e)
             str_addf(&said, "(%llu.%u.%lld)", (unsigned long long)e->look[i].step[k].job_id,
                      e->look[i].step[k].attempt, (long long)e->look[i].step[k].step_id);
     }
-    if (e->kind == AGENT_LOOK)
+    if (e->kind == AGENT_FIND)
+        str_add(&said, e->accepts ? " all" : "");
+    if (e->kind == AGENT_LOOK || e->kind == AGENT_FIND)
         return;
     if (e->kind == AGENT_LOG) {
         str_addf(&said, " \"%s\"", e->text);

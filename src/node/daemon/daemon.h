@@ -8,6 +8,7 @@
 #include "io/link.h"
 #include "io/log.h"
 #include "io/loop.h"
+#include "io/spawn.h"
 #include "node/cgroup/base.h"
 #include "node/daemon/herd.h"
 #include "node/daemon/launch.h"
@@ -18,7 +19,7 @@
 
 struct node_options {
     const char *state_dir, *name;
-    bool is_virtual, foreground, verbose, print_config, watch_gpus;
+    bool is_virtual, foreground, verbose, print_config, watch_gpus, find;
 };
 
 /* A note or the end of a program, waiting for its turn. */
@@ -46,6 +47,14 @@ struct node_daemon {
     struct gpu_watch *gpus;
     struct timer *wake;
     struct machine machine;
+    struct spawn *find;  /* that looks for the devices anew; NULL = none */
+    bool find_again;     /* when it has ended */
+    bool find_accepts;   /* what is not there any more is not missed */
+    bool find_quiet;     /* nobody asked for it */
+    int64_t find_due_us; /* not before, by the clock that is never set */
+    const char
+        *expected; /* a GPU was found at each of these places, as model/gres.h writes devices; NULL = none */
+    bool keeps_gone; /* a device is in the list only because a step still has it */
     struct launch_site site;
     struct cgroup_bases groups;
     const char *known_groups; /* of earlier starts too */
@@ -63,6 +72,20 @@ struct node node_self(const struct node_daemon *d);
 /* Makes the control groups and fills d->site. */
 void node_site_fill(struct node_daemon *d, const char *node_dir);
 const char *node_shepherd_program(struct arena *a);
+
+/* The devices among it, which may have changed. */
+void node_site_devices(struct node_daemon *d);
+
+/* find.c: which devices there are, anew; nothing if they are released, or the node is virtual. accepts: what is not there any more is not missed. */
+void node_devices_find(struct node_daemon *d, bool accepts);
+/* The same if something makes it worth while: now and then. */
+void node_devices_find_due(struct node_daemon *d);
+/* The process that looks: `remudad node --find`, with the known devices as its input. */
+int node_devices_find_main(const struct node_options *o);
+/* What an earlier daemon of the node gave numbers to, if steps of it go on; NULL = none. Before the devices are found. */
+const char *node_devices_known(struct node_daemon *d, const char *node_dir, struct arena *a);
+void node_devices_begin(
+    struct node_daemon *d); /* once they were found: says what is missed, keeps them for the next daemon */
 
 /* gpu_release.c: lets go of the GPUs if an administrator wants that, takes them up again if he does not any more. At the start, and on SIGUSR1; ctx is the daemon. */
 void node_gpus_release(void *ctx);

@@ -28,7 +28,10 @@ void node_gpus_release(void *ctx)
     snprintf(path, sizeof path, "%s/nodes/%s/gpus-released", d->options.state_dir, d->options.name);
     FILE *f = fopen(path, "r+e");
     if (!f) {
+        bool was_released = gpu_watch_is_released(d->gpus);
         gpu_watch_resume(d->gpus);
+        if (was_released) /* they may be others */
+            node_devices_find(d, false);
         return;
     }
     if (fgets(who, sizeof who, f))

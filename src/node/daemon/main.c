@@ -173,6 +173,7 @@ static void woken(void *ctx)
                              .free_mem_mib = free_mem_mib()};
     node_event(d, &ev);
     steps_look_after(d, false);
+    node_devices_find_due(d);
 }
 
 static void stop_asked(void *ctx)
@@ -231,6 +232,8 @@ static void loop_end(struct node_daemon *d)
     link_free(d->link);
     herd_free(d->herd);
     programs_free(d->programs);
+    if (d->find)
+        spawn_free(d->find);
     gpu_watch_free(d->gpus);
     owners_free(d->owners);
     timer_free(d->wake);
@@ -253,15 +256,16 @@ static bool begin(struct node_daemon *d, const char *node_dir, struct err *ret_e
                       d->options.verbose ? LOG_IS_DEBUG : LOG_IS_INFO, ret_err);
     if (!d->log)
         return false;
-    machine_discover(
-        &d->machine,
-        &(struct machine_ask){d->options.is_virtual ? NULL : node_gres_conf(&d->options, d->arena),
-                              d->options.name},
-        d->arena);
+    const struct machine_ask ask = {
+        .gres_conf = d->options.is_virtual ? NULL : node_gres_conf(&d->options, d->arena),
+        .node = d->options.name,
+        .known = d->options.is_virtual ? NULL : node_devices_known(d, node_dir, d->arena)};
+    machine_discover(&d->machine, &ask, d->arena);
     if (d->machine.error)
         return err_set(ret_err, ERR_INVALID, "%s", d->machine.error);
     if (d->machine.remarks)
         log_warning(d->log, "%s", d->machine.remarks);
+    node_devices_begin(d);
     if (d->machine.device_trouble)
         log_error(d->log, "%s", d->machine.device_trouble);
     node_site_fill(d, node_dir);
@@ -318,6 +322,8 @@ int node_main(int argc, char **argv)
         return node_config_print(&d.options);
     if (d.options.watch_gpus)
         return gpu_watch_main();
+    if (d.options.find)
+        return node_devices_find_main(&d.options);
     d.arena = arena_new();
     int status = run(&d);
     arena_free(d.arena);

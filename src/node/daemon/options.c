@@ -37,6 +37,8 @@ bool node_options_read(int argc, char **argv, struct node_options *o, struct err
             o->print_config = true;
         else if (text_is(argv[i], "--watch-gpus"))
             o->watch_gpus = true;
+        else if (text_is(argv[i], "--find"))
+            o->find = true;
         else
             err_set(ret_err, ERR_INVALID, "unknown word \"%s\"", argv[i]);
     }
@@ -87,7 +89,8 @@ int node_config_print(const struct node_options *o)
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     host[strcspn(host, ".")] = '\0';
-    machine_discover(&m, &(struct machine_ask){node_gres_conf(o, a), o->name ? o->name : host}, a);
+    machine_discover(
+        &m, &(struct machine_ask){.gres_conf = node_gres_conf(o, a), .node = o->name ? o->name : host}, a);
     machine_config_line(&m, &line);
     puts(str_text(&line));
     devices_print(&m, a);

@@ -119,15 +119,16 @@ static const char *cgroups_make(struct node_daemon *d, const char *node_dir)
     return arena_strdup(d->arena, str_text(&d->groups.text));
 }
 
-/* Numbers do not name an instance of a GPU. */
-static const char *gpu_names(const char *devices, struct arena *a)
+/* Numbers do not name an instance of a GPU. Where all devices can be seen, they name a GPU only as long as it stands in the list where its number says. */
+static const char *gpu_names(const char *devices, bool hides, struct arena *a)
 {
     struct device_list list = {0};
     struct str text = STR_INIT;
     if (devices)
         devices_parse(devices, a, &list, NULL);
     for (size_t i = 0; i < list.n; i++)
-        if (text_is(list.v[i].kind, "gpu") && list.v[i].uuid && text_starts(list.v[i].uuid, "MIG-"))
+        if (text_is(list.v[i].kind, "gpu") && list.v[i].uuid &&
+            (text_starts(list.v[i].uuid, "MIG-") || (!hides && list.v[i].index != (int32_t)i)))
             str_addf(&text, "%s%d=%s", text.len ? "," : "", list.v[i].index, list.v[i].uuid);
     const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
     str_done(&text);
@@ -149,10 +150,16 @@ void node_site_fill(struct node_daemon *d, const char *node_dir)
         .cores_per_socket = (int32_t)m->cores_per_socket,
         .limits = {.memory_mib = m->memory_mib, .pids_max = pids_possible()},
         .is_root = geteuid() == 0,
-        .has_gpus = m->gres && strstr(m->gres, "gpu"),
-        .devices = m->devices,
-        .gpu_names = gpu_names(m->devices, d->arena),
     };
-    if (!d->options.is_virtual && d->groups.hides_devices)
-        d->site.device_files = m->device_files;
+    node_site_devices(d);
+}
+
+void node_site_devices(struct node_daemon *d)
+{
+    const struct machine *m = &d->machine;
+    bool hides = !d->options.is_virtual && d->groups.hides_devices;
+    d->site.has_gpus = m->gres && strstr(m->gres, "gpu");
+    d->site.devices = m->devices;
+    d->site.gpu_names = gpu_names(m->devices, hides, d->arena);
+    d->site.device_files = hides ? m->device_files : NULL;
 }

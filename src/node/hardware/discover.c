@@ -56,8 +56,7 @@ static void discover_system(struct machine *m, struct arena *a)
         m->tmp_disk_mib = (int64_t)(tmp.f_blocks * (tmp.f_frsize / 1024) / 1024);
 }
 
-/* Devices as counts of each type, in the order they come. */
-static const char *gres_of(const struct device_list *devices, struct arena *a)
+const char *machine_gres_of(const struct device_list *devices, struct arena *a)
 {
     struct gres_list list = {.item = arena_alloc(a, (devices->n + 1) * sizeof(struct gres_item))};
     struct str text = STR_INIT;
@@ -95,7 +94,7 @@ static void devices_say(struct machine *m, const struct gpu_found *found, const 
     devices_format(&list, &text);
     if (list.n > 0) {
         m->devices = arena_strdup(a, str_text(&text));
-        m->gres = gres_of(&list, a);
+        m->gres = machine_gres_of(&list, a);
     }
     if (counted->len)
         m->gres = m->gres ? arena_printf(a, "%s,%s", m->gres, str_text(counted))
@@ -158,7 +157,7 @@ static void discover_devices(struct machine *m, const struct machine_ask *ask, s
     struct err err = {0};
     if (conf_read(ask, a, &conf, &err)) {
         makers_ask(&conf, &found, a, &trouble, &search);
-        gpus_number(&found, m->cpu_numbers, a);
+        gpus_number(&found, ask->known, m->cpu_numbers, a);
         if (conf.remarks)
             remark_add(remarks, conf.remarks);
         if (gres_conf_apply(&found, &conf, ask->gres_conf, (int32_t)m->threads_per_core, a, &counted, &err))
@@ -180,7 +179,7 @@ static void discover_devices(struct machine *m, const struct machine_ask *ask, s
 
 /* ---- from the child to the parent ---- */
 
-static void machine_write(const struct machine *m, FILE *to)
+void machine_write(const struct machine *m, FILE *to)
 {
 #define PRINT_I64(member)    fprintf(to, #member "=%lld\n", (long long)m->member)
 #define PRINT_TEXT(member)   (m->member ? fprintf(to, #member "=%s\n", m->member) : 0)
@@ -203,7 +202,7 @@ static void machine_take_line(struct machine *m, const char *line, struct arena 
 #undef X
 }
 
-static void machine_parse(const char *text, struct machine *ret, struct arena *a)
+void machine_parse(const char *text, struct machine *ret, struct arena *a)
 {
     struct span rest = span_of(text), line;
     while (span_next(&rest, '\n', &line))

@@ -102,6 +102,63 @@ static const char *cpus_translate(const char *cpus, const char *cpu_numbers, str
 
 /* ---- numbers ---- */
 
+#define NUMBER_MOST 62 /* that notes of shepherds can name (agent/note.h) */
+
+static bool is_instance(const struct device *d)
+{
+    return d->uuid && text_starts(d->uuid, "MIG-");
+}
+
+/* By name. What has none, and a GPU that stands where another of its type stood (it was exchanged), by its place. */
+static bool is_same(const struct device *x, const struct device *y, bool by_place)
+{
+    if (!text_is(y->kind, "gpu"))
+        return false;
+    if (!by_place)
+        return x->uuid && text_is(x->uuid, y->uuid);
+    return x->pci && text_is(x->pci, y->pci) && !is_instance(x) && !is_instance(y) &&
+           (!y->uuid || !x->uuid || text_is(x->type, y->type));
+}
+
+static bool is_taken(const struct gpu_found *f, int32_t number)
+{
+    for (size_t i = 0; i < f->gpu.n; i++)
+        if (f->gpu.v[i].d.index == number)
+            return true;
+    return false;
+}
+
+static bool is_known(const struct device_list *known, int32_t number)
+{
+    for (size_t i = 0; i < known->n; i++)
+        if (known->v[i].index == number && text_is(known->v[i].kind, "gpu"))
+            return true;
+    return false;
+}
+
+static void known_numbers(struct gpu_found *f, const struct device_list *known, bool by_place)
+{
+    for (size_t i = 0; i < f->gpu.n; i++)
+        for (size_t k = 0; k < known->n && f->gpu.v[i].d.index < 0; k++)
+            if (!f->gpu.v[i].is_hole && is_same(&f->gpu.v[i].d, &known->v[k], by_place) &&
+                !is_taken(f, known->v[k].index))
+                f->gpu.v[i].d.index = known->v[k].index;
+}
+
+/* Its place, if nobody has that number or had it; else the lowest that is free. */
+static int32_t number_free(const struct gpu_found *f, const struct device_list *known, size_t place)
+{
+    int32_t number = (int32_t)place;
+    if (!is_taken(f, number) && !is_known(known, number))
+        return number;
+    for (number = 0; is_taken(f, number) || is_known(known, number);)
+        number++;
+    if (number > NUMBER_MOST)
+        for (number = 0; is_taken(f, number);)
+            number++;
+    return number;
+}
+
 static void holes_drop(struct gpu_found *f)
 {
     size_t kept = 0;
@@ -111,12 +168,19 @@ static void holes_drop(struct gpu_found *f)
     f->gpu.n = kept;
 }
 
-/* What is a hole has its number, too, and nobody else gets it. */
-void gpus_number(struct gpu_found *f, const char *cpu_numbers, struct arena *a)
+void gpus_number(struct gpu_found *f, const char *known, const char *cpu_numbers, struct arena *a)
 {
+    struct device_list had = {0};
+    if (known)
+        devices_parse(known, a, &had, NULL);
+    for (size_t i = 0; i < f->gpu.n; i++)
+        f->gpu.v[i].d.index = -1;
+    known_numbers(f, &had, false);
+    known_numbers(f, &had, true);
     for (size_t i = 0; i < f->gpu.n; i++) {
         struct device *d = &f->gpu.v[i].d;
-        d->index = (int32_t)i;
+        if (d->index < 0)
+            d->index = number_free(f, &had, i);
         if (d->cpus && cpu_numbers)
             d->cpus = cpus_translate(d->cpus, cpu_numbers, a);
     }

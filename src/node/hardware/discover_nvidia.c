@@ -6,6 +6,7 @@
 #include "node/hardware/discover_gpus.h"
 #include "node/hardware/gpu_sentences.h"
 #include "node/hardware/nvml.h"
+#include "node/hardware/sysfs.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -273,12 +274,14 @@ static bool is_on_bus(void)
 {
     struct dirent *e;
     bool found = false;
-    DIR *d = opendir("/sys/bus/pci/devices");
+    char bus[256], path[640];
+    snprintf(bus, sizeof bus, "%s/bus/pci/devices", sysfs_root());
+    DIR *d = opendir(bus);
     while (d && !found && (e = readdir(d))) {
-        char path[320], vendor[16] = "", class[16] = "";
-        snprintf(path, sizeof path, "/sys/bus/pci/devices/%.255s/vendor", e->d_name);
+        char vendor[16] = "", class[16] = "";
+        snprintf(path, sizeof path, "%s/%s/vendor", bus, e->d_name);
         word_read(path, vendor, sizeof vendor);
-        snprintf(path, sizeof path, "/sys/bus/pci/devices/%.255s/class", e->d_name);
+        snprintf(path, sizeof path, "%s/%s/class", bus, e->d_name);
         word_read(path, class, sizeof class);
         found = text_is(vendor, "0x10de") && text_starts(class, "0x03");
     }

@@ -51,7 +51,7 @@ static struct gpu_word absent_word(struct gpu_helper *h, struct gpu *g, int by_n
     if (code == NVML_OK)
         return gpu_word_of(
             DEVICE_ABSENT,
-            "NVML knows no %s at %s any more: %s; restart the node's daemon so that it finds what is there",
+            "NVML knows no %s at %s any more: %s; scontrol reconfigure has the daemon find what is there",
             g->uuid, g->pci, g->nvidia.is_mig ? "its instances were changed" : "another GPU is there");
     struct gpu_word word = gpu_nvidia_word(h, g, code, "its handle");
     if (word.sign ==

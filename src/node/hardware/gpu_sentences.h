@@ -1,5 +1,5 @@
 /* Every sentence that says why GPUs are not found, or not used, with what helps: each is written here once, printed by the file that finds it out, and is a row of docs/gpus.md ("My GPUs do
- * not show up"; tests/unit/gpu_page_test.c compares). */
+ * not show up"; tests/unit/gpu_page_test.c compares, tests/cli/gpus_page.bats has the program print them). */
 #ifndef REMUDA_NODE_GPU_SENTENCES_H
 #define REMUDA_NODE_GPU_SENTENCES_H
 
@@ -29,6 +29,7 @@
 #define SAY_HANGS             "looking for this machine's devices failed: a library of their maker does not answer; they are not used"
 #define SAY_CRASHES           "looking for this machine's devices failed: a library ended the process that did it"
 #define SAY_NO_FILES          "the device files of a GPU are not known: devices of other jobs are not hidden"
+#define SAY_MISSED            "the GPU at %s (%s) was here before and is not there now"
 #define SAY_NOT_ASKED         "gres.conf says AutoDetect=%s: %s was not asked for GPUs"
 #define SAY_STARTING          "the library of its maker is still starting the GPUs, which takes seconds each without persistence mode"
 #define SAY_NO_ANSWER         "the library of its maker does not answer"
@@ -42,7 +43,7 @@
     X(SAY_NVML_LACKS SAY_NVML_NOT_USED, "a driver of before R450, or another library of that name")         \
     X(SAY_NVML_NOT_STARTED SAY_NVML_NOT_USED, "the table above, by its code: 9 no driver, 18 driver and library of different versions, 17 a container or control group, 4 permission") \
     X(SAY_NVML_COUNT, "the library is damaged")                                                              \
-    X(SAY_NVML_NONE, "`nvidia-smi -L`; `nvidia-smi mig -lgi`; then start the node's daemon anew")     \
+    X(SAY_NVML_NONE, "`nvidia-smi -L`; `nvidia-smi mig -lgi`, and then `remuda gpus release`, `resume`")     \
     X(SAY_NVML_SILENT, "`dmesg`; and the driver's list in `/proc` has it not either")                        \
     X(SAY_CANNOT_BE_ASKED, "the table above, by its code")
 
@@ -52,7 +53,7 @@
     X(SAY_AMD_NO_LIST, "a container without `/sys`, or a driver built without KFD")                          \
     X(SAY_AMD_HIDDEN, "give the container the devices (`--device=/dev/kfd --device=/dev/dri`)")              \
     X(SAY_AMD_NONE, "`lspci -k -d 1002:`; blacklisted, passed through to a virtual machine, or its reset failed: `dmesg`") \
-    X(SAY_AMD_UNREADABLE, "the driver fails for one of them: `dmesg`; then start the node's daemon anew") \
+    X(SAY_AMD_UNREADABLE, "the driver fails for one of them: `dmesg`; then `remuda gpus release`, `resume`") \
     X(SAY_AMD_NO_LIBRARY, "only the second source: what stands before it is what is wrong")                  \
     X(SAY_AMD_LACKS, "likewise")                                                                             \
     X(SAY_AMD_NOT_STARTED, "likewise")                                                                       \
@@ -62,6 +63,7 @@
     X(SAY_NOT_ASKED, "take the line out of gres.conf, or write the devices there")                           \
     X(SAY_HANGS, "it took longer than two minutes: `nvidia-smi` hangs likewise; `dmesg`")                    \
     X(SAY_CRASHES, "the library is damaged, or of another version than the driver: the node's log says how it ended") \
+    X(SAY_MISSED, "`dmesg`, `nvidia-smi -L`: it fell off its bus, or is in MIG mode without instances; if it was taken out: `scontrol update nodename=NAME state=resume`") \
     X(SAY_NO_FILES, "instances whose capabilities `/proc/driver/nvidia/capabilities` does not list, or a GPU without a render node") \
     X(SAY_STARTING, "wait; `nvidia-smi -pm 1` or nvidia-persistenced makes it short")                        \
     X(SAY_NO_ANSWER, "the driver hangs: `dmesg`")                                                            \

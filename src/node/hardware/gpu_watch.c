@@ -76,18 +76,13 @@ static const char *files_of(const char *files, int32_t index, struct str *out)
     return out->len ? str_text(out) : "-";
 }
 
-struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *devices, const char *files,
-                                const struct gpu_watch_ops *ops, void *ctx)
+static void gpus_take(struct gpu_watch *w, const char *devices, const char *files)
 {
-    struct gpu_watch *w = xcalloc(1, sizeof *w);
+    struct arena *a = arena_new();
     struct device_list list = {0};
     struct str file = STR_INIT;
-    *w = (struct gpu_watch){.loop = l, .log = log, .ops = *ops, .ctx = ctx, .fd = -1, .arena = arena_new()};
-    w->ops.answer_us = ops->answer_us ? ops->answer_us : ANSWER_US;
-    w->ops.start_us = ops->start_us ? ops->start_us : START_US;
-    w->ops.restart_us = ops->restart_us ? ops->restart_us : gpu_time(RESTART_US);
     if (devices)
-        devices_parse(devices, w->arena, &list, NULL);
+        devices_parse(devices, a, &list, NULL);
     for (size_t i = 0; i < list.n; i++) {
         const struct device *d = &list.v[i];
         if (!text_is(d->kind, "gpu"))
@@ -99,6 +94,34 @@ struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *dev
         vec_push(&w->gpu, g);
     }
     str_done(&file);
+    arena_free(a);
+}
+
+static void gpus_drop(struct gpu_watch *w)
+{
+    for (size_t i = 0; i < w->gpu.n; i++) {
+        free(w->gpu.v[i].uuid);
+        free(w->gpu.v[i].pci);
+        free(w->gpu.v[i].files);
+    }
+    vec_clear(&w->gpu);
+}
+
+static int64_t answer_us(void)
+{
+    const char *text = getenv("REMUDA_GPU_ANSWER_MS"); /* of tests */
+    return text ? 1000 * strtoll(text, NULL, 10) : ANSWER_US;
+}
+
+struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *devices, const char *files,
+                                const struct gpu_watch_ops *ops, void *ctx)
+{
+    struct gpu_watch *w = xcalloc(1, sizeof *w);
+    *w = (struct gpu_watch){.loop = l, .log = log, .ops = *ops, .ctx = ctx, .fd = -1, .arena = arena_new()};
+    w->ops.answer_us = ops->answer_us ? ops->answer_us : answer_us();
+    w->ops.start_us = ops->start_us ? ops->start_us : START_US / ANSWER_US * answer_us();
+    w->ops.restart_us = ops->restart_us ? ops->restart_us : gpu_time(RESTART_US);
+    gpus_take(w, devices, files);
     return w;
 }
 
@@ -441,6 +464,25 @@ void gpu_watch_resume(struct gpu_watch *w)
         restart(w);
 }
 
+bool gpu_watch_is_released(const struct gpu_watch *w)
+{
+    return w->released != NULL;
+}
+
+void gpu_watch_devices(struct gpu_watch *w, const char *devices, const char *files)
+{
+    gpus_drop(w);
+    gpus_take(w, devices, files);
+    if (w->process) {
+        spawn_free(w->process);
+        process_drop(w);
+    }
+    if (w->asked.n > 0)
+        answered(w, still_starts);
+    if (w->began)
+        restart(w);
+}
+
 void gpu_watch_free(struct gpu_watch *w)
 {
     if (!w)
@@ -451,11 +493,7 @@ void gpu_watch_free(struct gpu_watch *w)
     timer_free(w->timer);
     timer_free(w->restart);
     timer_free(w->start);
-    for (size_t i = 0; i < w->gpu.n; i++) {
-        free(w->gpu.v[i].uuid);
-        free(w->gpu.v[i].pci);
-        free(w->gpu.v[i].files);
-    }
+    gpus_drop(w);
     vec_done(&w->gpu);
     str_done(&w->in);
     vec_done(&w->asked);

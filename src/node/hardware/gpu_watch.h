@@ -33,6 +33,9 @@ void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t 
 /* Ends the process, so that nothing here has the devices open, and starts none until gpu_watch_resume; meanwhile `why` is what is said of each. */
 void gpu_watch_release(struct gpu_watch *w, const char *why);
 void gpu_watch_resume(struct gpu_watch *w);
+bool gpu_watch_is_released(const struct gpu_watch *w);
+/* These are the devices from now on: the process is started anew with them. */
+void gpu_watch_devices(struct gpu_watch *w, const char *devices, const char *files);
 
 /* The process itself: `remudad node --watch-gpus`, with descriptor 3 to the daemon. */
 int gpu_watch_main(void);

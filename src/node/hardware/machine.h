@@ -4,10 +4,12 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "model/gres.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* One row a fact, so that a child process can find them out and hand them over as text. X(type, member, doc) with types I64 and TEXT. */
 // clang-format off
@@ -45,7 +47,13 @@ struct machine {
 struct machine_ask {
     const char *gres_conf; /* the file, which need not be there; NULL = none */
     const char *node;      /* whose lines of it count */
+    const char *known;     /* devices that have numbers already, which they keep; NULL = none */
 };
+/* The rows as lines of text, and read again: lines that are none are passed over, texts live in the arena. */
+void machine_write(const struct machine *m, FILE *to);
+void machine_parse(const char *text, struct machine *ret, struct arena *a);
+/* Devices as counts of each type, in the order they come: "gpu:v100:2"; NULL = none. */
+const char *machine_gres_of(const struct device_list *devices, struct arena *a);
 void machine_discover(struct machine *ret, const struct machine_ask *ask, struct arena *a);
 /* "NodeName=… CPUs=… …", as slurmd -C prints it, appended. */
 void machine_config_line(const struct machine *m, struct str *out);

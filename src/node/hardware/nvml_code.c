@@ -14,7 +14,7 @@ static const struct gpu_code codes[] = {
     {NVML_NOT_SUPPORTED, "NVML_ERROR_NOT_SUPPORTED", SIGN_NONE, OF_DEVICE, "this device or driver does not tell"},
     {4, "NVML_ERROR_NO_PERMISSION", DEVICE_BLIND, OF_DEVICE, "the node's daemon may not ask: start it as root, or give its user the files /dev/nvidia*"},
     {5, "NVML_ERROR_ALREADY_INITIALIZED", SIGN_NONE, OF_DEVICE, "the library was started before"},
-    {NVML_NOT_FOUND, "NVML_ERROR_NOT_FOUND", DEVICE_ABSENT, OF_DEVICE, "the driver does not know it: it was taken out, bound to another driver, or its instances were changed; restart the node's daemon so that it finds what is there"},
+    {NVML_NOT_FOUND, "NVML_ERROR_NOT_FOUND", DEVICE_ABSENT, OF_DEVICE, "the driver does not know it: it was taken out, bound to another driver, or its instances were changed; scontrol reconfigure has the daemon find what is there"},
     {NVML_TOO_SMALL, "NVML_ERROR_INSUFFICIENT_SIZE", DEVICE_DOUBT, OF_DEVICE, "its list grows faster than it can be read"},
     {8, "NVML_ERROR_INSUFFICIENT_POWER", DEVICE_BROKEN, OF_DEVICE, "its power cables are not attached as they must be"},
     {9, "NVML_ERROR_DRIVER_NOT_LOADED", DEVICE_BLIND, OF_LIBRARY, "the NVIDIA driver is not loaded: modprobe nvidia, and look at dmesg if that fails"},

@@ -85,6 +85,7 @@ static const char *own_line(const struct join_options *o, struct arena *a, const
     machine_discover(&m, &(struct machine_ask){0}, a);
     if (o->name)
         m.hostname = o->name;
+    m.gres = NULL; /* GPUs are as the node's daemon finds them, until somebody demands some */
     machine_config_line(&m, &line);
     *ret_name = m.hostname;
     const char *text = arena_strdup(a, str_text(&line));

@@ -1,0 +1,332 @@
+/* What devices the machine has, found out anew while the daemon runs: after `remuda gpus resume`, `scontrol reconfigure` and `scontrol update … state=resume`, and now and then while something
+ * stands against using them. A process of its own looks, as at the start, and is told which devices have numbers already: they keep them (NODE/devices holds them over a restart while steps
+ * go on). A device that is there no more and that a step still has stays in the list, where the watch of the GPUs finds it gone; once nobody has it, it is looked for once more and leaves the
+ * list. What stands against the new list (gres.conf, a library that hangs) is said, and the devices stay as they were.
+ *
+ * A place on the bus at which a GPU was found is missed when there is none any more, also over restarts, until there is one or an operator says RESUME. */
+#include "io/clock.h"
+#include "io/files.h"
+#include "io/spawn.h"
+#include "model/gres.h"
+#include "node/daemon/daemon.h"
+#include "node/hardware/gpu_sentences.h"
+#include "node/hardware/gpu_time.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIND_US     (150 * USEC_PER_SEC)
+#define AGAIN_US    (60 * USEC_PER_SEC)
+#define FOUND_BYTES (1u << 20)
+
+static const char *devices_path(const struct node_daemon *d, struct arena *a)
+{
+    return arena_printf(a, "%s/nodes/%s/devices", d->options.state_dir, d->options.name);
+}
+
+/* Numbers matter while a step that goes by them goes on. */
+const char *node_devices_known(struct node_daemon *d, const char *node_dir, struct arena *a)
+{
+    const char **names;
+    size_t n = 0;
+    const char *text = file_read_text(devices_path(d, a), FOUND_BYTES, a, NULL);
+    struct span rest = span_of(text ? text : ""), numbers = {0}, expected = {0};
+    span_next(&rest, '\n', &numbers);
+    if (span_next(&rest, '\n', &expected))
+        d->expected = arena_strndup(d->arena, expected.data, expected.len);
+    if (!dir_list(arena_printf(a, "%s/steps", node_dir), a, &names, &n, NULL) || n == 0)
+        return NULL;
+    return arena_strndup(a, numbers.data, numbers.len);
+}
+
+static void keep(struct node_daemon *d)
+{
+    struct err err = {0};
+    struct str text = STR_INIT;
+    str_addf(&text, "%s\n%s\n", d->machine.devices ? d->machine.devices : "", d->expected ? d->expected : "");
+    if (!file_write_atomic(devices_path(d, d->arena), str_text(&text), text.len, 0600, &err))
+        log_error(d->log, "%s", err.text);
+    str_done(&text);
+}
+
+/* ---- what is missed ---- */
+
+static bool is_at(const struct device_list *list, const char *pci)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->v[i].pci && text_is(list->v[i].pci, pci))
+            return true;
+    return false;
+}
+
+/* What was expected and what there is, each place once. Instances are at the place of their GPU. */
+static void expect(struct node_daemon *d, const struct device_list *now, bool accepts,
+                   struct device_list *ret, struct arena *a)
+{
+    struct device_list was = {0};
+    struct str text = STR_INIT;
+    if (d->expected && !accepts)
+        devices_parse(d->expected, a, &was, NULL);
+    *ret = (struct device_list){.v = arena_alloc(a, (was.n + now->n + 1) * sizeof *ret->v)};
+    for (size_t i = 0; i < was.n + now->n; i++) {
+        const struct device *one = i < was.n ? &was.v[i] : &now->v[i - was.n];
+        if (one->pci && text_is(one->kind, "gpu") && !is_at(ret, one->pci))
+            ret->v[ret->n++] =
+                (struct device){.kind = "gpu", .type = one->type, .index = one->index, .pci = one->pci};
+    }
+    devices_format(ret, &text);
+    if (!d->expected || !text_is(d->expected, str_text(&text)))
+        d->expected = arena_strdup(d->arena, str_text(&text));
+    str_done(&text);
+}
+
+/* Nothing was found, and something was in the way: that is what is said, not that they are missed. */
+static bool is_unasked(const struct machine *m)
+{
+    return text_empty(m->devices) && !text_empty(m->device_trouble);
+}
+
+static void missed_say(struct node_daemon *d, struct machine *m, bool accepts, struct arena *a)
+{
+    struct device_list now = {0}, expected;
+    struct str text = STR_INIT;
+    if (!text_empty(m->devices))
+        devices_parse(m->devices, a, &now, NULL);
+    expect(d, &now, accepts, &expected, a);
+    str_add(&text, m->device_trouble ? m->device_trouble : "");
+    for (size_t i = 0; i < expected.n; i++)
+        if (!is_at(&now, expected.v[i].pci)) {
+            str_add(&text, text.len ? "; " : "");
+            str_addf(&text, SAY_MISSED, expected.v[i].pci,
+                     expected.v[i].type ? expected.v[i].type : "of no type");
+        }
+    if (text.len)
+        m->device_trouble = arena_strdup(a, str_text(&text));
+    str_done(&text);
+}
+
+void node_devices_begin(struct node_daemon *d)
+{
+    if (d->options.is_virtual)
+        return;
+    if (!is_unasked(&d->machine))
+        missed_say(d, &d->machine, false, d->arena);
+    keep(d);
+}
+
+/* ---- what is the same, and what not ---- */
+
+static const struct device *gpu_of(const struct device_list *list, int32_t index)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->v[i].index == index && text_is(list->v[i].kind, "gpu"))
+            return &list->v[i];
+    return NULL;
+}
+
+static bool is_same(const struct device *x, const struct device *y)
+{
+    return text_is(x->uuid, y->uuid) && text_is(x->type, y->type) && text_is(x->pci, y->pci);
+}
+
+static void difference_log(struct node_daemon *d, const struct device_list *was,
+                           const struct device_list *now)
+{
+    for (size_t i = 0; i < was->n; i++)
+        if (text_is(was->v[i].kind, "gpu") && !gpu_of(now, was->v[i].index))
+            log_warning(d->log, "GPU %d is not there any more: %s %s", was->v[i].index,
+                        was->v[i].type ? was->v[i].type : "", was->v[i].uuid ? was->v[i].uuid : "");
+    for (size_t i = 0; i < now->n; i++) {
+        const struct device *n = &now->v[i], *w = gpu_of(was, n->index);
+        if (text_is(n->kind, "gpu") && (!w || !is_same(w, n)))
+            log_info(d->log, "GPU %d is %s: %s %s", n->index, w ? "another" : "new", n->type ? n->type : "",
+                     n->uuid ? n->uuid : "");
+    }
+}
+
+/* "195:3" of "0=195:0,1=195:3". */
+static struct span files_of(const char *files, int32_t index)
+{
+    struct span rest = span_of(files ? files : ""), one, number;
+    while (span_next(&rest, ',', &one))
+        if (span_next(&one, '=', &number) && strtol(number.data, NULL, 10) == index)
+            return one;
+    return (struct span){0};
+}
+
+/* Adds to `found` what steps still have of the devices before. */
+static void held_add(struct node_daemon *d, struct machine *found, struct arena *a)
+{
+    struct device_list was = {0}, now = {0};
+    struct str text = STR_INIT;
+    d->keeps_gone = false;
+    if (d->machine.devices)
+        devices_parse(d->machine.devices, a, &was, NULL);
+    if (found->devices)
+        devices_parse(found->devices, a, &now, NULL);
+    struct device_list all = {.v = arena_alloc(a, (was.n + now.n + 1) * sizeof *all.v)};
+    for (size_t i = 0; i < now.n; i++)
+        all.v[all.n++] = now.v[i];
+    for (size_t i = 0; i < was.n; i++) {
+        const struct device *w = &was.v[i];
+        if (!text_is(w->kind, "gpu") || gpu_of(&now, w->index) || !agent_gpu_is_held(d->agent, w->index))
+            continue;
+        struct span files = files_of(d->machine.device_files, w->index);
+        all.v[all.n++] = *w;
+        d->keeps_gone = true;
+        if (files.len && (found->device_files || now.n == 0))
+            found->device_files =
+                arena_printf(a, "%s%s%d=%.*s", found->device_files ? found->device_files : "",
+                             found->device_files ? "," : "", w->index, (int)files.len, files.data);
+    }
+    devices_format(&all, &text);
+    if (d->keeps_gone) {
+        found->devices = arena_strdup(a, str_text(&text));
+        found->gres = machine_gres_of(&all, a);
+    }
+    difference_log(d, &was, &all);
+    str_done(&text);
+}
+
+/* ---- taking it ---- */
+
+static const char *kept(const char *text, struct arena *a)
+{
+    return text ? arena_strdup(a, text) : NULL;
+}
+
+static bool differs(const struct machine *x, const struct machine *y)
+{
+    return !text_is(x->devices, y->devices) || !text_is(x->gres, y->gres) ||
+           !text_is(x->device_files, y->device_files) || !text_is(x->device_trouble, y->device_trouble) ||
+           !text_is(x->device_search, y->device_search);
+}
+
+static void machine_take(struct node_daemon *d, const struct machine *found)
+{
+    struct machine *m = &d->machine;
+    bool others = !text_is(m->devices, found->devices) || !text_is(m->device_files, found->device_files);
+    if (!text_empty(found->device_trouble) && !text_is(found->device_trouble, m->device_trouble))
+        log_error(d->log, "%s", found->device_trouble);
+    m->devices = kept(found->devices, d->arena);
+    m->gres = kept(found->gres, d->arena);
+    m->device_files = kept(found->device_files, d->arena);
+    m->device_trouble = kept(found->device_trouble, d->arena);
+    m->device_search = kept(found->device_search, d->arena);
+    node_site_devices(d);
+    struct node self = node_self(d);
+    if (others)
+        gpu_watch_devices(d->gpus, m->devices, m->device_files);
+    agent_set_node(d->agent, &self);
+    struct agent_event ev = {.kind = AGENT_CHANGED, .now_us = clock_now_us()};
+    node_event(d, &ev);
+}
+
+static void find(struct node_daemon *d);
+
+static void found(void *ctx, const struct spawn_result *r)
+{
+    struct node_daemon *d = ctx;
+    struct arena *a = arena_new();
+    struct machine m = {0};
+    bool again = d->find_again, accepts = d->find_accepts;
+    d->find = NULL;
+    d->find_again = false;
+    d->find_due_us = clock_monotonic_us() + gpu_time(AGAIN_US);
+    machine_parse(r->output, &m, a);
+    bool silent =
+        !m.hostname || text_is(m.device_trouble, SAY_HANGS) || text_is(m.device_trouble, SAY_CRASHES);
+    if (m.error || silent) { /* as they were, with what stands against it */
+        const char *why = m.error ? m.error : m.hostname ? m.device_trouble : SAY_CRASHES;
+        struct machine as_before = d->machine;
+        as_before.device_trouble = why;
+        m = as_before;
+    } else {
+        bool unasked = is_unasked(&m);
+        held_add(d, &m, a);
+        if (!unasked)
+            missed_say(d, &m, accepts, a);
+        d->find_accepts = again && d->find_accepts;
+    }
+    if (differs(&m, &d->machine))
+        machine_take(d, &m);
+    else if (!d->find_quiet)
+        log_info(d->log, "the devices of this machine were looked for anew: they are as before");
+    keep(d);
+    arena_free(a);
+    if (again)
+        find(d);
+}
+
+static void find(struct node_daemon *d)
+{
+    struct err err = {0};
+    const char *const argv[] = {"/proc/self/exe",     "node",   "--find",        "--state",
+                                d->options.state_dir, "--name", d->options.name, NULL};
+    const char *known = d->machine.devices ? d->machine.devices : "";
+    struct spawn_options o = {.argv = argv,
+                              .input = known,
+                              .input_len = strlen(known),
+                              .output_max = FOUND_BYTES,
+                              .timeout_us = FIND_US};
+    d->find = spawn_start(d->loop, &o, found, d, &err);
+    if (!d->find)
+        log_error(d->log, "the devices of this machine cannot be looked for: %s", err.text);
+}
+
+void node_devices_find(struct node_daemon *d, bool accepts)
+{
+    if (d->options.is_virtual || gpu_watch_is_released(d->gpus))
+        return;
+    d->find_accepts |= accepts;
+    d->find_again = d->find != NULL;
+    d->find_quiet = false;
+    if (!d->find)
+        find(d);
+}
+
+/* Nobody has any more what is kept in the list for its user alone. */
+static bool is_rid(const struct node_daemon *d)
+{
+    struct device_list list = {0};
+    struct arena *a = arena_new();
+    bool held = false;
+    if (d->machine.devices)
+        devices_parse(d->machine.devices, a, &list, NULL);
+    for (size_t i = 0; i < list.n; i++)
+        held |= text_is(list.v[i].kind, "gpu") && agent_gpu_is_held(d->agent, list.v[i].index);
+    arena_free(a);
+    return !held;
+}
+
+/* Something stands against using them that may have passed by itself; one process that hangs is left behind, not one a minute. */
+static bool is_to_be_tried(const struct node_daemon *d)
+{
+    const char *trouble = d->machine.device_trouble;
+    return !text_empty(trouble) && !text_starts(trouble, SAY_HANGS) && clock_monotonic_us() >= d->find_due_us;
+}
+
+void node_devices_find_due(struct node_daemon *d)
+{
+    if (d->find || d->options.is_virtual || gpu_watch_is_released(d->gpus))
+        return;
+    if ((d->keeps_gone && is_rid(d)) || is_to_be_tried(d)) {
+        d->find_quiet = true;
+        find(d);
+    }
+}
+
+int node_devices_find_main(const struct node_options *o)
+{
+    struct arena *a = arena_new();
+    struct machine m;
+    char *known = calloc(1, FOUND_BYTES);
+    size_t n = known ? fread(known, 1, FOUND_BYTES - 1, stdin) : 0;
+    struct machine_ask ask = {.gres_conf = node_gres_conf(o, a), .node = o->name, .known = n ? known : NULL};
+    machine_discover(&m, &ask, a);
+    machine_write(&m, stdout);
+    free(known);
+    arena_free(a);
+    return 0;
+}
