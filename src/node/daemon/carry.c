@@ -67,6 +67,7 @@ void node_event(struct node_daemon *d, const struct agent_event *ev)
     d->stepping = false;
     turn_empty(d);
     wake_set(d);
+    node_devices_find_gone(d);
 }
 
 void node_note(struct node_daemon *d, const struct note *n)

@@ -47,11 +47,11 @@ struct node_daemon {
     struct gpu_watch *gpus;
     struct timer *wake;
     struct machine machine;
-    struct spawn *find;  /* that looks for the devices anew; NULL = none */
-    bool find_again;     /* when it has ended */
-    bool find_accepts;   /* what is not there any more is not missed */
-    bool find_quiet;     /* nobody asked for it */
-    int64_t find_due_us; /* not before, by the clock that is never set */
+    struct spawn *find; /* that looks for the devices anew; NULL = none */
+    bool find_again;    /* when it has ended */
+    bool find_accepts;  /* what is not there any more is not missed */
+    bool find_quiet;    /* nobody asked for it */
+    struct timer *find_timer;
     const char
         *expected; /* a GPU was found at each of these places, as model/gres.h writes devices; NULL = none */
     bool keeps_gone; /* a device is in the list only because a step still has it */
@@ -78,8 +78,10 @@ void node_site_devices(struct node_daemon *d);
 
 /* find.c: which devices there are, anew; nothing if they are released, or the node is virtual. accepts: what is not there any more is not missed. */
 void node_devices_find(struct node_daemon *d, bool accepts);
-/* The same if something makes it worth while: now and then. */
-void node_devices_find_due(struct node_daemon *d);
+/* The same if nobody has any more what is kept in the list for its user alone. */
+void node_devices_find_gone(struct node_daemon *d);
+/* Has it done each minute while something stands against using them. */
+void node_devices_watch(struct node_daemon *d);
 /* The process that looks: `remudad node --find`, with the known devices as its input. */
 int node_devices_find_main(const struct node_options *o);
 /* What an earlier daemon of the node gave numbers to, if steps of it go on; NULL = none. Before the devices are found. */

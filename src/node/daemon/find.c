@@ -233,7 +233,6 @@ static void found(void *ctx, const struct spawn_result *r)
     bool again = d->find_again, accepts = d->find_accepts;
     d->find = NULL;
     d->find_again = false;
-    d->find_due_us = clock_monotonic_us() + gpu_time(AGAIN_US);
     machine_parse(r->output, &m, a);
     bool silent =
         !m.hostname || text_is(m.device_trouble, SAY_HANGS) || text_is(m.device_trouble, SAY_CRASHES);
@@ -304,17 +303,37 @@ static bool is_rid(const struct node_daemon *d)
 static bool is_to_be_tried(const struct node_daemon *d)
 {
     const char *trouble = d->machine.device_trouble;
-    return !text_empty(trouble) && !text_starts(trouble, SAY_HANGS) && clock_monotonic_us() >= d->find_due_us;
+    return !text_empty(trouble) && !text_starts(trouble, SAY_HANGS);
 }
 
-void node_devices_find_due(struct node_daemon *d)
+static void find_quietly(struct node_daemon *d)
 {
     if (d->find || d->options.is_virtual || gpu_watch_is_released(d->gpus))
         return;
-    if ((d->keeps_gone && is_rid(d)) || is_to_be_tried(d)) {
-        d->find_quiet = true;
-        find(d);
-    }
+    d->find_quiet = true;
+    find(d);
+}
+
+static void tried_again(void *ctx)
+{
+    struct node_daemon *d = ctx;
+    if (is_to_be_tried(d))
+        find_quietly(d);
+    timer_set(d->find_timer, gpu_time(AGAIN_US));
+}
+
+void node_devices_watch(struct node_daemon *d)
+{
+    if (d->options.is_virtual)
+        return;
+    d->find_timer = timer_new(d->loop, tried_again, d);
+    timer_set(d->find_timer, gpu_time(AGAIN_US));
+}
+
+void node_devices_find_gone(struct node_daemon *d)
+{
+    if (d->keeps_gone && is_rid(d))
+        find_quietly(d);
 }
 
 int node_devices_find_main(const struct node_options *o)

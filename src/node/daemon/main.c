@@ -173,7 +173,6 @@ static void woken(void *ctx)
                              .free_mem_mib = free_mem_mib()};
     node_event(d, &ev);
     steps_look_after(d, false);
-    node_devices_find_due(d);
 }
 
 static void stop_asked(void *ctx)
@@ -209,6 +208,7 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
     d->wake = timer_new(d->loop, woken, d);
     d->owners = owners_new(d->loop, OWNER_MAX_AGE_US);
     d->gpus = gpu_watch_new(d->loop, d->log, self.devices, d->machine.device_files, &gpu_events, d);
+    node_devices_watch(d);
     d->programs = programs_new(d->loop, program_done, d);
     d->herd = herd_new(d->loop, d->log, node_dir, node_shepherd_program(d->arena), d->known_groups,
                        &herd_events, d, ret_err);
@@ -234,6 +234,7 @@ static void loop_end(struct node_daemon *d)
     programs_free(d->programs);
     if (d->find)
         spawn_free(d->find);
+    timer_free(d->find_timer);
     gpu_watch_free(d->gpus);
     owners_free(d->owners);
     timer_free(d->wake);
