@@ -8,7 +8,7 @@ setup_file() {
     TOP=$(mktemp -d /tmp/remuda-page-XXXXXX)
     chmod 755 "$TOP"
     export TOP REMUDA_STATE="$TOP/state" REMUDA_NVML="$TOP/nvml.so" REMUDA_FAKE_GPUS="$TOP/gpus" REMUDA_FAKE_AMD="$TOP/amd"
-    export REMUDA_PROC="$TOP/proc" REMUDA_SYS="$TOP/sys" REMUDA_KFD=/nowhere/kfd REMUDA_GPU_PERCENT=10 REMUDA_GPU_ANSWER_MS=1000
+    export REMUDA_PROC="$TOP/proc" REMUDA_SYS="$TOP/sys" REMUDA_KFD=/nowhere/kfd REMUDA_GPU_PERCENT=5 REMUDA_GPU_ANSWER_MS=500
     cc -shared -fPIC -o "$TOP/nvml.so" "$BATS_TEST_DIRNAME"/../fake/nvml*.c
     cc -shared -fPIC -o "$TOP/rsmi.so" "$BATS_TEST_DIRNAME/../fake/rsmi.c"
     echo "int nothing;" | cc -shared -fPIC -o "$TOP/lacks.so" -x c -
@@ -77,7 +77,7 @@ cluster_says() { remuda gpus >"$TOP/now" && grep -q "$1" "$TOP/now" && cat "$TOP
 }
 
 @test "while the daemon runs: starting, missed, without an answer, hanging" {
-    happens "machine a100x2" "slow 0 3000"
+    happens "machine a100x2" "slow 0 2000"
     remuda up -q 3>&-
     until_late cluster_says "still starting the GPUs"
     happens "machine a100x2"
