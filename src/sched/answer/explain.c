@@ -3,6 +3,7 @@
 #include "base/hostlist.h"
 #include "sched/answer/rank.h"
 #include "sched/books/classes.h"
+#include "sched/books/settle.h"
 #include "sched/pass/pass.h"
 #include "sched/pass/priority.h"
 #include "sched/request/wording.h"

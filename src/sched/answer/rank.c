@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "sched/answer/blockers.h"
 #include "sched/books/classes.h"
+#include "sched/books/settle.h"
 #include "sched/pass/priority.h"
 
 #include <stdlib.h>

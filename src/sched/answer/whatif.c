@@ -3,6 +3,8 @@
 #include "sched/answer/whatif.h"
 
 #include "base/alloc.h"
+#include "sched/books/settle.h"
+#include "sched/pass/found.h"
 
 bool whatif_init(struct whatif *w, const struct cluster *constant, uint64_t job_id, int64_t now_us,
                  uint64_t cost_max)

@@ -1,6 +1,7 @@
 /* The oracle of the cluster's books: nothing is given twice, and what is counted is what is held. */
 #include "base/alloc.h"
 #include "sched/books/classes.h"
+#include "sched/books/settle.h"
 
 #include <stdlib.h>
 #include <string.h>

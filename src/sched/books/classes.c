@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "sched/books/settle.h"
+#include "sched/books/tables.h"
 #include "sched/request/demand.h"
 
 #include <stdlib.h>

@@ -6,6 +6,8 @@
 #include "base/hostlist.h"
 #include "sched/books/classes.h"
 #include "sched/books/resv.h"
+#include "sched/books/settle.h"
+#include "sched/books/tables.h"
 #include "sched/books/topo.h"
 #include "sched/request/demand.h"
 
@@ -101,46 +103,6 @@ void cluster_free(struct cluster *cl)
     free(cl->shift);
     intern_free(cl->text);
     free(cl);
-}
-
-/* ---- names ---- */
-
-uint32_t cluster_dim(struct cluster *cl, const char *kind, const char *type)
-{
-    struct str label = STR_INIT;
-    str_add(&label, kind);
-    if (!text_empty(type))
-        str_addf(&label, ":%s", type);
-    uintptr_t found = (uintptr_t)map_str_get(cl->dim_of, str_text(&label));
-    if (!found) {
-        struct dim d = {.kind = xstrdup(kind), .type = text_empty(type) ? NULL : xstrdup(type)};
-        d.label = xstrdup(str_text(&label));
-        d.is_gpu = strcmp(kind, "gpu") == 0;
-        vec_push(&cl->dim, d);
-        found = cl->dim.n;
-        map_str_put(cl->dim_of, d.label, (void *)found);
-        cl->unsettled = true;
-    }
-    str_done(&label);
-    return (uint32_t)(found - 1);
-}
-
-struct snode *cluster_node(const struct cluster *cl, const char *name)
-{
-    return map_str_get(cl->node_of, name);
-}
-
-struct spart *cluster_part(const struct cluster *cl, const char *name)
-{
-    return map_str_get(cl->part_of, name);
-}
-
-ptrdiff_t cluster_licence(const struct cluster *cl, const char *name)
-{
-    for (size_t i = 0; i < cl->lic.n; i++)
-        if (strcmp(cl->lic.v[i].name, name) == 0)
-            return (ptrdiff_t)i;
-    return -1;
 }
 
 /* ---- nodes ---- */
@@ -293,137 +255,3 @@ void cluster_remove_partition(struct cluster *cl, const char *name)
     cl->unsettled = true;
 }
 
-/* ---- settling ---- */
-
-static void nodes_number(struct cluster *cl)
-{
-    struct hostlist names = HOSTLIST_INIT;
-    for (size_t i = 0; i < cl->node.n; i++)
-        hostlist_add(&names, cl->node.v[i]->name);
-    hostlist_sort(&names);
-    for (size_t i = 0; i < names.n; i++) {
-        cl->node.v[i] = cluster_node(cl, names.name[i]);
-        cl->node.v[i]->idx = (uint32_t)i;
-    }
-    hostlist_done(&names);
-}
-
-static int32_t share_max(const struct cluster *cl)
-{
-    int32_t most = 1;
-    for (size_t i = 0; i < cl->part.n; i++) {
-        const struct partition *p = &cl->part.v[i]->p;
-        if (cl->part.v[i]->gone || (p->share != SHARE_YES && p->share != SHARE_FORCE))
-            continue;
-        int32_t count = p->share_count > 0 ? p->share_count : 4;
-        if (count > most)
-            most = count;
-    }
-    return most;
-}
-
-/* The partitions of each node, as a bitmap in a row of `bits`. */
-static uint64_t *parts_of_nodes(const struct cluster *cl, size_t words)
-{
-    uint64_t *bits = xcalloc(cl->node.n * words + 1, sizeof bits[0]);
-    for (size_t p = 0; p < cl->part.n; p++)
-        for (size_t i = 0; !cl->part.v[p]->gone && i < cl->part.v[p]->node.n; i++)
-            bit_set(&bits[cl->part.v[p]->node.v[i]->idx * words], p);
-    return bits;
-}
-
-static void groups_clear(struct cluster *cl)
-{
-    for (size_t i = 0; i < cl->group.n; i++)
-        group_free(cl->group.v[i]);
-    vec_clear(&cl->group);
-    map_str_free(cl->group_of);
-    cl->group_of = map_str_new();
-}
-
-static void groups_make(struct cluster *cl)
-{
-    size_t words = BIT_WORDS(cl->part.n + 1);
-    uint64_t *bits = parts_of_nodes(cl, words);
-    struct str key = STR_INIT;
-    for (size_t i = 0; i < cl->node.n; i++) {
-        struct snode *n = cl->node.v[i];
-        str_clear(&key);
-        str_add(&key, n->base_key);
-        for (size_t w = 0; w < words; w++)
-            str_addf(&key, "|%llx", (unsigned long long)bits[i * words + w]);
-        struct group *g = map_str_get(cl->group_of, str_text(&key));
-        if (!g) {
-            g = group_make(cl, n->cfg, str_text(&key));
-            g->parts = xmemdup(&bits[i * words], words * sizeof bits[0]);
-            g->idx = (uint32_t)cl->group.n;
-            vec_push(&cl->group, g);
-            map_str_put(cl->group_of, g->key, g);
-        }
-        n->group = g;
-        g->nodes++;
-        g->up += n->up;
-    }
-    str_done(&key);
-    free(bits);
-}
-
-static void groups_rank(struct cluster *cl)
-{
-    for (size_t i = 0; i < cl->group.n; i++) {
-        cl->group.v[i]->weight_rank = 0;
-        for (size_t k = 0; k < cl->group.n; k++)
-            cl->group.v[i]->weight_rank += cl->group.v[k]->weight < cl->group.v[i]->weight;
-    }
-}
-
-static void shifts_set(struct cluster *cl)
-{
-    free(cl->shift);
-    cl->shift = xcalloc(cl->dim.n, 1);
-    for (uint32_t d = 0; d < cl->dim.n; d++) {
-        int64_t most = 0;
-        for (size_t g = 0; g < cl->group.n; g++)
-            if (d < cl->group.v[g]->ntotal && cl->group.v[g]->total[d] > most)
-                most = cl->group.v[g]->total[d];
-        while ((most >> cl->shift[d]) >= BUCKETS)
-            cl->shift[d]++;
-    }
-}
-
-/* What holds for each user by himself makes classes of one user's jobs. */
-static bool limits_users(const struct spart *p)
-{
-    for (size_t i = 0; i < p->windows.n; i++)
-        if (p->windows.v[i].max_jobs_per_user > 0)
-            return true;
-    return false;
-}
-
-struct cluster *cluster_settle(const struct cluster *constant)
-{
-    struct cluster *cl = (struct cluster *)(uintptr_t)constant;
-    if (!cl->unsettled)
-        return cl;
-    cl->policy.share_max = share_max(cl);
-    cl->user_nodes = false;
-    for (size_t i = 0; i < cl->part.n; i++)
-        cl->user_nodes |=
-            !cl->part.v[i]->gone && (cl->part.v[i]->p.exclusive_user || limits_users(cl->part.v[i]));
-    nodes_number(cl);
-    groups_clear(cl);
-    groups_make(cl);
-    groups_rank(cl);
-    shifts_set(cl);
-    cl->unsettled = false;
-    cl->version++;
-    cl->up_version++;
-    free(cl->free);
-    cl->free = xcalloc(cl->node.n * cl->dim.n + 1, sizeof cl->free[0]);
-    for (size_t i = 0; i < cl->node.n; i++)
-        node_recount(cl, cl->node.v[i]);
-    classes_regroup(cl);
-    topo_settle(cl);
-    resv_settle(cl);
-    return cluster_settle(cl); /* a resource that only a reservation names made a dimension */
-}

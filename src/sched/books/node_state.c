@@ -8,29 +8,11 @@
 #include "model/gres.h"
 #include "model/limits.h"
 #include "sched/books/run_pack.h"
+#include "sched/books/tables.h"
 #include "sched/books/unproven.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-char *node_key(const struct cluster *cl, const struct node *n)
-{
-    struct str key = STR_INIT;
-    str_addf(&key, "%d/%d/%d/%d/%lld/%lld/%d/%lld/%d/%d", n->cpus, n->sockets, n->cores_per_socket,
-             n->threads_per_core, (long long)n->memory_mib, (long long)n->memory_spec_mib, n->core_spec,
-             (long long)n->tmp_disk_mib, n->weight, cl->policy.by_thread);
-    str_addf(&key, "|%s|%s|", n->features ? n->features : "", n->gres ? n->gres : "");
-    struct arena *a = arena_new();
-    struct device_list devices = {0};
-    if (!text_empty(n->devices) && devices_parse(n->devices, a, &devices, NULL))
-        for (size_t i = 0; i < devices.n; i++) /* all but the uuid, which differs on each node */
-            str_addf(&key, "%s:%s:%d:%lld:%s:%s;", devices.v[i].kind,
-                     devices.v[i].type ? devices.v[i].type : "", devices.v[i].index,
-                     (long long)devices.v[i].mem_mib, devices.v[i].cpus ? devices.v[i].cpus : "",
-                     devices.v[i].links ? devices.v[i].links : "");
-    arena_free(a);
-    return str_take(&key);
-}
 
 /* ---- groups ---- */
 

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "sched/books/classes.h"
 #include "sched/books/state.h"
+#include "sched/books/tables.h"
 
 #include <stdlib.h>
 #include <string.h>

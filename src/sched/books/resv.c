@@ -2,17 +2,10 @@
 
 #include "base/alloc.h"
 #include "base/hostlist.h"
+#include "sched/books/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct sresv *cluster_resv(const struct cluster *cl, const char *name)
-{
-    for (size_t i = 0; i < cl->resv.n; i++)
-        if (cl->resv.v[i] && text_is(cl->resv.v[i]->r.name, name))
-            return cl->resv.v[i];
-    return NULL;
-}
 
 static void resv_free(struct sresv *s)
 {

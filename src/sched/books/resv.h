@@ -27,7 +27,6 @@ struct window {
 };
 #define WINDOWS_MAX 64 /* times of a recurring reservation that are looked ahead */
 
-struct sresv *cluster_resv(const struct cluster *cl, const char *name);
 void resv_settle(struct cluster *cl);
 void resvs_free(struct cluster *cl);
 /* The windows that end after now_us, ascending; returns how many. */

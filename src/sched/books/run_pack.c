@@ -3,6 +3,7 @@
 #include "sched/books/run_pack.h"
 
 #include "base/alloc.h"
+#include "sched/books/tables.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -192,7 +192,6 @@ struct licence {
 struct share {
     int64_t factor; /* in PRIORITY_ONE-ths */
 };
-struct share *cluster_share(struct cluster *cl, uint32_t uid, const char *account); /* made when new */
 
 struct wjob {
     struct waiting w; /* req and magnets point into the class */
@@ -303,10 +302,6 @@ struct cluster {
     bool user_nodes;         /* some partition has ExclusiveUser */
 };
 
-/* Brings numbering, groups and free amounts up to date after nodes or partitions changed. A cache behind a const cluster: nothing that a
- * caller can see changes. */
-struct cluster *cluster_settle(const struct cluster *cl);
-
 static inline uint8_t bucket_of(const struct cluster *cl, uint32_t dim, int64_t amount)
 {
     int64_t b = amount <= 0 ? 0 : amount >> cl->shift[dim];
@@ -318,14 +313,7 @@ static inline int64_t *node_free(const struct cluster *cl, const struct snode *n
     return &cl->free[n->idx * cl->dim.n];
 }
 
-/* Dimension of a gres kind and type, made when new. */
-uint32_t cluster_dim(struct cluster *cl, const char *kind, const char *type);
-struct snode *cluster_node(const struct cluster *cl, const char *name);
-struct spart *cluster_part(const struct cluster *cl, const char *name);
-ptrdiff_t cluster_licence(const struct cluster *cl, const char *name);
-
 /* node_state.c */
-char *node_key(const struct cluster *cl, const struct node *n);
 struct group *group_make(struct cluster *cl, const struct node *n, const char *key);
 void group_free(struct group *g);
 void node_recount(struct cluster *cl,
@@ -351,7 +339,5 @@ static inline int64_t part_cpus_most(const struct partition *p, const struct gro
     int64_t sockets = p->max_cpus_per_socket > 0 ? (int64_t)p->max_cpus_per_socket * g->sockets : g->cpus;
     return node < sockets ? node : sockets;
 }
-
-struct use_mode request_mode(const struct job_request *req, const struct partition *p);
 
 #endif

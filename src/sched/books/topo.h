@@ -1,18 +1,26 @@
-/* Switches and blocks in the planner: a job gets nodes below the lowest switch that has enough, and there from as few leaves as can be. */
+/* Switches and blocks in the planner, as bitmaps of the nodes below each. */
 #ifndef REMUDA_SCHED_BOOKS_TOPO_H
 #define REMUDA_SCHED_BOOKS_TOPO_H
 
-#include "sched/world/world.h"
+#include "sched/books/state.h"
 
-/* Narrows world.key, the candidates, to those that keep the job together: at least `want` nodes where there are so many, else `least`, with so many units. Returns how many leaves
- * they lie under; 0 = nothing was narrowed (no topology, or no switch has enough). */
-size_t topo_narrow(struct world *w, size_t least, size_t want, int64_t units);
-/* Leaves that the nodes picked (world.pick) lie under; a node under none counts as one. */
-size_t topo_leaves(const struct world *w);
-/* When a job that asks for few switches no longer insists; 0 = it does not ask. */
-int64_t topo_insists_until(const struct cluster *cl, const struct waiting *j);
+#define NO_LEAF UINT32_MAX
 
+struct topo_switch {
+    uint64_t *nodes; /* bitmap */
+    int64_t size;
+    bool leaf;
+};
+
+struct topo {
+    VEC(struct topo_switch) sw;
+    uint32_t *leaf_of; /* by node: its leaf in `sw`, or NO_LEAF */
+};
+
+/* Makes cluster.topo anew from cluster.topology, once nodes have their numbers; NULL without any. */
 void topo_settle(struct cluster *cl);
 void topo_free(struct cluster *cl);
+/* When a job that asks for few switches no longer insists; 0 = it does not ask. */
+int64_t topo_insists_until(const struct cluster *cl, const struct waiting *j);
 
 #endif

@@ -5,6 +5,8 @@
 #include "sched/books/classes.h"
 #include "sched/books/ranges.h"
 #include "sched/books/run_pack.h"
+#include "sched/books/settle.h"
+#include "sched/books/tables.h"
 #include "sched/books/unproven.h"
 #include "sched/request/demand.h"
 

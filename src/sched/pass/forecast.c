@@ -7,6 +7,8 @@
  * ALL_COST is spent, the rest of the queue is foreseen by its size: it takes as long as the part before it took, in proportion to the CPU
  * time asked for. */
 #include "base/alloc.h"
+#include "sched/pass/components.h"
+#include "sched/pass/found.h"
 #include "sched/pass/live.h"
 #include "sched/pass/pass.h"
 

@@ -2,6 +2,9 @@
  * not fit, those placed before it are undone, and it is tried as the first of them: another may have taken what only this one could not do without. What stands in their way together may
  * have to give way (preempt.c). */
 #include "base/alloc.h"
+#include "sched/books/tables.h"
+#include "sched/pass/components.h"
+#include "sched/pass/found.h"
 #include "sched/pass/pass.h"
 #include "sched/pass/preempt.h"
 #include "sched/pass/priority.h"
@@ -10,75 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct het *pass_het_of(struct pass *p, uint64_t id)
-{
-    for (size_t i = 0; i < p->het.n; i++)
-        if (p->het.v[i].id == id)
-            return &p->het.v[i];
-    return NULL;
-}
-
-/* As it waits in this pass: the job of a what-if stands for the one that really waits. */
-static struct wjob *job_here(const struct pass *p, struct wjob *j)
-{
-    return p->instead && j == p->left_out ? p->instead->job[0] : j;
-}
-
-void hets_collect(struct pass *p)
-{
-    for (size_t i = 0; i < p->cl->lane.n; i++) {
-        struct lane *l = p->cl->lane.v[i];
-        for (size_t k = 0; l->het && k < l->n; k++) {
-            struct het *h = pass_het_of(p, l->het);
-            if (!h) {
-                struct het new = {.id = l->het};
-                vec_push(&p->het, new);
-                h = &p->het.v[p->het.n - 1];
-            }
-            /* By number: the order of lanes depends on what came and went before. */
-            h->job = xrealloc(h->job, (h->n + 1) * sizeof h->job[0]);
-            size_t at = h->n++;
-            for (; at > 0 && h->job[at - 1]->w.job_id > l->job[l->first + k]->w.job_id; at--)
-                h->job[at] = h->job[at - 1];
-            h->job[at] = job_here(p, l->job[l->first + k]);
-        }
-    }
-}
-
-static int64_t limit_at(const struct pass *p, const struct option *o, int64_t start_us)
-{
-    return view_limit(p->w, o, o->limit_us, start_us);
-}
-
-struct option *het_place(struct pass *p, const struct compiled *c, int64_t at_us)
-{
-    for (size_t i = 0; i < c->n; i++) {
-        struct option *o = &c->option[i];
-        if (o->never == REASON_NONE &&
-            world_place(p->w, c, o, at_us, time_add(at_us, limit_at(p, o, at_us)), &p->at))
-            return o;
-    }
-    return NULL;
-}
-
 static void starts_drop(struct pass *p, size_t n)
 {
     while (p->v->start.n > n) {
         struct plan_start *s = &p->v->start.v[--p->v->start.n];
         struct spart *part = cluster_part(p->cl, s->partition);
         for (size_t i = 0; i < s->alloc.n; i++) {
-            const struct wjob *j = job_here(p, map_u64_get(p->cl->wait_of, s->job_id));
+            const struct wjob *j = het_job_here(p, map_u64_get(p->cl->wait_of, s->job_id));
             struct option o = {.part = part, .mode = request_mode(j->w.req, &part->p)};
             exact_back(p->ex, cluster_node(p->cl, s->alloc.node[i].node)->idx, &o, &s->alloc.node[i]);
         }
     }
-}
-
-static void foreseen_drop(struct pass *p, const struct wjob *j)
-{
-    struct planned *f = map_u64_del(p->v->planned, j->w.job_id);
-    if (f)
-        planned_free(f);
 }
 
 /* In their order; *ret_failed is the place of the one that does not fit. */
@@ -91,10 +36,10 @@ static bool start_in_order(struct pass *p, const struct het *h, size_t *ret_fail
     for (; ok && n < h->n; n += ok) {
         struct compiled *c = demand_of(p->cl, h->job[n]->lane->klass);
         struct option *o = het_place(p, c, now);
-        ok = o && (p->future || pass_emit(p, h->job[n], c, &p->at, limit_at(p, o, now),
+        ok = o && (p->future || pass_emit(p, h->job[n], c, &p->at, het_limit_at(p, o, now),
                                           priority_of(p->cl, o, &h->job[n]->w, p->v->now_us) / PRIORITY_ONE));
         if (ok)
-            begun[n] = world_begin(p->w, c, &p->at, h->job[n]->w.job_id, time_add(now, limit_at(p, o, now)));
+            begun[n] = world_begin(p->w, c, &p->at, h->job[n]->w.job_id, time_add(now, het_limit_at(p, o, now)));
         if (ok && p->future)
             pass_foresee(p, h->job[n]->w.job_id, now, &p->at, false);
     }
@@ -172,7 +117,7 @@ static void promise_all(struct pass *p, struct het *h, uint32_t part)
             struct promised pr = {
                 .lane = h->job[n]->lane, .job = h->job[n], .part = part, .start_us = at_us, .het = h->id};
             pr.world_job = world_promise(p->w, c, &p->at, h->job[n]->w.job_id, at_us,
-                                         time_add(at_us, limit_at(p, o, at_us)));
+                                         time_add(at_us, het_limit_at(p, o, at_us)));
             vec_push(&p->promise, pr);
             pass_foresee(p, h->job[n]->w.job_id, at_us, &p->at, true);
         }

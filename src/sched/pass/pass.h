@@ -138,21 +138,9 @@ void pass_took_one(struct pass *p,
 void pass_step(struct pass *p);                      /* every waiting job in order, at the world's time */
 void pass_forecast(struct pass *p, uint32_t budget); /* on from there */
 enum outcome pass_het(struct pass *p, struct entry *e);
-/* First option in which a component can start at that time; fills p->at. NULL = none. */
-struct option *het_place(struct pass *p, const struct compiled *c, int64_t at_us);
-bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o);
-void pass_note(struct pass *p, const struct entry *e, enum job_reason reason);
-bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, const struct placement *at,
-               int64_t limit_us, uint64_t priority);
-void planned_free(struct planned *f);
-void planned_clear(struct plan_private *v);
-void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at,
-                  bool promise);
-void hets_collect(struct pass *p);
 /* waited.c: what a pass has to do with the logs of causes. */
 void waited_pass_begins(struct plan_private *v, const struct cluster *cl, int64_t now_us);
 void waited_pass_found(struct plan_private *v, const struct cluster *cl);
-struct het *pass_het_of(struct pass *p, uint64_t id);
 
 /* explain.c: the sentence for a blocked class, and its nodes that are down or drained. */
 const char *explain_class(const struct cluster *cl, const struct compiled *c, struct option *o,

@@ -4,105 +4,15 @@
 
 #include "base/alloc.h"
 #include "sched/books/classes.h"
+#include "sched/books/settle.h"
+#include "sched/pass/components.h"
+#include "sched/pass/found.h"
 #include "sched/pass/live.h"
 #include "sched/pass/pass.h"
 #include "sched/world/resv_view.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- what is found ---- */
-
-void pass_note(struct pass *p, const struct entry *e, enum job_reason reason)
-{
-    uint32_t idx = e->lane->klass->idx;
-    if (p->future)
-        return;
-    while (p->v->note.n <= idx) {
-        struct class_note none = {0};
-        vec_push(&p->v->note, none);
-    }
-    struct class_note *n = &p->v->note.v[idx];
-    if (n->serial == e->lane->klass->serial && n->reason != REASON_PRIORITY)
-        return; /* the entry that came first in the order speaks */
-    *n = (struct class_note){.serial = e->lane->klass->serial, .reason = reason};
-}
-
-void planned_free(struct planned *f)
-{
-    free(f->node);
-    free(f->names);
-    free(f);
-}
-
-void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at, bool promise)
-{
-    struct planned *old = map_u64_get(p->v->planned, job_id);
-    if (old && (old->pass == p->v->pass || !promise)) /* an array's first element speaks for it */
-        return;
-    if (old) {
-        map_u64_del(p->v->planned, job_id);
-        planned_free(old);
-    }
-    struct planned *f = xcalloc(1, sizeof *f);
-    *f = (struct planned){.job_id = job_id,
-                          .start_us = start_us,
-                          .promise =
-                              promise && !p->future, /* what is promised in a foreseen future is a forecast */
-                          .pass = p->v->pass,
-                          .nnodes = (uint32_t)at->at.n};
-    f->node = xmalloc((at->at.n + 1) * sizeof f->node[0]);
-    for (size_t i = 0; i < at->at.n; i++)
-        f->node[i] = at->at.v[i].node;
-    map_u64_put(p->v->planned, job_id, f);
-}
-
-bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, const struct placement *at,
-               int64_t limit_us, uint64_t priority)
-{
-    struct alloc al = {.node = arena_alloc(p->v->arena, (at->at.n + 1) * sizeof al.node[0])};
-    for (; al.n < at->at.n; al.n++) {
-        const struct placed *pl = &at->at.v[al.n];
-        if (exact_take(p->ex, c, at->option, at->variant, pl->node, pl->units, &al.node[al.n]))
-            continue;
-        for (size_t i = 0; i < al.n; i++)
-            exact_back(p->ex, at->at.v[i].node, at->option, &al.node[i]);
-        p->refused_node = pl->node;
-        return false;
-    }
-    struct plan_start s = {.job_id = j->w.job_id,
-                           .partition = arena_strdup(p->v->arena, at->option->part->p.name),
-                           .reservation =
-                               at->option->resv ? arena_strdup(p->v->arena, at->option->resv->r.name) : NULL,
-                           .alloc = al,
-                           .limit_us = limit_us,
-                           .priority = priority,
-                           .backfilled = p->promise.n > 0};
-    vec_push(&p->v->start, s);
-    return true;
-}
-
-/* Could it start if every node that is up were empty? */
-bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o)
-{
-    if (o->up_version == p->cl->up_version)
-        return o->reachable;
-    o->up_version = p->cl->up_version;
-    o->reachable = demand_possible(p->cl, c, o, true);
-    return o->reachable;
-}
-
-/* ---- a pass ---- */
-
-void planned_clear(struct plan_private *v)
-{
-    struct map_walk walk = {0};
-    while (map_u64_next(v->planned, &walk)) {
-        planned_free(walk.value);
-    }
-    map_u64_free(v->planned);
-    v->planned = map_u64_new();
-}
 
 /* A forecast is made again when that pays: at once where it is cheap, else so seldom that it takes a hundredth of the time. Meanwhile the
  * last one stands; promises are always made anew. */
@@ -119,18 +29,6 @@ static int64_t forecast_due(const struct plan_private *v)
 static bool forecast_wanted(const struct plan_private *v, const struct cluster *cl, int64_t now_us)
 {
     return v->forecast_us == INT64_MIN || v->version != cl->version || now_us >= forecast_due(v);
-}
-
-/* What has started is no longer planned. */
-static void planned_prune(struct plan_private *v)
-{
-    for (size_t i = 0; i < v->start.n; i++) {
-        struct planned *f = map_u64_get(v->planned, v->start.v[i].job_id);
-        if (!f)
-            continue;
-        map_u64_del(v->planned, f->job_id);
-        planned_free(f);
-    }
 }
 
 static void private_reset(struct plan_private *v, const struct cluster *cl, int64_t now_us)

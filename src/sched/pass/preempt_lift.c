@@ -1,6 +1,7 @@
 /* What would be if some work were not there: it is lifted out of the counters and of the pass's world, the planner's own question is asked, and it is put back. */
 #include "base/alloc.h"
 #include "sched/books/classes.h"
+#include "sched/pass/components.h"
 #include "sched/pass/preempt_inside.h"
 #include "sched/world/resv_view.h"
 

@@ -1,6 +1,7 @@
 /* Who may stop whom: work of partitions with a lower PriorityTier, where that work's PreemptMode allows it, it is old enough, and what it frees can be used by the one who asks. */
 #include "base/alloc.h"
 #include "sched/books/classes.h"
+#include "sched/books/tables.h"
 #include "sched/pass/preempt.h"
 #include "sched/pass/preempt_inside.h"
 

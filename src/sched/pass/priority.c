@@ -3,6 +3,8 @@
 #include "sched/pass/priority.h"
 
 #include "base/alloc.h"
+#include "sched/books/settle.h"
+#include "sched/books/tables.h"
 #include "sched/plan.h"
 
 #include <string.h>
@@ -157,30 +159,6 @@ static int64_t tres_sum(const struct cluster *cl, const struct option *o)
     for (size_t i = 0; i < cl->policy.tres.n; i++)
         sum += cl->policy.tres.v[i].milli / 1000 * tres_factor(cl, o, &cl->policy.tres.v[i]);
     return sum;
-}
-
-/* ---- fair share ------------------------------------------------------------------------------------------------------------------- */
-
-static void share_key(char *key, size_t size, uint32_t uid, const char *account)
-{
-    struct str s = STR_INIT;
-    str_addf(&s, "%u%s%s", uid, account ? "/" : "", account ? account : "");
-    memcpy(key, str_text(&s), s.len < size ? s.len + 1 : size);
-    key[size - 1] = '\0';
-    str_done(&s);
-}
-
-struct share *cluster_share(struct cluster *cl, uint32_t uid, const char *account)
-{
-    char key[256];
-    share_key(key, sizeof key, uid, text_empty(account) ? NULL : account);
-    struct share *s = map_str_get(cl->share_of, key);
-    if (!s) {
-        s = xcalloc(1, sizeof *s);
-        s->factor = PRIORITY_ONE; /* who used nothing */
-        map_str_put(cl->share_of, key, s);
-    }
-    return s;
 }
 
 void cluster_set_fairshare(struct cluster *cl, uint32_t uid, const char *account, int64_t factor)

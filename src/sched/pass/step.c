@@ -5,6 +5,7 @@
  * leaves every promise whole (EASY backfill, Lifka 1995). The present is the first step of a simulation of the future that goes on from
  * there (forecast.c). */
 #include "sched/books/topo.h"
+#include "sched/pass/found.h"
 #include "sched/pass/live.h"
 #include "sched/pass/pass.h"
 #include "sched/pass/preempt.h"

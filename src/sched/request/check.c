@@ -3,6 +3,8 @@
 #include "base/vec.h"
 #include "model/gres.h"
 #include "sched/books/may_use.h"
+#include "sched/books/settle.h"
+#include "sched/books/tables.h"
 #include "sched/request/demand.h"
 #include "sched/request/wording.h"
 

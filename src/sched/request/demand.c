@@ -5,6 +5,8 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "model/gres.h"
+#include "sched/books/settle.h"
+#include "sched/books/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,25 +20,6 @@ bool demand_complain(struct demand_work *w, enum refusal r, enum job_reason reas
             str_add(w->v->text, text);
     }
     return false;
-}
-
-/* ---- modes and memory ---- */
-
-struct use_mode request_mode(const struct job_request *req, const struct partition *p)
-{
-    struct use_mode m = {0};
-    int32_t count = p->share_count > 0 ? p->share_count : 4;
-    m.whole = req->exclusive == EXCLUSIVE_NODE || req->exclusive == EXCLUSIVE_TOPO ||
-              p->share == SHARE_EXCLUSIVE || req->core_spec > 0;
-    m.user_only = !m.whole &&
-                  (req->exclusive == EXCLUSIVE_USER || req->exclusive == EXCLUSIVE_MCS || p->exclusive_user);
-    if (p->share == SHARE_FORCE) {
-        m.whole = false;
-        m.share = count > 1 ? count : 0;
-    } else if (p->share == SHARE_YES && req->oversubscribe && !m.whole) {
-        m.share = count;
-    }
-    return m;
 }
 
 static void option_memory(const struct demand_work *w, struct option *o)

@@ -2,6 +2,7 @@
  * count tells how many nodes have enough of three dimensions together, and so rules out nearly all of the queue; the screen tells which, for
  * sixteen nodes at a time. Both may let too much through, never too little. */
 #include "base/alloc.h"
+#include "sched/world/row.h"
 #include "sched/world/world.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  * hold them all, else the nodes that hold most, so that they use few. */
 #include "base/alloc.h"
 #include "sched/books/topo.h"
+#include "sched/world/narrow.h"
 #include "sched/world/placing.h"
 
 #include <stdlib.h>

@@ -4,6 +4,8 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "model/gres.h"
+#include "sched/books/settle.h"
+#include "sched/books/tables.h"
 #include "sched/world/resv_view.h"
 
 #include <stdlib.h>

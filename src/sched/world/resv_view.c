@@ -5,6 +5,7 @@
  * half taken by others. The same path holds MaxCPUsPerNode, which counts all jobs of a partition on a node together. */
 #include "sched/world/resv_view.h"
 #include "sched/world/part_windows.h"
+#include "sched/world/row.h"
 
 #include "base/alloc.h"
 

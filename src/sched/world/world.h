@@ -152,12 +152,6 @@ struct placement {
 struct world *world_new(const struct cluster *cl, int64_t now_us);
 void world_free(struct world *w);
 
-/* Amounts of a node over [start, end) at least: what is free then whatever else happens as planned. Returns a row (the scratch row, or
- * the node's own). */
-/* What is free on it at a time (now or later), as far as work and promises go. */
-void world_row_at(const struct world *w, uint32_t node, int64_t at_us, int64_t *ret_row);
-const int64_t *world_row(struct world *w, uint32_t node, int64_t start_us, int64_t end_us);
-
 /* Can the option start at start_us (now or later) and keep its resources until end_us? Fills *ret. */
 bool world_place(struct world *w, const struct compiled *c, struct option *o, int64_t start_us,
                  int64_t end_us, struct placement *ret);

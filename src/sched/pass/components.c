@@ -1,0 +1,57 @@
+/* The components of heterogeneous jobs as they wait in a pass, and where one of them can start. */
+#include "sched/pass/components.h"
+
+#include "base/alloc.h"
+#include "sched/world/resv_view.h"
+
+#include <stdlib.h>
+
+struct het *pass_het_of(struct pass *p, uint64_t id)
+{
+    for (size_t i = 0; i < p->het.n; i++)
+        if (p->het.v[i].id == id)
+            return &p->het.v[i];
+    return NULL;
+}
+
+struct wjob *het_job_here(const struct pass *p, struct wjob *j)
+{
+    return p->instead && j == p->left_out ? p->instead->job[0] : j;
+}
+
+void hets_collect(struct pass *p)
+{
+    for (size_t i = 0; i < p->cl->lane.n; i++) {
+        struct lane *l = p->cl->lane.v[i];
+        for (size_t k = 0; l->het && k < l->n; k++) {
+            struct het *h = pass_het_of(p, l->het);
+            if (!h) {
+                struct het new = {.id = l->het};
+                vec_push(&p->het, new);
+                h = &p->het.v[p->het.n - 1];
+            }
+            /* By number: the order of lanes depends on what came and went before. */
+            h->job = xrealloc(h->job, (h->n + 1) * sizeof h->job[0]);
+            size_t at = h->n++;
+            for (; at > 0 && h->job[at - 1]->w.job_id > l->job[l->first + k]->w.job_id; at--)
+                h->job[at] = h->job[at - 1];
+            h->job[at] = het_job_here(p, l->job[l->first + k]);
+        }
+    }
+}
+
+int64_t het_limit_at(const struct pass *p, const struct option *o, int64_t start_us)
+{
+    return view_limit(p->w, o, o->limit_us, start_us);
+}
+
+struct option *het_place(struct pass *p, const struct compiled *c, int64_t at_us)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        struct option *o = &c->option[i];
+        if (o->never == REASON_NONE &&
+            world_place(p->w, c, o, at_us, time_add(at_us, het_limit_at(p, o, at_us)), &p->at))
+            return o;
+    }
+    return NULL;
+}

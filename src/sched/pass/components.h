@@ -1,0 +1,18 @@
+/* The components of heterogeneous jobs as they wait in a pass. */
+#ifndef REMUDA_SCHED_PASS_COMPONENTS_H
+#define REMUDA_SCHED_PASS_COMPONENTS_H
+
+#include "sched/pass/pass.h"
+
+/* Fills pass.het: each heterogeneous job that waits, its components by number. */
+void hets_collect(struct pass *p);
+/* NULL = none of that id waits. */
+struct het *pass_het_of(struct pass *p, uint64_t id);
+/* As the job waits in this pass: that of a what-if stands for the one that really waits. */
+struct wjob *het_job_here(const struct pass *p, struct wjob *j);
+/* The limit of a run in that option that starts then. */
+int64_t het_limit_at(const struct pass *p, const struct option *o, int64_t start_us);
+/* First option in which a component can start at that time; fills p->at. NULL = none. */
+struct option *het_place(struct pass *p, const struct compiled *c, int64_t at_us);
+
+#endif
