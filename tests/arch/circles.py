@@ -20,25 +20,30 @@ LARGEST = {
     "io": 2,
     "model": 3,
     "node": 5,
-    "sched": 11,
+    "sched": 2,
     "script": 2,
-    "sim": 8,
+    "sim": 3,
     "store": 1,
     "wire": 1,
 }
 
 
-def symbols(path):
-    """What an object file defines, and what it needs."""
-    out = subprocess.run(["nm", "-g", path], capture_output=True, text=True, check=True).stdout
-    words = [line.split() for line in out.splitlines()]
-    return {w[-1] for w in words if w[-2] != "U"}, {w[-1] for w in words if w[-2] == "U"}
+def symbols(paths):
+    """What each object file defines, and what it needs: path → (names, names)."""
+    out = subprocess.run(["nm", "-g", "-A", *paths], capture_output=True, text=True, check=True).stdout
+    found = {p: (set(), set()) for p in paths}
+    for line in out.splitlines():
+        path, _, rest = line.partition(":")
+        words = rest.split()
+        found[path][words[-2] == "U"].add(words[-1])
+    return found
 
 
 def calls(src, build):
     """file → files of the same folder whose functions or data it uses."""
     files = {"_".join(f.relative_to(src).parts) + ".o": f.relative_to(src).as_posix() for f in src.rglob("*.c")}
-    found = {files[p.name]: symbols(p) for p in build.glob("*.p/*.o") if p.name in files}
+    paths = {str(p): files[p.name] for p in build.glob("*.p/*.o") if p.name in files}
+    found = {paths[p]: both for p, both in symbols(list(paths)).items()} if paths else {}
     where = {name: file for file, (defines, _) in found.items() for name in defines}
     return {file: {where[n] for n in needs if n in where} - {file} for file, (_, needs) in found.items()}
 

@@ -225,6 +225,30 @@ static void licences_are_waited_for(void **state)
     cluster_check(cl);
 }
 
+/* What runs holds its licences, whether or not its request could be met today: a node that it named may be gone. */
+static void licences_are_held_though_a_named_node_is_gone(void **state)
+{
+    struct settings s;
+    settings_default(&s);
+    s.licenses = "matlab:2";
+    cluster_set_policy(cl, &s);
+    struct job_request req = {.partition = "main", .licenses = "matlab:2", .time_limit_us = HOUR};
+    struct job_request then = req;
+    then.nodelist = "n1,long-gone";
+    waits(1, req);
+    sched_plan(cl, NOW, NULL, plan);
+    cluster_start(cl, 1, &then, 1000, "main", &start_of(plan, 1)->alloc, NOW, NOW + HOUR);
+    cluster_unwait(cl, 1);
+    waits(2, req);
+    sched_plan(cl, NOW, NULL, plan);
+    assert_int_equal(plan->nstarts, 0);
+    assert_int_equal(wait_of(2).reason, REASON_LICENSES);
+    cluster_release(cl, 1);
+    cluster_check(cl);
+    sched_plan(cl, NOW, NULL, plan);
+    assert_int_equal(plan->nstarts, 1);
+}
+
 static void the_first_partition_that_can_takes_it(void **state)
 {
     put_nodes(cl, "big1", a_node(NULL));
@@ -326,6 +350,7 @@ int main(void)
         T(several_elements_start_at_once),
         T(components_start_together_or_not_at_all),
         T(licences_are_waited_for),
+        T(licences_are_held_though_a_named_node_is_gone),
         T(the_first_partition_that_can_takes_it),
         T(nodes_that_are_away_are_named),
         T(what_blocks_is_counted),

@@ -5,9 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "sched/books/settle.h"
 #include "sched/books/tables.h"
-#include "sched/request/demand.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,7 +91,7 @@ static void class_drop(struct cluster *cl, struct sclass *k)
     cl->nklass--;
     cl->klass.v[k->idx] = NULL;
     vec_push(&cl->klass_free, k->idx);
-    demand_free(k->made);
+    arena_free(k->made_arena);
     vec_done(&k->cause);
     request_drop(cl, &k->req);
     intern_drop(cl->text, k->magnets);
@@ -204,44 +202,17 @@ static void wjob_place(struct cluster *cl, struct wjob *j, const struct job_requ
     j->w.magnets = k->magnets;
 }
 
-static void wjob_unplace(struct cluster *cl, struct wjob *j)
+void wjob_enter(struct cluster *cl, struct wjob *j, const struct waiting *w)
 {
-    struct lane *l = j->lane;
-    lane_remove(l, j);
-    if (l->n == 0)
-        lane_drop(cl, l);
+    j->w = *w;
+    wjob_place(cl, j, w->req);
 }
 
-static bool same_but_elements(const struct waiting *a, const struct waiting *b)
+void wjob_change(struct cluster *cl, struct wjob *j, const struct waiting *w)
 {
-    return a->het_job_id == b->het_job_id && a->het_size == b->het_size && a->uid == b->uid &&
-           a->submit_us == b->submit_us && a->eligible_us == b->eligible_us &&
-           a->deadline_us == b->deadline_us && a->nice == b->nice && a->site == b->site &&
-           a->priority_asked == b->priority_asked && a->order == b->order &&
-           text_is(a->magnets, b->magnets) && record_equal(&job_request_fields, a->req, b->req);
-}
-
-void cluster_wait(struct cluster *cl, const struct waiting *w)
-{
-    struct wjob *j = map_u64_get(cl->wait_of, w->job_id);
-    cluster_settle(cl);
-    if (!j) {
-        j = xcalloc(1, sizeof *j);
-        map_u64_put(cl->wait_of, w->job_id, j);
-        cl->nwaiting++;
-        j->serial = ++cl->serial;
-        j->w = *w;
-        wjob_place(cl, j, w->req);
-        return;
-    }
-    /* Only the number of elements changed, as it does with every start of an array: it keeps its place. */
-    if (same_but_elements(w, &j->w)) {
-        j->w.elements = w->elements;
-        return;
-    }
     struct lane *l = j->lane;
-    lane_remove(l, j);
     uint64_t floor = j->w.floor;
+    lane_remove(l, j);
     j->w = *w;
     j->w.floor = floor;
     wjob_place(cl, j, w->req); /* before the old lane goes: w->req may be its class's copy */
@@ -249,14 +220,12 @@ void cluster_wait(struct cluster *cl, const struct waiting *w)
         lane_drop(cl, l);
 }
 
-void cluster_unwait(struct cluster *cl, uint64_t job_id)
+void wjob_leave(struct cluster *cl, struct wjob *j)
 {
-    struct wjob *j = map_u64_del(cl->wait_of, job_id);
-    if (!j)
-        return;
-    wjob_unplace(cl, j);
-    free(j);
-    cl->nwaiting--;
+    struct lane *l = j->lane;
+    lane_remove(l, j);
+    if (l->n == 0)
+        lane_drop(cl, l);
 }
 
 void classes_regroup(struct cluster *cl)
@@ -264,14 +233,12 @@ void classes_regroup(struct cluster *cl)
     struct map_walk w = {0};
     while (map_u64_next(cl->wait_of, &w)) {
         struct wjob *j = w.value;
-        struct lane *l = j->lane;
+        const struct lane *l = j->lane;
         if (class_owner(cl, j->w.req, j->w.uid) == l->klass->uid_plus1 &&
             (cl->policy.weight_fair > 0) == (l->uid_plus1 > 0))
             continue;
-        lane_remove(l, j);
-        wjob_place(cl, j, j->w.req);
-        if (l->n == 0)
-            lane_drop(cl, l);
+        struct waiting same = j->w;
+        wjob_change(cl, j, &same);
     }
 }
 
@@ -279,7 +246,7 @@ void classes_free(struct cluster *cl)
 {
     struct map_walk w = {0};
     while (map_u64_next(cl->wait_of, &w)) {
-        wjob_unplace(cl, w.value);
+        wjob_leave(cl, w.value);
         free(w.value);
     }
     free(cl->bucket);

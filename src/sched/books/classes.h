@@ -4,10 +4,17 @@
 
 #include "sched/books/state.h"
 
+/* A job that is new comes into the lane and the class of its request. `w` is copied; its request and magnets into the class. */
+void wjob_enter(struct cluster *cl, struct wjob *j, const struct waiting *w);
+/* It goes on as `w` says, in whichever lane that is. `w` may point into its present class. */
+void wjob_change(struct cluster *cl, struct wjob *j, const struct waiting *w);
+/* It leaves its lane; lane and class go with the last job. The job itself stays the caller's. */
+void wjob_leave(struct cluster *cl, struct wjob *j);
+
+/* After a change of partitions: some classes become one user's own, or no longer. */
+void classes_regroup(struct cluster *cl);
+/* Frees all jobs that wait, and their lanes and classes. */
 void classes_free(struct cluster *cl);
-void classes_regroup(
-    struct cluster *cl); /* after a change of partitions: some classes become one user's own, or no longer */
-void run_free(struct cluster *cl, struct run *r);
 
 /* Order within a lane: who could run first comes first. */
 int wjob_order(const struct wjob *a, const struct wjob *b);

@@ -1,5 +1,4 @@
-/* The cluster's tables. Nodes and partitions may change in any order and by the thousand at start-up, so nothing is derived at once:
- * `unsettled` is set, and cluster_settle brings numbers, groups and free amounts up to date before the next use. */
+/* The cluster as a whole; nodes and partitions come and go. What is derived of them waits until it is needed (settle.c). */
 #include "sched/books/state.h"
 
 #include "base/alloc.h"
@@ -9,7 +8,7 @@
 #include "sched/books/settle.h"
 #include "sched/books/tables.h"
 #include "sched/books/topo.h"
-#include "sched/request/demand.h"
+#include "sched/books/use.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -254,4 +253,3 @@ void cluster_remove_partition(struct cluster *cl, const char *name)
     vec_clear(&s->node);
     cl->unsettled = true;
 }
-

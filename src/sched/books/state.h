@@ -216,9 +216,10 @@ struct sclass {
     uint64_t serial;        /* never used twice, unlike idx */
     uint32_t idx;           /* place in cluster.klass; stays */
     struct lane *lanes;
-    VEC(struct cause) cause; /* ascending by time */
-    struct sclass *next;     /* same hash bucket */
-    struct compiled *made;   /* demand.h; NULL = not yet for this configuration */
+    VEC(struct cause) cause;  /* ascending by time */
+    struct sclass *next;      /* same hash bucket */
+    struct compiled *made;    /* demand.h; NULL = not yet for this configuration */
+    struct arena *made_arena; /* in which all of `made` lies; NULL = none */
     uint64_t made_version;
 };
 

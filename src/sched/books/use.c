@@ -1,14 +1,15 @@
 /* Running work: what it holds, down to CPU numbers and device indexes. Each change recounts the nodes it touches. */
+#include "sched/books/use.h"
+
 #include "base/alloc.h"
 #include "base/idset.h"
 #include "model/limits.h"
-#include "sched/books/classes.h"
+#include "sched/books/licences.h"
 #include "sched/books/ranges.h"
 #include "sched/books/run_pack.h"
 #include "sched/books/settle.h"
 #include "sched/books/tables.h"
 #include "sched/books/unproven.h"
-#include "sched/request/demand.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,12 +64,15 @@ static void run_licences(struct cluster *cl, struct run *r, const struct job_req
 {
     if (text_empty(req->licenses))
         return;
-    struct compiled *c = demand_compile(cl, req, NULL);
-    r->nlic = c->nlic;
-    r->lic = xmemdup(c->lic, (c->nlic + 1) * sizeof c->lic[0]);
+    struct arena *a = arena_new();
+    struct licence_list list;
+    const char *wrong; /* one that the cluster has no more, or not so many of: not counted */
+    (void)licences_find(cl, req->licenses, a, &list, &wrong);
+    r->nlic = list.n;
+    r->lic = xmemdup(list.v, (list.n + 1) * sizeof list.v[0]);
     for (size_t i = 0; i < r->nlic; i++)
         cl->lic.v[r->lic[i].lic].used += r->lic[i].count;
-    demand_free(c);
+    arena_free(a);
 }
 
 void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request *req, uint32_t uid,

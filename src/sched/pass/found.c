@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-/* ---- what is found ---- */
-
 void pass_note(struct pass *p, const struct entry *e, enum job_reason reason)
 {
     uint32_t idx = e->lane->klass->idx;

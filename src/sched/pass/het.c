@@ -39,7 +39,8 @@ static bool start_in_order(struct pass *p, const struct het *h, size_t *ret_fail
         ok = o && (p->future || pass_emit(p, h->job[n], c, &p->at, het_limit_at(p, o, now),
                                           priority_of(p->cl, o, &h->job[n]->w, p->v->now_us) / PRIORITY_ONE));
         if (ok)
-            begun[n] = world_begin(p->w, c, &p->at, h->job[n]->w.job_id, time_add(now, het_limit_at(p, o, now)));
+            begun[n] =
+                world_begin(p->w, c, &p->at, h->job[n]->w.job_id, time_add(now, het_limit_at(p, o, now)));
         if (ok && p->future)
             pass_foresee(p, h->job[n]->w.job_id, now, &p->at, false);
     }

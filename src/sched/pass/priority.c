@@ -235,8 +235,9 @@ uint64_t priority_of(const struct cluster *cl, const struct option *o, const str
     return p->increase_only && w->floor > priority ? w->floor : priority;
 }
 
-uint64_t sched_priority(const struct cluster *cl, const struct waiting *w, int64_t now_us)
+uint64_t sched_priority(const struct cluster *constant, const struct waiting *w, int64_t now_us)
 {
+    const struct cluster *cl = cluster_settle(constant);
     struct compiled *c = demand_compile(cl, w->req, NULL);
     uint64_t best = 1;
     for (size_t i = 0; i < c->n; i++) {

@@ -212,6 +212,32 @@ static bool too_late(const struct pass *p, const struct entry *e)
     return e->job->w.deadline_us > 0 && time_add(p->w->now_us, e->o->limit_min_us) > e->job->w.deadline_us;
 }
 
+static int32_t running_of(const struct pass *p, const struct spart *part, uint32_t uid)
+{
+    struct map_walk walk = {0};
+    int32_t n = 0;
+    while (map_u64_next(p->cl->run_of, &walk)) {
+        const struct run *r = walk.value;
+        n += r->uid == uid && text_is(r->partition, part->p.name);
+    }
+    for (size_t i = 0; i < p->v->start.n; i++) {
+        const struct wjob *j = map_u64_get(p->cl->wait_of, p->v->start.v[i].job_id);
+        n += j && j->w.uid == uid && text_is(p->v->start.v[i].partition, part->p.name);
+    }
+    return n;
+}
+
+/* Has its user as many jobs running there as the window that is open now allows? */
+static bool part_window_full(const struct pass *p, const struct entry *e)
+{
+    struct time_window limits;
+    if (e->o->part->windows.n == 0 || p->future)
+        return false;
+    time_windows_at(&e->o->part->windows, p->w->now_us, &p->cl->zone, &limits);
+    return limits.max_jobs_per_user > 0 &&
+           running_of(p, e->o->part, e->job->w.uid) >= limits.max_jobs_per_user;
+}
+
 static enum outcome entry_try(struct pass *p, struct entry *e)
 {
     if (e->o->never != REASON_NONE) {

@@ -5,22 +5,11 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "model/gres.h"
-#include "sched/books/settle.h"
+#include "sched/books/licences.h"
 #include "sched/books/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-bool demand_complain(struct demand_work *w, enum refusal r, enum job_reason reason, const char *text)
-{
-    if (w->v && w->v->refusal == REFUSE_NONE) {
-        w->v->refusal = r;
-        w->v->reason = reason;
-        if (w->v->text)
-            str_add(w->v->text, text);
-    }
-    return false;
-}
 
 static void option_memory(const struct demand_work *w, struct option *o)
 {
@@ -272,37 +261,15 @@ static bool node_lists(struct demand_work *w)
     return ok;
 }
 
-static bool licences_find(struct demand_work *w)
+static bool licences_take(struct demand_work *w)
 {
-    struct span rest = span_of(w->req->licenses ? w->req->licenses : ""), piece;
-    w->c->lic = arena_alloc(w->a, (w->cl->lic.n + 1) * sizeof w->c->lic[0]);
-    while (span_next(&rest, ',', &piece)) {
-        piece = span_trim(piece);
-        if (!piece.len)
-            continue;
-        char *name = arena_strndup(w->a, piece.data, piece.len), *colon = strchr(name, ':');
-        int64_t count = 1;
-        if (colon) {
-            *colon = '\0';
-            if (!text_to_i64(colon + 1, 1, INT32_MAX, &count))
-                return demand_complain(w, REFUSE_LICENSES, REASON_LICENSES,
-                                       "a licence is written name or name:count");
-        }
-        ptrdiff_t lic = cluster_licence(w->cl, name);
-        if (lic < 0 || w->cl->lic.v[lic].total < count)
-            return demand_complain(
-                w, REFUSE_LICENSES, REASON_LICENSES,
-                lic < 0 ? arena_printf(w->a, "this cluster has no licence named %s", name)
-                        : arena_printf(w->a, "%lld of the licence %s were asked for; there are %lld in all",
-                                       (long long)count, name, (long long)w->cl->lic.v[lic].total));
-        size_t at = 0;
-        while (at < w->c->nlic && w->c->lic[at].lic != (uint32_t)lic)
-            at++;
-        if (at == w->c->nlic)
-            w->c->lic[w->c->nlic++] = (struct lic_use){.lic = (uint32_t)lic};
-        w->c->lic[at].count += count;
-    }
-    return true;
+    struct licence_list list;
+    const char *wrong;
+    bool ok = licences_find(w->cl, w->req->licenses, w->a, &list, &wrong) ||
+              demand_complain(w, REFUSE_LICENSES, REASON_LICENSES, wrong);
+    w->c->lic = list.v;
+    w->c->nlic = list.n;
+    return ok;
 }
 
 /* -w names more nodes than -N asks: as many as named, as Slurm does. */
@@ -374,7 +341,7 @@ static bool work_all(struct demand_work *w)
         return demand_complain(w, REFUSE_FEATURE, REASON_BAD_CONSTRAINTS, e.text);
     if (!text_empty(w->req->prefer) && !feature_parse(w->req->prefer, w->scratch, &w->liked, &e))
         return demand_complain(w, REFUSE_PREFER, REASON_BAD_CONSTRAINTS, e.text);
-    if (!licences_find(w))
+    if (!licences_take(w))
         return false;
     layouts_hold_list(w);
     options_make(w);
@@ -391,7 +358,7 @@ static int64_t gpus_of_socket(const struct job_request *req, struct arena *a)
 static struct compiled *compile(const struct cluster *cl, const struct job_request *req, const char *magnets,
                                 struct verdict *v)
 {
-    cluster_settle(cl);
+    CHECK(!cl->unsettled);
     struct arena *a = arena_new();
     struct compiled *c = arena_alloc(a, sizeof *c);
     c->arena = a;
@@ -423,6 +390,7 @@ struct compiled *demand_of(const struct cluster *cl, struct sclass *k)
         return k->made;
     demand_free(k->made);
     k->made = compile(cl, &k->req, k->magnets, NULL);
+    k->made_arena = k->made->arena;
     k->made_version = cl->version;
     return k->made;
 }

@@ -36,7 +36,17 @@ struct demand_work {
 };
 
 /* The first complaint goes into the verdict, if there is one. Always false. */
-bool demand_complain(struct demand_work *w, enum refusal r, enum job_reason reason, const char *text);
+static inline bool demand_complain(struct demand_work *w, enum refusal r, enum job_reason reason,
+                                   const char *text)
+{
+    if (w->v && w->v->refusal == REFUSE_NONE) {
+        w->v->refusal = r;
+        w->v->reason = reason;
+        if (w->v->text)
+            str_add(w->v->text, text);
+    }
+    return false;
+}
 /* The generic resources of the request: w->asked, and GPUs in all. */
 bool demand_asked(struct demand_work *w);
 /* Adds to the option a variant for each layout and each choice of types from the i-th resource asked for on. */

@@ -2,12 +2,10 @@
 #ifndef REMUDA_SCHED_WORLD_PART_WINDOWS_H
 #define REMUDA_SCHED_WORLD_PART_WINDOWS_H
 
-#include "sched/pass/pass.h"
+#include "sched/world/world.h"
 
 /* May a job of the option start then as far as its size and limit go? What stands in its way, or REASON_NONE. */
 enum job_reason part_window_bars(const struct world *w, const struct option *o, int64_t start_us);
-/* Has its user as many jobs running there as the window that is open now allows? */
-bool part_window_full(const struct pass *p, const struct entry *e);
 /* Appends when windows of the option's partition open and close, from the world's time on. */
 void part_window_times(const struct world *w, const struct spart *part, i64_vec *at);
 

@@ -1,7 +1,6 @@
 /* Each node has two chains of takes: running work by its end, promises by their start. What is free on a node at a later time is what is
  * free now, plus what ends by then, minus the promises in force then; over a stretch of time the least of it is found at its beginning or
  * where a promise begins. Nodes without promises, which nearly all are, need none of this: what is free now stays free. */
-#include "sched/books/settle.h"
 #include "sched/world/world.h"
 #include "sched/books/run_pack.h"
 #include "sched/books/unproven.h"
@@ -222,9 +221,9 @@ static void places_count(struct world *w, const struct snode *n)
         *jobs -= run_places(n->hold.v[i]->run);
 }
 
-struct world *world_new(const struct cluster *constant, int64_t now_us)
+struct world *world_new(const struct cluster *cl, int64_t now_us)
 {
-    const struct cluster *cl = cluster_settle(constant);
+    CHECK(!cl->unsettled);
     struct world *w = xcalloc(1, sizeof *w);
     w->cl = cl;
     w->now_us = now_us;

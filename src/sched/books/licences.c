@@ -1,0 +1,56 @@
+#include "sched/books/licences.h"
+
+#include "sched/books/tables.h"
+
+#include <string.h>
+
+/* The name, cut off at the colon in place, and how many of it; false if that is no number. */
+static bool piece_read(char *piece, int64_t *ret_count)
+{
+    char *colon = strchr(piece, ':');
+    *ret_count = 1;
+    if (!colon)
+        return true;
+    *colon = '\0';
+    return text_to_i64(colon + 1, 1, INT32_MAX, ret_count);
+}
+
+static void licence_add(struct licence_list *list, uint32_t lic, int64_t count)
+{
+    size_t at = 0;
+    while (at < list->n && list->v[at].lic != lic)
+        at++;
+    if (at == list->n)
+        list->v[list->n++] = (struct lic_use){.lic = lic};
+    list->v[at].count += count;
+}
+
+bool licences_find(const struct cluster *cl, const char *text, struct arena *a, struct licence_list *ret,
+                   const char **ret_wrong)
+{
+    struct span rest = span_of(text ? text : ""), piece;
+    *ret = (struct licence_list){.v = arena_alloc(a, (cl->lic.n + 1) * sizeof ret->v[0])};
+    while (span_next(&rest, ',', &piece)) {
+        int64_t count;
+        piece = span_trim(piece);
+        if (!piece.len)
+            continue;
+        char *name = arena_strndup(a, piece.data, piece.len);
+        if (!piece_read(name, &count)) {
+            *ret_wrong = "a licence is written name or name:count";
+            return false;
+        }
+        ptrdiff_t lic = cluster_licence(cl, name);
+        if (lic < 0) {
+            *ret_wrong = arena_printf(a, "this cluster has no licence named %s", name);
+            return false;
+        }
+        if (cl->lic.v[lic].total < count) {
+            *ret_wrong = arena_printf(a, "%lld of the licence %s were asked for; there are %lld in all",
+                                      (long long)count, name, (long long)cl->lic.v[lic].total);
+            return false;
+        }
+        licence_add(ret, (uint32_t)lic, count);
+    }
+    return true;
+}

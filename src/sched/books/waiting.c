@@ -1,0 +1,45 @@
+/* Jobs that wait come and go. */
+#include "base/alloc.h"
+#include "sched/books/classes.h"
+#include "sched/books/settle.h"
+
+#include <stdlib.h>
+
+static bool same_but_elements(const struct waiting *a, const struct waiting *b)
+{
+    return a->het_job_id == b->het_job_id && a->het_size == b->het_size && a->uid == b->uid &&
+           a->submit_us == b->submit_us && a->eligible_us == b->eligible_us &&
+           a->deadline_us == b->deadline_us && a->nice == b->nice && a->site == b->site &&
+           a->priority_asked == b->priority_asked && a->order == b->order &&
+           text_is(a->magnets, b->magnets) && record_equal(&job_request_fields, a->req, b->req);
+}
+
+void cluster_wait(struct cluster *cl, const struct waiting *w)
+{
+    struct wjob *j = map_u64_get(cl->wait_of, w->job_id);
+    cluster_settle(cl);
+    if (!j) {
+        j = xcalloc(1, sizeof *j);
+        map_u64_put(cl->wait_of, w->job_id, j);
+        cl->nwaiting++;
+        j->serial = ++cl->serial;
+        wjob_enter(cl, j, w);
+        return;
+    }
+    /* Only the number of elements changed, as it does with every start of an array: it keeps its place. */
+    if (same_but_elements(w, &j->w)) {
+        j->w.elements = w->elements;
+        return;
+    }
+    wjob_change(cl, j, w);
+}
+
+void cluster_unwait(struct cluster *cl, uint64_t job_id)
+{
+    struct wjob *j = map_u64_del(cl->wait_of, job_id);
+    if (!j)
+        return;
+    wjob_leave(cl, j);
+    free(j);
+    cl->nwaiting--;
+}
