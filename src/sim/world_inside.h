@@ -142,10 +142,13 @@ struct world {
 
 extern const struct peer world_daemon; /* who node daemons and clients of the world are: root */
 
-/* ---- world.c: time and what happens ---- */
+/* ---- world_time.c: clocks, and the heap of what will happen ---- */
 /* What must hold does not: keeps the first sentence. */
 void world_broke(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Happens so long from now; the bytes of `h` become the heap's. */
 void world_plan(struct world *w, int64_t after_us, struct happening h);
+/* What happens next, taken off the heap, which is not empty; its bytes become the caller's. */
+struct happening world_next(struct world *w);
 int64_t world_monotonic(const struct world *w); /* the clock that nobody sets */
 int64_t world_delay(struct world *w);           /* of a message on its way */
 /* The same on a link, where nothing overtakes: *last_us is when the last one arrives. */
@@ -178,6 +181,9 @@ void node_link_drop(struct world *w, size_t i);
 
 /* ---- world_restore.c ---- */
 void world_backup_free(struct backup *b);
+
+/* ---- world_doubt.c ---- */
+/* Breaks the world if the job, whose former row is `known`, starts though nobody said that it may. */
 void world_doubt_check(struct world *w, const struct job *j, const struct simjob *known);
 void world_doubt_end(struct world *w); /* somebody lets jobs go, or changes some */
 
@@ -207,9 +213,14 @@ void simnode_connect(struct world *w, size_t i);
 void simnode_event(struct world *w, size_t i, struct agent_event ev);
 void simnode_looked(struct world *w, const struct happening *h);
 void simstep_ends(struct world *w, const struct happening *h);
-struct simstep *simstep_of(struct simnode *n, const struct note *ids);
-void simstep_end_at(struct world *w, size_t i, struct simstep *s, int64_t after_us, int32_t status);
 void simstep_dies(struct world *w, struct simnode *n, struct simstep *s);
+
+/* ---- world_simstep.c: steps on a node ---- */
+/* NULL = it has none of those ids. */
+struct simstep *simstep_of(struct simnode *n, const struct note *ids);
+/* It will end so long from now, with a status as wait() tells it; what it would have done otherwise is void. */
+void simstep_end_at(struct world *w, size_t i, struct simstep *s, int64_t after_us, int32_t status);
+/* Frees it, and takes it out of the node. */
 void simstep_forget(struct simnode *n, const struct note *ids);
 
 #endif

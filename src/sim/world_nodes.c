@@ -7,15 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct simstep *simstep_of(struct simnode *n, const struct note *ids)
-{
-    for (size_t i = 0; i < n->step.n; i++)
-        if (n->step.v[i]->ids.job_id == ids->job_id && n->step.v[i]->ids.attempt == ids->attempt &&
-            n->step.v[i]->ids.step_id == ids->step_id)
-            return n->step.v[i];
-    return NULL;
-}
-
 static struct behaviour behaviour_of(const char *comment)
 {
     struct behaviour b = {.runs_us = USEC_PER_SEC};
@@ -53,16 +44,6 @@ static void note_say(struct world *w, size_t i, struct simstep *s, struct note n
     n.at_us = world_wall(w);
     vec_push(&s->said, n);
     world_plan(w, NOTE_DELAY_US, (struct happening){.what = H_NOTE, .node = i, .note = n});
-}
-
-void simstep_end_at(struct world *w, size_t i, struct simstep *s, int64_t after_us, int32_t status)
-{
-    s->b.exit_status = status;
-    s->stopped = false;
-    s->ends_us = w->now_us + after_us;
-    struct happening h = {.what = H_STEP_END, .node = i, .turn = ++s->turn};
-    h.note = s->ids;
-    world_plan(w, after_us, h);
 }
 
 static void step_signal(struct world *w, size_t i, struct simstep *s, int32_t signal)
@@ -196,19 +177,6 @@ void simstep_ends(struct world *w, const struct happening *h)
                            .oom = s->b.oom && s->b.exit_status == 9,
                            .clean = 1,
                            .cpu_user_us = 1000});
-}
-
-void simstep_forget(struct simnode *n, const struct note *ids)
-{
-    struct simstep *s = simstep_of(n, ids);
-    for (size_t i = 0; s && i < n->step.n; i++)
-        if (n->step.v[i] == s) {
-            vec_done(&s->said);
-            free(s->cpus);
-            free(s);
-            vec_remove(&n->step, i);
-            return;
-        }
 }
 
 static void agent_effect_do(struct world *w, size_t i, const struct agent_effect *e)

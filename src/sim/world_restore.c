@@ -109,20 +109,3 @@ void world_restore(struct world *w, bool given_is_gone, int64_t back_after_us)
         w->given_next = w->backup->next_job_id + IDS_SKIPPED; /* a second such loss cannot be noticed */
     oracle_forget(w);
 }
-
-void world_doubt_check(struct world *w, const struct job *j, const struct simjob *known)
-{
-    bool waits = known->state == JOB_PENDING || known->state == JOB_REQUEUED;
-    /* An element that left its array since is as doubtful as that. */
-    bool doubtful = map_u64_get(w->doubtful, known->of_backup ? j->id : j->array_job_id);
-    if (doubtful && waits && j->state == JOB_RUNNING)
-        world_broke(w, "job %llu starts, of which a store that was restored does not know whether it has run",
-                    (unsigned long long)j->id);
-    if (!waits && !j->restored && j->attempt == known->attempt)
-        map_u64_del(w->doubtful, j->id); /* its node has that run */
-}
-
-void world_doubt_end(struct world *w)
-{
-    map_empty(&w->doubtful, NULL);
-}
