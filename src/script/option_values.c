@@ -11,9 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static void *target(struct submit_options *o, const struct option_row *row)
+static void *target(void *to, const struct option_row *row)
 {
-    return (char *)o + row->at;
+    return (char *)to + row->at;
 }
 
 bool value_refuse(const struct option_row *row, const char *value, struct err *e, const char *format, ...)
@@ -87,34 +87,38 @@ bool value_count(const struct option_row *row, struct span text, const char *val
                         (long long)max);
 }
 
-void note_no_effect(struct submit_options *o, struct arena *a, const char *what, const char *why)
-{
-    if (o->no_effect && strstr(o->no_effect, what))
-        return;
-    o->no_effect = o->no_effect ? arena_printf(a, "%s; %s: %s", o->no_effect, what, why)
-                                : arena_printf(a, "%s: %s", what, why);
-}
-
 SETTER(set_text)
 {
-    *(const char **)target(o, row) = text_empty(value) ? NULL : arena_strdup(a, value);
+    *(const char **)target(to, row) = text_empty(value) ? NULL : arena_strdup(a, value);
     return true;
 }
 
 SETTER(set_any_text)
 {
-    *(const char **)target(o, row) = arena_strdup(a, value);
+    *(const char **)target(to, row) = arena_strdup(a, value);
     return true;
 }
 
 SETTER(set_path)
 {
-    return set_text(o, row, text_is_nocase(value, "none") ? "/dev/null" : value, env, a, ret_err);
+    return set_text(to, row, text_is_nocase(value, "none") ? "/dev/null" : value, env, a, ret_err);
 }
 
 SETTER(set_flag)
 {
-    *(bool *)target(o, row) = true;
+    *(bool *)target(to, row) = true;
+    return true;
+}
+
+SETTER(unset_flag)
+{
+    *(bool *)target(to, row) = false;
+    return true;
+}
+
+SETTER(set_count)
+{
+    ++*(int *)target(to, row);
     return true;
 }
 
@@ -123,7 +127,7 @@ SETTER(set_i32)
     int64_t n;
     if (!value_number(row, value, row->min, row->max, &n, ret_err))
         return false;
-    *(int32_t *)target(o, row) = (int32_t)n;
+    *(int32_t *)target(to, row) = (int32_t)n;
     return true;
 }
 
@@ -134,7 +138,7 @@ SETTER(set_mib)
         return value_blame(row, value, ret_err);
     if (mib < row->min)
         return value_refuse(row, value, ret_err, "at least %lld MiB is needed", (long long)row->min);
-    *(int64_t *)target(o, row) = mib;
+    *(int64_t *)target(to, row) = mib;
     return true;
 }
 
@@ -145,7 +149,7 @@ SETTER(set_span)
         return value_blame(row, value, ret_err);
     if (us == 0 && row->min == 0)
         us = TIME_UNLIMITED;
-    *(int64_t *)target(o, row) = us;
+    *(int64_t *)target(to, row) = us;
     return true;
 }
 
@@ -154,7 +158,7 @@ SETTER(set_minutes)
     int64_t minutes;
     if (!value_number(row, value, 0, INT32_MAX, &minutes, ret_err))
         return false;
-    *(int64_t *)target(o, row) = minutes * USEC_PER_MIN;
+    *(int64_t *)target(to, row) = minutes * USEC_PER_MIN;
     return true;
 }
 
@@ -165,7 +169,7 @@ SETTER(set_time)
         err_lead(ret_err, "error: Invalid --%s specification", row->name);
         return value_blame(row, value, ret_err);
     }
-    *(int64_t *)target(o, row) = us;
+    *(int64_t *)target(to, row) = us;
     return true;
 }
 
@@ -174,7 +178,7 @@ SETTER(set_hosts)
     struct hostlist hosts = HOSTLIST_INIT;
     bool ok = hostlist_parse(&hosts, value, ret_err);
     hostlist_done(&hosts);
-    return ok ? set_text(o, row, value, env, a, ret_err)
+    return ok ? set_text(to, row, value, env, a, ret_err)
               : value_refused(row, value, ret_err, "Invalid node name specified");
 }
 
@@ -185,7 +189,7 @@ SETTER(set_gpus)
             err_lead(ret_err, "error: Invalid generic resource (gres) specification");
         return err_prefix(ret_err, "--%s=%s", row->name, value);
     }
-    return set_text(o, row, value, env, a, ret_err);
+    return set_text(to, row, value, env, a, ret_err);
 }
 
 SETTER(set_nothing)
@@ -198,6 +202,6 @@ SETTER(set_yes_no)
     bool yes = text_is_nocase(value, "yes");
     if (!yes && !text_is_nocase(value, "no"))
         return value_refuse(row, value, ret_err, "yes and no are allowed");
-    *(int32_t *)target(o, row) = yes ? YES : NO;
+    *(int32_t *)target(to, row) = yes ? YES : NO;
     return true;
 }

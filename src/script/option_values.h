@@ -1,29 +1,25 @@
-/* Inside script/: the setters the rows of the option table share, and the notation of the rows. */
+/* Inside script/: what setters say when they refuse, and the notation of the rows of sbatch, salloc and srun. */
 #ifndef REMUDA_SCRIPT_OPTION_VALUES_H
 #define REMUDA_SCRIPT_OPTION_VALUES_H
 
+#include "base/help.h"
 #include "script/options.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define SETTER(name)                                                                                         \
-    bool name(struct submit_options *o, const struct option_row *row, const char *value,                     \
-              const struct option_env *env, struct arena *a, struct err *ret_err)
-
-SETTER(set_text);     /* any text; "" takes the value back */
-SETTER(set_any_text); /* the same, and "" is a text */
-SETTER(set_path);     /* the same; "none" is /dev/null */
-SETTER(set_flag);     /* bool = true */
-SETTER(set_i32);      /* row->min … row->max */
-SETTER(set_mib);      /* a memory size */
-SETTER(set_span);     /* a time limit; 0 is without end when row->min is 0 */
-SETTER(set_minutes);  /* minutes, as --delay-boot */
-SETTER(set_time);     /* a point in time, not in the past by the clock alone */
-SETTER(set_hosts);    /* a host list */
-SETTER(set_gpus);     /* [type:]count,… */
-SETTER(set_nothing);  /* nothing: the option has no effect here */
-SETTER(set_yes_no);   /* enum tristate from yes and no */
+/* A setter of one row of sbatch, salloc and srun: the same, and knows what it fills. */
+// clang-format off
+#define JOB_SETTER(name)                                                                                     \
+    static bool name##_in(struct submit_options *o, const struct option_row *row, const char *value,         \
+                          const struct option_env *env, struct arena *a, struct err *ret_err);               \
+    static SETTER(name)                                                                                      \
+    {                                                                                                        \
+        return name##_in(to, row, value, env, a, ret_err);                                                   \
+    }                                                                                                        \
+    static bool name##_in(struct submit_options *o, const struct option_row *row, const char *value,         \
+                          const struct option_env *env, struct arena *a, struct err *ret_err)
+// clang-format on
 
 /* "--NAME=VALUE: SENTENCE", led by Slurm's "Invalid --NAME specification"; returns false. */
 bool value_refuse(const struct option_row *row, const char *value, struct err *e, const char *format, ...)
@@ -43,6 +39,9 @@ bool value_count(const struct option_row *row, struct span text, const char *val
                  struct err *e);
 /* Notes that something was accepted without effect. */
 void note_no_effect(struct submit_options *o, struct arena *a, const char *what, const char *why);
+
+/* How help shows the option. */
+struct help_option option_help_of(const struct option_row *row);
 
 #define AT(member) offsetof(struct submit_options, member)
 #define ENV3(suffix)                                                                                         \

@@ -1,14 +1,13 @@
-/* The option table of sbatch, salloc and srun: the only description of each option. Command lines,
- * directives, environment variables, help texts, the support matrix (docs/options.md) and refusals come from
- * it. */
+/* The option table of sbatch, salloc and srun, whose rows (script/option.h) stand in options_THEME.c. Directives of
+ * scripts are read by it, too. */
 #ifndef REMUDA_SCRIPT_OPTIONS_H
 #define REMUDA_SCRIPT_OPTIONS_H
 
 #include "base/arena.h"
-#include "base/civil.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "model/message.h"
+#include "script/option.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,24 +17,6 @@ enum command { CMD_SBATCH = 1, CMD_SALLOC = 2, CMD_SRUN = 4 };
 #define CMD_STEP  (CMD_SALLOC | CMD_SRUN)
 #define CMD_ALL   (CMD_SBATCH | CMD_SALLOC | CMD_SRUN)
 
-enum support {
-    SUPPORT_HONOURED,
-    SUPPORT_NO_EFFECT, /* accepted; named in the job's system_comment (and by sbatch -v), because nothing
-                          comes of it */
-    SUPPORT_REFUSED,   /* "not supported yet: --burst-buffer (…)" */
-};
-
-enum option_arg {
-    ARG_NONE,
-    ARG_REQUIRED,
-    ARG_OPTIONAL /* attached only: -I5, --exclusive=user; never the next word */
-};
-
-/* Who gave a value; a higher one beats a lower one. FROM_COMPONENT: carried over from the component before
- * (heterogeneous jobs). */
-enum option_source { FROM_DEFAULT, FROM_COMPONENT, FROM_DIRECTIVE, FROM_ENVIRONMENT, FROM_COMMAND_LINE };
-
-#define OPTION_MAX     256 /* rows in the table, at most */
 #define COMPONENTS_MAX 128 /* components of a heterogeneous job */
 
 /* What srun and salloc need beside the job: how a step is launched. */
@@ -78,40 +59,6 @@ struct submit_options {
     const char *given[OPTION_MAX];
 };
 
-/* What value parsers may need to know; given by the caller, so that this library stays pure. */
-struct option_env {
-    int64_t now_us;
-    const struct civil_zone *zone;
-};
-
-struct option_row;
-typedef bool (*option_setter)(struct submit_options *o, const struct option_row *row, const char *value,
-                              const struct option_env *env, struct arena *a, struct err *ret_err);
-
-struct option_row {
-    const char *name;  /* long name, without -- */
-    const char *alias; /* other long names, blank-separated ("tasks-per-node"); NULL = none */
-    char letter;       /* 0 = none */
-    enum option_arg arg;
-    unsigned commands; /* bits of enum command */
-    enum support support;
-    const char *env[3];  /* variables of sbatch, salloc, srun: blank-separated, the first that is set counts;
-                            NULL = none */
-    const char *metavar; /* "minutes" */
-    const char *doc;     /* one line of --help */
-    const char *values;  /* what --NAME=help prints: a heading, then "word<tab>doc" a line; NULL = "help" is a
-                            value like any other */
-    const char *why;     /* NO_EFFECT, REFUSED: the reason and the nearest thing that works */
-    option_setter set;   /* NULL for REFUSED */
-    size_t at;           /* for the generic setters: offset in struct submit_options */
-    int64_t min, max;    /* and the range of numbers */
-    const char *rival;   /* option that sets the same thing ("no-requeue"): the one from the stronger source
-                            counts, else the later one */
-    const char *newer;   /* a value that releases of Slurm after 25.05 take; NULL = none */
-    bool component; /* each component of a heterogeneous job has its own; other options carry over to the next
-                     */
-};
-
 size_t option_count(void);
 const struct option_row *option_at(size_t index);
 size_t option_index(const struct option_row *row);
@@ -120,13 +67,8 @@ const char *option_theme(size_t theme, const struct option_row **ret_rows, size_
 /* The heading of --help under which a theme's options stand, as Slurm's users know it; several themes share one. */
 const char *option_heading(size_t theme);
 
-/* Finds a long option: exact, else an unambiguous prefix. Error text quotes `word` (what was typed, without --), and lists the candidates or the nearest
- * name. */
-const struct option_row *option_find(const char *name, const char *word, unsigned command,
-                                     struct err *ret_err);
 /* The row of that exact name; NULL if there is none. */
 const struct option_row *option_named(const char *name, unsigned command);
-const struct option_row *option_letter(char letter, unsigned command);
 /* Was the option of that name set, and by whom? */
 enum option_source option_source_of(const struct submit_options *o, const char *name, unsigned command);
 
@@ -158,7 +100,7 @@ void options_write_help(unsigned command, struct str *out);
 void options_write_usage(unsigned command, struct str *out);
 /* What --NAME=help prints. */
 void options_write_values(const struct option_row *row, struct str *out);
-/* docs/options.md: every option of the three commands and what Remuda does with it. */
+/* The head of docs/options.md: every option of the three commands and what Remuda does with it. */
 void options_write_markdown(struct str *out);
 
 #endif

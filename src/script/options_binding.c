@@ -28,7 +28,7 @@ static bool binding_valid(const char *value, const char *const *types, size_t n)
     return true;
 }
 
-static SETTER(set_cpu_bind)
+JOB_SETTER(set_cpu_bind)
 {
     static const char *const types[] = {"none",      "no",       "rank",      "map_cpu",  "mask_cpu",
                                         "rank_ldom", "map_ldom", "mask_ldom", "cores",    "cores",
@@ -42,7 +42,7 @@ static SETTER(set_cpu_bind)
     return set_text(o, row, value, env, a, ret_err);
 }
 
-static SETTER(set_mem_bind)
+JOB_SETTER(set_mem_bind)
 {
     static const char *const types[] = {"none", "no",   "local",  "rank",    "map_mem", "mask_mem", "prefer",
                                         "p",    "sort", "nosort", "verbose", "v",       "quiet",    "q"};
@@ -55,7 +55,7 @@ static SETTER(set_mem_bind)
     return set_text(o, row, value, env, a, ret_err);
 }
 
-static SETTER(set_profile)
+JOB_SETTER(set_profile)
 {
     static const char *const types[] = {"all", "none", "energy", "task", "lustre", "network", "filesystem"};
     struct span rest = span_of(value), word;
@@ -71,7 +71,7 @@ static SETTER(set_profile)
 }
 
 /* Seconds, or type=seconds,… */
-static SETTER(set_acctg_freq)
+JOB_SETTER(set_acctg_freq)
 {
     static const char *const types[] = {"task", "energy", "network", "filesystem"};
     struct span rest = span_of(text_empty(value) ? NULL : value), word;
@@ -165,7 +165,7 @@ static const char *cpu_freq_spelled(const char *value, struct arena *a)
 }
 
 /* p1[-p2[:p3]], or a governor alone */
-static SETTER(set_cpu_freq)
+JOB_SETTER(set_cpu_freq)
 {
     size_t low = strcspn(value, "-:");
     const char *rest = value + low, *colon = strchr(value, ':');
@@ -180,7 +180,7 @@ static SETTER(set_cpu_freq)
 }
 
 /* [memory=]value,…[,verbose] */
-static SETTER(set_gpu_freq)
+JOB_SETTER(set_gpu_freq)
 {
     struct span rest = span_of(value), word;
     bool ok = *value;

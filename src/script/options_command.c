@@ -3,12 +3,6 @@
 
 #include "base/alloc.h"
 
-static SETTER(set_verbose)
-{
-    o->verbose++;
-    return true;
-}
-
 const struct option_row options_command[] = {
     {.name = "autocomplete",
      .arg = ARG_REQUIRED,
@@ -73,7 +67,8 @@ const struct option_row options_command[] = {
      .commands = CMD_ALL,
      .env = {"SBATCH_DEBUG", "SALLOC_DEBUG", "SLURM_DEBUG"},
      .doc = "say more: the options in force, what had no effect",
-     .set = set_verbose},
+     .set = set_count,
+     .at = AT(verbose)},
     {.name = "wait",
      .letter = 'W',
      .arg = ARG_NONE,

@@ -2,7 +2,6 @@
 #include "script/options.h"
 
 #include "base/alloc.h"
-#include "base/help.h"
 #include "script/option_values.h"
 
 #include <stdio.h>
@@ -21,24 +20,9 @@ static const char *command_words(unsigned command)
                                    : "executable(0) [args(0)...]";
 }
 
-static enum help_value value_kind(enum option_arg arg)
-{
-    switch (arg) {
-    case ARG_NONE: return HELP_NONE;
-    case ARG_REQUIRED: return HELP_REQUIRED;
-    case ARG_OPTIONAL: return HELP_OPTIONAL;
-    }
-    return HELP_NONE;
-}
-
-static struct help_option help_of(const struct option_row *row)
-{
-    return (struct help_option){row->name, row->letter, value_kind(row->arg), row->metavar, row->doc};
-}
-
 static void option_spell(const struct option_row *row, struct str *out)
 {
-    struct help_option o = help_of(row);
+    struct help_option o = option_help_of(row);
     help_spell(&o, out);
 }
 
@@ -67,13 +51,13 @@ void options_write_usage(unsigned command, struct str *out)
     struct help_option o[OPTION_MAX];
     size_t n = rows_take(command, NULL, row);
     for (size_t i = 0; i < n; i++)
-        o[i] = help_of(row[i]);
+        o[i] = option_help_of(row[i]);
     help_usage(command_name(command), o, n, command_words(command), out);
 }
 
 static void row_write(const struct option_row *row, struct str *out)
 {
-    struct help_option o = help_of(row);
+    struct help_option o = option_help_of(row);
     help_row(&o, out);
     if (row->support == SUPPORT_NO_EFFECT) {
         str_cut(out, out->len - 1);
@@ -198,16 +182,16 @@ void options_write_markdown(struct str *out)
     const struct option_row *rows;
     const char *title;
     size_t n;
-    str_add(out,
-            "# Options of sbatch, salloc and srun\n\n"
-            "Made from the option table by `remuda docs`. Every option of Slurm 25.05 is here. *yes*: "
-            "it does what Slurm's manual says.\n"
-            "*no effect*: it is accepted, nothing comes of it, and the job's SystemComment says so. "
-            "*refused*: the command ends with an error\n"
-            "that gives the reason. An empty cell: the command has no such option.\n\n"
-            "A command line beats the environment, and that beats the script; of an option given twice "
-            "the last counts.\n"
-            "salloc and srun come with job steps; their columns say what they will do with an option.\n");
+    str_add(out, "# Options of sbatch, salloc and srun\n\n"
+                 "Made from the option table by `remuda docs`. Every option of Slurm 25.05 is here. *yes*: "
+                 "it does what Slurm's manual says.\n"
+                 "*no effect*: it is accepted, nothing comes of it, and the job's SystemComment says so. "
+                 "*refused*: the command ends with an error\n"
+                 "that gives the reason. An empty cell: the command has no such option.\n\n"
+                 "A command line beats the environment, and that beats the script; of an option given twice "
+                 "the last counts.\n"
+                 "salloc and srun come with job steps; their columns say what they will do with an option.\n"
+                 "The other commands' options stand at the end, a table a command.\n");
     for (size_t t = 0; (title = option_theme(t, &rows, &n)); t++) {
         str_addf(out,
                  "\n## %s\n\n| option | sbatch | salloc | srun | variables | meaning "
@@ -215,5 +199,28 @@ void options_write_markdown(struct str *out)
                  title);
         for (size_t i = 0; i < n; i++)
             matrix_row(&rows[i], out);
+    }
+}
+
+static const char *support_of(const struct option_row *row)
+{
+    return row->support == SUPPORT_HONOURED && row->why ? "differs" : support_word(row->support);
+}
+
+void option_table_write_markdown(const struct option_table *t, const char *command, struct str *out)
+{
+    const struct option_row *row;
+    str_addf(out, "\n## %s\n\n| option | works | variables | meaning |\n|---|---|---|---|\n", command);
+    for (size_t i = 0; (row = option_row_at(t, i)); i++) {
+        str_add(out, "| ");
+        spelling_cell(row, out);
+        str_addf(out, " | %s | ", support_of(row));
+        variables_cell(row, out);
+        str_add(out, " | ");
+        cell_add(out, row->doc);
+        if (row->why)
+            str_add(out, "; ");
+        cell_add(out, row->why);
+        str_add(out, " |\n");
     }
 }

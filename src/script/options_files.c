@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static SETTER(set_open_mode)
+JOB_SETTER(set_open_mode)
 {
     if (text_is_nocase(value, "append") || text_is_nocase(value, "a"))
         o->spec.open_mode = OPEN_APPEND;
@@ -17,7 +17,7 @@ static SETTER(set_open_mode)
 }
 
 /* [timeout][mode]: accepted in full, though the node decides how a login environment is made. */
-static SETTER(set_get_user_env)
+JOB_SETTER(set_get_user_env)
 {
     const char *rest = value ? value : "";
     while (*rest >= '0' && *rest <= '9')
@@ -40,7 +40,7 @@ static bool propagate_refuse(const struct option_row *row, const char *value, st
     return err_lead(e, "error: --propagate=%s is not valid.", value);
 }
 
-static SETTER(set_propagate)
+JOB_SETTER(set_propagate)
 {
     static const char *const limits[] = {"ALL",   "NONE",    "AS",     "CORE",  "CPU", "DATA",
                                          "FSIZE", "MEMLOCK", "NOFILE", "NPROC", "RSS", "STACK"};

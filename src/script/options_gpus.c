@@ -9,7 +9,7 @@
 
 #define EACH .min = 1, .max = LIMIT_CPUS_PER_NODE, .component = true
 
-static SETTER(set_gres)
+JOB_SETTER(set_gres)
 {
     struct gres_list list;
     if (!gres_last_counts(&value, NULL, a, ret_err) || !gres_parse(value, a, &list, ret_err)) {
@@ -22,7 +22,7 @@ static SETTER(set_gres)
     return set_text(o, row, list.n ? value : NULL, env, a, ret_err);
 }
 
-static SETTER(set_gpu_mem)
+JOB_SETTER(set_gpu_mem)
 {
     struct option_row at_least_one = *row;
     at_least_one.min = 1;
@@ -63,7 +63,7 @@ static bool gpu_bind_valid(const char *type)
 }
 
 /* [verbose,]TYPE */
-static SETTER(set_gpu_bind)
+JOB_SETTER(set_gpu_bind)
 {
     const char *type = value;
     if (text_starts_nocase(type, "verbose,"))
@@ -79,7 +79,7 @@ static SETTER(set_gpu_bind)
         "Invalid --gpu-bind argument: gpu:%s", value);
 }
 
-static SETTER(set_gres_flags)
+JOB_SETTER(set_gres_flags)
 {
     static const char *const flags[] = {"disable-binding", "enforce-binding", "one-task-per-sharing",
                                         "multiple-tasks-per-sharing", "allow-task-sharing"};
@@ -121,7 +121,7 @@ static bool task_tres(struct submit_options *o, const struct option_row *row, st
                         "cpu:N and gres/gpu[:type]:N are supported; ask for others on each node with --gres");
 }
 
-static SETTER(set_tres_per_task)
+JOB_SETTER(set_tres_per_task)
 {
     struct span rest = span_of(value), part;
     struct str gpus = STR_INIT;
@@ -135,7 +135,7 @@ static SETTER(set_tres_per_task)
 }
 
 /* gres/NAME:BINDING, joined with '+'. That of GPUs is --gpu-bind; of others every task has all that its step has. */
-static SETTER(set_tres_bind)
+JOB_SETTER(set_tres_bind)
 {
     const char *gpu = "gres/gpu:";
     struct span rest = span_of(value), one;

@@ -10,7 +10,7 @@
 
 #define NICE_LIMIT INT64_C(2147483645)
 
-static SETTER(set_array)
+JOB_SETTER(set_array)
 {
     struct idset ids = IDSET_INIT;
     uint32_t limit;
@@ -20,7 +20,7 @@ static SETTER(set_array)
               : value_refused(row, value, ret_err, "Invalid job array specification");
 }
 
-static SETTER(set_nice)
+JOB_SETTER(set_nice)
 {
     int64_t nice = 100;
     if (value && !value_number(row, value, -NICE_LIMIT, NICE_LIMIT, &nice, ret_err))
@@ -30,7 +30,7 @@ static SETTER(set_nice)
     return true;
 }
 
-static SETTER(set_priority)
+JOB_SETTER(set_priority)
 {
     int64_t priority = PRIORITY_TOP;
     if (!text_is_nocase(value, "TOP") && !value_number(row, value, 0, PRIORITY_TOP, &priority, ret_err))
@@ -41,20 +41,20 @@ static SETTER(set_priority)
     return true;
 }
 
-static SETTER(set_requeue)
+JOB_SETTER(set_requeue)
 {
     o->spec.requeue = YES;
     return true;
 }
 
-static SETTER(set_no_requeue)
+JOB_SETTER(set_no_requeue)
 {
     o->spec.requeue = NO;
     return true;
 }
 
 /* -k, --no-kill[=off]; SBATCH_NO_KILL may hold what enables a flag. */
-static SETTER(set_no_kill)
+JOB_SETTER(set_no_kill)
 {
     bool off = text_is_nocase(value, "off") || text_is_nocase(value, "no");
     bool on = !value || text_is_nocase(value, "set") || text_is_nocase(value, "yes") || text_is(value, "1");
@@ -64,7 +64,7 @@ static SETTER(set_no_kill)
     return true;
 }
 
-static SETTER(set_mail_type)
+JOB_SETTER(set_mail_type)
 {
     return mail_types_parse(value, &o->spec.mail_types) ||
            value_refuse(row, value, ret_err, MAIL_TYPE_WORDS " are allowed");

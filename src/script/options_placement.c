@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static SETTER(set_exclusive)
+JOB_SETTER(set_exclusive)
 {
     static const struct {
         const char *name;
@@ -31,7 +31,7 @@ static SETTER(set_exclusive)
     return value_refuse(row, value, ret_err, "\"user\" and \"topo\" are allowed, attached: --exclusive=user");
 }
 
-static SETTER(set_oversubscribe)
+JOB_SETTER(set_oversubscribe)
 {
     o->spec.req.exclusive = EXCLUSIVE_UNSET;
     o->spec.req.oversubscribe = true;
@@ -39,7 +39,7 @@ static SETTER(set_oversubscribe)
 }
 
 /* A name with a slash is a file that lists nodes. */
-static SETTER(set_nodelist)
+JOB_SETTER(set_nodelist)
 {
     if (!strchr(value, '/'))
         return set_hosts(o, row, value, env, a, ret_err);
@@ -47,13 +47,13 @@ static SETTER(set_nodelist)
     return true;
 }
 
-static SETTER(set_max_switch_wait)
+JOB_SETTER(set_max_switch_wait)
 {
     return duration_parse(value, &o->spec.req.switches_wait_us, ret_err) || value_blame(row, value, ret_err);
 }
 
 /* COUNT[@LIMIT] */
-static SETTER(set_switches)
+JOB_SETTER(set_switches)
 {
     const char *at = strchr(value, '@');
     int64_t n;
@@ -105,7 +105,7 @@ static bool packing_word(struct span word)
 }
 
 /* {*|block|cyclic|plane=N}[:{*|block|cyclic|fcyclic}[:…]][,Pack|NoPack], or one of the last two alone */
-static SETTER(set_distribution)
+JOB_SETTER(set_distribution)
 {
     struct span rest = span_of(value), word;
     bool ok = span_next(&rest, ',', &word) && (packing_word(word) || distribution_valid(word));
@@ -122,7 +122,7 @@ static SETTER(set_distribution)
     return value_blame(row, value, ret_err);
 }
 
-static SETTER(set_wait_all_nodes)
+JOB_SETTER(set_wait_all_nodes)
 {
     int64_t n;
     if (!value_number(row, value, 0, INT32_MAX, &n, ret_err))

@@ -34,7 +34,7 @@ static bool sizes_read(struct submit_options *o, const struct option_row *row, c
     return true;
 }
 
-static SETTER(set_nodes)
+JOB_SETTER(set_nodes)
 {
     int64_t min = 0, max = 0;
     if (strchr(value, ',') || strchr(value, ':'))
@@ -57,7 +57,7 @@ static SETTER(set_nodes)
 }
 
 /* --mem=0 and --mem-per-cpu=0 ask for all memory of each node. */
-static SETTER(set_mem)
+JOB_SETTER(set_mem)
 {
     if (!set_mib(o, row, value, env, a, ret_err))
         return false;
@@ -82,7 +82,7 @@ static bool info_part(const struct option_row *row, struct span part, const char
     return true;
 }
 
-static SETTER(set_node_info)
+JOB_SETTER(set_node_info)
 {
     struct job_request *q = &o->spec.req;
     int32_t *field[] = {&q->sockets_per_node, &q->cores_per_socket, &q->threads_per_core};
@@ -102,7 +102,7 @@ static SETTER(set_node_info)
     return true;
 }
 
-static SETTER(set_core_spec)
+JOB_SETTER(set_core_spec)
 {
     int64_t cores;
     if (!value_number(row, value, 0, LIMIT_CPUS_PER_NODE, &cores, ret_err))
@@ -112,13 +112,13 @@ static SETTER(set_core_spec)
 }
 
 /* As Slurm where AllowSpecResourcesUsage is off, which is its default. */
-static SETTER(set_thread_spec)
+JOB_SETTER(set_thread_spec)
 {
     int64_t threads;
     return value_number(row, value, 1, LIMIT_CPUS_PER_NODE, &threads, ret_err);
 }
 
-static SETTER(set_hint)
+JOB_SETTER(set_hint)
 {
     static const char *const names[] = {NULL, "compute_bound", "memory_bound", "multithread",
                                         "nomultithread"};

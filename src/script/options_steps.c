@@ -9,7 +9,7 @@
 
 #define US_PER_S INT64_C(1000000)
 
-static SETTER(set_kill_on_bad_exit)
+JOB_SETTER(set_kill_on_bad_exit)
 {
     int64_t yes = 1;
     if (!text_empty(value) && !value_number(row, value, 0, 1, &yes, ret_err))
@@ -18,7 +18,7 @@ static SETTER(set_kill_on_bad_exit)
     return true;
 }
 
-static SETTER(set_kill_command)
+JOB_SETTER(set_kill_command)
 {
     int signal;
     o->launch.kill_command = 15;
@@ -30,7 +30,7 @@ static SETTER(set_kill_command)
     return true;
 }
 
-static SETTER(set_relative)
+JOB_SETTER(set_relative)
 {
     int64_t n;
     if (!value_number(row, value, 0, LIMIT_NODES, &n, ret_err))
@@ -39,7 +39,7 @@ static SETTER(set_relative)
     return true;
 }
 
-static SETTER(set_wait)
+JOB_SETTER(set_wait)
 {
     int64_t seconds;
     if (!value_number(row, value, 0, 1 << 30, &seconds, ret_err))
@@ -49,7 +49,7 @@ static SETTER(set_wait)
     return true;
 }
 
-static SETTER(set_job_id)
+JOB_SETTER(set_job_id)
 {
     int64_t id;
     if (!value_number(row, value, 1, INT64_MAX, &id, ret_err))
@@ -59,7 +59,7 @@ static SETTER(set_job_id)
 }
 
 /* none: programs find each other by themselves or by their own launcher. */
-static SETTER(set_mpi)
+JOB_SETTER(set_mpi)
 {
     if (!text_is(value, "none") && !text_is(value, "list"))
         return value_refuse(row, value, ret_err,
@@ -70,13 +70,13 @@ static SETTER(set_mpi)
     return set_text(o, row, value, env, a, ret_err);
 }
 
-static SETTER(set_bcast)
+JOB_SETTER(set_bcast)
 {
     o->launch.bcast = text_empty(value) ? "" : arena_strdup(a, value);
     return true;
 }
 
-static SETTER(set_pty)
+JOB_SETTER(set_pty)
 {
     if (!text_empty(value))
         return value_refuse(row, value, ret_err,

@@ -13,7 +13,7 @@
 #define SIGNAL_BEFORE_MAX     65535
 
 /* A bare list of jobs means afterany, as sbatch(1) says. */
-static SETTER(set_dependency)
+JOB_SETTER(set_dependency)
 {
     const char *text = value;
     if (value[0] >= '0' && value[0] <= '9')
@@ -46,7 +46,7 @@ static const char *signal_flags(const char *value, bool *ret_batch, bool *ret_re
 }
 
 /* [R][B:]SIG[@seconds] */
-static SETTER(set_signal)
+JOB_SETTER(set_signal)
 {
     bool batch = false, reservation = false;
     const char *rest = signal_flags(value, &batch, &reservation);
@@ -71,12 +71,12 @@ static SETTER(set_signal)
 }
 
 /* Minutes, or any time limit. */
-static SETTER(set_delay)
+JOB_SETTER(set_delay)
 {
     return duration_parse(value, &o->spec.delay_boot_us, ret_err) || value_blame(row, value, ret_err);
 }
 
-static SETTER(set_immediate)
+JOB_SETTER(set_immediate)
 {
     int64_t seconds = 0;
     if (value && !value_number(row, value, 0, INT32_MAX, &seconds, ret_err))

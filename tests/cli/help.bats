@@ -126,3 +126,25 @@ sbatch: end of defined options" ]
     run -1 --separate-stderr strigger --node
     [ "${stderr_lines[0]}" = "strigger: error: You must use exactly one of the following options: --set, --get or --clear" ]
 }
+
+@test "docs/options.md has every option of every command, each with what it means, and why where nothing comes of it" {
+    remuda docs "$BATS_TEST_TMPDIR/docs"
+    local page="$BATS_TEST_TMPDIR/docs/options.md"
+    section() { # COMMAND: its table
+        awk -v c="$1" '/^## / { on = $2 == c } on && /^\| `--/' "$page"
+    }
+    for c in $LISTINGS $OTHERS shell; do
+        section "$c" > "$BATS_TEST_TMPDIR/rows"
+        [ -s "$BATS_TEST_TMPDIR/rows" ] || { echo "no section of $c"; false; }
+        # option | works | variables | meaning
+        ! grep -vE '^\| .* \| (yes|differs|no effect|refused) \| .* \| .+ \|$' "$BATS_TEST_TMPDIR/rows"
+        # No spelling twice.
+        [ "$(grep -oE '`--?[A-Za-z][A-Za-z0-9_-]*' "$BATS_TEST_TMPDIR/rows" | sort | uniq -d)" = "" ]
+        # What --help shows is there.
+        local shown
+        if [ "$c" = shell ]; then shown=$(remuda shell --help); else shown=$("$c" --help); fi
+        for name in $(grep -oE '^ +(-., )?--[A-Za-z_0-9-]+' <<< "$shown" | grep -oE '[-]-[A-Za-z].*'); do
+            grep -qE "\`$name[\`=[]" "$BATS_TEST_TMPDIR/rows" || { echo "$c $name"; false; }
+        done
+    done
+}

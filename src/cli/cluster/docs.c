@@ -187,14 +187,22 @@ static void states_write(struct str *out)
         str_addf(out, "| `%s` | %s |\n", enum_name(&refusal_names, r), refusal_text(r));
 }
 
+static void options_write(struct str *out)
+{
+    options_write_markdown(out);
+#define X(name) option_table_write_markdown(&name##_options, #name, out);
+    OPTION_TABLES(X)
+#undef X
+}
+
 struct page {
     const char *file;
     void (*write)(struct str *out);
 };
 
 static const struct page pages[] = {
-    {"options.md", options_write_markdown}, {"settings.md", settings_write}, {"states.md", states_write},
-    {"protocol.md", protocol_write},        {"store.md", store_write},
+    {"options.md", options_write},   {"settings.md", settings_write}, {"states.md", states_write},
+    {"protocol.md", protocol_write}, {"store.md", store_write},
 };
 
 static bool page_save(const char *dir, const struct page *page)

@@ -37,105 +37,13 @@
     "tresusageoutmaxtask,tresusageoutave,tresusageouttot"
 // clang-format on
 
-enum {
-    OPT_ACCOUNT = LISTING_OWN,
-    OPT_ALLOCATIONS,
-    OPT_ALL_USERS,
-    OPT_ASSOC,
-    OPT_BATCH_SCRIPT,
-    OPT_BRIEF,
-    OPT_COMPLETION,
-    OPT_CONSTRAINTS,
-    OPT_DUPLICATES,
-    OPT_END,
-    OPT_ENV,
-    OPT_FILE,
-    OPT_FORMAT,
-    OPT_GROUP,
-    OPT_JOBS,
-    OPT_LONG,
-    OPT_NAME,
-    OPT_NNODES,
-    OPT_NCPUS,
-    OPT_NODELIST,
-    OPT_PARTITION,
-    OPT_QOS,
-    OPT_REASON,
-    OPT_START,
-    OPT_STATE,
-    OPT_LIMIT_MAX,
-    OPT_LIMIT_MIN,
-    OPT_TRUNCATE,
-    OPT_USER,
-    OPT_UNITS,
-    OPT_WCKEYS,
-    OPT_FLAGS,
-};
-
-static const struct cli_option option_rows[] = {
-    {"accounts", 'A', CLI_VALUE, OPT_ACCOUNT, "jobs charged to these `accounts`"},
-    {"account", 0, CLI_VALUE, OPT_ACCOUNT, NULL},
-    {"allclusters", 'L', CLI_NONE, LISTING_NOTHING, "all clusters (there is one)"},
-    {"allocations", 'X', CLI_NONE, OPT_ALLOCATIONS, "jobs only, no steps"},
-    {"allusers", 'a', CLI_NONE, OPT_ALL_USERS, "jobs of all users"},
-    {"array", 0, CLI_NONE, LISTING_NOTHING, "one line for each array element"},
-    {"associations", 'x', CLI_VALUE, OPT_ASSOC, NULL},
-    {"batch-script", 'B', CLI_NONE, OPT_BATCH_SCRIPT, "the batch script of a job (with -j)"},
-    {"brief", 'b', CLI_NONE, OPT_BRIEF, "id, state and exit code"},
-    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "`cluster`; only this one is known"},
-    {"cluster", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
-    {"completion", 'c', CLI_NONE, OPT_COMPLETION, NULL},
-    {"constraints", 'C', CLI_VALUE, OPT_CONSTRAINTS, "jobs that asked for these `features`"},
-    {"delimiter", 0, CLI_VALUE, LISTING_DELIMITER, "`text` between fields, with -p and -P"},
-    {"duplicates", 'D', CLI_NONE, OPT_DUPLICATES, "former runs of requeued jobs too"},
-    {"endtime", 'E', CLI_VALUE, OPT_END, "jobs alive before this `time`"},
-    {"env-vars", 0, CLI_NONE, OPT_ENV, NULL},
-    {"expand-patterns", 0, CLI_NONE, LISTING_NOTHING,
-     "file names with their patterns replaced (StdOut always is)"},
-    {"federation", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
-    {"file", 'f', CLI_VALUE, OPT_FILE, NULL},
-    {"flags", 'F', CLI_VALUE, OPT_FLAGS, NULL},
-    {"format", 'o', CLI_VALUE, OPT_FORMAT, "`fields`: JobID,State%20,Elapsed"},
-    {"gid", 'g', CLI_VALUE, OPT_GROUP, "jobs of these `groups`"},
-    {"group", 0, CLI_VALUE, OPT_GROUP, NULL},
-    {"help", 'h', CLI_NONE, LISTING_HELP, "this text"},
-    {"helpformat", 'e', CLI_NONE, LISTING_FORMATS, "all fields"},
-    {"jobs", 'j', CLI_VALUE, OPT_JOBS, "these `jobs` and steps: 42,43_7,44.batch"},
-    {"json", 0, CLI_ATTACHED, LISTING_JSON, "everything as JSON"},
-    {"local", 0, CLI_NONE, LISTING_NOTHING, "this cluster (the default)"},
-    {"long", 'l', CLI_NONE, OPT_LONG, "many fields"},
-    {"name", 0, CLI_VALUE, OPT_NAME, "jobs of these `names`"},
-    {"ncpus", 'I', CLI_VALUE, OPT_NCPUS, "jobs with this `count` of CPUs: 4 or 2-8"},
-    {"nnodes", 'i', CLI_VALUE, OPT_NNODES, "jobs on this `count` of nodes: 4 or 2-8"},
-    {"noconvert", 0, CLI_NONE, LISTING_NOCONVERT, "sizes in their own unit"},
-    {"nodelist", 'N', CLI_VALUE, OPT_NODELIST, "jobs that ran on any of these `nodes`"},
-    {"noheader", 'n', CLI_NONE, LISTING_NOHEADER, "no header"},
-    {"parsable", 'p', CLI_NONE, LISTING_PARSABLE, "fields separated by '|', one at the end too"},
-    {"parsable2", 'P', CLI_NONE, LISTING_PARSABLE2, "fields separated by '|'"},
-    {"partition", 'r', CLI_VALUE, OPT_PARTITION, "jobs in these `partitions`"},
-    {"qos", 'q', CLI_VALUE, OPT_QOS, "jobs with these `QOS`"},
-    {"reason", 'R', CLI_VALUE, OPT_REASON, "jobs with these `reasons`"},
-    {"starttime", 'S', CLI_VALUE, OPT_START, "jobs alive after this `time`"},
-    {"state", 's', CLI_VALUE, OPT_STATE, "jobs in these `states`"},
-    {"timelimit-max", 'K', CLI_VALUE, OPT_LIMIT_MAX, "jobs with a limit of at most this `time`"},
-    {"timelimit-min", 'k', CLI_VALUE, OPT_LIMIT_MIN, "jobs with this `time` limit, or at least this with -K"},
-    {"truncate", 'T', CLI_NONE, OPT_TRUNCATE, "cut start and end to -S and -E"},
-    {"uid", 'u', CLI_VALUE, OPT_USER, "jobs of these `users`"},
-    {"user", 0, CLI_VALUE, OPT_USER, NULL},
-    {"units", 0, CLI_VALUE, OPT_UNITS, "sizes in this `unit`: K, M, G, T or P"},
-    {"usage", 0, CLI_NONE, LISTING_USAGE, "all options in a few lines"},
-    {"use-local-uid", 0, CLI_NONE, LISTING_NOTHING, NULL},
-    {"verbose", 'v', CLI_NONE, LISTING_VERBOSE, "say more"},
-    {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
-    {"wckeys", 'W', CLI_VALUE, OPT_WCKEYS, "jobs with these workload `keys`"},
-    {"whole-hetjob", 0, CLI_ATTACHED, LISTING_NOTHING, NULL},
-    {"fields", 0, CLI_VALUE, OPT_FORMAT, NULL},
-    {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
-};
-static const struct cli_options table = {option_rows, ARRAY_LEN(option_rows), false};
-
 struct range {
     int64_t low, high; /* high 0 = no range given */
+};
+
+struct limit {
+    bool given;
+    int64_t us;
 };
 
 struct sacct {
@@ -144,17 +52,20 @@ struct sacct {
     struct acct_env acct_env;
     const char *fields, *groups, *reasons, *wckeys, *constraints;
     const char *start_text, *end_text;
-    bool all_users, allocations, batch_script, truncate, limit_min_given, limit_max_given;
+    bool all_users, allocations, batch_script, truncate;
     struct range nodes, cpus;
-    int64_t limit_min_us, limit_max_us;
+    struct limit limit_min, limit_max;
     VEC(const struct job *) job;
     VEC(const struct step *) step;
 };
 
 /* ---- options ------------------------------------------------------------------------------------------------------------ */
 
-static bool range_take(const char *value, const char *what, struct range *ret, struct err *ret_err)
+/* The row's range; what is counted is the end of its name ("nnodes", "ncpus") without the s. */
+static SETTER(set_range)
 {
+    struct range *ret = (struct range *)((char *)to + row->at);
+
     const char *dash = strchr(value, '-');
     char low[32];
     size_t len = dash ? (size_t)(dash - value) : strlen(value);
@@ -165,29 +76,33 @@ static bool range_take(const char *value, const char *what, struct range *ret, s
             text_to_i64(dash ? dash + 1 : low, 1, INT32_MAX, &ret->high))
             return true;
     }
-    program_error("sacct", "Invalid numeric value \"%s\" for requested %s range.", value, what);
+    program_error("sacct", "Invalid numeric value \"%s\" for requested %.*s range.", value,
+                  (int)strlen(row->name) - 2, row->name + 1);
     return err_set(ret_err, ERR_INVALID, "a number or a range as 2-8 is expected");
 }
 
-static bool units_take(struct sacct *s, const char *value, struct err *ret_err)
+static SETTER(set_unit)
 {
     if (strlen(value) != 1 || !strchr("KMGTPkmgtp", value[0]))
         return err_set(ret_err, ERR_INVALID, "Invalid unit type '%s'. Possible options are 'KMGTP'", value);
-    s->l.env.unit = value[0];
+    ((struct sacct *)to)->l.env.unit = value[0];
     return true;
 }
 
 /* Slurm's line first. */
-static bool limit_take(const char *value, int64_t *ret_us, struct err *ret_err)
+static SETTER(set_limit)
 {
-    if (duration_parse(value, ret_us, ret_err))
+    struct limit *limit = (struct limit *)((char *)to + row->at);
+    limit->given = true;
+    if (duration_parse(value, &limit->us, ret_err))
         return true;
     fputs("sacct: fatal: Invalid time limit specification\n", stderr);
     return false;
 }
 
-static bool states_take(struct sacct *s, const char *value, struct err *ret_err)
+static SETTER(set_states)
 {
+    struct sacct *s = to;
     struct span rest = span_of(value), piece;
     int32_t state;
     while (!text_is_nocase(value, "all") && span_next(&rest, ',', &piece)) {
@@ -198,75 +113,122 @@ static bool states_take(struct sacct *s, const char *value, struct err *ret_err)
     return text_empty(value) || listing_states("sacct", value, s->l.a, &s->query.states, ret_err);
 }
 
-static bool users_take(struct sacct *s, const char *value, struct err *ret_err)
+static SETTER(set_users)
 {
+    struct sacct *s = to;
     struct err unknown = {0};
     if (text_empty(value) || listing_uids(value, s->l.a, &s->query.uids, &unknown))
         return true;
     return err_set(ret_err, ERR_INVALID, "Invalid user id: %s", value);
 }
 
-static bool groups_take(struct sacct *s, const char *value, struct err *ret_err)
+static SETTER(set_groups)
 {
     struct span rest = span_of(value), piece;
     uint64_t gid;
     while (span_next(&rest, ',', &piece)) {
-        const char *name = arena_strndup(s->l.a, piece.data, piece.len);
+        const char *name = arena_strndup(a, piece.data, piece.len);
         if (piece.len && !getgrnam(name) && !text_to_u64(name, UINT32_MAX, &gid))
             return err_set(ret_err, ERR_INVALID, "Invalid group id: %s", name);
     }
-    s->groups = value;
+    ((struct sacct *)to)->groups = value;
     return true;
 }
 
-static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+/* A list that grows each time. */
+static SETTER(set_joined)
 {
-    struct sacct *s = ctx;
-    switch (id) {
-    case OPT_ACCOUNT: s->query.accounts = listing_join(s->query.accounts, value, s->l.a); break;
-    case OPT_ALLOCATIONS: s->allocations = true; break;
-    case OPT_ALL_USERS: s->all_users = true; break;
-    case OPT_BATCH_SCRIPT: s->batch_script = true; break;
-    case OPT_BRIEF: s->fields = FIELDS_BRIEF; break;
-    case OPT_CONSTRAINTS: s->constraints = value; break;
-    case OPT_DUPLICATES: s->query.duplicates = true; break;
-    case OPT_END: s->end_text = value; break;
-    case OPT_FORMAT: s->fields = listing_join(s->fields, value, s->l.a); break;
-    case OPT_GROUP: return groups_take(s, value, ret_err);
-    case OPT_JOBS: s->query.ids = listing_join(s->query.ids, value, s->l.a); break;
-    case OPT_LONG: s->fields = FIELDS_LONG; break;
-    case OPT_NAME: s->query.names = listing_join(s->query.names, value, s->l.a); break;
-    case OPT_NNODES: return range_take(value, "node", &s->nodes, ret_err);
-    case OPT_NCPUS: return range_take(value, "cpu", &s->cpus, ret_err);
-    case OPT_NODELIST: s->query.nodes = value; break;
-    case OPT_PARTITION: s->query.partitions = listing_join(s->query.partitions, value, s->l.a); break;
-    case OPT_QOS: s->query.qos = listing_join(s->query.qos, value, s->l.a); break;
-    case OPT_REASON: s->reasons = value; break;
-    case OPT_START: s->start_text = value; break;
-    case OPT_STATE: return states_take(s, value, ret_err);
-    case OPT_LIMIT_MAX: s->limit_max_given = true; return limit_take(value, &s->limit_max_us, ret_err);
-    case OPT_LIMIT_MIN: s->limit_min_given = true; return limit_take(value, &s->limit_min_us, ret_err);
-    case OPT_TRUNCATE: s->truncate = true; break;
-    case OPT_USER: return users_take(s, value, ret_err);
-    case OPT_UNITS: return units_take(s, value, ret_err);
-    case OPT_WCKEYS: s->wckeys = value; break;
-    case OPT_ASSOC:
-        return err_set(ret_err, ERR_UNSUPPORTED,
-                       "--associations: not supported yet; --accounts and --user choose jobs");
-    case OPT_COMPLETION:
-        return err_set(
-            ret_err, ERR_UNSUPPORTED,
-            "--completion: there is no separate completion log; sacct without it shows everything");
-    case OPT_ENV:
-        return err_set(ret_err, ERR_UNSUPPORTED,
-                       "--env-vars: not supported yet: environments are not given out");
-    case OPT_FILE:
-        return err_set(ret_err, ERR_UNSUPPORTED,
-                       "--file: there is no accounting file; the store is remuda.db, readable with sqlite3");
-    case OPT_FLAGS: return err_set(ret_err, ERR_UNSUPPORTED, "--flags: not supported yet");
-    }
+    const char **list = (const char **)((char *)to + row->at);
+    *list = listing_join(*list, value, a);
     return true;
 }
+
+static SETTER(set_brief)
+{
+    ((struct sacct *)to)->fields = FIELDS_BRIEF;
+    return true;
+}
+
+static SETTER(set_long)
+{
+    ((struct sacct *)to)->fields = FIELDS_LONG;
+    return true;
+}
+
+/* SACCT_FORMAT is for listings whose fields nothing else says. */
+static bool variable_counts(void *ctx, const struct option_row *row, const char *value)
+{
+    return !((const struct sacct *)ctx)->fields;
+}
+
+#define AT(member) offsetof(struct sacct, member)
+static const struct option_row option_rows[] = {
+    OPT_VALUE("accounts", 'A', "accounts", "jobs charged to these accounts", set_joined, AT(query.accounts),
+              .alias = "account"),
+    OPT_NO_EFFECT("allclusters", 'L', ARG_NONE, "all clusters (there is one)"),
+    OPT_FLAG("allocations", 'X', "jobs only, no steps", AT(allocations)),
+    OPT_FLAG("allusers", 'a', "jobs of all users", AT(all_users)),
+    OPT_NO_EFFECT("array", 0, ARG_NONE, "one line for each array element"),
+    OPT_REFUSED("associations", 'x', ARG_REQUIRED, "jobs of these associations",
+                "not supported yet; --accounts and --user choose jobs"),
+    OPT_FLAG("batch-script", 'B', "the batch script of a job (with -j)", AT(batch_script)),
+    {.name = "brief", .letter = 'b', .doc = "id, state and exit code", .set = set_brief},
+    LISTING_CLUSTERS,
+    OPT_REFUSED("completion", 'c', ARG_NONE, "what the job completion log has",
+                "there is no separate completion log; sacct without it shows everything"),
+    OPT_VALUE("constraints", 'C', "features", "jobs that asked for these features", set_any_text,
+              AT(constraints)),
+    OPT_VALUE("delimiter", 0, "text", "text between fields, with -p and -P", set_any_text,
+              LISTING(delimiter)),
+    OPT_FLAG("duplicates", 'D', "former runs of requeued jobs too", AT(query.duplicates)),
+    OPT_VALUE("endtime", 'E', "time", "jobs alive before this time", set_any_text, AT(end_text)),
+    OPT_REFUSED("env-vars", 0, ARG_NONE, "the environment of a job",
+                "not supported yet: environments are not given out"),
+    OPT_NO_EFFECT("expand-patterns", 0, ARG_NONE,
+                  "file names with their patterns replaced (StdOut always is)"),
+    LISTING_FEDERATION("federation"),
+    OPT_REFUSED("file", 'f', ARG_REQUIRED, "accounting from a file",
+                "there is no accounting file; the store is remuda.db, readable with sqlite3"),
+    OPT_REFUSED("flags", 'F', ARG_REQUIRED, "jobs started by these schedulers", "not supported yet"),
+    OPT_VALUE("format", 'o', "fields", "fields: JobID,State%20,Elapsed", set_joined, AT(fields),
+              .alias = "fields", .env = {"SACCT_FORMAT"}),
+    OPT_VALUE("gid", 'g', "groups", "jobs of these groups", set_groups, 0, .alias = "group"),
+    LISTING_HELP('h'),
+    OPT_ACCEPTED("helpformat", 'e', ARG_NONE, "all fields"),
+    OPT_VALUE("jobs", 'j', "jobs", "these jobs and steps: 42,43_7,44.batch", set_joined, AT(query.ids)),
+    LISTING_JSON,
+    LISTING_LOCAL,
+    {.name = "long", .letter = 'l', .doc = "many fields", .set = set_long},
+    OPT_VALUE("name", 0, "names", "jobs of these names", set_joined, AT(query.names)),
+    OPT_VALUE("ncpus", 'I', "count", "jobs with this count of CPUs: 4 or 2-8", set_range, AT(cpus)),
+    OPT_VALUE("nnodes", 'i', "count", "jobs on this count of nodes: 4 or 2-8", set_range, AT(nodes)),
+    LISTING_NOCONVERT("sizes in their own unit"),
+    OPT_VALUE("nodelist", 'N', "nodes", "jobs that ran on any of these nodes", set_any_text, AT(query.nodes)),
+    LISTING_NOHEADER('n', "no header"),
+    LISTING_PARSABLE("fields separated by '|', one at the end too"),
+    LISTING_PARSABLE2("fields separated by '|'"),
+    OPT_VALUE("partition", 'r', "partitions", "jobs in these partitions", set_joined, AT(query.partitions)),
+    OPT_VALUE("qos", 'q', "QOS", "jobs with these QOS", set_joined, AT(query.qos)),
+    OPT_VALUE("reason", 'R', "reasons", "jobs with these reasons", set_any_text, AT(reasons)),
+    OPT_VALUE("starttime", 'S', "time", "jobs alive after this time", set_any_text, AT(start_text)),
+    OPT_VALUE("state", 's', "states", "jobs in these states", set_states, 0),
+    OPT_VALUE("timelimit-max", 'K', "time", "jobs with a limit of at most this time", set_limit,
+              AT(limit_max)),
+    OPT_VALUE("timelimit-min", 'k', "time", "jobs with this time limit, or at least this with -K", set_limit,
+              AT(limit_min)),
+    OPT_FLAG("truncate", 'T', "cut start and end to -S and -E", AT(truncate)),
+    OPT_VALUE("uid", 'u', "users", "jobs of these users", set_users, 0, .alias = "user"),
+    OPT_VALUE("units", 0, "unit", "sizes in this unit: K, M, G, T or P", set_unit, 0),
+    LISTING_USAGE,
+    OPT_NO_EFFECT("use-local-uid", 0, ARG_NONE, "names of users as this machine knows them (always so)",
+                  .hidden = true),
+    LISTING_VERBOSE,
+    LISTING_VERSION,
+    OPT_VALUE("wckeys", 'W', "keys", "jobs with these workload keys", set_any_text, AT(wckeys)),
+    OPT_NO_EFFECT("whole-hetjob", 0, ARG_OPTIONAL, "all components of heterogeneous jobs", .hidden = true),
+    LISTING_YAML,
+};
+OPTION_TABLE(sacct_options, option_rows, .usage = "sacct [<OPTION>]", .variables_as_are = true);
 
 /* Slurm's line first. */
 static bool time_take(const char *text, int64_t now, int64_t *ret, struct err *ret_err)
@@ -369,10 +331,10 @@ static bool group_fits(const char *groups, const struct job *j)
 static bool limit_fits(const struct sacct *s, const struct job *j)
 {
     int64_t limit = job_limit_us(j) ? job_limit_us(j) : TIME_UNLIMITED;
-    if (!s->limit_min_given)
+    if (!s->limit_min.given)
         return true;
-    return s->limit_max_given ? limit >= s->limit_min_us && limit <= s->limit_max_us
-                              : limit == s->limit_min_us;
+    return s->limit_max.given ? limit >= s->limit_min.us && limit <= s->limit_max.us
+                              : limit == s->limit_min.us;
 }
 
 static void job_keep(void *ctx, const void *record)
@@ -533,7 +495,7 @@ static bool prepare(void *ctx, struct err *ret_err)
 {
     struct sacct *s = ctx;
     struct listing *l = &s->l;
-    const char *fields = s->fields ? s->fields : getenv("SACCT_FORMAT");
+    const char *fields = s->fields;
     if (text_is_nocase(fields, "ALL"))
         fields = all_fields(l->a);
     if (!format_parse_fields(&acct_columns, fields ? fields : FIELDS_DEFAULT, l->a, &l->format, ret_err) ||
@@ -567,10 +529,9 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
 
 static const struct listing_command command = {
     .name = "sacct",
-    .usage = "sacct [<OPTION>]",
-    .options = &table,
+    .options = &sacct_options,
     .ruled = true,
-    .option = option_take,
+    .variable_counts = variable_counts,
     .prepare = prepare,
     .show = show,
     .formats = acct_help_format_print,

@@ -2,7 +2,6 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "cli/program/commands.h"
-#include "cli/program/options.h"
 #include "cli/program/program.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
@@ -15,77 +14,18 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    OPT_ACCOUNT = 1,
-    OPT_BATCH,
-    OPT_CTLD,
-    OPT_CLUSTERS,
-    OPT_FULL,
-    OPT_HELP,
-    OPT_HURRY,
-    OPT_INTERACTIVE,
-    OPT_NAME,
-    OPT_NODELIST,
-    OPT_PARTITION,
-    OPT_QOS,
-    OPT_QUIET,
-    OPT_RESERVATION,
-    OPT_SIBLING,
-    OPT_SIGNAL,
-    OPT_STATE,
-    OPT_USAGE,
-    OPT_USER,
-    OPT_ME,
-    OPT_VERBOSE,
-    OPT_VERSION,
-    OPT_WCKEY,
-    OPT_CRON,
-    OPT_ADMIN_COMMENT,
-};
-
-static const struct cli_option option_rows[] = {
-    {"account", 'A', CLI_VALUE, OPT_ACCOUNT, "jobs of this `account`"},
-    {"batch", 'b', CLI_NONE, OPT_BATCH, "signal the batch shell only"},
-    {"clusters", 'M', CLI_VALUE, OPT_CLUSTERS, "`cluster`; only this one is known"},
-    {"cluster", 0, CLI_VALUE, OPT_CLUSTERS, NULL},
-    {"cron", 0, CLI_NONE, OPT_CRON, NULL},
-    {"ctld", 'c', CLI_NONE, OPT_CTLD, "through the controller (always so)"},
-    {"full", 'f', CLI_NONE, OPT_FULL, "signal the batch shell and the steps"},
-    {"help", 0, CLI_NONE, OPT_HELP, "this text"},
-    {"hurry", 'H', CLI_NONE, OPT_HURRY, "without staging data out (nothing is ever staged)"},
-    {"interactive", 'i', CLI_NONE, OPT_INTERACTIVE, "ask for each job"},
-    {"jobname", 0, CLI_VALUE, OPT_NAME, NULL},
-    {"me", 0, CLI_NONE, OPT_ME, "my own jobs"},
-    {"name", 'n', CLI_VALUE, OPT_NAME, "jobs of this `name`"},
-    {"nodelist", 'w', CLI_VALUE, OPT_NODELIST, "jobs that use any of these `nodes`"},
-    {"partition", 'p', CLI_VALUE, OPT_PARTITION, "jobs in this `partition`"},
-    {"qos", 'q', CLI_VALUE, OPT_QOS, "jobs with this `QOS`"},
-    {"quiet", 'Q', CLI_NONE, OPT_QUIET, "say nothing of jobs that are over"},
-    {"reservation", 'R', CLI_VALUE, OPT_RESERVATION, "jobs in this `reservation`"},
-    {"sibling", 0, CLI_VALUE, OPT_SIBLING, NULL},
-    {"signal", 's', CLI_VALUE, OPT_SIGNAL, "send this `signal` instead of ending them"},
-    {"state", 't', CLI_VALUE, OPT_STATE, "jobs in this `state`: PENDING, RUNNING, SUSPENDED"},
-    {"usage", 0, CLI_NONE, OPT_USAGE, "all options in a few lines"},
-    {"user", 'u', CLI_VALUE, OPT_USER, "jobs of this `user`"},
-    {"verbose", 'v', CLI_NONE, OPT_VERBOSE, "say more"},
-    {"version", 'V', CLI_NONE, OPT_VERSION, "version"},
-    {"wckey", 0, CLI_VALUE, OPT_WCKEY, "jobs with this workload `key`"},
-};
-static const struct cli_options table = {option_rows, ARRAY_LEN(option_rows), true};
-
-#define USAGE "scancel [OPTIONS] [job_id[_array_id][.step_id]]"
-
 struct scancel {
     struct arena *a;
     struct msg_cancel cancel;
     const char *users; /* as asked for */
-    bool help, usage, version, interactive, quiet, filtered;
+    bool interactive, quiet, filtered;
     int verbose;
 };
 
 /* "42", "42_7", "42_[1-3]", "42.0", also "42,43". Checked here, so that a typing error cancels nothing. */
-static bool ids_add(struct scancel *s, const char *word, struct err *ret_err)
+static bool ids_add(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
+    struct scancel *s = to;
     struct job_ref ref;
     size_t depth = 0;
     const char *start = word;
@@ -94,11 +34,11 @@ static bool ids_add(struct scancel *s, const char *word, struct err *ret_err)
         if (*at && (*at != ',' || depth))
             continue;
         if (at > start) {
-            const char *piece = arena_strndup(s->a, start, (size_t)(at - start));
+            const char *piece = arena_strndup(a, start, (size_t)(at - start));
             if (!job_ref_parse(piece, &ref, ret_err))
                 return err_set(ret_err, ERR_INVALID, "Invalid job id %s", piece);
             job_ref_done(&ref);
-            s->cancel.ids = listing_join(s->cancel.ids, piece, s->a);
+            s->cancel.ids = listing_join(s->cancel.ids, piece, a);
         }
         if (!*at)
             return true;
@@ -106,14 +46,13 @@ static bool ids_add(struct scancel *s, const char *word, struct err *ret_err)
     }
 }
 
-static bool filter(struct scancel *s, const char **to, const char *value)
+static SETTER(set_filter)
 {
-    *to = value;
-    s->filtered = true;
-    return true;
+    ((struct scancel *)to)->filtered = true;
+    return set_any_text(to, row, value, env, a, ret_err);
 }
 
-static bool signal_take(struct scancel *s, const char *value, struct err *ret_err)
+static SETTER(set_signal)
 {
     int signo;
     if (!signal_parse(value, &signo)) {
@@ -121,65 +60,75 @@ static bool signal_take(struct scancel *s, const char *value, struct err *ret_er
         return err_set(ret_err, ERR_INVALID,
                        "\"%s\": names as USR1 or SIGUSR1 and numbers from 1 to 64 are known", value);
     }
-    s->cancel.signal = signo;
+    ((struct scancel *)to)->cancel.signal = signo;
     return true;
 }
 
-static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+static SETTER(set_me)
 {
-    struct scancel *s = ctx;
-    switch (id) {
-    case CLI_WORD: return ids_add(s, value, ret_err);
-    case OPT_ACCOUNT: return filter(s, &s->cancel.accounts, value);
-    case OPT_NAME: return filter(s, &s->cancel.names, value);
-    case OPT_NODELIST: return filter(s, &s->cancel.nodes, value);
-    case OPT_PARTITION: return filter(s, &s->cancel.partitions, value);
-    case OPT_QOS: return filter(s, &s->cancel.qos, value);
-    case OPT_RESERVATION: return filter(s, &s->cancel.reservations, value);
-    case OPT_WCKEY: return filter(s, &s->cancel.wckeys, value);
-    case OPT_ME:
-        s->users = arena_printf(s->a, "%u", (unsigned)getuid());
-        return filter(s, &s->cancel.uids, s->users);
-    case OPT_USER:
-        s->filtered = true;
-        s->users = value;
-        return listing_uids(value, s->a, &s->cancel.uids, NULL) ||
-               err_set(ret_err, ERR_INVALID, "Invalid user name: %s", value);
-    case OPT_STATE:
-        s->filtered = true;
-        return listing_states("scancel", value, s->a, &s->cancel.states, ret_err);
-    case OPT_SIGNAL: return signal_take(s, value, ret_err);
-    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
-    case OPT_SIBLING:
-        return err_set(ret_err, ERR_UNSUPPORTED, "--sibling: not supported yet: there are no federations");
-    case OPT_CRON:
-        return err_set(ret_err, ERR_UNSUPPORTED, "--cron: not supported yet: there are no scrontab jobs");
-    case OPT_BATCH: s->cancel.batch = true; break;
-    case OPT_FULL: s->cancel.full = true; break;
-    case OPT_HURRY: s->cancel.hurry = true; break;
-    case OPT_INTERACTIVE: s->interactive = true; break;
-    case OPT_QUIET: s->quiet = true; break;
-    case OPT_VERBOSE: s->verbose++; break;
-    case OPT_HELP: s->help = true; break;
-    case OPT_USAGE: s->usage = true; break;
-    case OPT_VERSION: s->version = true; break;
-    }
+    struct scancel *s = to;
+    s->filtered = true;
+    s->cancel.uids = s->users = arena_printf(a, "%u", (unsigned)getuid());
     return true;
 }
 
-static void environment_take(struct scancel *s)
+static SETTER(set_user)
 {
-    const char **const filters[] = {&s->cancel.accounts, &s->cancel.names, &s->cancel.partitions,
-                                    &s->cancel.qos, &s->cancel.wckeys};
-    static const char *const names[] = {"SCANCEL_ACCOUNT", "SCANCEL_NAME", "SCANCEL_PARTITION", "SCANCEL_QOS",
-                                        "SCANCEL_WCKEY"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (!*filters[i] && getenv(names[i]))
-            filter(s, filters[i], getenv(names[i]));
-    s->cancel.batch |= getenv("SCANCEL_BATCH") != NULL;
-    s->cancel.full |= getenv("SCANCEL_FULL") != NULL;
-    s->interactive |= getenv("SCANCEL_INTERACTIVE") != NULL;
+    struct scancel *s = to;
+    s->filtered = true;
+    s->users = value;
+    return listing_uids(value, a, &s->cancel.uids, NULL) ||
+           err_set(ret_err, ERR_INVALID, "Invalid user name: %s", value);
 }
+
+static SETTER(set_state)
+{
+    struct scancel *s = to;
+    s->filtered = true;
+    return listing_states("scancel", value, a, &s->cancel.states, ret_err);
+}
+
+static SETTER(check_clusters)
+{
+    return listing_clusters(value, ret_err);
+}
+
+#define AT(member) offsetof(struct scancel, member)
+static const struct option_row option_rows[] = {
+    OPT_VALUE("account", 'A', "account", "jobs of this account", set_filter, AT(cancel.accounts),
+              .env = {"SCANCEL_ACCOUNT"}),
+    OPT_FLAG("batch", 'b', "signal the batch shell only", AT(cancel.batch), .env = {"SCANCEL_BATCH"}),
+    OPT_VALUE("clusters", 'M', "cluster", "cluster; only this one is known", check_clusters, 0,
+              .alias = "cluster"),
+    OPT_REFUSED("cron", 0, ARG_NONE, "jobs of scrontab", "not supported yet: there are no scrontab jobs"),
+    OPT_NO_EFFECT("ctld", 'c', ARG_NONE, "through the controller (always so)"),
+    OPT_FLAG("full", 'f', "signal the batch shell and the steps", AT(cancel.full), .env = {"SCANCEL_FULL"}),
+    OPT_ACCEPTED("help", 0, ARG_NONE, "this text"),
+    OPT_FLAG("hurry", 'H', "without staging data out (nothing is ever staged)", AT(cancel.hurry)),
+    OPT_FLAG("interactive", 'i', "ask for each job", AT(interactive), .env = {"SCANCEL_INTERACTIVE"}),
+    {.name = "me", .doc = "my own jobs", .set = set_me},
+    OPT_VALUE("name", 'n', "name", "jobs of this name", set_filter, AT(cancel.names), .alias = "jobname",
+              .env = {"SCANCEL_NAME"}),
+    OPT_VALUE("nodelist", 'w', "nodes", "jobs that use any of these nodes", set_filter, AT(cancel.nodes)),
+    OPT_VALUE("partition", 'p', "partition", "jobs in this partition", set_filter, AT(cancel.partitions),
+              .env = {"SCANCEL_PARTITION"}),
+    OPT_VALUE("qos", 'q', "QOS", "jobs with this QOS", set_filter, AT(cancel.qos), .env = {"SCANCEL_QOS"}),
+    OPT_FLAG("quiet", 'Q', "say nothing of jobs that are over", AT(quiet)),
+    OPT_VALUE("reservation", 'R', "reservation", "jobs in this reservation", set_filter,
+              AT(cancel.reservations)),
+    OPT_REFUSED("sibling", 0, ARG_REQUIRED, "the job's part on one cluster of a federation",
+                "not supported yet: there are no federations"),
+    OPT_VALUE("signal", 's', "signal", "send this signal instead of ending them", set_signal, 0),
+    OPT_VALUE("state", 't', "state", "jobs in this state: PENDING, RUNNING, SUSPENDED", set_state, 0),
+    OPT_ACCEPTED("usage", 0, ARG_NONE, "all options in a few lines"),
+    OPT_VALUE("user", 'u', "user", "jobs of this user", set_user, 0),
+    {.name = "verbose", .letter = 'v', .doc = "say more", .set = set_count, .at = AT(verbose)},
+    OPT_ACCEPTED("version", 'V', ARG_NONE, "version"),
+    OPT_VALUE("wckey", 0, "key", "jobs with this workload key", set_filter, AT(cancel.wckeys),
+              .env = {"SCANCEL_WCKEY"}),
+};
+OPTION_TABLE(scancel_options, option_rows, .usage = "scancel [OPTIONS] [job_id[_array_id][.step_id]]",
+             .words = WORDS_MIXED, .word = ids_add, .variables_as_are = true);
 
 /* ---- -i: the jobs meant, asked for one by one ------------------------------------------------------------------------------ */
 
@@ -307,7 +256,6 @@ static int scancel_run(struct scancel *s)
 {
     struct err err = {0};
     struct message answer;
-    environment_take(s);
     if (!s->cancel.ids && !s->filtered) {
         program_error("scancel", "No job identification provided");
         return 1;
@@ -342,18 +290,14 @@ static int scancel_run(struct scancel *s)
 int cmd_scancel(int argc, char **argv)
 {
     struct scancel s = {.a = arena_new()};
+    struct option_line line = {.table = &scancel_options, .to = &s, .a = s.a};
     struct err err = {0};
     int rc = 0;
-    if (!cli_parse(&table, argc, argv, option_take, &s, &err)) {
+    if (!option_line_read(&line, argc, argv, &err)) {
         program_usage_error("scancel", &err);
         rc = 1;
-    } else if (s.version) {
-        puts(SLURM_VERSION_TEXT);
-    } else if (s.help) {
-        cli_help_print(&table, USAGE);
-    } else if (s.usage) {
-        cli_usage_print(&table, USAGE);
-    } else {
+    } else if (!program_information(&line)) {
+        option_line_read_variables(&line, getenv, NULL);
         rc = scancel_run(&s);
     }
     arena_free(s.a);

@@ -12,29 +12,6 @@
 #include <string.h>
 #include <time.h>
 
-enum {
-    OPT_RESET = LISTING_OWN,
-    OPT_BY_ID,
-    OPT_BY_TIME,
-    OPT_BY_MEAN,
-};
-
-static const struct cli_option option_rows[] = {
-    {"all", 'a', CLI_NONE, LISTING_NOTHING, "everything (the default)"},
-    {"cluster", 'M', CLI_VALUE, LISTING_CLUSTERS, "`cluster`; only this one is known"},
-    {"clusters", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
-    {"help", 'h', CLI_NONE, LISTING_HELP, "this text"},
-    {"json", 0, CLI_ATTACHED, LISTING_JSON, "everything as JSON"},
-    {"reset", 'r', CLI_NONE, OPT_RESET, "count anew (administrators)"},
-    {"sort-by-id", 'i', CLI_NONE, OPT_BY_ID, "messages by their numbers, users by theirs (else: by count)"},
-    {"sort-by-time", 't', CLI_NONE, OPT_BY_TIME, "by the time spent on them"},
-    {"sort-by-time2", 'T', CLI_NONE, OPT_BY_MEAN, "by the time spent on each"},
-    {"usage", 0, CLI_NONE, LISTING_USAGE, "all options in a few lines"},
-    {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
-    {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
-};
-static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), false};
-
 /* Messages of a kind, or of a user. */
 struct rpc {
     const char *name;
@@ -45,23 +22,37 @@ typedef VEC(struct rpc) rpc_vec;
 struct sdiag {
     struct listing l;
     bool reset;
-    int sort; /* OPT_BY_…; 0 = by count */
+    char sort; /* letter of the option that said so; 0 = by count */
     struct diag diag;
     rpc_vec rpc, rpc_user;
 };
 
-static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+static SETTER(set_sort)
 {
-    struct sdiag *s = ctx;
-    switch (id) {
-    case OPT_RESET: s->reset = true; break;
-    case OPT_BY_ID:
-    case OPT_BY_TIME:
-    case OPT_BY_MEAN: s->sort = id; break;
-    default: break;
-    }
+    ((struct sdiag *)to)->sort = row->letter;
     return true;
 }
+
+#define AT(member) offsetof(struct sdiag, member)
+#define BY(name_, letter_, doc_)                                                                             \
+    {                                                                                                        \
+        .name = name_, .letter = letter_, .doc = doc_, .set = set_sort                                       \
+    }
+static const struct option_row option_rows[] = {
+    OPT_NO_EFFECT("all", 'a', ARG_NONE, "everything (the default)"),
+    OPT_VALUE("cluster", 'M', "cluster", "cluster; only this one is known", set_any_text, LISTING(clusters),
+              .alias = "clusters", .env = {"SLURM_CLUSTERS"}),
+    LISTING_HELP('h'),
+    LISTING_JSON,
+    OPT_FLAG("reset", 'r', "count anew (administrators)", AT(reset)),
+    BY("sort-by-id", 'i', "messages by their numbers, users by theirs (else: by count)"),
+    BY("sort-by-time", 't', "by the time spent on them"),
+    BY("sort-by-time2", 'T', "by the time spent on each"),
+    LISTING_USAGE,
+    LISTING_VERSION,
+    LISTING_YAML,
+};
+OPTION_TABLE(sdiag_options, option_rows, .usage = "sdiag [OPTIONS]", .variables_as_are = true);
 
 static void diag_take(void *ctx, const void *record)
 {
@@ -175,10 +166,10 @@ static void rpcs_read(const char *text, struct arena *a, rpc_vec *ret)
 
 static int64_t sort_value(const struct rpc *r, int sort)
 {
-    return sort == OPT_BY_ID     ? -(int64_t)r->number
-           : sort == OPT_BY_TIME ? (int64_t)r->us
-           : sort == OPT_BY_MEAN ? mean((int64_t)r->us, r->count)
-                                 : (int64_t)r->count;
+    return sort == 'i'   ? -(int64_t)r->number
+           : sort == 't' ? (int64_t)r->us
+           : sort == 'T' ? mean((int64_t)r->us, r->count)
+                         : (int64_t)r->count;
 }
 
 /* Largest first; few rows. */
@@ -369,9 +360,7 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
 
 static const struct listing_command command = {
     .name = "sdiag",
-    .usage = "sdiag [OPTIONS]",
-    .options = &option_table,
-    .option = option_take,
+    .options = &sdiag_options,
     .show = show,
 };
 

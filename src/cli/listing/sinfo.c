@@ -35,59 +35,6 @@
     "alloc_mem_mib,alloc_gres,jobs,jobs_cleaning,planned,reserved,maint,reservation,comment,extra,complaint,device_trouble,daemon_start_us"
 // clang-format on
 
-enum {
-    OPT_ALL = LISTING_OWN,
-    OPT_DEAD,
-    OPT_EXACT,
-    OPT_FUTURE,
-    OPT_HIDE,
-    OPT_REASONS,
-    OPT_BY_NODE,
-    OPT_NODES,
-    OPT_PARTITION,
-    OPT_RESERVATION,
-    OPT_RESPONDING,
-    OPT_SORT,
-    OPT_STATES,
-    OPT_SUMMARY,
-};
-
-static const struct cli_option option_rows[] = {
-    {"all", 'a', CLI_NONE, OPT_ALL, "hidden partitions too"},
-    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "`cluster`; only this one is known"},
-    {"cluster", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
-    {"dead", 'd', CLI_NONE, OPT_DEAD, "only nodes that do not respond"},
-    {"exact", 'e', CLI_NONE, OPT_EXACT, "no ranges: nodes that differ have lines of their own"},
-    {"federation", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
-    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "`columns` by letter: \"%P %.6D %t %N\""},
-    {"Format", 'O', CLI_VALUE, LISTING_LONG_FORMAT, "`columns` by name: NodeList:20,StateLong"},
-    {"future", 'F', CLI_NONE, OPT_FUTURE, "nodes in state FUTURE too"},
-    {"help", 0, CLI_NONE, LISTING_HELP, "this text"},
-    {"hide", 0, CLI_NONE, OPT_HIDE, "no hidden partitions (the default)"},
-    {"iterate", 'i', CLI_VALUE, LISTING_ITERATE, "repeat every so many `seconds`"},
-    {"json", 0, CLI_ATTACHED, LISTING_JSON, "everything as JSON"},
-    {"list-reasons", 'R', CLI_NONE, OPT_REASONS,
-     "why nodes are down, drained or failing, and devices out of use"},
-    {"local", 0, CLI_NONE, LISTING_NOTHING, "this cluster (the default)"},
-    {"long", 'l', CLI_NONE, LISTING_LONG, "more columns"},
-    {"noconvert", 0, CLI_NONE, LISTING_NOCONVERT, "numbers in their own unit"},
-    {"Node", 'N', CLI_NONE, OPT_BY_NODE, "a line for each node and partition"},
-    {"nodes", 'n', CLI_VALUE, OPT_NODES, "these `nodes`: gpu[1-4],login"},
-    {"noheader", 'h', CLI_NONE, LISTING_NOHEADER, "no header line"},
-    {"partition", 'p', CLI_VALUE, OPT_PARTITION, "these `partitions`"},
-    {"reservation", 'T', CLI_NONE, OPT_RESERVATION, "reservations"},
-    {"responding", 'r', CLI_NONE, OPT_RESPONDING, "only nodes that respond"},
-    {"sort", 'S', CLI_VALUE, OPT_SORT, "sort by `letters` of -o, '-' before one turns it round"},
-    {"states", 't', CLI_VALUE, OPT_STATES, "nodes in these `states`: idle,mix; idle&drain; ~down"},
-    {"summarize", 's', CLI_NONE, OPT_SUMMARY, "a line for each partition, with counts by state"},
-    {"usage", 0, CLI_NONE, LISTING_USAGE, "all options in a few lines"},
-    {"verbose", 'v', CLI_NONE, LISTING_VERBOSE, "say more"},
-    {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
-    {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
-};
-/* Other words are passed over, as Slurm's sinfo does. */
-static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), true};
-
 struct sinfo {
     struct listing l;
     VEC(struct reservation *) resv;
@@ -98,41 +45,67 @@ struct sinfo {
     VEC(const struct node *) node;
 };
 
-static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+/* A variable with columns is for listings whose columns nothing else says. */
+static bool variable_counts(void *ctx, const struct option_row *row, const char *value)
 {
-    struct sinfo *s = ctx;
-    switch (id) {
-    case OPT_ALL: s->all = true; break;
-    case OPT_HIDE: s->all = false; break;
-    case OPT_DEAD: s->dead = true; break;
-    case OPT_EXACT: s->exact = true; break;
-    case OPT_FUTURE: s->future = true; break;
-    case OPT_REASONS: s->reasons = true; break;
-    case OPT_BY_NODE: s->by_node = true; break;
-    case OPT_NODES: s->nodes = value; break;
-    case OPT_PARTITION: s->partitions = value; break;
-    case OPT_RESERVATION: s->reservation = true; break;
-    case OPT_RESPONDING: s->responding = true; break;
-    case OPT_SORT: s->sort = value; break;
-    case OPT_STATES: s->states = value; break;
-    case OPT_SUMMARY: s->summary = true; break;
-    }
+    const struct sinfo *s = ctx;
+    const struct listing *l = &s->l;
+    return row->set != listing_set_format ||
+           !(l->format_text || l->long_text || l->longer || s->summary || s->reasons || s->by_node);
+}
+
+#define AT(member) offsetof(struct sinfo, member)
+static const struct option_row option_rows[] = {
+    OPT_FLAG("all", 'a', "hidden partitions too", AT(all), .env = {"SINFO_ALL"}),
+    LISTING_CLUSTERS,
+    OPT_FLAG("dead", 'd', "only nodes that do not respond", AT(dead)),
+    OPT_FLAG("exact", 'e', "no ranges: nodes that differ have lines of their own", AT(exact)),
+    LISTING_FEDERATION("federation"),
+    OPT_VALUE("format", 'o', "columns", "columns by letter: \"%P %.6D %t %N\"", listing_set_format, 0,
+              .env = {"SINFO_FORMAT"}),
+    OPT_VALUE("Format", 'O', "columns", "columns by name: NodeList:20,StateLong", listing_set_long_format, 0),
+    OPT_FLAG("future", 'F', "nodes in state FUTURE too", AT(future)),
+    LISTING_HELP(0),
+    {.name = "hide", .doc = "no hidden partitions (the default)", .set = unset_flag, .at = AT(all)},
+    LISTING_ITERATE,
+    LISTING_JSON,
+    OPT_FLAG("list-reasons", 'R', "why nodes are down, drained or failing, and devices out of use",
+             AT(reasons)),
+    LISTING_LOCAL,
+    LISTING_LONG("more columns"),
+    LISTING_NOCONVERT("numbers in their own unit"),
+    OPT_FLAG("Node", 'N', "a line for each node and partition", AT(by_node)),
+    OPT_VALUE("nodes", 'n', "nodes", "these nodes: gpu[1-4],login", set_any_text, AT(nodes)),
+    LISTING_NOHEADER('h', "no header line"),
+    OPT_VALUE("partition", 'p', "partitions", "these partitions", set_any_text, AT(partitions),
+              .env = {"SINFO_PARTITION"}),
+    OPT_FLAG("reservation", 'T', "reservations", AT(reservation)),
+    OPT_FLAG("responding", 'r', "only nodes that respond", AT(responding)),
+    OPT_VALUE("sort", 'S', "letters", "sort by letters of -o, '-' before one turns it round", set_any_text,
+              AT(sort), .env = {"SINFO_SORT"}),
+    OPT_VALUE("states", 't', "states", "nodes in these states: idle,mix; idle&drain; ~down", set_any_text,
+              AT(states)),
+    OPT_FLAG("summarize", 's', "a line for each partition, with counts by state", AT(summary)),
+    LISTING_USAGE,
+    LISTING_VERBOSE,
+    LISTING_VERSION,
+    LISTING_YAML,
+};
+
+/* Other words are passed over, as Slurm's sinfo does. */
+static bool word_pass_over(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
     return true;
 }
 
-/* The environment stands in for options that were not given; then what was given is checked. */
+OPTION_TABLE(sinfo_options, option_rows, .usage = "sinfo [OPTIONS]", .words = WORDS_MIXED,
+             .word = word_pass_over, .variables_as_are = true);
+
+/* What was given is made whole and checked. */
 static bool settle(struct sinfo *s, struct err *ret_err)
 {
-    struct listing *l = &s->l;
-    if (!l->format_text && !l->long_text && !l->longer && !s->summary && !s->reasons && !s->by_node)
-        l->format_text = getenv("SINFO_FORMAT");
-    if (!s->partitions)
-        s->partitions = getenv("SINFO_PARTITION");
-    if (!s->sort)
-        s->sort = getenv("SINFO_SORT");
     if (!s->sort)
         s->sort = s->by_node ? SORT_NODE : SORT_DEFAULT;
-    s->all |= getenv("SINFO_ALL") != NULL;
     if (s->partitions && text_is_nocase(s->partitions, "all"))
         s->partitions = NULL;
     if (s->states && text_is_nocase(s->states, "all")) {
@@ -410,12 +383,11 @@ static bool prepare(void *ctx, struct err *ret_err)
 
 static const struct listing_command command = {
     .name = "sinfo",
-    .usage = "sinfo [OPTIONS]",
-    .options = &option_table,
+    .options = &sinfo_options,
     .echoes = true,
     .plain_unknown = true,
     .dated = true,
-    .option = option_take,
+    .variable_counts = variable_counts,
     .prepare = prepare,
     .show = show,
 };

@@ -8,33 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPT_JOBS = LISTING_OWN, OPT_NORM, OPT_PARTITION, OPT_SORT, OPT_USER, OPT_WEIGHTS };
-
-static const struct cli_option option_rows[] = {
-    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "`cluster`; only this one is known"},
-    {"cluster", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
-    {"federation", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
-    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "`columns` by letter: \"%.15i %9r %.10Y %.10A\""},
-    {"help", 0, CLI_NONE, LISTING_HELP, "this text"},
-    {"jobs", 'j', CLI_ATTACHED, OPT_JOBS, "these `jobs`: -j42,43"},
-    {"json", 0, CLI_ATTACHED, LISTING_JSON, NULL},
-    {"local", 0, CLI_NONE, LISTING_NOTHING, "this cluster (the default)"},
-    {"long", 'l', CLI_NONE, LISTING_LONG, "all factors, users too"},
-    {"noheader", 'h', CLI_NONE, LISTING_NOHEADER, "no header line"},
-    {"norm", 'n', CLI_NONE, OPT_NORM, "factors from 0 to 1 instead of what they add"},
-    {"partition", 'p', CLI_VALUE, OPT_PARTITION, "these `partitions`"},
-    {"sibling", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
-    {"sort", 'S', CLI_VALUE, OPT_SORT, "sort by `letters` of -o, '-' before one turns it round"},
-    {"usage", 0, CLI_NONE, LISTING_USAGE, "all options in a few lines"},
-    {"user", 'u', CLI_VALUE, OPT_USER, "jobs of these `users`"},
-    {"users", 0, CLI_VALUE, OPT_USER, NULL},
-    {"verbose", 'v', CLI_NONE, LISTING_VERBOSE, "say more"},
-    {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
-    {"weights", 'w', CLI_NONE, OPT_WEIGHTS, "the weights that are configured"},
-    {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
-};
-static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), true};
-
 /* Weights as `scontrol show config` has them. */
 struct weights {
     int64_t age, assoc, fair, size, part, qos;
@@ -46,7 +19,6 @@ struct sprio {
     struct msg_query query;
     const char *sort;
     bool norm, weights_only, basic;
-    bool want_ids; /* -j without a value was the last option */
     struct weights weights;
     VEC(const struct priority_row *) row;
 };
@@ -197,38 +169,62 @@ static const struct column_table sprio_columns = {sprio_column, ARRAY_LEN(sprio_
 
 /* ---- options ----------------------------------------------------------------------------------------------------------------------- */
 
-static bool ids_take(struct sprio *s, const char *value, struct err *ret_err)
+static SETTER(set_jobs)
 {
+    struct sprio *s = to;
     struct span rest = span_of(value), piece;
     uint64_t id;
     while (span_next(&rest, ',', &piece)) {
-        const char *word = arena_strndup(s->l.a, piece.data, piece.len);
+        const char *word = arena_strndup(a, piece.data, piece.len);
         if (piece.len && (!text_to_u64(word, INT64_MAX, &id) || !id))
             return err_set(ret_err, ERR_INVALID, "Invalid job id: %s", word);
     }
-    s->query.ids = listing_join(s->query.ids, value, s->l.a);
+    if (value)
+        s->query.ids = listing_join(s->query.ids, value, a);
     return true;
 }
 
-static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+static SETTER(set_users)
 {
-    struct sprio *s = ctx;
-    switch (id) {
-    case CLI_WORD: /* -j 42: the argument of -j is optional, so the id may be the next word. */
-        if (!s->want_ids)
-            return err_set(ret_err, ERR_INVALID, "Unrecognized option: %s", value);
-        s->want_ids = false;
-        return ids_take(s, value, ret_err);
-    case OPT_JOBS: s->want_ids = !value; return !value || ids_take(s, value, ret_err);
-    case OPT_NORM: s->norm = true; break;
-    case OPT_PARTITION: s->query.partitions = value; break;
-    case OPT_SORT: s->sort = value; break;
-    case OPT_USER: s->query.uids = listing_uids_known("sprio", value, s->l.a); break;
-    case OPT_WEIGHTS: s->weights_only = true; break;
-    default: break;
-    }
+    struct sprio *s = to;
+    s->query.uids = listing_uids_known("sprio", value, a);
     return true;
 }
+
+#define NO_JSON                                                                                              \
+    "not supported: Slurm's sprio has no such output; -h -o prints what a program can read, squeue --json "  \
+    "has each job's priority"
+#define AT(member) offsetof(struct sprio, member)
+static const struct option_row option_rows[] = {
+    LISTING_CLUSTERS,
+    LISTING_FEDERATION("federation"),
+    OPT_VALUE("format", 'o', "columns", "columns by letter: \"%.15i %9r %.10Y %.10A\"", listing_set_format, 0,
+              .env = {"SPRIO_FORMAT"}),
+    LISTING_HELP(0),
+    {.name = "jobs",
+     .letter = 'j',
+     .arg = ARG_NEXT,
+     .metavar = "jobs",
+     .doc = "these jobs: -j42,43",
+     .set = set_jobs},
+    LISTING_NO_JSON("json", NO_JSON),
+    LISTING_LOCAL,
+    LISTING_LONG("all factors, users too"),
+    LISTING_NOHEADER('h', "no header line"),
+    OPT_FLAG("norm", 'n', "factors from 0 to 1 instead of what they add", AT(norm)),
+    OPT_VALUE("partition", 'p', "partitions", "these partitions", set_any_text, AT(query.partitions)),
+    LISTING_FEDERATION("sibling"),
+    OPT_VALUE("sort", 'S', "letters", "sort by letters of -o, '-' before one turns it round", set_any_text,
+              AT(sort)),
+    LISTING_USAGE,
+    OPT_VALUE("user", 'u', "users", "jobs of these users", set_users, 0, .alias = "users"),
+    LISTING_VERBOSE,
+    LISTING_VERSION,
+    OPT_FLAG("weights", 'w', "the weights that are configured", AT(weights_only)),
+    LISTING_NO_JSON("yaml", NO_JSON),
+};
+OPTION_TABLE(sprio_options, option_rows, .usage = "sprio [OPTIONS]", .letters_equals = true,
+             .variables_as_are = true);
 
 /* Columns for the factors that have a weight. */
 static const char *format_default(const struct sprio *s)
@@ -357,8 +353,6 @@ static bool prepare(void *ctx, struct err *ret_err)
     for (const char *at = s->sort ? s->sort : ""; *at; at++)
         if (!strchr("+-,aAbBfFijJNpPqQrStTuyYc", *at))
             return err_set(ret_err, ERR_INVALID, "Invalid sort specification: %s", at);
-    if (!s->l.format_text)
-        s->l.format_text = getenv("SPRIO_FORMAT");
     return true;
 }
 
@@ -398,12 +392,8 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
 
 static const struct listing_command command = {
     .name = "sprio",
-    .usage = "sprio [OPTIONS]",
-    .options = &option_table,
+    .options = &sprio_options,
     .echoes = true,
-    .no_json = "Slurm's sprio has no such output; -h -o prints what a program can read, squeue --json has "
-               "each job's priority",
-    .option = option_take,
     .prepare = prepare,
     .show = show,
 };

@@ -25,84 +25,15 @@
 #define SORT_DEFAULT   "P,t,-p"
 #define SORT_STEPS     "P,i"
 
-enum {
-    OPT_ACCOUNT = LISTING_OWN,
-    OPT_ALL,
-    OPT_ARRAY,
-    OPT_ARRAY_UNIQUE,
-    OPT_HIDE,
-    OPT_JOBS,
-    OPT_LICENSES,
-    OPT_ME,
-    OPT_NAME,
-    OPT_NODELIST,
-    OPT_PARTITION,
-    OPT_PRIORITY,
-    OPT_QOS,
-    OPT_RESERVATION,
-    OPT_SORT,
-    OPT_START,
-    OPT_STATES,
-    OPT_STEPS,
-    OPT_USERS,
-    OPT_ONLY_STATE,
-};
-
-static const struct cli_option option_rows[] = {
-    {"account", 'A', CLI_VALUE, OPT_ACCOUNT, "jobs of these `accounts`"},
-    {"accounts", 0, CLI_VALUE, OPT_ACCOUNT, NULL},
-    {"all", 'a', CLI_NONE, OPT_ALL, "jobs in hidden partitions too"},
-    {"array", 'r', CLI_NONE, OPT_ARRAY, "one line for each array element"},
-    {"array-unique", 0, CLI_NONE, OPT_ARRAY_UNIQUE, "one line for each pending array element"},
-    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "`cluster`; only this one is known"},
-    {"cluster", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
-    {"federation", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
-    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "`columns` by letter: \"%.18i %j %T\""},
-    {"Format", 'O', CLI_VALUE, LISTING_LONG_FORMAT, "`columns` by name: JobID:10,State"},
-    {"help", 0, CLI_NONE, LISTING_HELP, "this text"},
-    {"hide", 0, CLI_NONE, OPT_HIDE, "no jobs in hidden partitions (the default)"},
-    {"iterate", 'i', CLI_VALUE, LISTING_ITERATE, "repeat every so many `seconds`"},
-    {"jobs", 'j', CLI_ATTACHED, OPT_JOBS, "these `jobs`: 42,43_7"},
-    {"json", 0, CLI_ATTACHED, LISTING_JSON, "everything as JSON"},
-    {"licenses", 'L', CLI_VALUE, OPT_LICENSES, "jobs that ask for these `licences`"},
-    {"local", 0, CLI_NONE, LISTING_NOTHING, "this cluster (the default)"},
-    {"long", 'l', CLI_NONE, LISTING_LONG, "more columns"},
-    {"me", 0, CLI_NONE, OPT_ME, "my own jobs"},
-    {"name", 'n', CLI_VALUE, OPT_NAME, "jobs of these `names`"},
-    {"noconvert", 0, CLI_NONE, LISTING_NOCONVERT, "numbers in their own unit"},
-    {"nodelist", 'w', CLI_VALUE, OPT_NODELIST, "jobs on these `nodes`"},
-    {"noheader", 'h', CLI_NONE, LISTING_NOHEADER, "no header line"},
-    {"only-job-state", 0, CLI_NONE, OPT_ONLY_STATE, "ids and states only"},
-    {"nodes", 0, CLI_VALUE, OPT_NODELIST, NULL},
-    {"partitions", 0, CLI_VALUE, OPT_PARTITION, NULL},
-    {"partition", 'p', CLI_VALUE, OPT_PARTITION, "jobs in these `partitions`"},
-    {"priority", 'P', CLI_NONE, OPT_PRIORITY, "a line for each partition a job waits in"},
-    {"qos", 'q', CLI_VALUE, OPT_QOS, "jobs with these `QOS`"},
-    {"reservation", 'R', CLI_VALUE, OPT_RESERVATION, "jobs in this `reservation`"},
-    {"sibling", 0, CLI_NONE, LISTING_NOTHING, "there are no federations: the same as without"},
-    {"sort", 'S', CLI_VALUE, OPT_SORT, "sort by `letters` of -o, '-' before one turns it round"},
-    {"start", 0, CLI_NONE, OPT_START, "when waiting jobs are planned to start"},
-    {"state", 0, CLI_VALUE, OPT_STATES, NULL},
-    {"states", 't', CLI_VALUE, OPT_STATES, "jobs in these `states`; all"},
-    {"step", 0, CLI_ATTACHED, OPT_STEPS, NULL},
-    {"steps", 's', CLI_ATTACHED, OPT_STEPS, "job steps"},
-    {"usage", 0, CLI_NONE, LISTING_USAGE, "all options in a few lines"},
-    {"user", 'u', CLI_VALUE, OPT_USERS, "jobs of these `users`"},
-    {"users", 0, CLI_VALUE, OPT_USERS, NULL},
-    {"verbose", 'v', CLI_NONE, LISTING_VERBOSE, "say more"},
-    {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
-    {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
-};
-static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), true};
-
 /* Nothing is in an empty list: nothing is shown. */
 static bool list_empty(const char *value)
 {
     return value[strspn(value, ", ")] == '\0';
 }
 
-static bool states_take(struct squeue *s, const char *value, struct err *ret_err)
+static SETTER(set_states)
 {
+    struct squeue *s = to;
     s->nothing |= list_empty(value);
     return list_empty(value) || listing_states("squeue", value, s->l.a, &s->query.states, ret_err);
 }
@@ -137,83 +68,120 @@ static bool ids_add(struct squeue *s, const char *value, struct err *ret_err)
     }
 }
 
-static bool option_is_list(int id)
+static SETTER(set_jobs)
 {
-    return id == OPT_ACCOUNT || id == OPT_JOBS || id == OPT_NODELIST || id == OPT_USERS;
+    struct squeue *s = to;
+    s->nothing |= value && list_empty(value);
+    return !value || ids_add(s, value, ret_err);
 }
 
-static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+static SETTER(set_steps)
 {
-    struct squeue *s = ctx;
-    if (value && option_is_list(id))
-        s->nothing |= list_empty(value);
-    bool wanted_ids = s->want_ids && (s->l.last_option == OPT_JOBS || s->l.last_option == OPT_STEPS);
-    s->want_ids = false;
-    switch (id) {
-    case CLI_WORD:
-        /* -j 42: the argument of -j is optional, so the id may be the next word. */
-        s->nothing |= wanted_ids && list_empty(value);
-        if (!wanted_ids)
-            return err_set(ret_err, ERR_INVALID, "Unrecognized option: %s", value);
-        return ids_add(s, value, ret_err);
-    case OPT_JOBS: s->want_ids = !value; return !value || ids_add(s, value, ret_err);
-    case OPT_STEPS:
-        s->steps = true;
-        s->want_ids = !value;
-        return !value || ids_add(s, value, ret_err);
-    case OPT_ACCOUNT: s->query.accounts = value; break;
-    case OPT_ALL: s->all = true; break;
-    case OPT_HIDE: s->all = false; break;
-    case OPT_ARRAY: s->array = true; break;
-    case OPT_ARRAY_UNIQUE: break; /* waiting elements are one line anyway */
-    case OPT_LICENSES: s->licenses = value; break;
-    case OPT_ME: s->query.uids = arena_printf(s->l.a, "%u", (unsigned)getuid()); break;
-    case OPT_NAME: s->query.names = value; break;
-    case OPT_NODELIST: s->nodes = value; break;
-    case OPT_ONLY_STATE: s->only_state = true; break;
-    case OPT_PARTITION: s->query.partitions = value; break;
-    case OPT_PRIORITY: s->by_partition = true; break;
-    case OPT_QOS: s->query.qos = value; break;
-    case OPT_RESERVATION: s->reservation = value; break;
-    case OPT_SORT: s->sort = value; break;
-    case OPT_START: s->start = true; break;
-    case OPT_STATES: return states_take(s, value, ret_err);
-    case OPT_USERS: s->query.uids = listing_uids_known("squeue", value, s->l.a); break;
-    }
+    struct squeue *s = to;
+    s->steps = true;
+    return !value || ids_add(s, value, ret_err);
+}
+
+static SETTER(set_accounts)
+{
+    struct squeue *s = to;
+    s->nothing |= list_empty(value);
+    s->query.accounts = value;
     return true;
 }
 
-/* The environment stands in for options that were not given. */
-static bool environment_take(struct squeue *s, struct err *ret_err)
+static SETTER(set_nodes)
 {
-    const char *value;
-    struct listing *l = &s->l;
-    if (!l->format_text && !l->long_text && !l->longer && !s->start && !s->steps && !s->only_state) {
-        l->format_text = getenv("SQUEUE_FORMAT");
-        if (!l->format_text)
-            l->long_text = getenv("SQUEUE_FORMAT2");
-    }
-    if (!s->sort)
-        s->sort = getenv("SQUEUE_SORT");
-    if (!s->query.accounts)
-        s->query.accounts = getenv("SQUEUE_ACCOUNT");
-    if (!s->query.names)
-        s->query.names = getenv("SQUEUE_NAMES");
-    if (!s->query.partitions)
-        s->query.partitions = getenv("SQUEUE_PARTITION");
-    if (!s->query.qos)
-        s->query.qos = getenv("SQUEUE_QOS");
-    if (!s->licenses)
-        s->licenses = getenv("SQUEUE_LICENSES");
-    s->all |= getenv("SQUEUE_ALL") != NULL;
-    s->array |= getenv("SQUEUE_ARRAY") != NULL;
-    s->by_partition |= getenv("SQUEUE_PRIORITY") != NULL;
-    if (!s->query.states && (value = getenv("SQUEUE_STATES")) && !states_take(s, value, ret_err))
-        return false;
-    if (!s->query.uids && (value = getenv("SQUEUE_USERS")))
-        s->query.uids = listing_uids_known("squeue", value, s->l.a);
+    struct squeue *s = to;
+    s->nothing |= list_empty(value);
+    s->nodes = value;
     return true;
 }
+
+static SETTER(set_users)
+{
+    struct squeue *s = to;
+    s->nothing |= list_empty(value);
+    s->query.uids = listing_uids_known("squeue", value, s->l.a);
+    return true;
+}
+
+static SETTER(set_me)
+{
+    struct squeue *s = to;
+    s->query.uids = arena_printf(a, "%u", (unsigned)getuid());
+    return true;
+}
+
+/* Variables with columns are for listings whose columns nothing else says; of the two the first. An empty list of
+ * users or accounts is nothing shown on the command line, and no choice in a variable. */
+static bool variable_counts(void *ctx, const struct option_row *row, const char *value)
+{
+    const struct squeue *s = ctx;
+    const struct listing *l = &s->l;
+    bool of_columns = row->set == listing_set_format || row->set == listing_set_long_format;
+    bool said = l->format_text || l->long_text || l->longer || s->start || s->steps || s->only_state;
+    bool of_people = row->set == set_users || row->set == set_accounts;
+    return !(of_columns && said) && !(of_people && !*value);
+}
+
+#define AT(member) offsetof(struct squeue, member)
+static const struct option_row rows[] = {
+    OPT_VALUE("account", 'A', "accounts", "jobs of these accounts", set_accounts, 0, .alias = "accounts",
+              .env = {"SQUEUE_ACCOUNT"}),
+    OPT_FLAG("all", 'a', "jobs in hidden partitions too", AT(all), .env = {"SQUEUE_ALL"}),
+    OPT_FLAG("array", 'r', "one line for each array element", AT(array), .env = {"SQUEUE_ARRAY"}),
+    OPT_NO_EFFECT("array-unique", 0, ARG_NONE, "one line for each pending array element",
+                  .why = "waiting elements are one line anyway"),
+    LISTING_CLUSTERS,
+    LISTING_FEDERATION("federation"),
+    OPT_VALUE("format", 'o', "columns", "columns by letter: \"%.18i %j %T\"", listing_set_format, 0,
+              .env = {"SQUEUE_FORMAT"}),
+    OPT_VALUE("Format", 'O', "columns", "columns by name: JobID:10,State", listing_set_long_format, 0,
+              .env = {"SQUEUE_FORMAT2"}),
+    LISTING_HELP(0),
+    {.name = "hide", .doc = "no jobs in hidden partitions (the default)", .set = unset_flag, .at = AT(all)},
+    LISTING_ITERATE,
+    {.name = "jobs",
+     .letter = 'j',
+     .arg = ARG_NEXT,
+     .metavar = "jobs",
+     .doc = "these jobs: 42,43_7",
+     .set = set_jobs},
+    LISTING_JSON,
+    OPT_VALUE("licenses", 'L', "licences", "jobs that ask for these licences", set_any_text, AT(licenses),
+              .env = {"SQUEUE_LICENSES"}),
+    LISTING_LOCAL,
+    LISTING_LONG("more columns"),
+    {.name = "me", .doc = "my own jobs", .set = set_me},
+    OPT_VALUE("name", 'n', "names", "jobs of these names", set_any_text, AT(query.names),
+              .env = {"SQUEUE_NAMES"}),
+    LISTING_NOCONVERT("numbers in their own unit"),
+    OPT_VALUE("nodelist", 'w', "nodes", "jobs on these nodes", set_nodes, 0, .alias = "nodes"),
+    LISTING_NOHEADER('h', "no header line"),
+    OPT_FLAG("only-job-state", 0, "ids and states only", AT(only_state)),
+    OPT_VALUE("partition", 'p', "partitions", "jobs in these partitions", set_any_text, AT(query.partitions),
+              .alias = "partitions", .env = {"SQUEUE_PARTITION"}),
+    OPT_FLAG("priority", 'P', "a line for each partition a job waits in", AT(by_partition),
+             .env = {"SQUEUE_PRIORITY"}),
+    OPT_VALUE("qos", 'q', "QOS", "jobs with these QOS", set_any_text, AT(query.qos), .env = {"SQUEUE_QOS"}),
+    OPT_VALUE("reservation", 'R', "reservation", "jobs in this reservation", set_any_text, AT(reservation)),
+    LISTING_FEDERATION("sibling"),
+    OPT_VALUE("sort", 'S', "letters", "sort by letters of -o, '-' before one turns it round", set_any_text,
+              AT(sort), .env = {"SQUEUE_SORT"}),
+    OPT_FLAG("start", 0, "when waiting jobs are planned to start", AT(start)),
+    OPT_VALUE("states", 't', "states", "jobs in these states; all", set_states, 0, .alias = "state",
+              .env = {"SQUEUE_STATES"}),
+    {.name = "steps", .alias = "step", .letter = 's', .arg = ARG_NEXT, .doc = "job steps", .set = set_steps},
+    LISTING_USAGE,
+    OPT_VALUE("user", 'u', "users", "jobs of these users", set_users, 0, .alias = "users",
+              .env = {"SQUEUE_USERS"}, .rival = "me"),
+    LISTING_VERBOSE,
+    LISTING_VERSION,
+    LISTING_YAML,
+};
+OPTION_TABLE(squeue_options, rows, .usage = "squeue [OPTIONS]", .letters_equals = true,
+             .variables_as_are = true);
 
 /* ---- reading -------------------------------------------------------------------------------------------------------------- */
 
@@ -325,8 +293,6 @@ static bool prepare(void *ctx, struct err *ret_err)
 {
     struct squeue *s = ctx;
     struct listing *l = &s->l;
-    if (!environment_take(s, ret_err))
-        return false;
     s->steps = s->steps && !l->json; /* --json shows jobs */
     const struct column_table *table = s->steps ? &step_columns : &job_columns;
     if (l->long_text)
@@ -379,12 +345,11 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
 
 static const struct listing_command command = {
     .name = "squeue",
-    .usage = "squeue [OPTIONS]",
-    .options = &option_table,
+    .options = &squeue_options,
     .echoes = true,
     .one_format = true,
     .dated = true,
-    .option = option_take,
+    .variable_counts = variable_counts,
     .prepare = prepare,
     .show = show,
 };

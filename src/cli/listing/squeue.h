@@ -13,7 +13,7 @@ struct squeue {
     struct msg_query query;
     const char *sort, *reservation, *licenses, *nodes;
     bool nothing; /* a list to choose by is empty */
-    bool all, array, start, steps, by_partition, want_ids, only_state;
+    bool all, array, start, steps, by_partition, only_state;
     size_t id_words; /* ids given on the command line, repeated ones counted */
     VEC(const struct job *) job;
     VEC(const struct step *) step;

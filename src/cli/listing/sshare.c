@@ -10,37 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    OPT_ACCOUNTS = LISTING_OWN,
-    OPT_ALL,
-    OPT_USERS,
-    OPT_USERS_ONLY,
-    OPT_PARTITION,
-};
-
-static const struct cli_option option_rows[] = {
-    {"accounts", 'A', CLI_VALUE, OPT_ACCOUNTS, "these `accounts`"},
-    {"all", 'a', CLI_NONE, OPT_ALL, "all users, not only yourself"},
-    {"clusters", 'M', CLI_VALUE, LISTING_CLUSTERS, "`cluster`; only this one is known"},
-    {"cluster", 0, CLI_VALUE, LISTING_CLUSTERS, NULL},
-    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "`columns` by name: account%-30,user,fairshare"},
-    {"help", 'h', CLI_NONE, LISTING_HELP, "this text"},
-    {"helpformat", 'e', CLI_NONE, LISTING_FORMATS, "the names of the columns"},
-    {"json", 0, CLI_ATTACHED, LISTING_JSON, "everything as JSON"},
-    {"long", 'l', CLI_NONE, LISTING_LONG, "more columns"},
-    {"noheader", 'n', CLI_NONE, LISTING_NOHEADER, "no header lines"},
-    {"parsable", 'p', CLI_NONE, LISTING_PARSABLE, "cells between '|', with one at the end"},
-    {"parsable2", 'P', CLI_NONE, LISTING_PARSABLE2, "cells between '|'"},
-    {"partition", 'm', CLI_NONE, OPT_PARTITION, "associations of partitions: there are none"},
-    {"usage", 0, CLI_NONE, LISTING_USAGE, "all options in a few lines"},
-    {"users", 'u', CLI_VALUE, OPT_USERS, "these `users`"},
-    {"Users", 'U', CLI_NONE, OPT_USERS_ONLY, "users only, not their accounts"},
-    {"verbose", 'v', CLI_NONE, LISTING_VERBOSE, "say more"},
-    {"version", 'V', CLI_NONE, LISTING_VERSION, "version"},
-    {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
-};
-static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), false};
-
 /* A line: the root, an account, or a user below one of them. */
 struct share_line {
     const char *account, *user; /* user NULL = the account itself */
@@ -161,25 +130,37 @@ static const struct column_table share_columns = {share_column, ARRAY_LEN(share_
 
 /* ---- options ----------------------------------------------------------------------------------------------------------------------- */
 
-static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+static SETTER(set_users)
 {
-    struct sshare *s = ctx;
+    struct sshare *s = to;
     struct err unknown = {0};
-    (void)ret_err;
-    switch (id) {
-    case OPT_ACCOUNTS: s->query.accounts = value; break;
-    case OPT_ALL: s->all = true; break;
-    case OPT_USERS:
-        if (listing_uids(value, s->l.a, &s->uids, &unknown))
-            break;
+    if (!listing_uids(value, a, &s->uids, &unknown))
         s->uids = ""; /* nobody's, as in Slurm */
-        break;
-    case OPT_PARTITION: s->partitions = true; break;
-    case OPT_USERS_ONLY: s->users_only = true; break;
-    default: break;
-    }
     return true;
 }
+
+#define AT(member) offsetof(struct sshare, member)
+static const struct option_row option_rows[] = {
+    OPT_VALUE("accounts", 'A', "accounts", "these accounts", set_any_text, AT(query.accounts)),
+    OPT_FLAG("all", 'a', "all users, not only yourself", AT(all)),
+    LISTING_CLUSTERS,
+    OPT_VALUE("format", 'o', "columns", "columns by name: account%-30,user,fairshare", listing_set_format, 0),
+    LISTING_HELP('h'),
+    OPT_ACCEPTED("helpformat", 'e', ARG_NONE, "the names of the columns"),
+    LISTING_JSON,
+    LISTING_LONG("more columns"),
+    LISTING_NOHEADER('n', "no header lines"),
+    LISTING_PARSABLE("cells between '|', with one at the end"),
+    LISTING_PARSABLE2("cells between '|'"),
+    OPT_FLAG("partition", 'm', "associations of partitions: there are none", AT(partitions)),
+    LISTING_USAGE,
+    OPT_VALUE("users", 'u', "users", "these users", set_users, 0),
+    OPT_FLAG("Users", 'U', "users only, not their accounts", AT(users_only)),
+    LISTING_VERBOSE,
+    LISTING_VERSION,
+    LISTING_YAML,
+};
+OPTION_TABLE(sshare_options, option_rows, .usage = "sshare [OPTION]", .variables_as_are = true);
 
 /* ---- the tree ---------------------------------------------------------------------------------------------------------------------- */
 
@@ -348,10 +329,8 @@ static void formats_print(void)
 
 static const struct listing_command command = {
     .name = "sshare",
-    .usage = "sshare [OPTION]",
-    .options = &option_table,
+    .options = &sshare_options,
     .ruled = true,
-    .option = option_take,
     .prepare = prepare,
     .show = show,
     .formats = formats_print,

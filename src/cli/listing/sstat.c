@@ -28,48 +28,48 @@ struct sstat {
     VEC(const struct step *) step;
 };
 
-enum {
-    OPT_ALL = LISTING_OWN,
-    OPT_JOBS,
-    OPT_PIDS,
-};
-
-static const struct cli_option options[] = {
-    {"allsteps", 'a', CLI_NONE, OPT_ALL, "all steps of the jobs, not the first alone"},
-    {"helpformat", 'e', CLI_NONE, LISTING_FORMATS, "names of all fields"},
-    {"format", 'o', CLI_VALUE, LISTING_FORMAT, "`fields` to show: name[%[-]width],…"},
-    {"fields", 0, CLI_VALUE, LISTING_FORMAT, NULL},
-    {"jobs", 'j', CLI_VALUE, OPT_JOBS, "`jobs` or steps: 42,43.0,44.batch"},
-    {"json", 0, CLI_ATTACHED, LISTING_JSON, NULL},
-    {"noheader", 'n', CLI_NONE, LISTING_NOHEADER, "no header"},
-    {"noconvert", 0, CLI_NONE, LISTING_NOCONVERT, "do not convert units"},
-    {"parsable", 'p', CLI_NONE, LISTING_PARSABLE, "fields separated and ended by |"},
-    {"parsable2", 'P', CLI_NONE, LISTING_PARSABLE2, "fields separated by |"},
-    {"delimiter", 0, CLI_VALUE, LISTING_DELIMITER, "instead of |"},
-    {"pidformat", 'i', CLI_NONE, OPT_PIDS, NULL},
-    {"verbose", 'v', CLI_NONE, LISTING_VERBOSE, "say more"},
-    {"help", 'h', CLI_NONE, LISTING_HELP, "show this help"},
-    {"usage", 0, CLI_NONE, LISTING_USAGE, "all options in a few lines"},
-    {"version", 'V', CLI_NONE, LISTING_VERSION, "show the version"},
-    {"yaml", 0, CLI_ATTACHED, LISTING_YAML, NULL},
-};
-static const struct cli_options table = {options, sizeof options / sizeof options[0], true};
-
-static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct sstat *s = ctx;
-    switch (id) {
-    case OPT_ALL: s->all_steps = true; break;
-    case CLI_WORD:
-    case OPT_JOBS: s->ids = s->ids ? arena_printf(s->l.a, "%s,%s", s->ids, value) : value; break;
-    case OPT_PIDS:
-        return err_set(ret_err, ERR_UNSUPPORTED,
-                       "not supported: --pidformat (only the nodes know process ids); srun --jobid=ID "
-                       "--overlap ps -ef shows them");
-    default: break;
-    }
+    struct sstat *s = to;
+    s->ids = s->ids ? arena_printf(a, "%s,%s", s->ids, word) : word;
     return true;
 }
+
+static SETTER(set_jobs)
+{
+    return word_take(to, value, a, ret_err);
+}
+
+static SETTER(refuse_pids)
+{
+    return err_set(ret_err, ERR_UNSUPPORTED, "not supported: --%s (only the nodes know process ids); %s",
+                   row->name, row->why);
+}
+
+#define NO_JSON    "not supported: Slurm's sstat has no such output; -P -o prints what a program can read"
+#define AT(member) offsetof(struct sstat, member)
+static const struct option_row rows[] = {
+    OPT_FLAG("allsteps", 'a', "all steps of the jobs, not the first alone", AT(all_steps)),
+    OPT_ACCEPTED("helpformat", 'e', ARG_NONE, "names of all fields"),
+    OPT_VALUE("format", 'o', "fields", "fields to show: name[%[-]width],…", listing_set_format, 0,
+              .alias = "fields"),
+    OPT_VALUE("jobs", 'j', "jobs", "jobs or steps: 42,43.0,44.batch", set_jobs, 0),
+    LISTING_NO_JSON("json", NO_JSON),
+    LISTING_NOHEADER('n', "no header"),
+    LISTING_NOCONVERT("do not convert units"),
+    LISTING_PARSABLE("fields separated and ended by |"),
+    LISTING_PARSABLE2("fields separated by |"),
+    OPT_VALUE("delimiter", 0, NULL, "instead of |", set_any_text, LISTING(delimiter)),
+    OPT_REFUSED("pidformat", 'i', ARG_NONE, "process ids of the steps",
+                "srun --jobid=ID --overlap ps -ef shows them", .set = refuse_pids),
+    LISTING_VERBOSE,
+    OPT_ACCEPTED("help", 'h', ARG_NONE, "show this help"),
+    LISTING_USAGE,
+    OPT_ACCEPTED("version", 'V', ARG_NONE, "show the version"),
+    LISTING_NO_JSON("yaml", NO_JSON),
+};
+OPTION_TABLE(sstat_options, rows, .usage = "sstat [<OPTION>] -j <job(.stepid)>", .words = WORDS_MIXED,
+             .word = word_take);
 
 static void job_keep(void *ctx, const void *record)
 {
@@ -286,11 +286,8 @@ static bool show(void *ctx, struct client *c, struct err *e)
 
 static const struct listing_command command = {
     .name = "sstat",
-    .usage = "sstat [<OPTION>] -j <job(.stepid)>",
-    .options = &table,
-    .no_json = "Slurm's sstat has no such output; -P -o prints what a program can read",
+    .options = &sstat_options,
     .ruled = true,
-    .option = option_take,
     .prepare = prepare,
     .show = show,
     .formats = fields_print,

@@ -2,92 +2,93 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "cli/program/commands.h"
-#include "cli/program/options.h"
 #include "cli/program/program.h"
 
 #include <stdio.h>
 
-enum { OPT_HELP = 1, OPT_USAGE, OPT_VERSION, OPT_VERBOSE, OPT_ACT, OPT_DAEMON, OPT_JOB, OPT_NODE, OPT_HOW };
-
-// clang-format off
-static const struct cli_option option_rows[] = {
-    {"set", 0, CLI_NONE, OPT_ACT, "make a trigger (refused)"},
-    {"get", 0, CLI_NONE, OPT_ACT, "show triggers (refused)"},
-    {"clear", 0, CLI_NONE, OPT_ACT, "remove a trigger (refused)"},
-    {"backup_slurmctld_assumed_control", 'C', CLI_NONE, OPT_DAEMON, "event: the second controller took over"},
-    {"backup_slurmctld_failure", 'B', CLI_NONE, OPT_DAEMON, "event: the second controller failed"},
-    {"backup_slurmctld_resumed_operation", 'c', CLI_NONE, OPT_DAEMON, "event: the second controller is back"},
-    {"burst_buffer", 0, CLI_NONE, OPT_DAEMON, "event: trouble with a burst buffer"},
-    {"primary_database_failure", 'h', CLI_NONE, OPT_DAEMON, "event: the database is away"},
-    {"primary_database_resumed_operation", 'H', CLI_NONE, OPT_DAEMON, "event: the database is back"},
-    {"primary_slurmctld_acct_buffer_full", 'e', CLI_NONE, OPT_DAEMON, "event: accounting cannot be sent"},
-    {"primary_slurmctld_failure", 'a', CLI_NONE, OPT_DAEMON, "event: the controller failed"},
-    {"primary_slurmctld_resumed_control", 'b', CLI_NONE, OPT_DAEMON, "event: the controller has control again"},
-    {"primary_slurmctld_resumed_operation", 'A', CLI_NONE, OPT_DAEMON, "event: the controller is back"},
-    {"primary_slurmdbd_failure", 'g', CLI_NONE, OPT_DAEMON, "event: the accounting daemon failed"},
-    {"primary_slurmdbd_resumed_operation", 'G', CLI_NONE, OPT_DAEMON, "event: the accounting daemon is back"},
-    {"down", 'd', CLI_NONE, OPT_NODE, "event: a node is down"},
-    {"drained", 'D', CLI_NONE, OPT_NODE, "event: a node is drained"},
-    {"draining", 0, CLI_NONE, OPT_NODE, "event: a node is being drained"},
-    {"fail", 'F', CLI_NONE, OPT_NODE, "event: a node is about to fail"},
-    {"front_end", 0, CLI_NONE, OPT_NODE, "event: a front end changed"},
-    {"idle", 'I', CLI_NONE, OPT_NODE, "event: a node is idle"},
-    {"node", 'n', CLI_ATTACHED, OPT_NODE, "of these `nodes`"},
-    {"reconfig", 'r', CLI_NONE, OPT_NODE, "event: the configuration was read again"},
-    {"resume", 0, CLI_NONE, OPT_NODE, "event: a node was resumed"},
-    {"up", 'u', CLI_NONE, OPT_NODE, "event: a node is up"},
-    {"fini", 'f', CLI_NONE, OPT_JOB, "event: a job ended"},
-    {"jobid", 'j', CLI_VALUE, OPT_JOB, "of this `job`"},
-    {"time", 't', CLI_NONE, OPT_JOB, "event: a job reaches its time limit"},
-    {"flags", 0, CLI_VALUE, OPT_HOW, "PERM: the trigger stays"},
-    {"id", 'i', CLI_VALUE, OPT_HOW, "`number` of a trigger"},
-    {"offset", 'o', CLI_VALUE, OPT_HOW, "`seconds` before or after the event"},
-    {"program", 'p', CLI_VALUE, OPT_HOW, "`path` of what is run"},
-    {"user", 0, CLI_VALUE, OPT_HOW, "triggers of this `user`"},
-    {"clusters", 'M', CLI_VALUE, OPT_HOW, "`cluster`; only this one is known"},
-    {"cluster", 0, CLI_VALUE, OPT_HOW, NULL},
-    {"noheader", 'N', CLI_NONE, OPT_HOW, "no header line"},
-    {"quiet", 'Q', CLI_NONE, OPT_HOW, "no messages"},
-    {"verbose", 'v', CLI_NONE, OPT_VERBOSE, "say more"},
-    {"version", 'V', CLI_NONE, OPT_VERSION, "version"},
-    {"help", 0, CLI_NONE, OPT_HELP, "this text"},
-    {"usage", 0, CLI_NONE, OPT_USAGE, "all options in a few lines"},
-};
-// clang-format on
-static const struct cli_options table = {option_rows, ARRAY_LEN(option_rows), true};
-
-#define USAGE "strigger [OPTIONS]"
+enum about { ABOUT_NOTHING, ABOUT_ACT, ABOUT_DAEMON, ABOUT_JOB, ABOUT_NODE, ABOUT_HOW };
 
 struct asked {
-    bool help, usage, version;
-    int acts;  /* --set, --get, --clear given */
-    int first; /* the option that says what the trigger is about; 0 = none */
+    int acts;         /* --set, --get, --clear given */
+    enum about first; /* what the trigger is about */
 };
 
-static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+/* The row's `min`: what the option is about. */
+static SETTER(note)
 {
-    struct asked *q = ctx;
-    (void)value;
-    (void)ret_err;
-    q->help |= id == OPT_HELP;
-    q->usage |= id == OPT_USAGE;
-    q->version |= id == OPT_VERSION;
-    q->acts += id == OPT_ACT;
-    if (id > OPT_ACT && (!q->first || q->first == OPT_HOW))
-        q->first = id;
+    struct asked *q = to;
+    enum about about = (enum about)row->min;
+    q->acts += about == ABOUT_ACT;
+    if (about > ABOUT_ACT && (!q->first || q->first == ABOUT_HOW))
+        q->first = about;
     return true;
 }
 
-static const char *instead(int about)
+static bool word_pass_over(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    if (about == OPT_JOB)
+    return true;
+}
+
+// clang-format off
+#define TRIGGER(name_, letter_, about_, ...)                                                                 \
+    {.name = name_, .letter = letter_, .support = SUPPORT_REFUSED, .why = "there are no triggers",           \
+     .set = note, .min = about_, .doc = __VA_ARGS__}
+static const struct option_row option_rows[] = {
+    TRIGGER("set", 0, ABOUT_ACT, "make a trigger (refused)"),
+    TRIGGER("get", 0, ABOUT_ACT, "show triggers (refused)"),
+    TRIGGER("clear", 0, ABOUT_ACT, "remove a trigger (refused)"),
+    TRIGGER("backup_slurmctld_assumed_control", 'C', ABOUT_DAEMON, "event: the second controller took over"),
+    TRIGGER("backup_slurmctld_failure", 'B', ABOUT_DAEMON, "event: the second controller failed"),
+    TRIGGER("backup_slurmctld_resumed_operation", 'c', ABOUT_DAEMON, "event: the second controller is back"),
+    TRIGGER("burst_buffer", 0, ABOUT_DAEMON, "event: trouble with a burst buffer"),
+    TRIGGER("primary_database_failure", 'h', ABOUT_DAEMON, "event: the database is away"),
+    TRIGGER("primary_database_resumed_operation", 'H', ABOUT_DAEMON, "event: the database is back"),
+    TRIGGER("primary_slurmctld_acct_buffer_full", 'e', ABOUT_DAEMON, "event: accounting cannot be sent"),
+    TRIGGER("primary_slurmctld_failure", 'a', ABOUT_DAEMON, "event: the controller failed"),
+    TRIGGER("primary_slurmctld_resumed_control", 'b', ABOUT_DAEMON, "event: the controller has control again"),
+    TRIGGER("primary_slurmctld_resumed_operation", 'A', ABOUT_DAEMON, "event: the controller is back"),
+    TRIGGER("primary_slurmdbd_failure", 'g', ABOUT_DAEMON, "event: the accounting daemon failed"),
+    TRIGGER("primary_slurmdbd_resumed_operation", 'G', ABOUT_DAEMON, "event: the accounting daemon is back"),
+    TRIGGER("down", 'd', ABOUT_NODE, "event: a node is down"),
+    TRIGGER("drained", 'D', ABOUT_NODE, "event: a node is drained"),
+    TRIGGER("draining", 0, ABOUT_NODE, "event: a node is being drained"),
+    TRIGGER("fail", 'F', ABOUT_NODE, "event: a node is about to fail"),
+    TRIGGER("front_end", 0, ABOUT_NODE, "event: a front end changed"),
+    TRIGGER("idle", 'I', ABOUT_NODE, "event: a node is idle"),
+    TRIGGER("node", 'n', ABOUT_NODE, "of these nodes", .arg = ARG_OPTIONAL, .metavar = "nodes"),
+    TRIGGER("reconfig", 'r', ABOUT_NODE, "event: the configuration was read again"),
+    TRIGGER("resume", 0, ABOUT_NODE, "event: a node was resumed"),
+    TRIGGER("up", 'u', ABOUT_NODE, "event: a node is up"),
+    TRIGGER("fini", 'f', ABOUT_JOB, "event: a job ended"),
+    TRIGGER("jobid", 'j', ABOUT_JOB, "of this job", .arg = ARG_REQUIRED, .metavar = "job"),
+    TRIGGER("time", 't', ABOUT_JOB, "event: a job reaches its time limit"),
+    TRIGGER("flags", 0, ABOUT_HOW, "PERM: the trigger stays", .arg = ARG_REQUIRED),
+    TRIGGER("id", 'i', ABOUT_HOW, "number of a trigger", .arg = ARG_REQUIRED, .metavar = "number"),
+    TRIGGER("offset", 'o', ABOUT_HOW, "seconds before or after the event", .arg = ARG_REQUIRED, .metavar = "seconds"),
+    TRIGGER("program", 'p', ABOUT_HOW, "path of what is run", .arg = ARG_REQUIRED, .metavar = "path"),
+    TRIGGER("user", 0, ABOUT_HOW, "triggers of this user", .arg = ARG_REQUIRED, .metavar = "user"),
+    TRIGGER("clusters", 'M', ABOUT_HOW, "cluster; only this one is known", .arg = ARG_REQUIRED, .metavar = "cluster", .alias = "cluster"),
+    TRIGGER("noheader", 'N', ABOUT_HOW, "no header line"),
+    TRIGGER("quiet", 'Q', ABOUT_HOW, "no messages"),
+    OPT_ACCEPTED("verbose", 'v', ARG_NONE, "say more"),
+    OPT_ACCEPTED("version", 'V', ARG_NONE, "version"),
+    OPT_ACCEPTED("help", 0, ARG_NONE, "this text"),
+    OPT_ACCEPTED("usage", 0, ARG_NONE, "all options in a few lines"),
+};
+// clang-format on
+OPTION_TABLE(strigger_options, option_rows, .usage = "strigger [OPTIONS]", .words = WORDS_MIXED,
+             .word = word_pass_over, .letters_equals = true, .refused_shown = true);
+
+static const char *instead(enum about about)
+{
+    if (about == ABOUT_JOB)
         return "sbatch --mail-type=END,TIME_LIMIT_80, --signal=B:USR1@120 or --dependency=afterany:JOB tell "
                "of "
                "a job's end and limit";
-    if (about == OPT_NODE)
+    if (about == ABOUT_NODE)
         return "HealthCheckProgram in remuda.conf runs on each node; sinfo -R and scontrol show node say why "
                "one is down or drained";
-    if (about == OPT_DAEMON)
+    if (about == ABOUT_DAEMON)
         return "the controller is one process, supervised by systemd; scontrol ping says whether it answers";
     return "mail (--mail-type), --signal, dependencies and HealthCheckProgram tell of jobs and nodes";
 }
@@ -104,17 +105,13 @@ int cmd_strigger(int argc, char **argv)
 {
     struct asked q = {0};
     struct err e = {0};
-    if (!cli_parse(&table, argc, argv, option_take, &q, &e)) {
+    struct arena *a = arena_new();
+    struct option_line line = {.table = &strigger_options, .to = &q, .a = a};
+    bool read = option_line_read(&line, argc, argv, &e), told = read && program_information(&line);
+    if (!read)
         program_usage_error("strigger", &e);
-        return 1;
-    }
-    if (q.version)
-        puts(SLURM_VERSION_TEXT);
-    else if (q.help)
-        cli_help_print(&table, USAGE);
-    else if (q.usage)
-        cli_usage_print(&table, USAGE);
-    else
+    else if (!told)
         refuse(&q, argc > 1 ? argv[1] : "triggers");
-    return q.version || q.help || q.usage ? 0 : 1;
+    arena_free(a);
+    return told ? 0 : 1;
 }

@@ -3,6 +3,8 @@
 #ifndef REMUDA_CLI_PROGRAM_COMMANDS_H
 #define REMUDA_CLI_PROGRAM_COMMANDS_H
 
+#include "script/option.h"
+
 #include <stdbool.h>
 
 /* X(name, function, has a link of its own, one line of help) */
@@ -44,6 +46,16 @@
 
 #define X(name, function, linked, doc) int function(int argc, char **argv);
 COMMANDS(X)
+#undef X
+
+/* The commands with an option table of their own (sbatch, salloc and srun share that of script/options.h). */
+#define OPTION_TABLES(X)                                                                                     \
+    X(sattach)                                                                                               \
+    X(sbcast)                                                                                                \
+    X(sstat) X(squeue) X(scancel) X(sinfo) X(sacct) X(sprio) X(sshare) X(sdiag) X(scontrol) X(strigger)      \
+        X(shell)
+#define X(name) extern const struct option_table name##_options;
+OPTION_TABLES(X)
 #undef X
 
 #endif

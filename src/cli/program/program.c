@@ -39,6 +39,22 @@ void program_usage_error(const char *name, const struct err *e)
         program_error(name, "%.*s", (int)strlen(hint + 3), hint + 2);
 }
 
+bool program_information(const struct option_line *l)
+{
+    struct str text = STR_INIT;
+    bool version = option_line_has(l, "version"), help = option_line_has(l, "help");
+    if (version)
+        str_add(&text, SLURM_VERSION_TEXT "\n");
+    else if (help)
+        option_table_write_help(l->table, &text);
+    else if (option_line_has(l, "usage"))
+        option_table_write_usage(l->table, &text);
+    bool asked = text.len > 0;
+    fputs(str_text(&text), stdout);
+    str_done(&text);
+    return asked;
+}
+
 const char *program_dir(struct arena *a)
 {
     char path[4096];

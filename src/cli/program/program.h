@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "io/client.h"
+#include "script/option.h"
 
 #include <stdbool.h>
 
@@ -16,6 +17,9 @@ void program_error(const char *name, const char *format, ...) __attribute__((for
 
 /* What is wrong with a command line: of ERR_USAGE Slurm's two lines (what getopt says, where help is), then our hint; else as program_error. */
 void program_usage_error(const char *name, const struct err *e);
+
+/* --version, --help or --usage of a command line that was read: prints it; true if it was one. */
+bool program_information(const struct option_line *l);
 
 /* Directory of this executable, and the one with the links (bin/ beside it in a source tree, else the same). In the arena. */
 const char *program_dir(struct arena *a);

@@ -5,7 +5,6 @@
 #include "base/vec.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
-#include "cli/program/options.h"
 #include "cli/program/program.h"
 #include "cli/table/listing.h"
 #include "model/array.h"
@@ -234,109 +233,86 @@ static void prompt(struct scontrol *s)
 
 /* ---- the command line ------------------------------------------------------------------------------------------------------------- */
 
-enum {
-    OPT_ALL = 1,
-    OPT_CLUSTERS,
-    OPT_DETAILS,
-    OPT_IGNORE,
-    OPT_FUTURE,
-    OPT_HELP,
-    OPT_HIDE,
-    OPT_JSON,
-    OPT_ONELINER,
-    OPT_QUIET,
-    OPT_SIBLING,
-    OPT_UID,
-    OPT_VERSION,
-    OPT_YAML,
+/* What the options fill, and the words between them. */
+struct command_line {
+    struct scontrol s;
+    VEC(char *) word;
 };
 
-static const struct cli_option option_rows[] = {
-    {"all", 'a', CLI_NONE, OPT_ALL, "what is in hidden partitions too"},
-    {"clusters", 'M', CLI_VALUE, OPT_CLUSTERS, "`cluster`; only this one is known"},
-    {"cluster", 0, CLI_VALUE, OPT_CLUSTERS, NULL},
-    {"details", 'd', CLI_NONE, OPT_DETAILS, "more about jobs"},
-    {"federation", 0, CLI_NONE, OPT_IGNORE, "there are no federations: the same as without"},
-    {"future", 'F', CLI_NONE, OPT_FUTURE, "nodes in state FUTURE too"},
-    {"help", 'h', CLI_NONE, OPT_HELP, "this text"},
-    {"usage", 0, CLI_NONE, OPT_HELP, "the same"},
-    {"hide", 0, CLI_NONE, OPT_HIDE, "nothing of hidden partitions (the default)"},
-    {"json", 0, CLI_ATTACHED, OPT_JSON, "show jobs, nodes, partitions, licences as JSON"},
-    {"local", 0, CLI_NONE, OPT_IGNORE, "this cluster (the default)"},
-    {"oneliner", 'o', CLI_NONE, OPT_ONELINER, "one line a record"},
-    {"quiet", 'Q', CLI_NONE, OPT_QUIET, "no messages"},
-    {"sibling", 0, CLI_NONE, OPT_SIBLING, NULL},
-    {"uid", 'u', CLI_VALUE, OPT_UID, NULL},
-    {"verbose", 'v', CLI_NONE, OPT_IGNORE, "say more"},
-    {"version", 'V', CLI_NONE, OPT_VERSION, "version"},
-    {"yaml", 0, CLI_ATTACHED, OPT_YAML, NULL},
+static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct command_line *l = to;
+    vec_push(&l->word, arena_strdup(a, word));
+    return true;
+}
+
+static SETTER(check_clusters)
+{
+    return listing_clusters(value, ret_err);
+}
+
+#define AT(member) offsetof(struct command_line, s.member)
+static const struct option_row option_rows[] = {
+    OPT_FLAG("all", 'a', "what is in hidden partitions too", AT(all), .env = {"SCONTROL_ALL"}),
+    OPT_VALUE("clusters", 'M', "cluster", "cluster; only this one is known", check_clusters, 0,
+              .alias = "cluster"),
+    {.name = "details", .letter = 'd', .doc = "more about jobs", .set = set_count, .at = AT(details)},
+    OPT_NO_EFFECT("federation", 0, ARG_NONE, "there are no federations: the same as without"),
+    OPT_FLAG("future", 'F', "nodes in state FUTURE too", AT(future), .env = {"SCONTROL_FUTURE"}),
+    OPT_ACCEPTED("help", 'h', ARG_NONE, "this text"),
+    OPT_ACCEPTED("usage", 0, ARG_NONE, "the same"),
+    {.name = "hide", .doc = "nothing of hidden partitions (the default)", .set = unset_flag, .at = AT(all)},
+    OPT_FLAG("json", 0, "show jobs, nodes, partitions, licences as JSON", AT(json), .arg = ARG_OPTIONAL),
+    OPT_NO_EFFECT("local", 0, ARG_NONE, "this cluster (the default)"),
+    OPT_FLAG("oneliner", 'o', "one line a record", AT(oneliner)),
+    OPT_FLAG("quiet", 'Q', "no messages", AT(quiet)),
+    OPT_REFUSED("sibling", 0, ARG_NONE, "jobs of other clusters of a federation",
+                "not supported yet: there are no federations"),
+    OPT_REFUSED("uid", 'u', ARG_REQUIRED, "change jobs as this user",
+                "not supported yet; run scontrol as that user"),
+    OPT_NO_EFFECT("verbose", 'v', ARG_NONE, "say more"),
+    OPT_ACCEPTED("version", 'V', ARG_NONE, "version"),
+    OPT_REFUSED("yaml", 0, ARG_OPTIONAL, "everything as YAML", "not supported yet; --json has the same data"),
 };
-static const struct cli_options option_table = {option_rows, ARRAY_LEN(option_rows), true};
+OPTION_TABLE(scontrol_options, option_rows, .usage = "scontrol [<OPTION>] [<COMMAND>]", .words = WORDS_MIXED,
+             .word = word_take, .variables_as_are = true);
 
 static void help_run(struct scontrol *s, int n, char **word)
 {
     (void)s;
     (void)n;
     (void)word;
-    cli_help_print(&option_table, "scontrol [<OPTION>] [<COMMAND>]");
+    struct str text = STR_INIT;
+    option_table_write_help(&scontrol_options, &text);
+    fputs(str_text(&text), stdout);
+    str_done(&text);
     puts("    Valid <COMMAND> values are (they may be cut short; without one scontrol asks):");
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         if (commands[i].doc)
             printf("  %-12s %s\n", commands[i].name, commands[i].doc);
 }
 
-struct command_line {
-    struct scontrol *s;
-    VEC(char *) word;
-    bool help, version;
-};
-
-static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
-{
-    struct command_line *l = ctx;
-    switch (id) {
-    case CLI_WORD: vec_push(&l->word, arena_strdup(l->s->a, value)); break;
-    case OPT_ALL: l->s->all = true; break;
-    case OPT_HIDE: l->s->all = false; break;
-    case OPT_CLUSTERS: return listing_clusters(value, ret_err);
-    case OPT_DETAILS: l->s->details++; break;
-    case OPT_FUTURE: l->s->future = true; break;
-    case OPT_HELP: l->help = true; break;
-    case OPT_JSON: l->s->json = true; break;
-    case OPT_ONELINER: l->s->oneliner = true; break;
-    case OPT_QUIET: l->s->quiet = true; break;
-    case OPT_SIBLING:
-        return err_set(ret_err, ERR_UNSUPPORTED, "--sibling: not supported yet: there are no federations");
-    case OPT_UID:
-        return err_set(ret_err, ERR_UNSUPPORTED, "--uid: not supported yet; run scontrol as that user");
-    case OPT_VERSION: l->version = true; break;
-    case OPT_YAML:
-        return err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
-    }
-    return true;
-}
-
 int cmd_scontrol(int argc, char **argv)
 {
-    struct scontrol s = {.a = arena_new()};
-    struct command_line l = {.s = &s};
+    struct command_line l = {.s = {.a = arena_new()}};
+    struct scontrol *s = &l.s;
+    struct option_line line = {.table = &scontrol_options, .to = &l, .a = s->a};
     struct err err = {0};
-    s.all = getenv("SCONTROL_ALL") != NULL;
-    s.future = getenv("SCONTROL_FUTURE") != NULL;
-    if (!cli_parse(&option_table, argc, argv, option_take, &l, &err)) {
+    option_line_read_variables(&line, getenv, NULL); /* first: --hide takes SCONTROL_ALL back */
+    if (!option_line_read(&line, argc, argv, &err)) {
         program_usage_error("scontrol", &err);
-        s.rc = 1;
-    } else if (l.version)
+        s->rc = 1;
+    } else if (option_line_has(&line, "version"))
         puts(SLURM_VERSION_TEXT);
-    else if (l.help)
-        help_run(&s, 0, NULL);
+    else if (option_line_has(&line, "help") || option_line_has(&line, "usage"))
+        help_run(s, 0, NULL);
     else if (l.word.n)
-        command_run(&s, (int)l.word.n, l.word.v);
+        command_run(s, (int)l.word.n, l.word.v);
     else
-        prompt(&s);
-    if (s.client)
-        client_close(s.client);
+        prompt(s);
+    if (s->client)
+        client_close(s->client);
     vec_done(&l.word);
-    arena_free(s.a);
-    return s.rc;
+    arena_free(s->a);
+    return s->rc;
 }

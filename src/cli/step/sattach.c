@@ -3,7 +3,6 @@
 #include "cli/program/cluster_dir.h"
 #include "cli/program/command_signals.h"
 #include "cli/program/commands.h"
-#include "cli/program/options.h"
 #include "cli/program/program.h"
 #include "cli/step/run.h"
 #include "cli/step/terminal.h"
@@ -17,72 +16,43 @@
 struct ask {
     const char *ref;
     int32_t in_task, out_task, err_task;
-    bool label, layout, pty, quiet, help, usage, version;
+    bool label, layout, pty, quiet;
     int words;
 };
 
-enum {
-    OPT_IN = 1,
-    OPT_OUT,
-    OPT_ERR,
-    OPT_LABEL,
-    OPT_LAYOUT,
-    OPT_PTY,
-    OPT_QUIET,
-    OPT_VERBOSE,
-    OPT_HELP,
-    OPT_USAGE,
-    OPT_VERSION
-};
-
-#define USAGE "sattach [options] <jobid.stepid>"
-
-static const struct cli_option options[] = {
-    {"input-filter", 0, CLI_VALUE, OPT_IN, "input goes to this `task` only"},
-    {"output-filter", 0, CLI_VALUE, OPT_OUT, "output of this `task` only"},
-    {"error-filter", 0, CLI_VALUE, OPT_ERR, "errors of this `task` only"},
-    {"label", 'l', CLI_NONE, OPT_LABEL, "put the task number before each line"},
-    {"layout", 0, CLI_NONE, OPT_LAYOUT, "say which tasks run where, connect to nothing"},
-    {"pty", 0, CLI_NONE, OPT_PTY, "task 0 has a terminal: use this one for it"},
-    {"quiet", 'Q', CLI_NONE, OPT_QUIET, "say nothing but errors"},
-    {"verbose", 'v', CLI_NONE, OPT_VERBOSE, "kept for compatibility: nothing more is said"},
-    {"help", 'h', CLI_NONE, OPT_HELP, "show this help"},
-    {"usage", 'u', CLI_NONE, OPT_USAGE, "all options in a few lines"},
-    {"version", 'V', CLI_NONE, OPT_VERSION, "show the version"},
-};
-static const struct cli_options table = {options, sizeof options / sizeof options[0], true};
-
-static bool task_take(const char *name, const char *value, int32_t *ret, struct err *e)
+static SETTER(set_task)
 {
     int64_t n;
     if (!text_to_i64(value, 0, INT32_MAX, &n))
-        return err_set(e, ERR_INVALID, "Invalid numeric value \"%s\" for %s.", value, name);
-    *ret = (int32_t)n;
+        return err_set(ret_err, ERR_INVALID, "Invalid numeric value \"%s\" for %s.", value, row->name);
+    *(int32_t *)((char *)to + row->at) = (int32_t)n;
     return true;
 }
 
-static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct ask *q = ctx;
-    switch (id) {
-    case OPT_IN: return task_take("input-filter", value, &q->in_task, ret_err);
-    case OPT_OUT: return task_take("output-filter", value, &q->out_task, ret_err);
-    case OPT_ERR: return task_take("error-filter", value, &q->err_task, ret_err);
-    case OPT_LABEL: q->label = true; break;
-    case OPT_LAYOUT: q->layout = true; break;
-    case OPT_PTY: q->pty = true; break;
-    case OPT_QUIET: q->quiet = true; break;
-    case OPT_HELP: q->help = true; break;
-    case OPT_USAGE: q->usage = true; break;
-    case OPT_VERSION: q->version = true; break;
-    case CLI_WORD:
-        q->ref = value;
-        q->words++;
-        break;
-    default: break;
-    }
+    struct ask *q = to;
+    q->ref = word;
+    q->words++;
     return true;
 }
+
+#define USAGE      "sattach [options] <jobid.stepid>"
+#define AT(member) offsetof(struct ask, member)
+static const struct option_row rows[] = {
+    OPT_VALUE("input-filter", 0, "task", "input goes to this task only", set_task, AT(in_task)),
+    OPT_VALUE("output-filter", 0, "task", "output of this task only", set_task, AT(out_task)),
+    OPT_VALUE("error-filter", 0, "task", "errors of this task only", set_task, AT(err_task)),
+    OPT_FLAG("label", 'l', "put the task number before each line", AT(label)),
+    OPT_FLAG("layout", 0, "say which tasks run where, connect to nothing", AT(layout)),
+    OPT_FLAG("pty", 0, "task 0 has a terminal: use this one for it", AT(pty)),
+    OPT_FLAG("quiet", 'Q', "say nothing but errors", AT(quiet)),
+    OPT_NO_EFFECT("verbose", 'v', ARG_NONE, "kept for compatibility: nothing more is said"),
+    OPT_ACCEPTED("help", 'h', ARG_NONE, "show this help"),
+    OPT_ACCEPTED("usage", 'u', ARG_NONE, "all options in a few lines"),
+    OPT_ACCEPTED("version", 'V', ARG_NONE, "show the version"),
+};
+OPTION_TABLE(sattach_options, rows, .usage = USAGE, .words = WORDS_MIXED, .word = word_take);
 
 static void layout_print(const struct step *s, struct arena *a)
 {
@@ -168,34 +138,36 @@ static int attach(const struct ask *q, struct arena *a)
     return status;
 }
 
-int cmd_sattach(int argc, char **argv)
+static int sattach(const struct option_line *line, const struct ask *q, struct arena *a)
 {
-    struct ask q = {.in_task = -1, .out_task = -1, .err_task = -1};
-    struct err e = {0};
     struct job_ref ref;
-    if (!cli_parse(&table, argc, argv, option_take, &q, &e)) {
-        program_usage_error("sattach", &e);
-        return 1;
-    }
-    if (q.version)
-        puts(SLURM_VERSION_TEXT);
-    else if (q.help)
-        cli_help_print(&table, USAGE);
-    else if (q.usage)
-        cli_usage_print(&table, USAGE);
-    if (q.version || q.help || q.usage)
+    struct err e = {0};
+    if (program_information(line))
         return 0;
-    if (q.words != 1 || !job_ref_parse(q.ref, &ref, &e) || !ref.has_step) {
+    if (q->words != 1 || !job_ref_parse(q->ref, &ref, &e) || !ref.has_step) {
         program_error("sattach", "%s",
-                      q.words == 1 ? "Failed to parse stepid from command line options"
-                                   : "too many parameters");
+                      q->words == 1 ? "Failed to parse stepid from command line options"
+                                    : "too many parameters");
         program_error("sattach", "name one step: sattach 42.0 (squeue -s lists them)");
         puts("Usage: " USAGE);
         return 1;
     }
-    struct arena *a = arena_new();
-    int status = attach(&q, a);
+    int status = attach(q, a);
     job_ref_done(&ref);
+    return status;
+}
+
+int cmd_sattach(int argc, char **argv)
+{
+    struct ask q = {.in_task = -1, .out_task = -1, .err_task = -1};
+    struct arena *a = arena_new();
+    struct option_line line = {.table = &sattach_options, .to = &q, .a = a};
+    struct err e = {0};
+    int status = 1;
+    if (option_line_read(&line, argc, argv, &e))
+        status = sattach(&line, &q, a);
+    else
+        program_usage_error("sattach", &e);
     arena_free(a);
     return status;
 }

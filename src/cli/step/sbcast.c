@@ -2,7 +2,6 @@
 #include "base/hostlist.h"
 #include "cli/program/command_signals.h"
 #include "cli/program/commands.h"
-#include "cli/program/options.h"
 #include "cli/program/program.h"
 #include "cli/step/bcast.h"
 #include "cli/step/job_step.h"
@@ -16,90 +15,77 @@
 
 struct ask {
     const char *job, *from, *to, *nodes;
-    bool force, preserve, verbose, help, usage, version;
+    bool force, preserve;
+    int verbose;
     int words;
 };
 
-enum {
-    OPT_JOB = 1,
-    OPT_FORCE,
-    OPT_PRESERVE,
-    OPT_NODES,
-    OPT_COMPRESS,
-    OPT_SIZE,
-    OPT_NUMBER,
-    OPT_LIBS,
-    OPT_NOTHING,
-    OPT_VERBOSE,
-    OPT_HELP,
-    OPT_USAGE,
-    OPT_VERSION
-};
-
-#define USAGE "sbcast [OPTIONS] SOURCE DEST"
-
-// clang-format off
-static const struct cli_option options[] = {
-    {"jobid", 'j', CLI_VALUE, OPT_JOB, "the `job`; default: the one this runs in"},
-    {"force", 'f', CLI_NONE, OPT_FORCE, "replace a file that is there"},
-    {"preserve", 'p', CLI_NONE, OPT_PRESERVE, "keep the time of change"},
-    {"nodelist", 'w', CLI_VALUE, OPT_NODES, "only to these `nodes` of the job"},
-    {"compress", 'C', CLI_ATTACHED, OPT_COMPRESS, "kept for compatibility: the file is copied as it is"},
-    {"fanout", 'F', CLI_VALUE, OPT_NUMBER, "kept for compatibility: each node is served directly"},
-    {"size", 's', CLI_VALUE, OPT_SIZE, "kept for compatibility: blocks have the size that suits the stream"},
-    {"timeout", 't', CLI_VALUE, OPT_NUMBER, "kept for compatibility: a node that is lost ends the copy by itself"},
-    {"send-libs", 0, CLI_ATTACHED, OPT_LIBS, "kept for compatibility: libraries are not copied"},
-    {"exclude", 0, CLI_VALUE, OPT_NOTHING, "kept for compatibility: libraries are not copied"},
-    {"verbose", 'v', CLI_NONE, OPT_VERBOSE, "say more"},
-    {"help", 'h', CLI_NONE, OPT_HELP, "show this help"},
-    {"usage", 0, CLI_NONE, OPT_USAGE, "all options in a few lines"},
-    {"version", 'V', CLI_NONE, OPT_VERSION, "show the version"},
-};
-// clang-format on
-static const struct cli_options table = {options, sizeof options / sizeof options[0], true};
-
 /* Options without effect are still read: a slip of the pen is said. */
-static bool value_check(int id, const char *value, struct err *e)
+static SETTER(check_compression)
+{
+    if (value && !text_is(value, "lz4") && !text_is(value, "none") && !text_is(value, "zlib"))
+        return err_set(ret_err, ERR_INVALID, "Compression type '%s' unknown: lz4 and none are allowed",
+                       value);
+    return true;
+}
+
+static SETTER(check_size)
+{
+    size_t digits = strspn(value, "0123456789");
+    if (digits == 0 || strlen(value + digits) > 1 || !strchr("kKmMgG", value[digits]))
+        return err_set(ret_err, ERR_INVALID, "--size=%s: a number is allowed, with k, m or g behind it",
+                       value);
+    return true;
+}
+
+static SETTER(check_number)
 {
     int64_t n;
-    size_t digits = value ? strspn(value, "0123456789") : 0;
-    if (id == OPT_COMPRESS && value && !text_is(value, "lz4") && !text_is(value, "none") &&
-        !text_is(value, "zlib"))
-        return err_set(e, ERR_INVALID, "Compression type '%s' unknown: lz4 and none are allowed", value);
-    if (id == OPT_SIZE && (digits == 0 || strlen(value + digits) > 1 || !strchr("kKmMgG", value[digits])))
-        return err_set(e, ERR_INVALID, "--size=%s: a number is allowed, with k, m or g behind it", value);
-    if (id == OPT_NUMBER && !text_to_i64(value, 0, INT32_MAX, &n))
-        return err_set(e, ERR_INVALID, "\"%s\": a whole number is allowed", value);
+    if (!text_to_i64(value, 0, INT32_MAX, &n))
+        return err_set(ret_err, ERR_INVALID, "\"%s\": a whole number is allowed", value);
     return true;
 }
 
-static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+static SETTER(check_libraries)
 {
-    struct ask *q = ctx;
-    switch (id) {
-    case OPT_JOB: q->job = value; break;
-    case OPT_FORCE: q->force = true; break;
-    case OPT_PRESERVE: q->preserve = true; break;
-    case OPT_NODES: q->nodes = value; break;
-    case OPT_COMPRESS:
-    case OPT_SIZE:
-    case OPT_NUMBER: return value_check(id, value, ret_err);
-    case OPT_LIBS:
-        if (!text_is_nocase(value, "no") && !text_is_nocase(value, "n"))
-            program_error("sbcast", "--send-libs has no effect: the nodes' own shared libraries are used");
-        break;
-    case OPT_VERBOSE: q->verbose = true; break;
-    case OPT_HELP: q->help = true; break;
-    case OPT_USAGE: q->usage = true; break;
-    case OPT_VERSION: q->version = true; break;
-    case CLI_WORD:
-        if (q->words++ < 2)
-            *(q->from ? &q->to : &q->from) = value;
-        break;
-    default: break;
-    }
+    if (!text_is_nocase(value, "no") && !text_is_nocase(value, "n"))
+        program_error("sbcast", "--send-libs has no effect: the nodes' own shared libraries are used");
     return true;
 }
+
+static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct ask *q = to;
+    if (q->words++ < 2)
+        *(q->from ? &q->to : &q->from) = word;
+    return true;
+}
+
+#define IDLE(name_, letter_, arg_, set_, doc_)                                                               \
+    {                                                                                                        \
+        .name = name_, .letter = letter_, .arg = arg_, .support = SUPPORT_NO_EFFECT, .set = set_,            \
+        .doc = "kept for compatibility: " doc_                                                               \
+    }
+#define AT(member) offsetof(struct ask, member)
+static const struct option_row rows[] = {
+    OPT_VALUE("jobid", 'j', "job", "the job; default: the one this runs in", set_any_text, AT(job),
+              .env = {"SLURM_JOB_ID"}),
+    OPT_FLAG("force", 'f', "replace a file that is there", AT(force)),
+    OPT_FLAG("preserve", 'p', "keep the time of change", AT(preserve)),
+    OPT_VALUE("nodelist", 'w', "nodes", "only to these nodes of the job", set_any_text, AT(nodes)),
+    IDLE("compress", 'C', ARG_OPTIONAL, check_compression, "the file is copied as it is"),
+    IDLE("fanout", 'F', ARG_REQUIRED, check_number, "each node is served directly"),
+    IDLE("size", 's', ARG_REQUIRED, check_size, "blocks have the size that suits the stream"),
+    IDLE("timeout", 't', ARG_REQUIRED, check_number, "a node that is lost ends the copy by itself"),
+    IDLE("send-libs", 0, ARG_OPTIONAL, check_libraries, "libraries are not copied"),
+    IDLE("exclude", 0, ARG_REQUIRED, set_nothing, "libraries are not copied"),
+    {.name = "verbose", .letter = 'v', .doc = "say more", .set = set_count, .at = AT(verbose)},
+    OPT_ACCEPTED("help", 'h', ARG_NONE, "show this help"),
+    OPT_ACCEPTED("usage", 0, ARG_NONE, "all options in a few lines"),
+    OPT_ACCEPTED("version", 'V', ARG_NONE, "show the version"),
+};
+OPTION_TABLE(sbcast_options, rows, .usage = "sbcast [OPTIONS] SOURCE DEST", .words = WORDS_MIXED,
+             .word = word_take, .letters_equals = true, .variables_as_are = true);
 
 #define EXIT_SOURCE 255 /* Slurm's, where nothing was copied because file or job is not there */
 
@@ -171,40 +157,39 @@ static int copy(const struct ask *q, const char *job, struct arena *a)
     return status;
 }
 
-int cmd_sbcast(int argc, char **argv)
+static int sbcast(const struct ask *q, struct arena *a)
 {
-    struct ask q = {.job = getenv("SLURM_JOB_ID")};
-    struct err e = {0};
-    if (!cli_parse(&table, argc, argv, option_take, &q, &e)) {
-        program_usage_error("sbcast", &e);
-        return 1;
-    }
-    if (q.version)
-        puts(SLURM_VERSION_TEXT);
-    else if (q.help)
-        cli_help_print(&table, USAGE);
-    else if (q.usage)
-        cli_usage_print(&table, USAGE);
-    if (q.version || q.help || q.usage)
-        return 0;
-    if (q.words != 2) {
+    if (q->words != 2) {
         fprintf(stderr, "Need two file names, have %d names\nTry \"sbcast --help\" for more information\n",
-                q.words);
+                q->words);
         return 1;
     }
-    if (!q.job) {
+    if (!q->job) {
         program_error("sbcast", "Need a job id to run this command.  Run from within a Slurm job or use "
                                 "the --jobid option.");
         return 1;
     }
+    const char *job = arena_strndup(a, q->job, strcspn(q->job, "."));
+    if (job_step_names_job(job))
+        return copy(q, job, a);
+    program_error("sbcast", "Slurm job 0 lookup error: Invalid job id specified");
+    program_error("sbcast", "\"%s\" is no job: a number is, as squeue shows it", q->job);
+    return EXIT_SOURCE;
+}
+
+int cmd_sbcast(int argc, char **argv)
+{
+    struct ask q = {0};
     struct arena *a = arena_new();
-    const char *job = arena_strndup(a, q.job, strcspn(q.job, "."));
-    int status = EXIT_SOURCE;
-    if (job_step_names_job(job)) {
-        status = copy(&q, job, a);
-    } else {
-        program_error("sbcast", "Slurm job 0 lookup error: Invalid job id specified");
-        program_error("sbcast", "\"%s\" is no job: a number is, as squeue shows it", q.job);
+    struct option_line line = {.table = &sbcast_options, .to = &q, .a = a};
+    struct err e = {0};
+    int status = 0;
+    if (!option_line_read(&line, argc, argv, &e)) {
+        program_usage_error("sbcast", &e);
+        status = 1;
+    } else if (!program_information(&line)) {
+        option_line_read_variables(&line, getenv, NULL);
+        status = sbcast(&q, a);
     }
     arena_free(a);
     return status;

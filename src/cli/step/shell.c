@@ -1,6 +1,5 @@
 /* remuda shell JOB: a shell (or a command) inside a running job, with its devices and limits, on its first node or the one named. */
 #include "cli/program/commands.h"
-#include "cli/program/options.h"
 #include "cli/program/program.h"
 #include "cli/step/job_step.h"
 #include "cli/step/terminal.h"
@@ -15,32 +14,27 @@ struct ask {
     const char *node, *job;
     const char *argv[256];
     size_t n;
-    bool help;
 };
 
-enum { OPT_NODE = 1, OPT_HELP };
-
-static const struct cli_option options[] = {
-    {"nodelist", 'w', CLI_VALUE, OPT_NODE, "on this node of the job; default: its first"},
-    {"help", 'h', CLI_NONE, OPT_HELP, "show this help"},
-};
-static const struct cli_options table = {options, sizeof options / sizeof options[0], true};
-
-static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct ask *q = ctx;
-    if (id == OPT_NODE)
-        q->node = value;
-    else if (id == OPT_HELP)
-        q->help = true;
-    else if (!q->job)
-        q->job = value;
+    struct ask *q = to;
+    if (!q->job)
+        q->job = word;
     else if (q->n + 1 < sizeof q->argv / sizeof q->argv[0])
-        q->argv[q->n++] = value;
+        q->argv[q->n++] = word;
     else
         return err_set(ret_err, ERR_LIMIT, "too many words");
     return true;
 }
+
+static const struct option_row rows[] = {
+    OPT_VALUE("nodelist", 'w', NULL, "on this node of the job; default: its first", set_any_text,
+              offsetof(struct ask, node)),
+    OPT_ACCEPTED("help", 'h', ARG_NONE, "show this help"),
+};
+OPTION_TABLE(shell_options, rows, .usage = "remuda shell [-w NODE] JOB [-- COMMAND …]", .words = WORDS_MIXED,
+             .word = word_take);
 
 static bool made(void *ctx, size_t i, const struct step *step)
 {
@@ -79,24 +73,35 @@ static int run(struct ask *q, struct arena *a)
     return job_step_run(&s);
 }
 
+static int shell(const struct option_line *line, struct ask *q, struct arena *a)
+{
+    if (program_information(line))
+        return 0;
+    if (!q->job) {
+        struct str text = STR_INIT;
+        option_table_write_help(&shell_options, &text);
+        fputs(str_text(&text), stdout);
+        str_done(&text);
+        return 1;
+    }
+    if (!job_step_names_job(q->job)) {
+        program_error("remuda", "\"%s\" is no job id: 42, 42_7 and 42+1 are, as squeue shows them", q->job);
+        return 1;
+    }
+    return run(q, a);
+}
+
 int cmd_shell(int argc, char **argv)
 {
     struct ask q = {0};
-    struct err e = {0};
-    if (!cli_parse(&table, argc, argv, option_take, &q, &e)) {
-        program_usage_error("remuda", &e);
-        return 1;
-    }
-    if (q.help || !q.job) {
-        cli_help_print(&table, "remuda shell [-w NODE] JOB [-- COMMAND …]");
-        return q.help ? 0 : 1;
-    }
-    if (!job_step_names_job(q.job)) {
-        program_error("remuda", "\"%s\" is no job id: 42, 42_7 and 42+1 are, as squeue shows them", q.job);
-        return 1;
-    }
     struct arena *a = arena_new();
-    int status = run(&q, a);
+    struct option_line line = {.table = &shell_options, .to = &q, .a = a};
+    struct err e = {0};
+    int status = 1;
+    if (option_line_read(&line, argc, argv, &e))
+        status = shell(&line, &q, a);
+    else
+        program_usage_error("remuda", &e);
     arena_free(a);
     return status;
 }

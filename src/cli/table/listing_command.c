@@ -12,82 +12,67 @@
 
 #define FLUSH_BYTES 60000
 
-static bool json_take(struct listing *l, const char *option, struct err *ret_err)
+SETTER(listing_set_iterate)
 {
-    if (l->command->no_json)
-        return err_set(ret_err, ERR_UNSUPPORTED, "%s: not supported: %s", option, l->command->no_json);
-    l->json = true;
+    struct listing *l = to;
+    if (text_to_i64(value, 1, 1000000, &l->iterate_s))
+        return true;
+    program_error(l->command->name, "%s--iterate=%s",
+                  l->command->plain_unknown ? "Error: invalid entry for " : "", value);
+    return err_set(ret_err, ERR_INVALID, "a number of seconds is needed, at least 1");
+}
+
+SETTER(listing_set_format)
+{
+    struct listing *l = to;
+    if (l->command->one_format && l->long_text)
+        return err_set(ret_err, ERR_INVALID, "-o (--format) is incompatible with -O (--Format)");
+    l->format_text = value;
+    l->long_text = NULL;
     return true;
 }
 
-static bool option_take(void *ctx, int id, const char *value, struct err *ret_err)
+SETTER(listing_set_long_format)
 {
-    struct listing *l = ctx;
-    if (id < LISTING_ECHOED)
-        l->given[id] = value ? value : "";
-    switch (id) {
-    case LISTING_CLUSTERS: l->clusters = value; break;
-    case LISTING_DELIMITER: l->delimiter = value; break;
-    case LISTING_FORMAT:
-        if (l->command->one_format && l->long_text)
-            return err_set(ret_err, ERR_INVALID, "-o (--format) is incompatible with -O (--Format)");
-        l->format_text = value;
-        l->long_text = NULL;
-        break;
-    case LISTING_LONG_FORMAT:
-        if (l->command->one_format && l->format_text)
-            return err_set(ret_err, ERR_INVALID, "-O (--Format) is incompatible with -o (--format)");
-        l->long_text = value;
-        l->format_text = NULL;
-        break;
-    case LISTING_FORMATS: l->formats_asked = true; break;
-    case LISTING_HELP: l->help_asked = true; break;
-    case LISTING_ITERATE:
-        if (text_to_i64(value, 1, 1000000, &l->iterate_s))
-            break;
-        program_error(l->command->name, "%s--iterate=%s",
-                      l->command->plain_unknown ? "Error: invalid entry for " : "", value);
-        return err_set(ret_err, ERR_INVALID, "a number of seconds is needed, at least 1");
-    case LISTING_JSON: return json_take(l, "--json", ret_err);
-    case LISTING_YAML:
-        return l->command->no_json
-                   ? json_take(l, "--yaml", ret_err)
-                   : err_set(ret_err, ERR_UNSUPPORTED, "--yaml: not supported yet; --json has the same data");
-    case LISTING_LONG: l->longer = true; break;
-    case LISTING_NOCONVERT: l->env.noconvert = true; break;
-    case LISTING_NOHEADER: l->noheader = true; break;
-    case LISTING_NOTHING: break;
-    case LISTING_PARSABLE: l->parsable = 'p'; break;
-    case LISTING_PARSABLE2: l->parsable = 'P'; break;
-    case LISTING_USAGE: l->usage_asked = true; break;
-    case LISTING_VERBOSE: l->verbose++; break;
-    case LISTING_VERSION: l->version_asked = true; break;
-    default: {
-        bool ok = l->command->option(l->ctx, id, value, ret_err);
-        l->last_option = id;
-        return ok;
-    }
-    }
-    l->last_option = id;
+    struct listing *l = to;
+    if (l->command->one_format && l->format_text)
+        return err_set(ret_err, ERR_INVALID, "-O (--Format) is incompatible with -o (--format)");
+    l->long_text = value;
+    l->format_text = NULL;
     return true;
+}
+
+SETTER(listing_set_parsable)
+{
+    ((struct listing *)to)->parsable = row->letter;
+    return true;
+}
+
+/* SLURM_CLUSTERS is read by clusters_check: what it names does not head the listing. */
+static bool variable_counts(void *to, const struct option_row *row, const char *value)
+{
+    const struct listing *l = to;
+    return row->at != LISTING(clusters) &&
+           (!l->command->variable_counts || l->command->variable_counts(to, row, value));
 }
 
 /* -v: a line for each option, in the order of the table; flags are true or false. */
 static void echo(const struct listing *l)
 {
     const char *rule = "-----------------------------";
+    const struct option_row *row;
     puts(rule);
-    for (size_t i = 0; i < l->command->options->n; i++) {
-        const struct cli_option *o = &l->command->options->option[i];
-        const char *given = o->id < LISTING_ECHOED ? l->given[o->id] : NULL;
-        if (!o->doc || o->id == LISTING_HELP || o->id == LISTING_USAGE || o->id == LISTING_VERSION)
+    for (size_t i = 0; (row = option_row_at(l->command->options, i)); i++) {
+        const char *given = l->line.source[i] == FROM_COMMAND_LINE ? l->line.given[i] : NULL;
+        bool of_help = text_is(row->name, "help") || text_is(row->name, "usage");
+        if (row->hidden || row->support == SUPPORT_REFUSED || of_help || text_is(row->name, "version"))
             continue;
-        if (o->id == LISTING_VERBOSE)
-            printf("%-11s = %d\n", o->name, l->verbose);
-        else if (o->arg == CLI_NONE)
-            printf("%-11s = %s\n", o->name, given ? "true" : "false");
+        if (text_is(row->name, "verbose"))
+            printf("%-11s = %d\n", row->name, l->verbose);
+        else if (row->arg == ARG_NONE)
+            printf("%-11s = %s\n", row->name, given ? "true" : "false");
         else
-            printf("%-11s = %s\n", o->name, given ? given : "(null)");
+            printf("%-11s = %s\n", row->name, given ? given : "(null)");
     }
     printf("%s\n\n\n", rule);
 }
@@ -156,7 +141,7 @@ static bool run(struct listing *l, struct err *ret_err)
     l->env.now_us = env.now_us;
     l->env.time_format = env.time_format;
     l->env.bits_shown = env.bits_shown;
-    if (!clusters_check(l, ret_err))
+    if (!clusters_check(l, ret_err) || !option_line_read_variables(&l->line, getenv, ret_err))
         return false;
     if (k->prepare && !k->prepare(l->ctx, ret_err))
         return false;
@@ -179,17 +164,15 @@ int listing_main(struct listing *l, const struct listing_command *command, void 
     l->ctx = ctx;
     l->a = arena_new();
     l->round = arena_new();
-    bool ok = cli_parse(command->options, argc, argv, option_take, l, &err);
-    if (ok && l->version_asked)
-        puts(SLURM_VERSION_TEXT);
-    else if (ok && l->help_asked)
-        cli_help_print(command->options, command->usage);
-    else if (ok && l->usage_asked)
-        cli_usage_print(command->options, command->usage);
-    else if (ok && l->formats_asked)
-        command->formats();
-    else if (ok)
-        ok = run(l, &err);
+    l->line = (struct option_line){
+        .table = command->options, .to = ctx, .a = l->a, .variable_counts = variable_counts};
+    bool ok = option_line_read(&l->line, argc, argv, &err);
+    if (ok && !program_information(&l->line)) {
+        if (option_line_has(&l->line, "helpformat"))
+            command->formats();
+        else
+            ok = run(l, &err);
+    }
     if (!ok && err.code)
         program_usage_error(command->name, &err);
     return ok ? 0 : 1;

@@ -7,59 +7,74 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "cli/program/options.h"
 #include "cli/table/columns.h"
 #include "io/client.h"
+#include "script/option.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Ids of options in the command's table that the frame carries out; the command's own begin with LISTING_OWN. */
-enum listing_option {
-    LISTING_CLUSTERS = 1,
-    LISTING_DELIMITER,
-    LISTING_FORMAT,
-    LISTING_FORMATS, /* names of all columns */
-    LISTING_HELP,
-    LISTING_ITERATE,
-    LISTING_JSON,
-    LISTING_LONG,
-    LISTING_LONG_FORMAT,
-    LISTING_NOCONVERT,
-    LISTING_NOHEADER,
-    LISTING_NOTHING, /* accepted, as it asks for what is so anyway */
-    LISTING_PARSABLE,
-    LISTING_PARSABLE2,
-    LISTING_USAGE,
-    LISTING_VERBOSE,
-    LISTING_VERSION,
-    LISTING_YAML,
-    LISTING_OWN
-};
+/* Options that several listings have, filled into the struct listing at the head of what the command fills. */
+#define LISTING(member) offsetof(struct listing, member)
+#define LISTING_CLUSTERS                                                                                     \
+    OPT_VALUE("clusters", 'M', "cluster", "cluster; only this one is known", set_any_text,                   \
+              LISTING(clusters), .alias = "cluster", .env = {"SLURM_CLUSTERS"})
+#define LISTING_FEDERATION(name)                                                                             \
+    OPT_NO_EFFECT(name, 0, ARG_NONE, "there are no federations: the same as without")
+#define LISTING_HELP(letter) OPT_ACCEPTED("help", letter, ARG_NONE, "this text")
+#define LISTING_ITERATE                                                                                      \
+    OPT_VALUE("iterate", 'i', "seconds", "repeat every so many seconds", listing_set_iterate, 0)
+#define LISTING_JSON      OPT_FLAG("json", 0, "everything as JSON", LISTING(json), .arg = ARG_OPTIONAL)
+#define LISTING_LOCAL     OPT_NO_EFFECT("local", 0, ARG_NONE, "this cluster (the default)")
+#define LISTING_LONG(doc) OPT_FLAG("long", 'l', doc, LISTING(longer))
+#define LISTING_NO_JSON(name, why)                                                                           \
+    OPT_REFUSED(name, 0, ARG_OPTIONAL, "everything in a form for programs", why)
+#define LISTING_NOCONVERT(doc)        OPT_FLAG("noconvert", 0, doc, LISTING(env.noconvert))
+#define LISTING_NOHEADER(letter, doc) OPT_FLAG("noheader", letter, doc, LISTING(noheader))
+#define LISTING_PARSABLE(doc_)                                                                               \
+    {                                                                                                        \
+        .name = "parsable", .letter = 'p', .doc = doc_, .set = listing_set_parsable                          \
+    }
+#define LISTING_PARSABLE2(doc_)                                                                              \
+    {                                                                                                        \
+        .name = "parsable2", .letter = 'P', .doc = doc_, .set = listing_set_parsable                         \
+    }
+#define LISTING_USAGE OPT_ACCEPTED("usage", 0, ARG_NONE, "all options in a few lines")
+#define LISTING_VERBOSE                                                                                      \
+    {                                                                                                        \
+        .name = "verbose", .letter = 'v', .doc = "say more", .set = set_count, .at = LISTING(verbose)        \
+    }
+#define LISTING_VERSION OPT_ACCEPTED("version", 'V', ARG_NONE, "version")
+#define LISTING_YAML                                                                                         \
+    OPT_REFUSED("yaml", 0, ARG_OPTIONAL, "everything as YAML", "not supported yet; --json has the same data")
 
-#define LISTING_ECHOED 64 /* ids that -v can tell of */
+SETTER(listing_set_iterate);
+SETTER(listing_set_format);      /* -o of squeue and sinfo: columns by letter */
+SETTER(listing_set_long_format); /* -O: columns by name */
+SETTER(listing_set_parsable);    /* -p and -P, by the row's letter */
 
 struct listing_command {
-    const char *name, *usage;
-    const struct cli_options *options;
-    const char *no_json; /* NULL = there is --json; else what to do instead of it */
-    bool ruled;          /* a line of dashes below the header */
-    bool dated;          /* the date above listings that are long or repeated */
-    bool echoes;         /* -v: what was asked for, before the listing */
-    bool plain_unknown;  /* unknown letters are named without "COMMAND: error:", as Slurm's sinfo does */
-    bool one_format;     /* -o and -O together are an error */
-    /* The command's own options and words. */
-    bool (*option)(void *ctx, int id, const char *value, struct err *ret_err);
+    const char *name;
+    const struct option_table *options;
+    bool ruled;         /* a line of dashes below the header */
+    bool dated;         /* the date above listings that are long or repeated */
+    bool echoes;        /* -v: what was asked for, before the listing */
+    bool plain_unknown; /* unknown letters are named without "COMMAND: error:", as Slurm's sinfo does */
+    bool one_format;    /* -o and -O together are an error */
+    /* Does the variable of that row count beside the options given? NULL = it does. */
+    bool (*variable_counts)(void *ctx, const struct option_row *row, const char *value);
     /* Once, before the controller is asked; may be NULL. */
     bool (*prepare)(void *ctx, struct err *ret_err);
     /* One listing. False without an error in ret_err: what is wrong has been said. */
     bool (*show)(void *ctx, struct client *c, struct err *ret_err);
-    void (*formats)(void); /* of LISTING_FORMATS */
+    void (*formats)(void); /* of --helpformat */
 };
 
+/* The first member of what the command fills. */
 struct listing {
     const struct listing_command *command;
     void *ctx;
+    struct option_line line;
     struct arena *a;     /* as long as the command */
     struct arena *round; /* of one listing: emptied before the next */
     struct cell_env env;
@@ -70,15 +85,12 @@ struct listing {
     bool noheader, longer, json;         /* as asked for */
     const char *clusters;                /* -M, or SLURM_CLUSTERS */
     bool unknown_said;                   /* letters and names that are none have been named */
-    bool help_asked, usage_asked, version_asked, formats_asked;
-    int verbose;                       /* -v, -vv */
-    const char *given[LISTING_ECHOED]; /* by id: the value, or "" of a flag; NULL = not given */
-    int64_t iterate_s;                 /* 0 = one listing */
-    int last_option;                   /* before the one that is being taken */
+    int verbose;                         /* -v, -vv */
+    int64_t iterate_s;                   /* 0 = one listing */
     struct str out;
 };
 
-/* Runs the command with `l` zeroed and ctx for its functions; returns the exit status. Then listing_done. */
+/* Runs the command with `l`, at the head of ctx, zeroed; returns the exit status. Then listing_done. */
 int listing_main(struct listing *l, const struct listing_command *command, void *ctx, int argc, char **argv);
 void listing_done(struct listing *l);
 
