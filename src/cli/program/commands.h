@@ -49,11 +49,11 @@ COMMANDS(X)
 #undef X
 
 /* The commands with an option table of their own (sbatch, salloc and srun share that of script/options.h). */
+// clang-format off
 #define OPTION_TABLES(X)                                                                                     \
-    X(sattach)                                                                                               \
-    X(sbcast)                                                                                                \
-    X(sstat) X(squeue) X(scancel) X(sinfo) X(sacct) X(sprio) X(sshare) X(sdiag) X(scontrol) X(strigger)      \
-        X(shell)
+    X(sattach) X(sbcast) X(sstat) X(squeue) X(scancel) X(sinfo) X(sacct) X(sprio) X(sshare) X(sdiag)         \
+    X(scontrol) X(strigger) X(shell)
+// clang-format on
 #define X(name) extern const struct option_table name##_options;
 OPTION_TABLES(X)
 #undef X

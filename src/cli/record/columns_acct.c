@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "cli/record/acct_cells.h"
 #include "cli/record/columns_job.h"
+#include "model/job_attributes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +124,9 @@ OWN_NUMBER(restarts, j->restarts)
 OWN_TEXT(system_comment, j->system_comment)
 OWN_NUMBER(uid, j->user_id)
 OWN_TEXT(user, j->user_name)
-OWN_TEXT(wckey, j->spec.wckey)
+#define X(member, ...) OWN_TEXT(member, j->spec.member)
+JOB_ATTRIBUTES(X)
+#undef X
 OWN_TEXT(work_dir, j->spec.work_dir)
 
 CELL(alloc_nodes)
@@ -537,7 +540,11 @@ static const struct column columns[] = {
     {"UID", 0, NULL, 6, "", cell_uid},
     {"User", 0, NULL, 9, "", cell_user},
     {"UserCPU", 0, NULL, 10, "", cell_user_cpu},
-    {"WCKey", 0, NULL, 10, "", cell_wckey},
+// clang-format off
+#define X(member, name, letter, header, width, json) {name, 0, NULL, width, "", cell_##member},
+    JOB_ATTRIBUTES(X)
+#undef X
+    // clang-format on
     {"WCKeyID", 0, NULL, 10, "", cell_empty},
     {"WorkDir", 0, NULL, 20, "", cell_work_dir},
     /* Gone from Slurm 22.05 on; exporters still ask for them (spec/clients.md). */

@@ -3,6 +3,7 @@
 
 #include "base/duration.h"
 #include "model/array.h"
+#include "model/job_attributes.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -103,7 +104,9 @@ TEXT_CELL(state_compact, job_state_short(j->state), "")
 TEXT_CELL(system_comment, j->system_comment, "(null)")
 NUMBER_CELL(user_id, j->user_id)
 TEXT_CELL(user, j->user_name, "nobody")
-TEXT_CELL(wckey, j->spec.wckey, "(null)")
+#define X(member, ...) TEXT_CELL(member, j->spec.member, "(null)")
+JOB_ATTRIBUTES(X)
+#undef X
 TEXT_CELL(work_dir, j->spec.work_dir, "(null)")
 /* Slurm's word, and after this one the nodes. */
 CELL(reason)
@@ -475,7 +478,6 @@ CONSTANT_CELL(empty, "")
     X("UserID", 'U', "UID", user_id, "user_id")                                                              \
     X("UserName", 'u', "USER", user, "user_name")                                                            \
     X("Wait4Switch", 0, "WAIT4SWITCH", wait_switch, "switches_wait_us")                                      \
-    X("WCKey", 'w', "WCKEY", wckey, "wckey")                                                                 \
     X("WorkDir", 'Z', "WORK_DIR", work_dir, "work_dir")                                                      \
     X("ExcNodes", 'x', "EXC_NODES", exc_nodes, "exclude")                                                    \
     X("gres", 0, "TRES_PER_NODE", tres_per_node, "gres,gpus_per_node")
@@ -485,6 +487,11 @@ static const struct column columns[] = {
 #define X(name, letter, header, cell, fields) {name, letter, header, 0, fields, cell_##cell},
     JOB_COLUMNS(X)
 #undef X
+// clang-format off
+#define X(member, name, letter, header, width, json) {name, letter, header, 0, #member, cell_##member},
+    JOB_ATTRIBUTES(X)
+#undef X
+    // clang-format on
 };
 
 const struct column_table job_columns = {columns, ARRAY_LEN(columns), "job", "lLM"};

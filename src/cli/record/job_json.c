@@ -9,6 +9,7 @@
 #include "cli/table/json_slurm.h"
 #include "model/alloc.h"
 #include "model/gres.h"
+#include "model/job_attributes.h"
 
 #include <string.h>
 
@@ -249,7 +250,9 @@ static void rest(struct json_out *o, const struct job *j)
     path(o, "standard_input", j, text_empty(j->spec.std_in) ? "/dev/null" : j->spec.std_in);
     path(o, "standard_output", j, j->spec.std_out);
     text(o, "system_comment", j->system_comment);
-    text(o, "wckey", j->spec.wckey);
+#define X(member, name, letter, header, width, json) text(o, json, j->spec.member);
+    JOB_ATTRIBUTES(X)
+#undef X
     text(o, "current_working_directory", j->spec.work_dir);
 }
 

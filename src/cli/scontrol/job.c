@@ -8,6 +8,7 @@
 #include "cli/table/columns.h"
 #include "cli/table/listing.h"
 #include "model/alloc.h"
+#include "model/job_attributes.h"
 #include "model/mail_type.h"
 #include "model/refusal.h"
 
@@ -82,8 +83,11 @@ static void ids_lines(struct record_text *r, const struct job *j, struct arena *
     record_addf(r, "Nice", "%d", j->spec.nice);
     record_add(r, "Account", j->spec.req.account);
     record_add(r, "QOS", j->spec.req.qos);
-    if (j->spec.wckey)
-        record_add(r, "WCKey", j->spec.wckey);
+#define X(member, name, ...)                                                                                 \
+    if (j->spec.member)                                                                                      \
+        record_add(r, name, j->spec.member);
+    JOB_ATTRIBUTES(X)
+#undef X
 }
 
 static void state_lines(struct record_text *r, const struct job *j, const struct cell_env *env, int details,

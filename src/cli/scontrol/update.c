@@ -1,12 +1,15 @@
 /* scontrol update, create and delete: Key=Value words → the fields of a job, node or partition. One table an entity; unknown keys name the nearest known one. */
 #include "cli/scontrol/update.h"
 #include "base/alloc.h"
+#include "base/civil.h"
 #include "base/duration.h"
+#include "cli/program/localtime.h"
 #include "cli/scontrol/reservation.h"
 #include "cli/table/listing.h"
 #include "model/array.h"
 #include "model/cpu_bind.h"
 #include "model/settings.h"
+#include "model/settings_value.h"
 
 #include <string.h>
 
@@ -38,22 +41,6 @@ bool update_number(const char *value, int32_t *ret, struct err *ret_err)
 }
 
 /* ---- nodes --------------------------------------------------------------------------------------------------------------------- */
-
-// clang-format off
-#define NODE_TEXT(key, member)                                                                               \
-    static bool node_##key(struct change *c, const char *value, struct err *ret_err)                         \
-    {                                                                                                        \
-        (void)ret_err;                                                                                       \
-        c->node.member = text_empty(value) ? NULL : value;                                                   \
-        return update_field(c, #member);                                                                     \
-    }
-// clang-format on
-NODE_TEXT(features, features)
-NODE_TEXT(gres, gres)
-NODE_TEXT(comment, comment)
-NODE_TEXT(addr, addr)
-NODE_TEXT(hostname, hostname)
-NODE_TEXT(extra, extra)
 
 static bool node_cpu_bind(struct change *c, const char *value, struct err *ret_err)
 {
@@ -88,53 +75,84 @@ static bool node_weight(struct change *c, const char *value, struct err *ret_err
     return update_field(c, "weight");
 }
 
-static const struct key node_keys[] = {
-    {"NodeName", node_names, SAID_NOTHING},
-    {"State", node_state, SAID_NOTHING},
-    {"Reason", node_reason, SAID_NOTHING},
-    {"Weight", node_weight, SAID_NOTHING},
-    {"Features", node_features, SAID_NOTHING},
-    {"AvailableFeatures", node_features, SAID_NOTHING},
-    {"ActiveFeatures", node_features, SAID_NOTHING},
-    {"Gres", node_gres, SAID_NOTHING},
-    {"Comment", node_comment, SAID_NOTHING},
-    {"NodeAddr", node_addr, SAID_NOTHING},
-    {"NodeHostName", node_hostname, SAID_NOTHING},
-    {"CpuBind", node_cpu_bind, SAID_INPUT},
-    {"Extra", node_extra, SAID_NOTHING},
-    {"InstanceId", NULL, SAID_NOTHING},
-    {"InstanceType", NULL, SAID_NOTHING},
-    {"ResumeAfter", NULL, SAID_NOTHING},
+static const struct key node_rows[] = {
+    {"NodeName", node_names, SAID_NOTHING, NULL},
+    {"State", node_state, SAID_NOTHING, NULL},
+    {"Reason", node_reason, SAID_NOTHING, NULL},
+    {"Weight", node_weight, SAID_NOTHING, NULL},
+    {"Features", NULL, SAID_NOTHING, "features"},
+    {"AvailableFeatures", NULL, SAID_NOTHING, "features"},
+    {"ActiveFeatures", NULL, SAID_NOTHING, "features"},
+    {"Gres", NULL, SAID_NOTHING, "gres"},
+    {"Comment", NULL, SAID_NOTHING, "comment"},
+    {"NodeAddr", NULL, SAID_NOTHING, "addr"},
+    {"NodeHostName", NULL, SAID_NOTHING, "hostname"},
+    {"CpuBind", node_cpu_bind, SAID_INPUT, NULL},
+    {"Extra", NULL, SAID_NOTHING, "extra"},
+    {"InstanceId", NULL, SAID_NOTHING, NULL},
+    {"InstanceType", NULL, SAID_NOTHING, NULL},
+    {"ResumeAfter", NULL, SAID_NOTHING, NULL},
 };
+static const struct key_table node_keys = {node_rows, ARRAY_LEN(node_rows), &node_fields,
+                                           offsetof(struct change, node)};
 
 /* ---- words ----------------------------------------------------------------------------------------------------------------------- */
 
-static bool key_unknown(const char *name, const struct key *keys, size_t n, struct err *ret_err)
+static bool key_unknown(const char *name, const struct key_table *t, struct err *ret_err)
 {
     const char *names[128];
-    CHECK(n <= ARRAY_LEN(names));
-    for (size_t i = 0; i < n; i++)
-        names[i] = keys[i].name;
-    const char *near = text_nearest(name, names, n);
+    CHECK(t->n <= ARRAY_LEN(names));
+    for (size_t i = 0; i < t->n; i++)
+        names[i] = t->key[i].name;
+    const char *near = text_nearest(name, names, t->n);
     if (near)
         return err_set(ret_err, ERR_INVALID, "%s is no key of it; did you mean %s?", name, near);
     return err_set(ret_err, ERR_INVALID, "%s is no key of it", name);
 }
 
 /* Exact, else what all the keys that start so set ("Pri=" is Priority; "Time=" is TimeLimit or TimeMin: none). */
-static const struct key *key_find(const struct key *keys, size_t n, const char *name)
+static const struct key *key_find(const struct key_table *t, const char *name)
 {
     const struct key *found = NULL;
     bool several = false;
-    for (size_t i = 0; i < n; i++) {
-        if (text_is_nocase(keys[i].name, name))
-            return &keys[i];
-        if (strlen(name) < 3 || !text_starts_nocase(keys[i].name, name))
+    for (size_t i = 0; i < t->n; i++) {
+        const struct key *k = &t->key[i];
+        if (text_is_nocase(k->name, name))
+            return k;
+        if (strlen(name) < 3 || !text_starts_nocase(k->name, name))
             continue;
-        several |= found && found->set != keys[i].set;
-        found = found ? found : &keys[i];
+        several |= found && (found->set != k->set || !text_is(found->fields, k->fields));
+        found = found ? found : k;
     }
     return several ? NULL : found;
+}
+
+/* The value of a key that is a field: as the field's type is written. */
+static bool field_read(struct change *c, const struct key_table *t, const struct key *k, const char *value,
+                       struct err *ret_err)
+{
+    const char *name = arena_strndup(c->s->a, k->fields, strcspn(k->fields, ","));
+    ptrdiff_t index = fields_find(t->fields, name);
+    CHECK(index >= 0);
+    const struct field *f = &t->fields->field[index];
+    void *to = field_ptr(f, (char *)c + t->record);
+    bool ok = false;
+    if (f->type == FIELD_TEXT) {
+        *(const char **)to = text_empty(value) ? NULL : value;
+        ok = true;
+    } else if (f->type == FIELD_I32)
+        ok = update_number(value, to, ret_err);
+    else if (f->type == FIELD_MIB)
+        ok = size_parse_mib(value, to, ret_err);
+    else if (f->type == FIELD_TIME)
+        ok = civil_parse(value, time_now_us(), &civil_local, true, to, ret_err);
+    else if (f->type == FIELD_SPAN)
+        ok = duration_parse(value, to, ret_err);
+    else if (f->type == FIELD_BOOL)
+        ok = setting_parse_bool(value, to, ret_err);
+    else
+        die("update of a field of a type without a parser");
+    return ok && update_field(c, k->fields);
 }
 
 static bool value_refuse(struct change *c, const struct key *k, const char *word, const char *value,
@@ -154,9 +172,9 @@ static bool value_refuse(struct change *c, const struct key *k, const char *word
 }
 
 /* A word that is no Key=Value. */
-static bool bare_take(struct change *c, const struct key *keys, const char *word, struct err *ret_err)
+static bool bare_take(struct change *c, const struct key_table *t, const char *word, struct err *ret_err)
 {
-    if (keys == update_job_keys && text_is_nocase(word, "ResetAccrueTime")) {
+    if (t == &update_job_keys && text_is_nocase(word, "ResetAccrueTime")) {
         c->job.reset_accrue = 1;
         return true;
     }
@@ -164,12 +182,11 @@ static bool bare_take(struct change *c, const struct key *keys, const char *word
     return err_set(ret_err, ERR_INVALID, "Key=Value is expected, not \"%s\"", word);
 }
 
-static bool words_take(struct change *c, const struct key *keys, size_t nkeys, int n, char **word,
-                       struct err *ret_err)
+static bool words_take(struct change *c, const struct key_table *t, int n, char **word, struct err *ret_err)
 {
     for (int i = 0; i < n; i++) {
         const char *equals = strchr(word[i], '=');
-        if (!equals && bare_take(c, keys, word[i], ret_err))
+        if (!equals && bare_take(c, t, word[i], ret_err))
             continue;
         if (!equals)
             return false;
@@ -181,14 +198,14 @@ static bool words_take(struct change *c, const struct key *keys, size_t nkeys, i
             len--;
         }
         const char *name = arena_strndup(c->s->a, word[i], len);
-        const struct key *k = key_find(keys, nkeys, name);
+        const struct key *k = key_find(t, name);
         if (!k)
             return update_word_refuse(c, "Update of this parameter is not supported", word[i]) &&
-                   key_unknown(name, keys, nkeys, ret_err);
-        if (!k->set)
+                   key_unknown(name, t, ret_err);
+        if (!k->set && !k->fields)
             return update_word_refuse(c, "Update of this parameter is not supported", word[i]) &&
                    err_set(ret_err, ERR_UNSUPPORTED, "%s: not supported yet", k->name);
-        if (!k->set(c, value, ret_err))
+        if (!(k->set ? k->set(c, value, ret_err) : field_read(c, t, k, value, ret_err)))
             return value_refuse(c, k, word[i], value, ret_err);
     }
     return true;
@@ -228,7 +245,7 @@ static size_t jobs_count(struct scontrol *s, const char *ids)
 
 static bool job_update(struct change *c, int n, char **word, struct err *ret_err)
 {
-    if (!words_take(c, update_job_keys, update_job_key_count, n, word, ret_err))
+    if (!words_take(c, &update_job_keys, n, word, ret_err))
         return false;
     const struct msg_update_job *m = &c->job;
     if (!m->ids)
@@ -274,12 +291,13 @@ static bool step_limit(struct change *c, const char *value, struct err *ret_err)
     return true;
 }
 
-static const struct key step_keys[] = {{"StepId", step_id, SAID_NOTHING},
-                                       {"TimeLimit", step_limit, SAID_NOTHING}};
+static const struct key step_rows[] = {{"StepId", step_id, SAID_NOTHING, NULL},
+                                       {"TimeLimit", step_limit, SAID_NOTHING, NULL}};
+static const struct key_table step_keys = {step_rows, ARRAY_LEN(step_rows), NULL, 0};
 
 static bool step_update(struct change *c, int n, char **word, struct err *ret_err)
 {
-    if (!words_take(c, step_keys, ARRAY_LEN(step_keys), n, word, ret_err))
+    if (!words_take(c, &step_keys, n, word, ret_err))
         return false;
     if (!c->job.step_limit_us)
         return update_nothing(c);
@@ -294,7 +312,7 @@ static bool needs_reason(const char *state)
 
 static bool node_update(struct change *c, int n, char **word, struct err *ret_err)
 {
-    if (!words_take(c, node_keys, ARRAY_LEN(node_keys), n, word, ret_err))
+    if (!words_take(c, &node_keys, n, word, ret_err))
         return false;
     if (!c->fields && !c->node_msg.state && !c->node_msg.reason)
         return update_nothing(c);

@@ -31,8 +31,19 @@ enum value_said { SAID_NOTHING, SAID_VALUE, SAID_KEY, SAID_TIME, SAID_INPUT };
 
 struct key {
     const char *name;
-    set_fn set; /* NULL: known, but not supported yet */
+    set_fn set; /* NULL: the value is that of the first of `fields` */
     enum value_said said;
+    const char
+        *fields; /* comma-separated: the field, and those that are taken back with it; NULL without a setter:
+                           known, but not supported yet */
+};
+
+/* The keys of an entity, and the record that their fields are in. */
+struct key_table {
+    const struct key *key;
+    size_t n;
+    const struct fields *fields; /* NULL = every key has a setter */
+    size_t record;               /* offset in struct change */
 };
 
 /* Notes that fields of the record are set; true. */
@@ -48,7 +59,6 @@ bool update_nothing(struct change *c);
 /* update and create PartitionName=NAME Key=Value…; false: why is in ret_err, or was said. */
 bool update_partition(struct change *c, int n, char **word, bool create, struct err *ret_err);
 
-extern const struct key update_job_keys[];
-extern const size_t update_job_key_count;
+extern const struct key_table update_job_keys;
 
 #endif

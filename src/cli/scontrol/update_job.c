@@ -1,4 +1,4 @@
-/* scontrol update JobId=…: one setter a key. */
+/* scontrol update JobId=…: a row a key. What is more than a field taking its value has a setter. */
 #include "base/alloc.h"
 #include "base/civil.h"
 #include "base/duration.h"
@@ -6,71 +6,12 @@
 #include "cli/scontrol/update.h"
 #include "cli/table/listing.h"
 #include "model/gres.h"
+#include "model/job_attributes.h"
 #include "model/mail_type.h"
 #include "model/settings_value.h"
 
 #include <stdio.h>
 #include <string.h>
-
-// clang-format off
-#define JOB_TEXT(key, member, name)                                                                          \
-    static bool job_##key(struct change *c, const char *value, struct err *ret_err)                          \
-    {                                                                                                        \
-        (void)ret_err;                                                                                       \
-        c->spec.member = text_empty(value) ? NULL : value;                                                   \
-        return update_field(c, name);                                                                        \
-    }
-// clang-format on
-#define JOB_NUMBER(key, member, name)                                                                        \
-    static bool job_##key(struct change *c, const char *value, struct err *ret_err)                          \
-    {                                                                                                        \
-        return update_number(value, &c->spec.member, ret_err) && update_field(c, name);                      \
-    }
-#define JOB_MIB(key, member, name)                                                                           \
-    static bool job_##key(struct change *c, const char *value, struct err *ret_err)                          \
-    {                                                                                                        \
-        return size_parse_mib(value, &c->spec.member, ret_err) && update_field(c, name);                     \
-    }
-// clang-format off
-#define JOB_TIME(key, member, name)                                                                          \
-    static bool job_##key(struct change *c, const char *value, struct err *ret_err)                          \
-    {                                                                                                        \
-        return civil_parse(value, time_now_us(), &civil_local, true, &c->spec.member, ret_err) &&            \
-               update_field(c, name);                                                                        \
-    }
-// clang-format on
-
-JOB_TEXT(comment, comment, "comment")
-JOB_TEXT(account, req.account, "account")
-JOB_TEXT(qos, req.qos, "qos")
-JOB_TEXT(partition, req.partition, "partition")
-JOB_TEXT(reservations, req.reservation, "reservation")
-JOB_TEXT(features, req.constraint, "constraint")
-JOB_TEXT(prefer, req.prefer, "prefer")
-JOB_TEXT(nodelist, req.nodelist, "nodelist")
-JOB_TEXT(exclude, req.exclude, "exclude")
-JOB_TEXT(licenses, req.licenses, "licenses")
-JOB_TEXT(dependency, dependency, "dependency")
-JOB_TEXT(wckey, wckey, "wckey")
-JOB_TEXT(work_dir, work_dir, "work_dir")
-JOB_TEXT(std_out, std_out, "std_out")
-JOB_TEXT(std_err, std_err, "std_err")
-JOB_TEXT(std_in, std_in, "std_in")
-JOB_TEXT(mail_user, mail_user, "mail_user")
-JOB_TEXT(extra, extra, "extra")
-JOB_NUMBER(tasks, req.ntasks, "ntasks")
-JOB_NUMBER(cpus_per_task, req.cpus_per_task, "cpus_per_task")
-JOB_NUMBER(per_node, req.ntasks_per_node, "ntasks_per_node")
-JOB_NUMBER(min_cpus_node, req.min_cpus_per_node, "min_cpus_per_node")
-JOB_NUMBER(cores, req.cores_per_socket, "cores_per_socket")
-JOB_NUMBER(sockets, req.sockets_per_node, "sockets_per_node")
-JOB_NUMBER(threads, req.threads_per_core, "threads_per_core")
-/* One of the two rules holds: the other is taken back. */
-JOB_MIB(mem_node, req.mem_per_node_mib, "mem_per_node_mib,mem_per_cpu_mib")
-JOB_MIB(mem_cpu, req.mem_per_cpu_mib, "mem_per_cpu_mib,mem_per_node_mib")
-JOB_MIB(tmp_disk, req.tmp_disk_mib, "tmp_disk_mib")
-JOB_TIME(start, begin_us, "begin_us")
-JOB_TIME(deadline, deadline_us, "deadline_us")
 
 /* A new name, or which jobs are meant where no JobId= is given. */
 static bool job_name(struct change *c, const char *value, struct err *ret_err)
@@ -105,16 +46,6 @@ static bool job_core_spec(struct change *c, const char *value, struct err *ret_e
         return false;
     c->spec.req.core_spec++;
     return update_field(c, "core_spec");
-}
-
-static bool job_delay_boot(struct change *c, const char *value, struct err *ret_err)
-{
-    return duration_parse(value, &c->spec.delay_boot_us, ret_err) && update_field(c, "delay_boot_us");
-}
-
-static bool job_reboot(struct change *c, const char *value, struct err *ret_err)
-{
-    return setting_parse_bool(value, &c->spec.reboot, ret_err) && update_field(c, "reboot");
 }
 
 /* Switches=2, Switches=2@60: so many, and how long to wait for so few. */
@@ -195,7 +126,8 @@ static bool job_nodes(struct change *c, const char *value, struct err *ret_err)
 static bool job_node_list(struct change *c, const char *value, struct err *ret_err)
 {
     c->resizes = true;
-    return job_nodelist(c, value, ret_err);
+    c->spec.req.nodelist = text_empty(value) ? NULL : value;
+    return update_field(c, "nodelist");
 }
 
 /* NumCPUs=4 of a job of one-CPU tasks: so many tasks. */
@@ -221,11 +153,6 @@ static bool job_limit(struct change *c, const char *value, struct err *ret_err)
         return false;
     c->spec.req.time_limit_us = us ? us : TIME_UNLIMITED;
     return update_field(c, "time_limit_us");
-}
-
-static bool job_time_min(struct change *c, const char *value, struct err *ret_err)
-{
-    return duration_parse(value, &c->spec.req.time_min_us, ret_err) && update_field(c, "time_min_us");
 }
 
 static bool job_end_time(struct change *c, const char *value, struct err *ret_err)
@@ -270,11 +197,6 @@ static bool job_requeue(struct change *c, const char *value, struct err *ret_err
     return update_field(c, "requeue");
 }
 
-static bool job_contiguous(struct change *c, const char *value, struct err *ret_err)
-{
-    return setting_parse_bool(value, &c->spec.req.contiguous, ret_err) && update_field(c, "contiguous");
-}
-
 static bool job_oversubscribe(struct change *c, const char *value, struct err *ret_err)
 {
     bool shares;
@@ -308,76 +230,78 @@ static bool job_ids(struct change *c, const char *value, struct err *ret_err)
     return true;
 }
 
-const struct key update_job_keys[] = {
-    {"JobId", job_ids, SAID_NOTHING},
-    {"UserID", job_user, SAID_NOTHING},
-    {"Account", job_account, SAID_NOTHING},
-    {"AdminComment", job_admin_comment, SAID_NOTHING},
-    {"ArrayTaskThrottle", job_throttle, SAID_NOTHING},
-    {"BurstBuffer", NULL, SAID_NOTHING},
-    {"Clusters", NULL, SAID_NOTHING},
-    {"ClusterFeatures", NULL, SAID_NOTHING},
-    {"Comment", job_comment, SAID_NOTHING},
-    {"Contiguous", job_contiguous, SAID_VALUE},
-    {"CoreSpec", job_core_spec, SAID_VALUE},
-    {"CPUs/Task", job_cpus_per_task, SAID_NOTHING},
-    {"CpusPerTask", job_cpus_per_task, SAID_VALUE},
-    {"Deadline", job_deadline, SAID_TIME},
-    {"DelayBoot", job_delay_boot, SAID_KEY},
-    {"Dependency", job_dependency, SAID_NOTHING},
-    {"EligibleTime", job_start, SAID_TIME},
-    {"EndTime", job_end_time, SAID_TIME},
-    {"ExcNodeList", job_exclude, SAID_NOTHING},
-    {"Extra", job_extra, SAID_NOTHING},
-    {"Features", job_features, SAID_NOTHING},
-    {"Gres", job_gres, SAID_NOTHING},
-    {"JobName", job_name, SAID_NOTHING},
-    {"Name", job_name, SAID_NOTHING},
-    {"Licenses", job_licenses, SAID_NOTHING},
-    {"IRequeue", job_requeue, SAID_NOTHING},
-    {"MailType", job_mail_type, SAID_NOTHING},
-    {"MailUser", job_mail_user, SAID_NOTHING},
-    {"MCSLabel", NULL, SAID_NOTHING},
-    {"MinCPUsNode", job_min_cpus_node, SAID_VALUE},
-    {"MinMemoryCPU", job_mem_cpu, SAID_VALUE},
-    {"MinMemoryNode", job_mem_node, SAID_VALUE},
-    {"MinTmpDiskNode", job_tmp_disk, SAID_VALUE},
-    {"Nice", job_nice, SAID_NOTHING},
-    {"SiteFactor", job_site_factor, SAID_NOTHING},
-    {"Network", NULL, SAID_NOTHING},
-    {"NodeList", job_node_list, SAID_NOTHING},
-    {"NtasksPerNode", job_per_node, SAID_NOTHING},
-    {"TasksPerNode", job_per_node, SAID_VALUE},
-    {"NumCPUs", job_cpus, SAID_VALUE},
-    {"NumNodes", job_nodes, SAID_NOTHING},
-    {"NumTasks", job_tasks, SAID_VALUE},
-    {"OverSubscribe", job_oversubscribe, SAID_VALUE},
-    {"Shared", job_oversubscribe, SAID_NOTHING},
-    {"Partition", job_partition, SAID_NOTHING},
-    {"Prefer", job_prefer, SAID_NOTHING},
-    {"Priority", job_priority, SAID_VALUE},
-    {"QOS", job_qos, SAID_NOTHING},
-    {"ReqNodeList", job_node_list, SAID_NOTHING},
-    {"ReqNodes", job_nodes, SAID_NOTHING},
-    {"ReqCPUs", job_cpus, SAID_NOTHING},
-    {"ReqCores", job_cores, SAID_VALUE},
-    {"ReqProcs", job_tasks, SAID_NOTHING},
-    {"ReqSockets", job_sockets, SAID_VALUE},
-    {"ReqThreads", job_threads, SAID_VALUE},
-    {"Reboot", job_reboot, SAID_NOTHING},
-    {"Requeue", job_requeue, SAID_VALUE},
-    {"ReservationName", job_reservations, SAID_NOTHING},
-    {"StartTime", job_start, SAID_TIME},
-    {"StdErr", job_std_err, SAID_NOTHING},
-    {"StdIn", job_std_in, SAID_NOTHING},
-    {"StdOut", job_std_out, SAID_NOTHING},
-    {"Switches", job_switches, SAID_NOTHING},
-    {"wait-for-switch", job_switch_wait, SAID_VALUE},
-    {"ThreadSpec", NULL, SAID_NOTHING},
-    {"TimeLimit", job_limit, SAID_KEY},
-    {"TimeMin", job_time_min, SAID_KEY},
-    {"TresPerNode", job_gres, SAID_NOTHING},
-    {"WCKey", job_wckey, SAID_NOTHING},
-    {"WorkDir", job_work_dir, SAID_NOTHING},
+static const struct key keys[] = {{"JobId", job_ids, SAID_NOTHING, NULL},
+                                  {"UserID", job_user, SAID_NOTHING, NULL},
+                                  {"Account", NULL, SAID_NOTHING, "account"},
+                                  {"AdminComment", job_admin_comment, SAID_NOTHING, NULL},
+                                  {"ArrayTaskThrottle", job_throttle, SAID_NOTHING, NULL},
+                                  {"BurstBuffer", NULL, SAID_NOTHING, NULL},
+                                  {"Clusters", NULL, SAID_NOTHING, NULL},
+                                  {"ClusterFeatures", NULL, SAID_NOTHING, NULL},
+                                  {"Comment", NULL, SAID_NOTHING, "comment"},
+                                  {"Contiguous", NULL, SAID_VALUE, "contiguous"},
+                                  {"CoreSpec", job_core_spec, SAID_VALUE, NULL},
+                                  {"CPUs/Task", NULL, SAID_NOTHING, "cpus_per_task"},
+                                  {"CpusPerTask", NULL, SAID_VALUE, "cpus_per_task"},
+                                  {"Deadline", NULL, SAID_TIME, "deadline_us"},
+                                  {"DelayBoot", NULL, SAID_KEY, "delay_boot_us"},
+                                  {"Dependency", NULL, SAID_NOTHING, "dependency"},
+                                  {"EligibleTime", NULL, SAID_TIME, "begin_us"},
+                                  {"EndTime", job_end_time, SAID_TIME, NULL},
+                                  {"ExcNodeList", NULL, SAID_NOTHING, "exclude"},
+                                  {"Extra", NULL, SAID_NOTHING, "extra"},
+                                  {"Features", NULL, SAID_NOTHING, "constraint"},
+                                  {"Gres", job_gres, SAID_NOTHING, NULL},
+                                  {"JobName", job_name, SAID_NOTHING, NULL},
+                                  {"Name", job_name, SAID_NOTHING, NULL},
+                                  {"Licenses", NULL, SAID_NOTHING, "licenses"},
+                                  {"IRequeue", job_requeue, SAID_NOTHING, NULL},
+                                  {"MailType", job_mail_type, SAID_NOTHING, NULL},
+                                  {"MailUser", NULL, SAID_NOTHING, "mail_user"},
+                                  {"MCSLabel", NULL, SAID_NOTHING, NULL},
+                                  {"MinCPUsNode", NULL, SAID_VALUE, "min_cpus_per_node"},
+                                  {"MinMemoryCPU", NULL, SAID_VALUE, "mem_per_cpu_mib,mem_per_node_mib"},
+                                  {"MinMemoryNode", NULL, SAID_VALUE, "mem_per_node_mib,mem_per_cpu_mib"},
+                                  {"MinTmpDiskNode", NULL, SAID_VALUE, "tmp_disk_mib"},
+                                  {"Nice", job_nice, SAID_NOTHING, NULL},
+                                  {"SiteFactor", job_site_factor, SAID_NOTHING, NULL},
+                                  {"Network", NULL, SAID_NOTHING, NULL},
+                                  {"NodeList", job_node_list, SAID_NOTHING, NULL},
+                                  {"NtasksPerNode", NULL, SAID_NOTHING, "ntasks_per_node"},
+                                  {"TasksPerNode", NULL, SAID_VALUE, "ntasks_per_node"},
+                                  {"NumCPUs", job_cpus, SAID_VALUE, NULL},
+                                  {"NumNodes", job_nodes, SAID_NOTHING, NULL},
+                                  {"NumTasks", NULL, SAID_VALUE, "ntasks"},
+                                  {"OverSubscribe", job_oversubscribe, SAID_VALUE, NULL},
+                                  {"Shared", job_oversubscribe, SAID_NOTHING, NULL},
+                                  {"Partition", NULL, SAID_NOTHING, "partition"},
+                                  {"Prefer", NULL, SAID_NOTHING, "prefer"},
+                                  {"Priority", job_priority, SAID_VALUE, NULL},
+                                  {"QOS", NULL, SAID_NOTHING, "qos"},
+                                  {"ReqNodeList", job_node_list, SAID_NOTHING, NULL},
+                                  {"ReqNodes", job_nodes, SAID_NOTHING, NULL},
+                                  {"ReqCPUs", job_cpus, SAID_NOTHING, NULL},
+                                  {"ReqCores", NULL, SAID_VALUE, "cores_per_socket"},
+                                  {"ReqProcs", NULL, SAID_NOTHING, "ntasks"},
+                                  {"ReqSockets", NULL, SAID_VALUE, "sockets_per_node"},
+                                  {"ReqThreads", NULL, SAID_VALUE, "threads_per_core"},
+                                  {"Reboot", NULL, SAID_NOTHING, "reboot"},
+                                  {"Requeue", job_requeue, SAID_VALUE, NULL},
+                                  {"ReservationName", NULL, SAID_NOTHING, "reservation"},
+                                  {"StartTime", NULL, SAID_TIME, "begin_us"},
+                                  {"StdErr", NULL, SAID_NOTHING, "std_err"},
+                                  {"StdIn", NULL, SAID_NOTHING, "std_in"},
+                                  {"StdOut", NULL, SAID_NOTHING, "std_out"},
+                                  {"Switches", job_switches, SAID_NOTHING, NULL},
+                                  {"wait-for-switch", job_switch_wait, SAID_VALUE, NULL},
+                                  {"ThreadSpec", NULL, SAID_NOTHING, NULL},
+                                  {"TimeLimit", job_limit, SAID_KEY, NULL},
+                                  {"TimeMin", NULL, SAID_KEY, "time_min_us"},
+                                  {"TresPerNode", job_gres, SAID_NOTHING, NULL},
+                                  {"WorkDir", NULL, SAID_NOTHING, "work_dir"},
+#define X(member, name, ...) {name, NULL, SAID_NOTHING, #member},
+                                  JOB_ATTRIBUTES(X)
+#undef X
 };
-const size_t update_job_key_count = ARRAY_LEN(update_job_keys);
+const struct key_table update_job_keys = {keys, ARRAY_LEN(keys), &job_spec_fields,
+                                          offsetof(struct change, spec)};

@@ -1,5 +1,6 @@
 /* submit: one job, one array, or the components of a heterogeneous job. Everything is checked before anything is kept: a refused submission leaves no trace. */
 #include "core/inside.h"
+#include "model/job_attributes.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -155,7 +156,11 @@ enum refusal exclude_check(const struct core *c, const struct job_request *r, st
 
 static enum refusal names_check(struct submission *s, const struct job_spec *spec)
 {
-    const char *const names[] = {spec->name, spec->req.account, spec->req.qos, spec->wckey};
+    const char *const names[] = {spec->name, spec->req.account, spec->req.qos,
+#define X(member, ...) spec->member,
+                                 JOB_ATTRIBUTES(X)
+#undef X
+    };
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (names[i] && strlen(names[i]) > 4 * LIMIT_NAME_BYTES)
             return refuse(s, REFUSE_TOO_LARGE,

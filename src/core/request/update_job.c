@@ -1,6 +1,7 @@
 /* update_job: what scontrol update JobId=… changes. A refused update changes nothing: the new values are put on a copy of what was asked, the copy is checked as a
  * submission would be, and only then the record takes it. */
 #include "core/inside.h"
+#include "model/job_attributes.h"
 
 #include <string.h>
 
@@ -44,11 +45,21 @@ static const char *const fixed[] = {"array",     "batch",       "submit_line", "
 /* Fields that of a running job mean its nodes: NodeList= and NumNodes=. */
 static const char *const size_fields[] = {"nodelist", "min_nodes", "max_nodes", "node_sizes"};
 /* Fields that may change while the job runs. */
-static const char *const any_time[] = {"time_limit_us", "comment",          "wckey",       "mail_types",
-                                       "mail_user",     "requeue",          "extra",       "name",
-                                       "nice",          "site_factor",      "deadline_us", "qos",
-                                       "switches",      "switches_wait_us", "time_min_us", "priority_asked",
-                                       "hold",          "delay_boot_us"};
+static const char *const any_time[] = {"time_limit_us", "comment",
+                                       "mail_types",    "mail_user",
+                                       "requeue",       "extra",
+                                       "name",          "nice",
+                                       "site_factor",   "deadline_us",
+                                       "qos",           "switches",
+                                       "time_min_us",   "switches_wait_us",
+                                       "hold",          "priority_asked",
+                                       "delay_boot_us"};
+/* And these: they mean nothing to placement. */
+static const char *const attributes[] = {
+#define X(member, ...) #member,
+    JOB_ATTRIBUTES(X)
+#undef X
+};
 
 /* What is not simply taken: the nodes of a running job, and a hold, which is somebody's. */
 static bool is_taken_apart(const struct jobrec *r, const char *name)
@@ -72,6 +83,7 @@ static bool only_any_time(const struct update *u)
     struct span rest = span_of(u->m->fields), piece;
     while (u->m->fields && span_next(&rest, ',', &piece))
         if (!among(any_time, ARRAY_LEN(any_time), piece) &&
+            !among(attributes, ARRAY_LEN(attributes), piece) &&
             !among(size_fields, ARRAY_LEN(size_fields), piece))
             return false;
     return true;
@@ -141,7 +153,11 @@ static enum refusal values_check(const struct core *c, const struct jobrec *r, c
                                  const char **detail)
 {
     const struct job_spec *t = &u->trial;
-    const char *const names[] = {t->name, t->req.account, t->req.qos, t->wckey};
+    const char *const names[] = {t->name, t->req.account, t->req.qos,
+#define X(member, ...) t->member,
+                                 JOB_ATTRIBUTES(X)
+#undef X
+    };
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (names[i] && strlen(names[i]) > 4 * LIMIT_NAME_BYTES)
             return refuse(REFUSE_TOO_LARGE,
