@@ -26,8 +26,8 @@ class Hosts:
             for device in ("lo", ns):
                 self.ip("-n", ns, "link", "set", device, "up")
         self.on(0, "remuda", "up", "-q", "--nodes", "1", "--cpus", "2", "--mem", "1G")
-        token = self.on(0, "remuda", "token").strip()
-        self.on(1, "remuda", "join", "10.98.0.1", token)
+        token = self.on(0, "remuda", "token", "--host", "trusted")
+        self.on(1, "remuda", "join", "10.98.0.1", stdin=token)
         for _ in range(100):
             if self.on(0, "sinfo", "-h", "-n", "far", "-o", "%t").strip() == "idle":
                 break
@@ -37,13 +37,13 @@ class Hosts:
     def ip(*words, check=True):
         subprocess.run(["ip", *words], check=check, capture_output=True)
 
-    def on(self, host, *command):
-        """What the command says on the head (0) or on the other machine (1)."""
+    def on(self, host, *command, stdin=None):
+        """What the command, given `stdin`, says on the head (0) or on the other machine (1)."""
         name = ("head", "far")[host]
         env = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "SBATCH_"))}
         env.update(REMUDA_STATE=str(self.dir / name), PATH=f"{self.stage}/bin:{self.stage}:{os.environ['PATH']}")
         script = 'hostname "$0"; exec "$@"'
-        done = subprocess.run(["ip", "netns", "exec", self.ns[host], "unshare", "--uts", "sh", "-c", script, name, *command], env=env, capture_output=True, text=True, cwd=self.dir, check=True)
+        done = subprocess.run(["ip", "netns", "exec", self.ns[host], "unshare", "--uts", "sh", "-c", script, name, *command], env=env, input=stdin, capture_output=True, text=True, cwd=self.dir, check=True)
         return done.stdout
 
     def setting(self, line):
