@@ -425,10 +425,26 @@ int64_t job_over_time(const struct core *c, const struct jobrec *r); /* past its
 int64_t job_limit_end(const struct core *c,
                       const struct jobrec *r); /* INT64_MAX = none; the over-time allowance not counted */
 
+/* ---- record/holds.c ---- */
+/* What an allocation sums up to: counts, nodes, batch host, GRES. */
+void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al);
+void holds_take(struct core *c, struct jobrec *r, const struct alloc *al); /* of all its nodes */
+void alloc_shrink(struct core *c, struct jobrec *r); /* it goes on without the nodes that are leaving */
+/* After loading: it was given back, a step was still there. */
+void hold_leave_again(struct core *c, struct jobrec *r, uint32_t node);
+
+/* ---- record/kept.c: rows of a job that lives on ---- */
+/* A former run; `how` is what it is remembered as. */
+void run_keep(struct core *c, const struct jobrec *r, enum job_state how);
+void job_part_keep(struct core *c, struct jobrec *r); /* what it had before it became smaller */
+
+/* ---- life/launch.c ---- */
+void launch_send(struct core *c, struct jobrec *r); /* of a job with a script */
+void launch_when_whole(struct core *c,
+                       struct jobrec *r); /* r runs: the script starts once all components do */
+
 /* ---- start.c ---- */
 void starts_apply(struct core *c); /* plans and starts */
-void launch_send(struct core *c, struct jobrec *r);
-void alloc_shrink(struct core *c, struct jobrec *r); /* it goes on without the nodes that are leaving */
 void alloc_gres_text(const struct alloc *al, struct str *out);
 
 /* ---- restored.c: a store that is older than what was said last ---- */
@@ -450,11 +466,8 @@ void clock_restore(struct core *c);                 /* when all rows are loaded 
 /* A running job goes on with these of its nodes, or with its first `count`. */
 enum refusal job_resize(struct core *c, struct jobrec *r, const char *keep, int32_t count,
                         const char **detail);
-void job_part_keep(struct core *c, struct jobrec *r); /* what it had so far gets a row of its own */
 struct hold *hold_find(struct jobrec *r, uint32_t node);
 bool hold_leaving(struct jobrec *r, uint32_t node); /* given back, and not yet free */
-void hold_leave_again(struct core *c, struct jobrec *r,
-                      uint32_t node); /* after loading: it was given back, a step was still there */
 void hold_terminate(struct core *c, struct jobrec *r, const struct hold *h);
 
 /* ---- suspend.c ---- */
@@ -462,9 +475,6 @@ void job_suspend(struct core *c, struct jobrec *r, enum suspender by); /* of a r
 void job_resume(struct core *c, struct jobrec *r);                     /* of a suspended one */
 void suspend_tell_planner(struct core *c, struct jobrec *r);
 void suspension_count(const struct core *c, struct jobrec *r); /* it is suspended no more: adds the time */
-
-void suspend_repeat(struct core *c, struct jobrec *r,
-                    struct noderec *n); /* for a node that may not have heard of it */
 
 /* ---- usage.c: what users used, for fair share ---- */
 void usage_load(struct core *c, const struct usage *row);
@@ -486,7 +496,16 @@ void gang_turn(struct core *c, bool slice_over); /* who of those that share CPUs
 /* ---- preempt.c ---- */
 void preempts_apply(struct core *c);                /* what the plan says about running work */
 void preempt_end(struct core *c, struct jobrec *r); /* its grace is over */
-void job_warn(struct core *c, struct jobrec *r);    /* --signal, now */
+
+/* ---- life/signals.c: to what a job has on its nodes ---- */
+void job_signal(struct core *c, const struct jobrec *r,
+                struct msg_signal m);            /* job and attempt are set here */
+void job_warn(struct core *c, struct jobrec *r); /* --signal, now */
+void suspend_repeat(struct core *c, struct jobrec *r,
+                    struct noderec *n); /* for a node that may not have heard of it */
+
+/* ---- record/preempted.c ---- */
+bool preempt_requeues(const struct core *c, const struct jobrec *r); /* it goes back when it gave way */
 bool preempt_ended_by_itself(struct core *c, struct jobrec *r,
                              const struct msg_report *report); /* within its grace, because it was told to */
 void preempt_clear(struct jobrec *r);
@@ -502,6 +521,8 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node);
 /* By hand, after a loss or to give way: --requeue, --no-requeue, JobRequeue. */
 bool job_may_requeue(const struct core *c, const struct jobrec *r);
 enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special, const char **detail);
+/* From the end of a run, or from being over; `how` is what the former run is remembered as. */
+void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special);
 void requeue_finish(struct core *c, struct jobrec *r);
 void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report);
 
@@ -516,6 +537,7 @@ void node_plan_update(struct core *c, struct noderec *n); /* tells the planner *
 void node_save(struct core *c, struct noderec *n);
 void node_job_add(struct core *c, uint32_t node, uint64_t job_id);
 void node_job_remove(struct core *c, uint32_t node, uint64_t job_id);
+void node_reason_set(struct core *c, struct noderec *n, const char *reason); /* the controller's own, now */
 void node_prolog_failed(struct core *c, struct noderec *n, const char *detail);
 void node_closed(struct core *c, uint64_t conn);
 void node_watch(struct core *c,
@@ -638,6 +660,27 @@ void step_rooms_done(struct step_room *room, const struct alloc *held);
 void step_book_check(const struct core *c, const struct jobrec *r);
 int32_t step_port(const struct core *c, uint32_t node, uint64_t salt); /* free on that node; 0 = none */
 
+/* ---- step/tell.c: what nodes and callers are told of a step ---- */
+void step_launch_all(struct core *c, struct jobrec *r, struct steprec *st);
+void step_created_say(struct core *c, const struct step *s, uint64_t conn, uint64_t seq, const char *warning);
+void step_ended_say(struct core *c, struct steprec *st, uint64_t conn, uint64_t seq);
+void step_refused_say(struct core *c, uint64_t conn, uint64_t seq, enum refusal refusal, const char *detail);
+
+/* ---- step/wishes.c: calls whose step waits for room in its job ---- */
+void step_wish_add(struct core *c, struct jobrec *r, const struct msg_create_step *m);
+void step_wish_drop(struct core *c, struct jobrec *r, size_t i);
+void step_pending_say(struct core *c, const struct jobrec *r); /* to the call at hand */
+struct msg_create_step *step_asked_copy(const struct msg_create_step *m, struct arena *a);
+
+/* ---- step/make.c ---- */
+uint64_t step_key_hash(const char *key); /* 0 = no key */
+/* What the nodes are told of a request; a copy in the arena. */
+struct msg_create_step *step_asked_settle(const struct core *c, const struct jobrec *r,
+                                          const struct msg_create_step *m, struct arena *a);
+/* Makes and begins a step for that call. REFUSE_BUSY: not now; else why it can never be. */
+enum refusal step_try(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t conn,
+                      uint64_t seq, struct str *detail);
+
 /* ---- request/step.c: making steps ---- */
 void req_create_step(struct core *c, const struct msg_create_step *m);
 void req_attach_step(struct core *c, const struct msg_attach_step *m);
@@ -699,10 +742,6 @@ void het_end_others(struct core *c, struct jobrec *r, enum job_state how,
                     enum job_reason why); /* r ends so: what else of its job has to? */
 void het_over_others(struct core *c, struct jobrec *r, enum job_state how,
                      enum job_reason why); /* r is over without having run: so is what waits with it */
-void launch_when_whole(struct core *c,
-                       struct jobrec *r); /* r runs: the script starts once all components do */
-void launch_jobs(struct core *c, struct jobrec *r,
-                 struct msg_launch *m); /* the records a launch of r's script needs, in the turn's arena */
 
 /* ---- request/alloc.c ---- */
 void req_attach(struct core *c, const struct msg_attach *m);
@@ -721,8 +760,6 @@ void allocation_abandon(struct core *c, struct jobrec *leader);
 struct resvrec *resv_find(const struct core *c, const char *name);
 void resv_save(struct core *c, struct resvrec *v); /* its row */
 void resv_tell(struct core *c, struct resvrec *v); /* the planner */
-/* Reservations that draw a job which asks for none, comma-separated, in the arena of effects; NULL = none. Of its groups its own is known. */
-const char *resv_magnets(const struct core *c, const struct jobrec *r);
 void resv_drop(struct core *c,
                struct resvrec *v); /* it is over: jobs that wait for it are held, or go on without it */
 size_t resv_jobs(const struct core *c, const char *name, bool running); /* that run in it, or wait for it */

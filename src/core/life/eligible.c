@@ -36,6 +36,22 @@ static bool accrue_always(const struct core *c)
     return c->settings.word.accrue_always;
 }
 
+/* Reservations that draw a job which asks for none, comma-separated, in the arena of effects; NULL = none. Of its
+ * groups its own is known. */
+static const char *magnets_of(const struct core *c, const struct jobrec *r)
+{
+    struct str names = STR_INIT;
+    for (size_t i = 0; i < c->resv.n && text_empty(r->j.spec.req.reservation); i++) {
+        const struct reservation *v = &c->resv.v[i]->r;
+        if ((v->flags & RESV_MAGNETIC) &&
+            resv_admits(v, r->j.user_name, r->j.group_name, r->j.spec.req.account))
+            str_addf(&names, "%s%s", names.len ? "," : "", v->name);
+    }
+    const char *text = names.len ? arena_strdup(c->fx->arena, str_text(&names)) : NULL;
+    str_done(&names);
+    return text;
+}
+
 static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
 {
     struct waiting w = {
@@ -52,7 +68,7 @@ static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
         .site = r->j.spec.site_factor,
         .priority_asked = r->j.spec.priority_asked,
         .order = r->order,
-        .magnets = resv_magnets(c, r),
+        .magnets = magnets_of(c, r),
     };
     cluster_wait(c->cluster, &w);
     r->waiting = true;

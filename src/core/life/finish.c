@@ -233,3 +233,21 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
     }
     node_released(c, r, node);
 }
+
+void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report)
+{
+    bool again = report->retry && r->j.spec.batch && r->j.spec.requeue != NO;
+    fx_log(c, LEVEL_WARNING, "job %llu could not be launched on %s: %s", (unsigned long long)r->j.id,
+           r->j.batch_host ? r->j.batch_host : "?", report->detail ? report->detail : "");
+    r->script_ended = true;
+    if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) {
+        text_set(c, &r->j.reason_detail, report->detail);
+        if (!report->retry)
+            r->j.exit_status = STATUS_LAUNCH_FAILED;
+        r->j.requeue_pending = again;
+        bool hold = report->prolog && !c->settings.word.no_hold_on_prolog;
+        bool often = r->j.restarts >= (uint32_t)c->settings.max_batch_requeue;
+        r->j.hold_after_requeue = (again && (hold || often)) || r->j.admin_hold;
+        job_end(c, r, report->prolog && !again ? JOB_CANCELLED : JOB_FAILED, REASON_LAUNCH_FAILED, 0, NULL);
+    }
+}

@@ -58,37 +58,3 @@ void het_over_others(struct core *c, struct jobrec *r, enum job_state how, enum 
     }
     vec_done(&jobs);
 }
-
-void launch_when_whole(struct core *c, struct jobrec *r)
-{
-    struct jobrec *leader = job_find(c, leader_of(r));
-    jobrec_vec jobs = {0};
-    bool whole = leader != NULL;
-    if (!r->j.het_job_id) {
-        launch_send(c, r);
-        return;
-    }
-    components_find(c, leader_of(r), &jobs);
-    for (size_t i = 0; i < jobs.n; i++)
-        whole = whole && jobs.v[i]->j.state == JOB_RUNNING;
-    if (whole)
-        launch_send(c, leader);
-    vec_done(&jobs);
-}
-
-void launch_jobs(struct core *c, struct jobrec *r, struct msg_launch *m)
-{
-    jobrec_vec jobs = {0};
-    if (!r->j.het_job_id) {
-        m->job.v = &r->j;
-        m->job.n = 1;
-        return;
-    }
-    components_find(c, r->j.id, &jobs);
-    struct job *copy = arena_alloc(c->fx->arena, jobs.n * sizeof *copy);
-    for (size_t i = 0; i < jobs.n; i++)
-        copy[i] = jobs.v[i]->j;
-    m->job.v = copy;
-    m->job.n = jobs.n;
-    vec_done(&jobs);
-}

@@ -9,35 +9,12 @@ static int64_t grace_of(const struct core *c, const struct jobrec *r)
     return p ? p->p.grace_time_us : 0;
 }
 
-static bool requeues(const struct core *c, const struct jobrec *r)
-{
-    return r->j.preempt_how == PREEMPT_REQUEUE && job_may_requeue(c, r);
-}
-
 void preempt_end(struct core *c, struct jobrec *r)
 {
-    r->j.requeue_pending = requeues(c, r);
+    r->j.requeue_pending = preempt_requeues(c, r);
     fx_log(c, LEVEL_INFO, "job %llu gives way to job %llu and is %s", (unsigned long long)r->j.id,
            (unsigned long long)r->j.preempt_for, r->j.requeue_pending ? "requeued" : "cancelled");
     job_end(c, r, JOB_PREEMPTED, REASON_PREEMPTED, c->settings.kill_wait_us, "DUE TO PREEMPTION");
-}
-
-bool preempt_ended_by_itself(struct core *c, struct jobrec *r, const struct msg_report *report)
-{
-    if (!r->j.preempt_us || !report->exit_status)
-        return false; /* what ended well within its grace has lost nothing */
-    r->j.requeue_pending = requeues(c, r);
-    return true;
-}
-
-static void signals_send(struct core *c, struct jobrec *r, int32_t signo)
-{
-    struct msg_signal m = {.job_id = r->j.id, .attempt = r->j.attempt, .signal = signo};
-    for (size_t i = 0; i < r->hold.n; i++) {
-        struct noderec *n = c->node.v[r->hold.v[i].node];
-        if (n->conn && !r->hold.v[i].released)
-            fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
-    }
 }
 
 static void preempt_one(struct core *c, const struct plan_preempt *p)
@@ -68,23 +45,14 @@ static void preempt_one(struct core *c, const struct plan_preempt *p)
         preempt_end(c, r);
         return;
     }
-    signals_send(
-        c, r,
-        18); /* SIGCONT, then SIGTERM: not to the batch shell itself, which may wait for what it started */
+    /* SIGCONT, then SIGTERM: not to the batch shell itself, which may wait for what it started */
+    job_signal(c, r, (struct msg_signal){.signal = 18});
     if (r->j.spec.signal && !r->warned && c->settings.word.preempt_user_signal)
         job_warn(c, r);
     else
-        signals_send(c, r, 15);
+        job_signal(c, r, (struct msg_signal){.signal = 15});
     job_save(c, r);
     timer_arm(c, r);
-}
-
-void preempt_clear(struct jobrec *r)
-{
-    r->j.preempt_us = r->j.preempt_end_us = 0;
-    r->j.preempt_for = 0;
-    r->j.preempt_how = PREEMPT_UNSET;
-    r->j.suspended_by = SUSPENDER_PERSON;
 }
 
 void preempts_apply(struct core *c)

@@ -32,20 +32,6 @@ void resv_tell(struct core *c, struct resvrec *v)
     plan_soon(c);
 }
 
-const char *resv_magnets(const struct core *c, const struct jobrec *r)
-{
-    struct str names = STR_INIT;
-    for (size_t i = 0; i < c->resv.n && text_empty(r->j.spec.req.reservation); i++) {
-        const struct reservation *v = &c->resv.v[i]->r;
-        if ((v->flags & RESV_MAGNETIC) &&
-            resv_admits(v, r->j.user_name, r->j.group_name, r->j.spec.req.account))
-            str_addf(&names, "%s%s", names.len ? "," : "", v->name);
-    }
-    const char *text = names.len ? arena_strdup(c->fx->arena, str_text(&names)) : NULL;
-    str_done(&names);
-    return text;
-}
-
 void resv_insert(struct core *c, struct resvrec *v)
 {
     size_t at = c->resv.n;

@@ -5,13 +5,6 @@
  * A controller that starts again finds the smaller record. A node that still has something of the job, and that the job does not hold, is then told to end it (node/link.c). */
 #include "core/inside.h"
 
-void hold_leave_again(struct core *c, struct jobrec *r, uint32_t node)
-{
-    struct hold hold = {.node = node, .told = true, .leaving = true};
-    vec_push(&r->hold, hold);
-    node_job_add(c, node, r->j.id);
-}
-
 void hold_terminate(struct core *c, struct jobrec *r, const struct hold *h)
 {
     const struct noderec *n = c->node.v[h->node];
@@ -21,20 +14,6 @@ void hold_terminate(struct core *c, struct jobrec *r, const struct hold *h)
                               .why = "DUE TO JOB RESIZE"};
     if (n->conn && !h->released)
         fx_send(c, n->conn, MSG_TERMINATE, &m, 0);
-}
-
-void job_part_keep(struct core *c, struct jobrec *r)
-{
-    struct job part = r->j;
-    part.state = JOB_RESIZING;
-    part.end_state = JOB_PENDING;
-    part.start_us = r->j.resize_us ? r->j.resize_us : r->j.start_us;
-    part.resize_us = 0;
-    part.end_us = c->now_us;
-    usage_charge(c, r);
-    if (part.end_us > part.start_us)
-        fx_store(c, TABLE_JOB_PART, &part);
-    r->j.resize_us = c->now_us;
 }
 
 /* ---- which nodes stay ---------------------------------------------------------------------------------------------- */

@@ -1,16 +1,6 @@
 /* Stopping a job and letting it go on, by whomever. Stopped time does not count against the limit. */
 #include "core/inside.h"
 
-static void signal_all(struct core *c, struct jobrec *r, int32_t signo)
-{
-    struct msg_signal m = {.job_id = r->j.id, .attempt = r->j.attempt, .signal = signo, .full = true};
-    for (size_t i = 0; i < r->hold.n; i++) {
-        struct noderec *n = c->node.v[r->hold.v[i].node];
-        if (n->conn && !r->hold.v[i].released)
-            fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
-    }
-}
-
 void suspend_tell_planner(struct core *c, struct jobrec *r)
 {
     switch ((enum suspender)r->j.suspended_by) {
@@ -26,7 +16,7 @@ void job_suspend(struct core *c, struct jobrec *r, enum suspender by)
     r->j.suspend_us = c->now_us;
     r->j.suspended_by = (int32_t)by;
     suspend_tell_planner(c, r);
-    signal_all(c, r, 19);
+    job_signal(c, r, (struct msg_signal){.signal = 19, .full = true});
     job_save(c, r);
     plan_soon(c);
 }
@@ -48,17 +38,8 @@ void job_resume(struct core *c, struct jobrec *r)
     int64_t end = job_limit_end(c, r);
     if (end != INT64_MAX)
         cluster_set_end(c->cluster, r->j.id, end);
-    signal_all(c, r, 18);
+    job_signal(c, r, (struct msg_signal){.signal = 18, .full = true});
     step_wishes_retry(c, r);
     job_save(c, r);
     plan_soon(c);
-}
-
-void suspend_repeat(struct core *c, struct jobrec *r, struct noderec *n)
-{
-    bool stopped = r->j.state == JOB_SUSPENDED;
-    struct msg_signal m = {
-        .job_id = r->j.id, .attempt = r->j.attempt, .signal = stopped ? 19 : 18, .full = true};
-    if ((stopped || (r->j.state == JOB_RUNNING && r->j.suspended_us)) && n->conn)
-        fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
 }

@@ -1,20 +1,6 @@
 /* What is done when a time has come: a limit is reached, a step's command stays away, a deadline passes, an ended job is forgotten. */
 #include "core/inside.h"
 
-void job_warn(struct core *c, struct jobrec *r)
-{
-    struct msg_signal m = {.job_id = r->j.id,
-                           .attempt = r->j.attempt,
-                           .signal = r->j.spec.signal,
-                           .batch = r->j.spec.signal_batch};
-    r->warned = true;
-    for (size_t i = 0; i < r->hold.n; i++) {
-        struct noderec *n = c->node.v[r->hold.v[i].node];
-        if (n->conn && !r->hold.v[i].released)
-            fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
-    }
-}
-
 static void running_fire(struct core *c, struct jobrec *r)
 {
     steps_fire(c, r);

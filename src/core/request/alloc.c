@@ -5,61 +5,6 @@
  * Of a heterogeneous job the leader stands for all components. */
 #include "core/inside.h"
 
-bool allocation_attached(const struct jobrec *r)
-{
-    return r->j.spec.attached && !r->j.spec.batch && leader_of(r) == r->j.id;
-}
-
-static bool all_run(const jobrec_vec *jobs)
-{
-    for (size_t i = 0; i < jobs->n; i++)
-        if (jobs->v[i]->j.state != JOB_RUNNING && jobs->v[i]->j.state != JOB_SUSPENDED)
-            return false;
-    return jobs->n > 0;
-}
-
-void allocation_announce(struct core *c, const struct jobrec *r)
-{
-    uint64_t leader = leader_of(r);
-    jobrec_vec jobs = {0};
-    for (size_t i = 0; i < c->waiter.n; i++) {
-        struct waiter *w = &c->waiter.v[i];
-        if (w->kind != WAIT_ALLOCATION || w->job_id != leader || w->told)
-            continue;
-        if (!jobs.n)
-            components_find(c, leader, &jobs);
-        if (!all_run(&jobs))
-            break;
-        struct job *rows = arena_alloc(c->fx->arena, jobs.n * sizeof *rows);
-        for (size_t k = 0; k < jobs.n; k++)
-            rows[k] = jobs.v[k]->j;
-        struct msg_allocated m = {.jobs = {rows, jobs.n}};
-        fx_reply(c, w->conn, w->seq, MSG_ALLOCATED, &m);
-        w->told = true;
-    }
-    vec_done(&jobs);
-}
-
-void allocation_hold(struct core *c, struct jobrec *leader)
-{
-    leader->holder_conn = c->conn;
-    leader->lonely_us = 0;
-}
-
-void allocation_closed(struct core *c, uint64_t leader, uint64_t conn)
-{
-    struct jobrec *r = job_find(c, leader);
-    if (r && r->holder_conn == conn)
-        allocation_lonely(c, r);
-}
-
-void allocation_lonely(struct core *c, struct jobrec *r)
-{
-    r->holder_conn = 0;
-    r->lonely_us = allocation_attached(r) && job_live(r) ? c->now_us : 0;
-    timer_arm(c, r);
-}
-
 /* ---- its end -------------------------------------------------------------------------------------------------------------------- */
 
 static void component_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why,

@@ -70,15 +70,6 @@ static bool fits(const void *ctx, const struct jobrec *r)
     return !m->nodes || on_nodes(x, r);
 }
 
-static void nodes_signal(struct core *c, struct jobrec *r, const struct msg_signal *m)
-{
-    for (size_t i = 0; i < r->hold.n; i++) {
-        struct noderec *n = c->node.v[r->hold.v[i].node];
-        if (n->conn && !r->hold.v[i].released)
-            fx_send(c, n->conn, MSG_SIGNAL, m, 0);
-    }
-}
-
 /* Without a signal: SIGKILL at once, as Slurm has it for a step. */
 static enum refusal cancel_step(struct core *c, struct jobrec *r, int64_t step_id, const struct msg_cancel *x)
 {
@@ -98,7 +89,7 @@ static enum refusal cancel_step(struct core *c, struct jobrec *r, int64_t step_i
     if (st && !step_live(st))
         return REFUSE_ALREADY_DONE;
     if (m.signal != SIGNAL_KILL || script) {
-        nodes_signal(c, r, &m);
+        job_signal(c, r, m);
         return REFUSE_NONE;
     }
     st->s.killed_by_uid_plus1 = c->peer->uid + 1;
@@ -116,7 +107,7 @@ static enum refusal cancel_running(struct core *c, struct jobrec *r, const struc
                                 .batch = batch,
                                 .full = m->full};
     if (batch || !kill) {
-        nodes_signal(c, r, &signal);
+        job_signal(c, r, signal);
         return REFUSE_NONE;
     }
     /* SIGKILL to the whole job is its end, as scancel(1) says. */

@@ -7,18 +7,9 @@
  *
  * How steps ended is known for all of the run at hand: of those that left memory their numbers are kept, by how they ended. So a dependency is never open to doubt, and is read from
  * its text whenever it is looked at. */
-#include "core/inside.h"
+#include "core/step/queue.h"
 
 #include "model/step_dependency.h"
-
-#define RETRY_MOST 64 /* that may begin, tried in one go: each is fitted into the job */
-
-/* A step that waits. */
-struct queuedrec {
-    struct arena *arena;
-    struct queued_step q; /* texts and program in the arena */
-    struct step s;        /* as it is shown, PENDING; texts of q */
-};
 
 struct step_queue {
     VEC(struct queuedrec *) rec;        /* in the order they came; each owned */
@@ -37,14 +28,14 @@ size_t step_queue_count(const struct jobrec *r)
     return r->queue ? r->queue->rec.n : 0;
 }
 
-static struct queuedrec *rec_at(const struct jobrec *r, size_t i)
+struct queuedrec *queue_at(const struct jobrec *r, size_t i)
 {
     return r->queue->rec.v[i];
 }
 
 const struct step *step_queue_at(const struct jobrec *r, size_t i)
 {
-    return &rec_at(r, i)->s;
+    return &queue_at(r, i)->s;
 }
 
 const struct step *step_queue_find(const struct jobrec *r, int64_t step_id)
@@ -134,11 +125,11 @@ enum refusal step_dependencies_look(const struct jobrec *r, const char *text, st
 
 /* ---- the records ------------------------------------------------------------------------------------------------------------------------ */
 
-static const struct queuedrec *rec_of_key(const struct jobrec *r, uint64_t key_hash)
+const struct queuedrec *queue_find_key(const struct jobrec *r, uint64_t key_hash)
 {
     for (size_t i = 0; key_hash && i < step_queue_count(r); i++)
-        if (rec_at(r, i)->q.key_hash == key_hash)
-            return rec_at(r, i);
+        if (queue_at(r, i)->q.key_hash == key_hash)
+            return queue_at(r, i);
     return NULL;
 }
 
@@ -161,7 +152,7 @@ void step_queue_free(struct jobrec *r)
     r->queue = NULL;
 }
 
-static struct queuedrec *rec_new(struct jobrec *r, const struct queued_step *q)
+struct queuedrec *queue_add(struct jobrec *r, const struct queued_step *q)
 {
     struct queuedrec *w = xcalloc(1, sizeof *w);
     w->arena = arena_new();
@@ -179,7 +170,7 @@ static struct queuedrec *rec_new(struct jobrec *r, const struct queued_step *q)
     return w;
 }
 
-static struct msg_create_step asked_of(struct queued_step *q)
+struct msg_create_step queue_asked(struct queued_step *q)
 {
     return (struct msg_create_step){.job_id = q->job_id,
                                     .spec = {&q->spec, 1},
@@ -200,11 +191,11 @@ void step_queue_load(struct core *c, const struct queued_step *row)
     if (!r || r->j.attempt != row->attempt || (st && !step_live(st)))
         return;
     if (!st) {
-        rec_new(r, row);
+        queue_add(r, row);
         return;
     }
     struct queued_step q = *row;
-    struct msg_create_step m = asked_of(&q);
+    struct msg_create_step m = queue_asked(&q);
     if (!st->arena)
         st->arena = arena_new();
     st->asked = arena_alloc(st->arena, sizeof *st->asked);
@@ -218,30 +209,35 @@ void step_queue_over(struct core *c, const struct steprec *st)
         fx_remove(c, TABLE_QUEUED_STEP, &key);
 }
 
-/* It never ran. */
-static void rec_end(struct core *c, struct jobrec *r, size_t i)
+void queue_take_out(struct jobrec *r, size_t i)
 {
-    struct queuedrec *w = rec_at(r, i);
+    struct queuedrec *w = queue_at(r, i);
+    vec_remove(&r->queue->rec, i);
+    rec_free(w);
+}
+
+void queue_end(struct core *c, struct jobrec *r, size_t i)
+{
+    struct queuedrec *w = queue_at(r, i);
     w->s.state = JOB_CANCELLED;
     w->s.end_us = c->now_us;
     fx_store(c, TABLE_STEP, &w->s);
     fx_remove(c, TABLE_QUEUED_STEP, &w->q);
     step_queue_gone(r, &w->s);
-    vec_remove(&r->queue->rec, i);
-    rec_free(w);
+    queue_take_out(r, i);
 }
 
 void step_queue_drop(struct core *c, struct jobrec *r)
 {
     while (step_queue_count(r))
-        rec_end(c, r, 0);
+        queue_end(c, r, 0);
 }
 
 bool step_queue_cancel(struct core *c, struct jobrec *r, int64_t step_id)
 {
     for (size_t i = 0; i < step_queue_count(r); i++)
         if (step_queue_at(r, i)->step_id == step_id) {
-            rec_end(c, r, i);
+            queue_end(c, r, i);
             step_queue_retry(c, r);
             return true;
         }
@@ -255,136 +251,5 @@ void step_queue_check(const struct jobrec *r)
         const struct step *s = step_queue_at(r, i);
         CHECK(s->job_id == r->j.id && s->attempt == r->j.attempt && s->step_id < r->next_step);
         CHECK(!step_find(r, s->step_id) && step_queue_find(r, s->step_id) == s);
-    }
-}
-
-/* ---- asked for, and tried again ------------------------------------------------------------------------------------------------------------ */
-
-static size_t bytes_held(const struct jobrec *r)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < step_queue_count(r); i++)
-        bytes += rec_at(r, i)->q.tasks.len;
-    for (size_t i = 0; i < r->step.n; i++)
-        if (r->step.v[i]->asked)
-            bytes += r->step.v[i]->asked->tasks.len;
-    return bytes;
-}
-
-static enum refusal bounds_check(const struct jobrec *r, const struct msg_create_step *m, struct str *detail)
-{
-    if (m->interactive || m->pty || !m->tasks.len)
-        return REFUSE_BAD_MESSAGE;
-    if (step_queue_count(r) >= LIMIT_QUEUED_STEPS) {
-        str_addf(
-            detail,
-            "%u steps of this job wait already; without --async srun waits itself, and an array of jobs has "
-            "no such limit",
-            LIMIT_QUEUED_STEPS);
-        return REFUSE_STEP_LIMIT;
-    }
-    if (bytes_held(r) + m->tasks.len > LIMIT_QUEUED_BYTES) {
-        str_addf(detail,
-                 "the environments and programs of this job's waiting steps may have %u MiB together; "
-                 "--export=NIL "
-                 "or a list of names makes them small",
-                 LIMIT_QUEUED_BYTES >> 20);
-        return REFUSE_TOO_LARGE;
-    }
-    return REFUSE_NONE;
-}
-
-static struct queued_step queued_of(struct jobrec *r, const struct msg_create_step *m, uint64_t key_hash)
-{
-    return (struct queued_step){.spec = *(const struct job_spec *)m->spec.v,
-                                .job_id = r->j.id,
-                                .attempt = r->j.attempt,
-                                .step_id = r->next_step,
-                                .exact = m->exact,
-                                .overlap = m->overlap,
-                                .goes_on = m->no_kill,
-                                .no_rendezvous = m->no_rendezvous,
-                                .relative_plus1 = m->relative_plus1,
-                                .task_nodes = m->task_nodes,
-                                .key_hash = key_hash,
-                                .tasks = m->tasks};
-}
-
-static void created_say(struct core *c, const struct step *s)
-{
-    struct msg_step_created m = {.step = {(void *)(uintptr_t)s, 1}};
-    fx_reply(c, c->conn, c->seq, MSG_STEP_CREATED, &m);
-}
-
-/* It has its number: begun, or in the queue. */
-static void accept(struct core *c, struct jobrec *r, const struct queued_step *q, bool begun)
-{
-    fx_store(c, TABLE_QUEUED_STEP, q);
-    if (begun) {
-        created_say(c, &step_find(r, q->step_id)->s);
-        return;
-    }
-    struct queuedrec *w = rec_new(r, q);
-    r->next_step++;
-    fx_store(c, TABLE_STEP, &w->s);
-    created_say(c, &w->s);
-}
-
-void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t key_hash)
-{
-    const struct queuedrec *again = rec_of_key(r, key_hash);
-    struct str detail = STR_INIT;
-    if (again) {
-        created_say(c, &again->s);
-        return;
-    }
-    struct queued_step q = queued_of(r, m, key_hash);
-    enum refusal refusal = bounds_check(r, m, &detail);
-    enum refusal waits = refusal ? refusal : step_dependencies_look(r, q.spec.dependency, &detail);
-    if (waits == REFUSE_NONE || waits == REFUSE_BUSY)
-        refusal = step_try_detached(c, r, m, q.step_id, key_hash, waits == REFUSE_BUSY, &detail);
-    else
-        refusal = waits;
-    if (refusal == REFUSE_BUSY && m->immediate)
-        reply_done(c, REFUSE_UNAVAILABLE, "without --immediate the step would wait");
-    else if (refusal && refusal != REFUSE_BUSY)
-        reply_done(c, refusal, detail.len ? str_text(&detail) : NULL);
-    else
-        accept(c, r, &q, refusal == REFUSE_NONE);
-    str_done(&detail);
-}
-
-/* REFUSE_BUSY: it still waits. */
-static enum refusal rec_try(struct core *c, struct jobrec *r, struct queuedrec *w, int *tries)
-{
-    struct str detail = STR_INIT;
-    struct msg_create_step m = asked_of(&w->q);
-    enum refusal refusal = step_dependencies_look(r, w->q.spec.dependency, &detail);
-    if (!refusal && (*tries)++ < RETRY_MOST)
-        refusal = step_try_detached(c, r, &m, w->s.step_id, w->q.key_hash, false, &detail);
-    else if (!refusal)
-        refusal = REFUSE_BUSY;
-    if (refusal && refusal != REFUSE_BUSY)
-        fx_log(c, LEVEL_INFO, "step %llu.%lld is cancelled: %s", (unsigned long long)r->j.id,
-               (long long)w->s.step_id, detail.len ? str_text(&detail) : refusal_text(refusal));
-    str_done(&detail);
-    return refusal;
-}
-
-/* One pass: a step waits for earlier ones only. */
-void step_queue_retry(struct core *c, struct jobrec *r)
-{
-    int tries = 0;
-    for (size_t i = 0; i < step_queue_count(r) && r->j.state == JOB_RUNNING;) {
-        struct queuedrec *w = rec_at(r, i);
-        enum refusal refusal = rec_try(c, r, w, &tries);
-        if (refusal == REFUSE_BUSY) {
-            i++;
-        } else if (refusal) {
-            rec_end(c, r, i);
-        } else {
-            vec_remove(&r->queue->rec, i);
-            rec_free(w);
-        }
     }
 }

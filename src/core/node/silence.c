@@ -1,0 +1,80 @@
+/* Nodes of which nothing is heard: their connection goes, later they are DOWN and their jobs lose them. */
+#include "core/inside.h"
+
+void node_closed(struct core *c, uint64_t conn)
+{
+    struct noderec *n = map_u64_del(c->node_by_conn, conn);
+    if (!n || n->conn != conn)
+        return;
+    n->conn = 0;
+    n->n.responding = false;
+    n->lost_us = c->now_us;
+    former_runs_forget(c, n);
+    node_plan_update(c, n);
+    node_watch(c, n);
+}
+
+static void jobs_lose(struct core *c, struct noderec *n)
+{
+    uint32_t index = node_index(c, n);
+    uint64_t *ids = n->job.n ? xmemdup(n->job.v, n->job.n * sizeof *ids) : NULL;
+    size_t count = n->job.n;
+    for (size_t i = 0; i < count; i++) {
+        struct jobrec *r = job_find(c, ids[i]);
+        if (r)
+            job_node_lost(c, r, index);
+    }
+    free(ids);
+}
+
+/* While the store was away no node could be answered: its silence begins when that is over. */
+static int64_t last_heard(const struct core *c, const struct noderec *n)
+{
+    int64_t at = n->conn ? n->n.last_seen_us : n->lost_us;
+    return at && at < c->store_back_us ? c->store_back_us : at;
+}
+
+void node_watch(struct core *c, struct noderec *n)
+{
+    if (c->settings.node_timeout_us && last_heard(c, n))
+        node_timer_arm(c, n, last_heard(c, n) + c->settings.node_timeout_us);
+}
+
+static void connection_drop(struct core *c, struct noderec *n)
+{
+    if (!n->conn)
+        return;
+    map_u64_del(c->node_by_conn, n->conn);
+    effect_add(c->fx, FX_CLOSE)->conn = n->conn;
+    n->conn = 0;
+    n->n.responding = false;
+    former_runs_forget(c, n);
+}
+
+static void silent(struct core *c, struct noderec *n)
+{
+    connection_drop(c, n);
+    n->lost_us = 0;
+    if (n->n.state == NODE_UP || n->n.state == NODE_UNKNOWN) {
+        n->n.state = NODE_DOWN;
+        node_reason_set(c, n, "Not responding");
+        node_save(c, n);
+        fx_log(c, LEVEL_WARNING, "node %s has not been heard of for %lld s and is DOWN", n->n.name,
+               (long long)(c->settings.node_timeout_us / USEC_PER_SEC));
+    }
+    jobs_lose(c, n);
+    node_plan_update(c, n);
+}
+
+/* The alarm is set once and looks when it comes: a node that is heard of meanwhile costs nothing more. */
+void node_alarm(struct core *c, struct noderec *n)
+{
+    int64_t heard = last_heard(c, n);
+    n->alarm_us = 0;
+    if (c->store_away)
+        node_timer_arm(c, n, c->now_us + c->settings.node_timeout_us);
+    else if (heard && heard + c->settings.node_timeout_us <= c->now_us && n->n.state != NODE_FUTURE)
+        silent(c, n);
+    else
+        node_watch(c, n);
+}

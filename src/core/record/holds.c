@@ -1,0 +1,67 @@
+/* What a job has of its nodes: the holds, and the sums of its allocation that are shown. */
+#include "core/inside.h"
+
+void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al)
+{
+    struct str nodes = STR_INIT, gres = STR_INIT;
+    struct hostlist names = HOSTLIST_INIT;
+    r->j.alloc_nodes = (int32_t)al->n;
+    r->j.alloc_cpus = 0;
+    r->j.alloc_mem_mib = 0;
+    r->j.alloc_tasks = 0;
+    for (size_t i = 0; i < al->n; i++) {
+        hostlist_add(&names, al->node[i].node);
+        r->j.alloc_cpus += al->node[i].cpu_count;
+        r->j.alloc_mem_mib += al->node[i].mem_mib;
+        r->j.alloc_tasks += al->node[i].tasks;
+    }
+    hostlist_fold(&names, &nodes);
+    text_set(c, &r->j.nodes, str_text(&nodes));
+    text_set(c, &r->j.batch_host, al->n ? al->node[0].node : NULL);
+    alloc_gres_text(al, &gres);
+    text_set(c, &r->j.alloc_gres, str_text(&gres));
+    hostlist_done(&names);
+    str_done(&nodes);
+    str_done(&gres);
+}
+
+void holds_take(struct core *c, struct jobrec *r, const struct alloc *al)
+{
+    vec_clear(&r->hold);
+    for (size_t i = 0; i < al->n; i++) {
+        struct noderec *n = node_find(c, al->node[i].node);
+        CHECK(n);
+        struct hold hold = {.node = node_index(c, n)};
+        vec_push(&r->hold, hold);
+        node_job_add(c, hold.node, r->j.id);
+    }
+}
+
+void alloc_shrink(struct core *c, struct jobrec *r)
+{
+    struct arena *a = arena_new();
+    struct alloc al = {0};
+    size_t kept = 0;
+    if (alloc_parse(r->j.alloc, a, &al, NULL)) {
+        struct str text = STR_INIT;
+        for (size_t i = 0; i < al.n; i++) {
+            const struct noderec *n = node_find(c, al.node[i].node);
+            const struct hold *h = n ? hold_find(r, n->index) : NULL;
+            if (!h || !h->leaving)
+                al.node[kept++] = al.node[i];
+        }
+        al.n = kept;
+        alloc_format(&al, &text);
+        text_set(c, &r->j.alloc, str_text(&text));
+        alloc_sums(c, r, &al);
+        str_done(&text);
+    }
+    arena_free(a);
+}
+
+void hold_leave_again(struct core *c, struct jobrec *r, uint32_t node)
+{
+    struct hold hold = {.node = node, .told = true, .leaving = true};
+    vec_push(&r->hold, hold);
+    node_job_add(c, node, r->j.id);
+}

@@ -1,0 +1,26 @@
+/* Rows that a job leaves behind while it lives on: a former run, and what it had before it gave nodes back. */
+#include "core/inside.h"
+
+void run_keep(struct core *c, const struct jobrec *r, enum job_state how)
+{
+    struct job former = r->j;
+    former.state = how;
+    former.end_state = JOB_PENDING;
+    if (!former.end_us)
+        former.end_us = clock_end(c, former.start_us);
+    fx_store(c, TABLE_JOB_RUN, &former);
+}
+
+void job_part_keep(struct core *c, struct jobrec *r)
+{
+    struct job part = r->j;
+    part.state = JOB_RESIZING;
+    part.end_state = JOB_PENDING;
+    part.start_us = r->j.resize_us ? r->j.resize_us : r->j.start_us;
+    part.resize_us = 0;
+    part.end_us = c->now_us;
+    usage_charge(c, r);
+    if (part.end_us > part.start_us)
+        fx_store(c, TABLE_JOB_PART, &part);
+    r->j.resize_us = c->now_us;
+}
