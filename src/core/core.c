@@ -95,6 +95,8 @@ void core_free(struct core *c)
     vec_done(&c->waiter);
     vec_done(&c->heap);
     vec_done(&c->woken);
+    vec_done(&c->never);
+    vec_done(&c->steps_due);
     vec_done(&c->unsaved);
     sweeps_free(c);
     vec_done(&c->out);
@@ -288,8 +290,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         plan_soon(c);
         break;
     }
-    dependents_run(c);
-    saves_write(c);
+    settle(c);
     if (ev->kind == EV_MESSAGE)
         answered_keep(c, from);
     c->fx = NULL;
@@ -525,8 +526,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
         timer_arm(c, r);
     }
     arena_free(a);
-    dependents_run(c);
-    saves_write(c);
+    settle(c);
     rows_left_out(c);
     plan_soon(c);
     c->fx = NULL;

@@ -92,6 +92,7 @@ struct jobrec {
     bool started;      /* its batch script was seen running in this attempt */
     bool script_ended; /* its batch script is over */
     bool warned;       /* --signal was sent in this run */
+    bool steps_due;    /* steps of it are tried again when the event ends */
     bool unsaved;      /* changed in this step; its row is made when the step ends */
 };
 
@@ -217,6 +218,8 @@ struct core {
     uint64_t stored_job_id;        /* next_job_id as the store has it */
     VEC(uint64_t)
     woken; /* jobs that began or ended in this step: who depends on them is looked at when it ends */
+    VEC(uint64_t) never;     /* jobs to be cancelled then: what they depend on can never be */
+    VEC(uint64_t) steps_due; /* jobs whose waiting steps are tried then */
     uint32_t top_order;
     const char *boot;        /* of the machine, interned; NULL = not told (clock.c) */
     int64_t clock_us;        /* the wall clock less the one that is never set */
@@ -251,6 +254,11 @@ void fx_log(struct core *c, enum log_level level, const char *format, ...)
 /* Answers the request at hand. */
 void reply_done(struct core *c, enum refusal refusal, const char *detail);
 
+/* ---- record/marks.c, life/settle.c: what is done when the deeds of an event are done ---- */
+void steps_retry_soon(struct core *c, struct jobrec *r);     /* resources of the job may have become free */
+void job_never_soon(struct core *c, const struct jobrec *r); /* it waits for what can never be: cancelled */
+void settle(struct core *c);                                 /* does all that is marked */
+
 /* ---- left_out.c: stored rows that cannot be lived with ---- */
 void row_leave_out(struct core *c, enum store_table table, const void *record, const char *why);
 void rows_left_out(struct core *c);                               /* at the end of loading */
@@ -274,6 +282,7 @@ struct arrayrec *array_ensure(struct core *c, uint64_t array_id);
 void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id); /* not there yet, or it is there twice */
 bool job_is_array(const struct jobrec *r);                    /* the record of an array with indexes left */
 bool job_live(const struct jobrec *r);                        /* not over */
+bool job_waits(const struct jobrec *r);                       /* PENDING, or held as SPECIAL_EXIT */
 void live_index(struct core *c, struct jobrec *r, bool live); /* keeps the lists of watched names */
 struct id_list *singleton_list(const struct core *c,
                                const struct jobrec *r); /* NULL: nobody watches its name */
@@ -681,10 +690,12 @@ struct msg_create_step *step_asked_settle(const struct core *c, const struct job
 enum refusal step_try(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t conn,
                       uint64_t seq, struct str *detail);
 
+/* ---- step/retry.c ---- */
+void steps_retry(struct core *c, struct jobrec *r); /* those that wait, while the job runs */
+
 /* ---- request/step.c: making steps ---- */
 void req_create_step(struct core *c, const struct msg_create_step *m);
 void req_attach_step(struct core *c, const struct msg_attach_step *m);
-void step_wishes_retry(struct core *c, struct jobrec *r); /* resources of the job may have become free */
 void step_wishes_refuse(struct core *c, struct jobrec *r, enum refusal refusal, const char *detail);
 void step_wish_closed(struct core *c, uint64_t job_id, uint64_t conn);
 /* Makes and launches a step of that number with no command behind it, if its job has room; REFUSE_BUSY: not now (with look_only: it could be). */
@@ -695,7 +706,6 @@ enum refusal step_try_detached(struct core *c, struct jobrec *r, const struct ms
 void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t key_hash);
 /* May a step begin that waits for these (NULL: for none)? REFUSE_NONE, REFUSE_BUSY, or never, with a sentence. */
 enum refusal step_dependencies_look(const struct jobrec *r, const char *text, struct str *detail);
-void step_queue_retry(struct core *c, struct jobrec *r);
 void step_queue_drop(struct core *c, struct jobrec *r);         /* its job ends: they never run */
 void step_queue_over(struct core *c, const struct steprec *st); /* it ran */
 /* Ends a waiting step; false if none of that number waits. */
@@ -738,10 +748,11 @@ uint64_t leader_of(const struct jobrec *r); /* of a heterogeneous job, else itse
 void components_find(const struct core *c, uint64_t leader,
                      jobrec_vec *out);       /* the leader and its components, in order; a plain job alone */
 bool job_has_script(const struct jobrec *r); /* a batch job, and of a heterogeneous one the leader */
-void het_end_others(struct core *c, struct jobrec *r, enum job_state how,
-                    enum job_reason why); /* r ends so: what else of its job has to? */
-void het_over_others(struct core *c, struct jobrec *r, enum job_state how,
-                     enum job_reason why); /* r is over without having run: so is what waits with it */
+/* r ends so while it runs: appends the components that run and have to end with it. */
+void het_ending_with(const struct core *c, const struct jobrec *r, enum job_state how, jobrec_vec *out);
+/* r is over without having run: appends the components that wait, or were to go back, and are over with it. */
+void het_over_with(const struct core *c, const struct jobrec *r, jobrec_vec *out);
+void het_fate_share(struct core *c, struct jobrec *other, const struct jobrec *r); /* other ends as r does */
 
 /* ---- request/alloc.c ---- */
 void req_attach(struct core *c, const struct msg_attach *m);

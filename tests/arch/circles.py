@@ -16,7 +16,7 @@ LARGEST = {
     "base": 1,
     "cli": 4,
     "controller": 13,
-    "core": 25,
+    "core": 1,
     "io": 2,
     "model": 3,
     "node": 5,

@@ -94,7 +94,7 @@ static bool deps_settle(struct core *c, struct jobrec *r, bool *ret_over)
         bool kill = r->j.spec.kill_on_invalid_dep == UNSET ? c->settings.word.kill_invalid_depend
                                                            : r->j.spec.kill_on_invalid_dep == YES;
         if (kill) {
-            job_over(c, r, JOB_CANCELLED, REASON_DEPENDENCY_NEVER);
+            job_never_soon(c, r);
             *ret_over = true;
             return false;
         }

@@ -20,9 +20,8 @@ static void over(struct core *c, struct jobrec *r)
     plan_soon(c);
 }
 
-void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
+static void over_alone(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
 {
-    bool waited = r->j.state == JOB_PENDING || r->j.state == JOB_SPECIAL_EXIT;
     waited_count(c, r);
     planner_leave(c, r);
     r->j.end_us = clock_end(c, r->j.start_us);
@@ -31,8 +30,27 @@ void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_rea
     r->j.reason = why;
     job_move(c, r, how);
     over(c, r);
+}
+
+void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
+{
+    bool waited = job_waits(r);
+    jobrec_vec others = {0};
+    over_alone(c, r, how, why);
     if (waited)
-        het_over_others(c, r, how, why);
+        het_over_with(c, r, &others);
+    for (size_t i = 0; i < others.n; i++) {
+        struct jobrec *other = others.v[i];
+        other->j.killed_by_uid_plus1 = r->j.killed_by_uid_plus1;
+        if (job_waits(other)) {
+            over_alone(c, other, how, why);
+            continue;
+        }
+        other->j.requeue_pending = false;
+        job_move_ending(c, other, JOB_COMPLETING, JOB_CANCELLED);
+        job_save(c, other);
+    }
+    vec_done(&others);
 }
 
 static bool all_released(const struct jobrec *r)
@@ -133,7 +151,30 @@ static void ending(struct core *c, struct jobrec *r, enum job_state how, enum jo
     job_move_ending(c, r, r->j.requeue_pending ? JOB_REQUEUED : JOB_COMPLETING, how);
     steps_end_with_job(c, r);
     quiet_nodes_release(c, r);
-    het_end_others(c, r, how, why);
+}
+
+static void end_alone(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why,
+                      int64_t kill_wait_us, const char *line)
+{
+    ending(c, r, how, why);
+    job_save(c, r);
+    terminate_send(c, r, kill_wait_us, line);
+    if (all_released(r))
+        run_finish(c, r);
+}
+
+/* r ends so: what else of its job has to? */
+static void others_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
+{
+    bool oom = how == JOB_OUT_OF_MEMORY; /* the memory that ran out was the script's own */
+    jobrec_vec others = {0};
+    het_ending_with(c, r, how, &others);
+    for (size_t i = 0; i < others.n; i++) {
+        het_fate_share(c, others.v[i], r);
+        end_alone(c, others.v[i], oom ? JOB_FAILED : how, oom ? REASON_NON_ZERO_EXIT : why,
+                  c->settings.kill_wait_us, NULL);
+    }
+    vec_done(&others);
 }
 
 void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why, int64_t kill_wait_us,
@@ -141,6 +182,7 @@ void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reas
 {
     CHECK(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     ending(c, r, how, why);
+    others_end(c, r, how, why);
     job_save(c, r);
     terminate_send(c, r, kill_wait_us, line);
     if (all_released(r))
@@ -190,6 +232,7 @@ void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *rep
         if (preempt_ended_by_itself(c, r, report))
             o = (struct outcome){JOB_PREEMPTED, REASON_PREEMPTED};
         ending(c, r, o.state, o.reason);
+        others_end(c, r, o.state, o.reason);
     }
     bool clean = leaves_nothing(r, report, host);
     job_save(c, r);
@@ -228,6 +271,7 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
         str_done(&why);
         r->j.requeue_pending = again;
         ending(c, r, JOB_NODE_FAIL, REASON_NODE_DOWN);
+        others_end(c, r, JOB_NODE_FAIL, REASON_NODE_DOWN);
         job_save(c, r);
         terminate_send(c, r, c->settings.kill_wait_us, "DUE TO NODE FAILURE");
     }

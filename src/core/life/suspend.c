@@ -39,7 +39,7 @@ void job_resume(struct core *c, struct jobrec *r)
     if (end != INT64_MAX)
         cluster_set_end(c->cluster, r->j.id, end);
     job_signal(c, r, (struct msg_signal){.signal = 18, .full = true});
-    step_wishes_retry(c, r);
+    steps_retry_soon(c, r);
     job_save(c, r);
     plan_soon(c);
 }

@@ -74,8 +74,8 @@ void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const ch
     node_plan_update(c, n);
     for (size_t i = 0; i < n->job.n; i++) { /* steps may wait for what came back */
         struct jobrec *r = job_find(c, n->job.v[i]);
-        if (r && (r->wish.n || step_queue_count(r)))
-            step_wishes_retry(c, r);
+        if (r)
+            steps_retry_soon(c, r);
     }
 }
 

@@ -160,8 +160,7 @@ static void believed_check(struct core *c, struct noderec *n, struct jobrec *r,
         suspend_repeat(c, r, n);
     if (job_has_script(r) && text_is(n->n.name, r->j.batch_host))
         script_compare(c, n, r, held_find(m, r, true));
-    if (r->j.state == JOB_RUNNING)
-        step_wishes_retry(c, r);
+    steps_retry_soon(c, r);
 }
 
 /* The job goes on without this node, which it gave back or lost, maybe in an earlier life of the controller. */

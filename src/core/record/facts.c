@@ -31,6 +31,11 @@ bool job_is_array(const struct jobrec *r)
     return r->j.array_job_id == r->j.id && r->j.array_task_id == NO_TASK;
 }
 
+bool job_waits(const struct jobrec *r)
+{
+    return r->j.state == JOB_PENDING || r->j.state == JOB_SPECIAL_EXIT;
+}
+
 bool job_live(const struct jobrec *r)
 {
     return !job_state_over(r->j.state);

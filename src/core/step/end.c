@@ -64,8 +64,7 @@ static void part_over(struct core *c, struct jobrec *r, struct steprec *st, stru
         return;
     }
     step_over(c, r, st);
-    if (r->j.state == JOB_RUNNING)
-        step_wishes_retry(c, r);
+    steps_retry_soon(c, r);
 }
 
 void step_terminate(struct core *c, struct jobrec *r, struct steprec *st, enum job_state how,

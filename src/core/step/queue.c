@@ -238,7 +238,7 @@ bool step_queue_cancel(struct core *c, struct jobrec *r, int64_t step_id)
     for (size_t i = 0; i < step_queue_count(r); i++)
         if (step_queue_at(r, i)->step_id == step_id) {
             queue_end(c, r, i);
-            step_queue_retry(c, r);
+            steps_retry_soon(c, r);
             return true;
         }
     return false;

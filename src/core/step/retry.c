@@ -3,23 +3,6 @@
 
 #define RETRY_MOST 64 /* that may begin, tried in one go: each is fitted into the job */
 
-void step_wishes_retry(struct core *c, struct jobrec *r)
-{
-    for (size_t i = 0; i < r->wish.n && r->j.state == JOB_RUNNING;) {
-        struct stepwish *w = r->wish.v[i];
-        struct str detail = STR_INIT;
-        enum refusal refusal = step_try(c, r, w->m, w->conn, w->seq, &detail);
-        if (refusal && refusal != REFUSE_BUSY)
-            step_refused_say(c, w->conn, w->seq, refusal, str_text(&detail));
-        if (refusal == REFUSE_BUSY)
-            i++;
-        else
-            step_wish_drop(c, r, i);
-        str_done(&detail);
-    }
-    step_queue_retry(c, r);
-}
-
 /* REFUSE_BUSY: it still waits. */
 static enum refusal rec_try(struct core *c, struct jobrec *r, struct queuedrec *w, int *tries)
 {
@@ -38,7 +21,7 @@ static enum refusal rec_try(struct core *c, struct jobrec *r, struct queuedrec *
 }
 
 /* One pass: a step waits for earlier ones only. */
-void step_queue_retry(struct core *c, struct jobrec *r)
+static void queue_retry(struct core *c, struct jobrec *r)
 {
     int tries = 0;
     for (size_t i = 0; i < step_queue_count(r) && r->j.state == JOB_RUNNING;) {
@@ -52,4 +35,21 @@ void step_queue_retry(struct core *c, struct jobrec *r)
             queue_take_out(r, i);
         }
     }
+}
+
+void steps_retry(struct core *c, struct jobrec *r)
+{
+    for (size_t i = 0; i < r->wish.n && r->j.state == JOB_RUNNING;) {
+        struct stepwish *w = r->wish.v[i];
+        struct str detail = STR_INIT;
+        enum refusal refusal = step_try(c, r, w->m, w->conn, w->seq, &detail);
+        if (refusal && refusal != REFUSE_BUSY)
+            step_refused_say(c, w->conn, w->seq, refusal, str_text(&detail));
+        if (refusal == REFUSE_BUSY)
+            i++;
+        else
+            step_wish_drop(c, r, i);
+        str_done(&detail);
+    }
+    queue_retry(c, r);
 }

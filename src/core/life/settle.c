@@ -1,0 +1,37 @@
+/* The end of an event: what its deeds have marked is done here, in this order, until nothing is marked (record/marks.c). Who waited for a job looks first, for that may end jobs,
+ * which others wait for; then steps that wait in their jobs are tried; then each row that changed is written, once. Planning is not among it: it waits for the event
+ * that the shell gives the machine when nobody has anything to say. */
+#include "core/inside.h"
+
+/* What they depend on can never be, and their owners want them to be cancelled then. */
+static void never_run(struct core *c)
+{
+    for (size_t i = 0; i < c->never.n; i++) {
+        struct jobrec *r = job_find(c, c->never.v[i]);
+        if (r && r->j.state == JOB_PENDING)
+            job_over(c, r, JOB_CANCELLED, REASON_DEPENDENCY_NEVER);
+    }
+    vec_clear(&c->never);
+}
+
+static void steps_run(struct core *c)
+{
+    for (size_t i = 0; i < c->steps_due.n; i++) {
+        struct jobrec *r = job_find(c, c->steps_due.v[i]);
+        if (!r)
+            continue;
+        r->steps_due = false;
+        steps_retry(c, r);
+    }
+    vec_clear(&c->steps_due);
+}
+
+void settle(struct core *c)
+{
+    while (c->woken.n || c->never.n) {
+        dependents_run(c);
+        never_run(c);
+    }
+    steps_run(c);
+    saves_write(c);
+}

@@ -1,0 +1,16 @@
+/* What a deed leaves to be done: it marks the record, and settle() does it when the deeds of the event are done. So a deed calls nothing above it, however it was reached, and
+ * what follows is done once. Who depends on a job is marked by dependents_wake, what is to be stored by job_save, and that the planner is to look by plan_soon. */
+#include "core/inside.h"
+
+void steps_retry_soon(struct core *c, struct jobrec *r)
+{
+    if (r->steps_due || (!r->wish.n && !r->queue))
+        return;
+    r->steps_due = true;
+    vec_push(&c->steps_due, r->j.id);
+}
+
+void job_never_soon(struct core *c, const struct jobrec *r)
+{
+    vec_push(&c->never, r->j.id);
+}
