@@ -254,7 +254,7 @@ void fx_log(struct core *c, enum log_level level, const char *format, ...)
 /* Answers the request at hand. */
 void reply_done(struct core *c, enum refusal refusal, const char *detail);
 
-/* ---- record/marks.c, life/settle.c: what is done when the deeds of an event are done ---- */
+/* ---- record/marks.c, settle.c: what is done when the deeds of an event are done ---- */
 void steps_retry_soon(struct core *c, struct jobrec *r);     /* resources of the job may have become free */
 void job_never_soon(struct core *c, const struct jobrec *r); /* it waits for what can never be: cancelled */
 void settle(struct core *c);                                 /* does all that is marked */
@@ -765,7 +765,10 @@ void allocation_closed(struct core *c, uint64_t leader, uint64_t conn);
 void allocation_lonely(struct core *c, struct jobrec *leader); /* nobody holds it now */
 int64_t allocation_due(const struct core *c,
                        const struct jobrec *r); /* when its grace is over; INT64_MAX = none runs */
-void allocation_abandon(struct core *c, struct jobrec *leader);
+void allocation_abandon(struct core *c, struct jobrec *leader); /* its grace is over */
+/* Its command ends: it is over, or ended as `how`. */
+void component_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why,
+                   const char *line);
 
 /* ---- reservation.c ---- */
 struct resvrec *resv_find(const struct core *c, const char *name);

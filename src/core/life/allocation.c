@@ -55,3 +55,26 @@ void allocation_closed(struct core *c, uint64_t leader, uint64_t conn)
     if (r && r->holder_conn == conn)
         allocation_lonely(c, r);
 }
+
+/* ---- its end -------------------------------------------------------------------------------------------------------------------- */
+
+void component_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why,
+                   const char *line)
+{
+    if (r->j.state == JOB_PENDING)
+        job_over(c, r, JOB_CANCELLED, why);
+    else if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED)
+        job_end(c, r, how, why, c->settings.kill_wait_us, line);
+}
+
+void allocation_abandon(struct core *c, struct jobrec *leader)
+{
+    jobrec_vec jobs = {0};
+    leader->lonely_us = 0;
+    components_find(c, leader->j.id, &jobs);
+    for (size_t i = 0; i < jobs.n; i++) {
+        text_set(c, &jobs.v[i]->j.reason_detail, "the command that held it is gone");
+        component_end(c, jobs.v[i], JOB_CANCELLED, REASON_INACTIVE_LIMIT, "BECAUSE ITS COMMAND IS GONE");
+    }
+    vec_done(&jobs);
+}

@@ -100,19 +100,3 @@ enum refusal query_diag(const struct core *c, int64_t now_us, const struct view 
     v->row(v->ctx, &d);
     return REFUSE_NONE;
 }
-
-void diag_reset(struct core *c)
-{
-    c->diag = (struct diag){
-        .start_us = c->diag.start_us, .reset_us = c->now_us, .backfilled_ever = c->diag.backfilled_ever};
-}
-
-void diag_count_end(struct core *c, const struct jobrec *r)
-{
-    if (r->j.state == JOB_COMPLETED)
-        c->diag.jobs_completed++;
-    else if (r->j.state == JOB_CANCELLED)
-        c->diag.jobs_cancelled++;
-    else
-        c->diag.jobs_failed++;
-}

@@ -1,0 +1,18 @@
+/* Counters of sdiag. */
+#include "core/inside.h"
+
+void diag_reset(struct core *c)
+{
+    c->diag = (struct diag){
+        .start_us = c->diag.start_us, .reset_us = c->now_us, .backfilled_ever = c->diag.backfilled_ever};
+}
+
+void diag_count_end(struct core *c, const struct jobrec *r)
+{
+    if (r->j.state == JOB_COMPLETED)
+        c->diag.jobs_completed++;
+    else if (r->j.state == JOB_CANCELLED)
+        c->diag.jobs_cancelled++;
+    else
+        c->diag.jobs_failed++;
+}
