@@ -1,6 +1,6 @@
 /* Every invariant of the machine, asserted: run after each step of simulated worlds and of stories. Sums are counted again, and each index is compared with what it indexes
  * in both directions. */
-#include "core/inside.h"
+#include "core/turn.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * Loading: rows come table by table, then core_loaded builds the indexes and tells the planner what runs and what waits. A job that was RUNNING stays RUNNING until its
  * node says what became of it. */
-#include "core/inside.h"
+#include "core/turn.h"
 
 #include <string.h>
 

@@ -100,12 +100,15 @@ void effects_done(struct effects *fx);
 struct core *core_new(uint64_t seed, const char *host);
 void core_free(struct core *c);
 
-/* Start: EV_CONFIG first, then every stored row (order: META, PARTITION, NODE, RESERVATION, JOB (live_only), STEP of live jobs), then core_loaded. */
+/* Start: EV_CONFIG first, then every stored row (order: META, PARTITION, NODE, RESERVATION, JOB
+ * (live_only), STEP of live jobs), then core_loaded. */
 void core_load(struct core *c, enum store_table table, const void *record);
-/* Would core_load take the row? It leaves one out whose numbers, states or parts cannot be; ret_err says why. */
+/* Would core_load take the row? It leaves one out whose numbers, states or parts cannot be; ret_err
+ * says why. */
 bool core_row_sound(enum store_table table, const void *record, struct err *ret_err);
 void core_loaded(struct core *c, int64_t now_us, struct effects *fx);
-/* Before core_loaded: the store is older than what was said last, by the shell's own evidence; and no job id below `next` is given (again). */
+/* Before core_loaded: the store is older than what was said last, by the shell's own evidence; and
+ * no job id below `next` is given (again). */
 void core_store_is_older(struct core *c);
 void core_ids_from(struct core *c, uint64_t next);
 
@@ -135,10 +138,12 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q, co
                              int64_t now_us, const struct view *v, struct str *detail, struct query_at *at,
                              size_t most);
 
-/* Would the answer to it take long, and change nothing? Then it may be worked out in a copy of the machine: core_step there, and its FX_REPLY is the answer. */
+/* Would the answer to it take long, and change nothing? Then it may be worked out in a copy of the
+ * machine: core_step there, and its FX_REPLY is the answer. */
 bool core_asks_much(const struct core *c, const struct message *m);
 
-/* Whose jobs the wake of that moment goes on to end, of those asked for together (`scancel -u`); false: nobody's. */
+/* Whose jobs the wake of that moment goes on to end, of those asked for together (`scancel -u`);
+ * false: nobody's. */
 bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid);
 
 /* The host of that certificate name; NULL = shut out, or never there. Valid until the next step. */

@@ -32,7 +32,13 @@ ONE_FILE = {"uthash.h": "base/map.c"}
 # Rooms: folder: {room: rooms of the same folder that it may include}. What lies in the folder itself is for all of its rooms.
 ROOMS = {
     "core": {
-        "record": set(), "load": set(), "node": set(), "step": set(), "life": set(), "request": {"step"}, "query": set(),
+        "record": set(),
+        "step": {"record"},
+        "life": {"record", "step"},
+        "node": {"record", "step", "life"},
+        "load": {"record", "step", "life", "node"},
+        "request": {"record", "step", "life", "node", "load"},
+        "query": {"record", "step", "life", "node", "load", "request"},
     },
     "sched": {
         "books": set(),

@@ -1,5 +1,5 @@
 /* Who holds an attached allocation, and who is told that it runs. Of a heterogeneous job the leader stands for all components. */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 bool allocation_attached(const struct jobrec *r)
 {

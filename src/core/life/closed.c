@@ -1,5 +1,5 @@
 /* A connection has closed: what its calls waited for, or held, is nobody's any more. */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 void waiters_closed(struct core *c, uint64_t conn)
 {

@@ -3,7 +3,7 @@
  *
  * aftercorr between arrays is decided for each element: when an element ends, its counterpart becomes a record of its own, free to start or failed. The rest of the
  * array waits for the other array as a whole. */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 /* ---- aftercorr ------------------------------------------------------------------------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 /* The end of a run. job_end begins it (limit, cancel, node loss …): everything of the job is told to end and the job is COMPLETING until its nodes are free. The batch script's
  * own end comes as a report. Either way, when the last node is released the job takes its final state, or goes back to PENDING if it is to be requeued. */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 static void mails(struct core *c, struct jobrec *r)
 {

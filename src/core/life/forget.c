@@ -1,5 +1,5 @@
 /* An ended job leaves memory; the store keeps its row. */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 void job_forget(struct core *c, struct jobrec *r)
 {

@@ -2,7 +2,7 @@
  * components are allocations without a script, which srun fills through the script. So their end follows the leader's: with the script everything is over, with the
  * status of the script. Loss, preemption and requeueing of any component take the whole job, since none can start without the others. A component that is cancelled or
  * reaches its own time limit ends alone; what is over before it ran takes the waiting job along, and what goes back waits for all. Allocations of salloc and srun end in request/alloc.c. */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 static bool ends_the_others(const struct jobrec *r, enum job_state how)
 {

@@ -2,7 +2,7 @@
  *
  * What decides is who held it: what an administrator holds, its owner can neither release nor make his own hold by holding it again. A hold of a job that runs is kept for its
  * return to the queue. An operator's uhold makes any hold the owner's. */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 bool hold_of_admin(const struct core *c, const struct jobrec *r)
 {

@@ -1,7 +1,7 @@
 /* What the planner decided about running work that gives way. A victim with a grace (GraceTime of its partition) is told with SIGCONT and SIGTERM and goes on
  * running until the grace is over; then, or at once without one, it is ended like any other job, and goes back to PENDING where the mode is REQUEUE and the job may be
  * requeued. Its record says that and for whom, so that a controller that starts again keeps to it. */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 static int64_t grace_of(const struct core *c, const struct jobrec *r)
 {

@@ -1,5 +1,5 @@
 /* Going back to PENDING: by hand, after a node failure or preemption, after a launch that failed. The former run keeps its row in job_run. */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 static void run_clear(struct core *c, struct jobrec *r)
 {

@@ -1,6 +1,6 @@
 /* The life of reservations: they begin, end or come again, replace nodes that fail, and go when nobody uses them. Jobs are not told: whoever waits for one is planned only while it is
  * there, and its running jobs end with it (resv_job_end). */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 #include <string.h>
 

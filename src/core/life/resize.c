@@ -3,7 +3,7 @@
  * What the job had so far is kept as a row of its own, as Slurm does: the accounting charges each part by its size.
  *
  * A controller that starts again finds the smaller record. A node that still has something of the job, and that the job does not hold, is then told to end it (node/link.c). */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 void hold_terminate(struct core *c, struct jobrec *r, const struct hold *h)
 {

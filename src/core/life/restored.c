@@ -1,7 +1,7 @@
 /* A store that is older than what was said last: somebody put a backup in its place, or it is gone. What was acknowledged since is not in it, and what it calls waiting or running may
  * have run. So nothing of it starts by itself: what waits is held, with the reason; what runs goes on where its node has it, and is held where its node has not. Nodes that hold
  * what the store does not know are told to end it, and no number that they know is given again. */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 static void doubt_say(struct core *c, struct jobrec *r)
 {

@@ -1,5 +1,5 @@
 /* Signals to what a job has on its nodes. */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 void job_signal(struct core *c, const struct jobrec *r, struct msg_signal m)
 {

@@ -1,5 +1,5 @@
 /* A pass of the planner and what follows from it: jobs start, victims give way. Persist before you speak: the record is stored in the turn that sends the launch. */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 static void start_one(struct core *c, const struct plan_start *s)
 {

@@ -1,5 +1,5 @@
 /* Stopping a job and letting it go on, by whomever. Stopped time does not count against the limit. */
-#include "core/inside.h"
+#include "core/life/life.h"
 
 void suspend_tell_planner(struct core *c, struct jobrec *r)
 {

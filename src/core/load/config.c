@@ -1,6 +1,6 @@
 /* The configuration, at start and at reconfigure. Nodes and partitions that are gone go when nothing runs there; what scontrol changed (drain, reason, a partition's state)
  * stays; running jobs are not touched. */
-#include "core/inside.h"
+#include "core/load/load.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Rows that cannot be lived with. A machine that takes in a number out of its range, a state that there is not or a running job without an allocation would stop at the next
  * invariant or never come to an end, and as the row is stored, so would each start after it. Such a row is left out instead. It stays where it is, for whoever wants to mend it;
  * table left_out says what is wrong and what it holds, the log and `remuda status` say that there are some. */
-#include "core/inside.h"
+#include "core/load/load.h"
 
 static bool holds_nodes(const struct job *j)
 {

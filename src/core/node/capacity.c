@@ -3,7 +3,7 @@
  *
  * GPUs that are configured and not there are planned with as broken ones: who wants them waits and is told why, and gets them when they are there. So a typo, a driver that is loaded late
  * and a GPU that fell off its bus are never given to anybody, and refuse nobody. */
-#include "core/inside.h"
+#include "core/record/record.h"
 #include "model/device_out.h"
 #include "model/gres.h"
 

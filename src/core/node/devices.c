@@ -4,7 +4,7 @@
  * A broken device is remembered here, since a new daemon of the node cannot know of an error that was reported to its predecessor: it is told with the welcome. An operator's RESUME
  * makes it unproven; the node looks at it again and says what it is. That it is asked to may be lost with the connection: until a word of the node has no broken device, each hello that
  * has one is answered by asking again. */
-#include "core/inside.h"
+#include "core/node/node.h"
 #include "model/device_out.h"
 
 static void outs_log(struct core *c, const struct noderec *n, const char *before)

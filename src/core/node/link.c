@@ -1,6 +1,6 @@
 /* What node daemons say. A hello names what the node holds; the machine compares it with what it believes and mends the difference. Reports may come twice or late: a
  * report of a start that is no longer current changes nothing but is acknowledged, or the node would repeat it for ever. */
-#include "core/inside.h"
+#include "core/node/node.h"
 #include "model/protocol.h"
 #include "model/topology.h"
 

@@ -1,5 +1,5 @@
 /* Nodes of which nothing is heard: their connection goes, later they are DOWN and their jobs lose them. */
-#include "core/inside.h"
+#include "core/node/node.h"
 
 void node_closed(struct core *c, uint64_t conn)
 {

@@ -1,5 +1,5 @@
 /* Reads of live state. Filters are read once; each record is a copy on the stack with its computed fields filled, handed to the view and forgotten. */
-#include "core/inside.h"
+#include "core/query/query.h"
 
 #include "model/gres.h"
 

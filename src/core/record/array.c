@@ -1,5 +1,5 @@
 /* Counts of an array's elements, so that no event walks an array. */
-#include "core/inside.h"
+#include "core/record/record.h"
 
 void array_pending_text(struct core *c, struct jobrec *master)
 {

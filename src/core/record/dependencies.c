@@ -1,6 +1,6 @@
 /* What jobs wait for of other jobs. A job keeps its list with what is known of each entry; who depends on a job is found in core.dependents, so that an end wakes only those
  * it concerns. What is satisfied stays so and is forgotten; what is open or failed stands in the job's row as text, from which a restart reads it. */
-#include "core/inside.h"
+#include "core/record/record.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Devices that are out of use, in words for people. */
 #include "base/idset.h"
-#include "core/inside.h"
+#include "core/record/record.h"
 #include "model/device_out.h"
 
 /* ---- for people ---- */

@@ -1,5 +1,5 @@
 /* Counters of sdiag. */
-#include "core/inside.h"
+#include "core/record/record.h"
 
 void diag_reset(struct core *c)
 {

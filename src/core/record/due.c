@@ -1,7 +1,7 @@
 /* When something is due: of each job, from what its record says, and one heap of due times. An entry is looked at when it is due and may be out of date: what is to be done is
  * decided from the job (timers.c), and the job is armed anew. Entries of jobs that ended long before their limit would gather for days: when most of the heap is out of
  * date it is made anew. */
-#include "core/inside.h"
+#include "core/record/record.h"
 
 #define HEAP_SLACK 1024         /* entries that may be out of date in any case */
 #define AGAIN_US   USEC_PER_SEC /* before a job that fired in vain fires again */

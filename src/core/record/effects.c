@@ -1,4 +1,4 @@
-#include "core/inside.h"
+#include "core/record/record.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Which pending jobs the planner gets. A job is eligible when nothing but resources and order keeps it: no hold, its begin time has come, its dependencies are satisfied,
  * its array's % limit leaves room. What its partition's limits or state say about it is the planner's: they may change. Whoever changes one of these calls eligible_update, which is cheap and idempotent. */
-#include "core/inside.h"
+#include "core/record/record.h"
 
 #include <string.h>
 

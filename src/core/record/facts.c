@@ -1,5 +1,5 @@
 /* What the records say: look-ups that change nothing, for all rooms. Who does something asks here and not the file of another deed. */
-#include "core/inside.h"
+#include "core/record/record.h"
 
 bool list_has(const char *list, const char *word)
 {

@@ -1,5 +1,5 @@
 /* What a job has of its nodes: the holds, and the sums of its allocation that are shown. */
-#include "core/inside.h"
+#include "core/record/record.h"
 
 void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al)
 {

@@ -1,6 +1,6 @@
 /* The only place that writes job.state. Every move goes through the table of allowed moves; what must follow from a move wherever it comes from (counts, indexes,
  * the planner's list, history of former runs) follows here. */
-#include "core/inside.h"
+#include "core/record/record.h"
 
 static void counts_add(struct core *c, const struct jobrec *r, int64_t sign)
 {

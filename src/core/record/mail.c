@@ -1,6 +1,6 @@
 /* --mail-type. An array mails once for its beginning and once for its end, unless ARRAY_TASKS asks for a mail for each element. */
 #include "base/plain.h"
-#include "core/inside.h"
+#include "core/record/record.h"
 
 #include "model/pattern.h"
 

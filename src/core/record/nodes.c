@@ -1,4 +1,4 @@
-#include "core/inside.h"
+#include "core/record/record.h"
 
 /* The planner counts on a node only while its daemon answers. What it reported less than configured is not planned with. */
 void node_plan_update(struct core *c, struct noderec *n)

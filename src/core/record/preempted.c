@@ -1,5 +1,5 @@
 /* What the record of a job says about its giving way. */
-#include "core/inside.h"
+#include "core/record/record.h"
 
 bool preempt_requeues(const struct core *c, const struct jobrec *r)
 {

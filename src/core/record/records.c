@@ -1,5 +1,5 @@
 /* Records in memory: jobs and arrays, and which of them live. */
-#include "core/inside.h"
+#include "core/record/record.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "core/inside.h"
+#include "core/record/record.h"
 
 #include <stdlib.h>
 #include <string.h>

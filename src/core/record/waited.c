@@ -2,7 +2,7 @@
  * jobs: for what the machine itself knows (holds, dependencies, begin times, array limits) at the event that changes it, for what the planner knows from its logs
  * (sched/pass/waited.c). How far it is counted follows from the sum, so that it survives a restart; the time across a restart goes to what is found after it. */
 #include "sched/pass/waited.h"
-#include "core/inside.h"
+#include "core/record/record.h"
 
 static void text_read(const char *text, struct waited *ret)
 {

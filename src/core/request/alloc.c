@@ -3,7 +3,7 @@
  * of the controller: then the grace begins anew, and commands come back with ATTACH.
  *
  * Of a heterogeneous job the leader stands for all components. */
-#include "core/inside.h"
+#include "core/request/request.h"
 
 /* srun's job failed with its step, which ran out of memory. */
 static bool last_step_oom(const struct jobrec *r)

@@ -1,7 +1,7 @@
 /* Requests that changed something, and what was answered. The connection may break, and the controller end, between the commit and the answer: then the command asks again
  * with the number it gave its request, and gets the same answer instead of a second job. The row is committed with what the request did, so there is no moment at which one
  * is stored without the other; a request of which nothing is stored is simply done. Answers that changed nothing are not kept: they are found again by looking again. */
-#include "core/inside.h"
+#include "core/request/request.h"
 
 #define KEPT_US  (5 * USEC_PER_MIN) /* a command gives up long before */
 #define KEPT_MAX 65536              /* the oldest go first */

@@ -1,5 +1,5 @@
 /* cancel: ends or signals jobs, by references, by filters, or both. */
-#include "core/inside.h"
+#include "core/request/request.h"
 
 #include "model/signals.h"
 

@@ -1,6 +1,6 @@
 /* job_control: hold, release, requeue, suspend, resume, top. */
 #include "base/plain.h"
-#include "core/inside.h"
+#include "core/request/request.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The small requests: read a script back, ping and stop. */
-#include "core/inside.h"
+#include "core/request/request.h"
 
 /* ---- get_script ------------------------------------------------------------------------------------------------------------------ */
 

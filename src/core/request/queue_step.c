@@ -1,4 +1,5 @@
 /* srun --async: a step gets its number and its row at once, begun or in the queue. */
+#include "core/request/request.h"
 #include "core/step/queue.h"
 
 /* ---- asked for, and tried again ------------------------------------------------------------------------------------------------------------ */

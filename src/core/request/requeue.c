@@ -1,5 +1,5 @@
 /* A job is sent back to the queue by hand. */
-#include "core/inside.h"
+#include "core/request/request.h"
 
 /* A component goes back with its leader, and may be there first; any other job that waits is where it was to go. */
 static enum refusal requeue_waiting(struct core *c, struct jobrec *r, bool hold, bool special,

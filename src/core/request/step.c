@@ -2,7 +2,7 @@
  * whenever something of its job becomes free, in the order in which they came. What a step is told to its nodes in the turn that stores it.
  *
  * A call that is repeated (its answer was lost with the controller or the connection) finds its step by its key and is answered as the first one was. */
-#include "core/inside.h"
+#include "core/request/request.h"
 
 #include "core/step/layout.h"
 

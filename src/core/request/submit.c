@@ -1,5 +1,5 @@
 /* submit: one job, one array, or the components of a heterogeneous job. Everything is checked before anything is kept: a refused submission leaves no trace. */
-#include "core/inside.h"
+#include "core/request/request.h"
 #include "model/job_attributes.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* AllocNodes= of a partition: the hosts from which jobs may be submitted to it. */
-#include "core/inside.h"
+#include "core/request/request.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * one who asks for one.
  *
  * Jobs are kept by number between two slices: what they were may be gone by then. */
-#include "core/inside.h"
+#include "core/request/request.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* update_node: states with their reasons, and a node's own fields. All nodes named are checked before the first is changed. */
-#include "core/inside.h"
+#include "core/request/request.h"
 
 #include "model/cpu_bind.h"
 #include "model/gres.h"

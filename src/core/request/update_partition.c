@@ -1,6 +1,6 @@
 /* update_partition: make, change and remove partitions. What is changed here is stored and survives restarts. Values are tried on a copy that the planner must accept
  * before the record takes them. */
-#include "core/inside.h"
+#include "core/request/request.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Why jobs wait: the reason in sentences with what to do, everything that is in the way, the place in the order, the planned start and how sure it is, and what
  * would let the job start sooner. Nothing changes; the what-if passes are bounded by counted work, so that the answer of one job does not hold others up. */
-#include "core/inside.h"
+#include "core/request/request.h"
 #include "sched/answer/advice.h"
 #include "sched/answer/blockers.h"
 

@@ -1,5 +1,5 @@
 /* CpuBind of nodes and partitions: how the tasks of a step are bound where its command does not say it. */
-#include "core/inside.h"
+#include "core/step/step.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* What the steps of a job hold of it, counted from their layouts whenever it is asked: there is no book that could go wrong. */
-#include "core/inside.h"
+#include "core/step/step.h"
 
 #include "core/step/layout.h"
 #include "model/device_out.h"

@@ -20,7 +20,8 @@ struct dealing {
 
 /* Deals all tasks out within the caps, which have room for them; ids[i] are those of node i. */
 void step_deal(struct dealing *d, struct idset *ids);
-/* SPREAD_ARBITRARY: the nodes are told. Marks them as chosen; true if each has room for what it is to run. */
+/* SPREAD_ARBITRARY: the nodes are told. Marks them as chosen; true if each has room for what it is
+ * to run. */
 bool step_told_fits(struct dealing *d);
 
 #endif

@@ -1,7 +1,7 @@
 /* How steps end. Each node of a step reports its end; the step is over with the last of them, its status the highest, and what it held is free for steps that wait. It is told
  * to end (limit, scancel, a command that does not come back, a node that failed, the job's own end) by a TERMINATE of its own or of the job; its state is then what it was told
  * to end as. A part whose node will never report is closed by whoever learns of it: the node's hello without the step, its release, its loss. */
-#include "core/inside.h"
+#include "core/step/step.h"
 
 #define STATUS_KILLED 9 /* of tasks whose end nobody saw */
 

@@ -1,5 +1,5 @@
 /* --constraint of a step: which nodes of its job have what it asks for. "[a|b]" takes the arm that most of the job's nodes satisfy. */
-#include "core/inside.h"
+#include "core/step/step.h"
 
 #include "core/step/layout.h"
 #include "sched/books/feature.h"

@@ -1,7 +1,7 @@
 /* Making a step: its place among the other steps of its job, its record, its launch. A step that can never be is refused with a sentence. */
 #include "core/step/layout.h"
 
-#include "core/inside.h"
+#include "core/step/step.h"
 
 /* ---- making ------------------------------------------------------------------------------------------------------------------------ */
 

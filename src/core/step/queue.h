@@ -1,8 +1,9 @@
-/* Steps that wait with no command behind them (srun --async): their records. Files of core/step and the request that makes them use this. */
+/* Steps that wait with no command behind them (srun --async): their records. Files of core/step and
+ * the request that makes them use this. */
 #ifndef REMUDA_CORE_STEP_QUEUE_H
 #define REMUDA_CORE_STEP_QUEUE_H
 
-#include "core/inside.h"
+#include "core/step/step.h"
 
 /* A step that waits. */
 struct queuedrec {

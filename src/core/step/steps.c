@@ -1,6 +1,6 @@
 /* Records of job steps: the row as it is stored, and what the machine must know of each of its nodes. Usage is kept a node: the row shows the sum over nodes (largest, least
  * and mean values over all tasks); of a step on several nodes only what is final is stored, so that a restarted controller can go on adding. */
-#include "core/inside.h"
+#include "core/step/step.h"
 
 #define ENDED_KEPT 128
 

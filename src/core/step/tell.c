@@ -1,5 +1,5 @@
 /* What nodes and callers are told of a step. */
-#include "core/inside.h"
+#include "core/step/step.h"
 
 /* To one node, as to the others: a node finds its own part in the layout. */
 void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t node)

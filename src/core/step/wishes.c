@@ -1,5 +1,5 @@
 /* Calls whose step waits for resources of its job, with their command behind them. */
-#include "core/inside.h"
+#include "core/step/step.h"
 
 /* ---- waiting ------------------------------------------------------------------------------------------------------------------------ */
 

@@ -1,0 +1,132 @@
+/* The life of jobs and reservations: start, end, requeueing, suspension, preemption, resizing. Only
+ * core/ includes this. */
+#ifndef REMUDA_CORE_LIFE_LIFE_H
+#define REMUDA_CORE_LIFE_LIFE_H
+
+#include "core/step/step.h"
+
+/* ---- forget.c ---- */
+void job_forget(struct core *c, struct jobrec *r); /* out of all indexes, freed */
+
+/* ---- job_hold.c: who holds a job, and who may let it go ---- */
+
+/* What the peer at hand holds of that job is an administrator's hold. */
+bool hold_of_admin(const struct core *c, const struct jobrec *r);
+/* Holds it; as_user: as its owner would. A stronger hold stays. */
+void hold_give(struct core *c, struct jobrec *r, bool as_user);
+/* The peer at hand may let it go. */
+enum refusal hold_release_check(const struct core *c, const struct jobrec *r, const char **detail);
+void hold_end(struct jobrec *r);
+/* Of a job that is back in the queue: the hold it was to have then; `why` unless an
+ * administrator's. */
+void hold_comes_back(struct jobrec *r, enum job_reason why);
+void hold_load(struct jobrec *r); /* from the store */
+
+/* ---- depend.c ---- */
+void dependents_run(struct core *c);
+/* A new array: elements whose counterparts are over become records of their own. */
+void aftercorr_begin(struct core *c, struct jobrec *master);
+
+/* ---- launch.c ---- */
+void launch_send(struct core *c, struct jobrec *r); /* of a job with a script */
+/* Of r, which runs: the script starts once all components do. */
+void launch_when_whole(struct core *c, struct jobrec *r);
+
+/* ---- start.c ---- */
+void starts_apply(struct core *c); /* plans and starts */
+
+/* ---- restored.c: a store that is older than what was said last ---- */
+void restored_mark(struct core *c); /* when all rows are loaded */
+/* It goes back: held, if nobody knows whether it ran. */
+void restored_requeue(struct core *c, struct jobrec *r);
+/* A node has this: a number or a start that the store has not given yet? */
+void held_beyond(struct core *c, const struct noderec *n, const struct held *held);
+
+/* ---- resize.c ---- */
+/* A running job goes on with these of its nodes, or with its first `count`. */
+enum refusal job_resize(struct core *c, struct jobrec *r, const char *keep, int32_t count,
+                        const char **detail);
+void hold_terminate(struct core *c, struct jobrec *r, const struct hold *h);
+
+/* ---- suspend.c ---- */
+void job_suspend(struct core *c, struct jobrec *r, enum suspender by); /* of a running job */
+void job_resume(struct core *c, struct jobrec *r);                     /* of a suspended one */
+void suspend_tell_planner(struct core *c, struct jobrec *r);
+void suspension_count(const struct core *c, struct jobrec *r); /* it is suspended no more: adds the time */
+
+/* ---- gang.c ---- */
+void gang_turn(struct core *c, bool slice_over); /* who of those that share CPUs runs now */
+
+/* ---- preempt.c ---- */
+void preempts_apply(struct core *c);                /* what the plan says about running work */
+void preempt_end(struct core *c, struct jobrec *r); /* its grace is over */
+
+/* ---- signals.c: to what a job has on its nodes ---- */
+/* Job and attempt are set here. */
+void job_signal(struct core *c, const struct jobrec *r, struct msg_signal m);
+void job_warn(struct core *c, struct jobrec *r); /* --signal, now */
+/* For a node that may not have heard of it. */
+void suspend_repeat(struct core *c, struct jobrec *r, struct noderec *n);
+
+/* ---- finish.c ---- */
+/* Of a job that runs: everything of it is ended. */
+void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why, int64_t kill_wait_us,
+             const char *line);
+/* Of a job that holds nothing. */
+void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why);
+void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *report);
+void node_released(struct core *c, struct jobrec *r, uint32_t node);
+void job_node_lost(struct core *c, struct jobrec *r, uint32_t node);
+void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report);
+void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, const char *why);
+
+/* ---- requeue.c ---- */
+/* From the end of a run, or from being over; `how` is what the former run is remembered as. */
+void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special);
+void requeue_finish(struct core *c, struct jobrec *r);
+
+/* ---- closed.c ---- */
+void waiters_closed(struct core *c, uint64_t conn);
+
+/* ---- het.c ---- */
+/* r ends so while it runs: appends the components that run and have to end with it. */
+void het_ending_with(const struct core *c, const struct jobrec *r, enum job_state how, jobrec_vec *out);
+/* r is over without having run: appends the components that wait, or were to go back, and are over
+ * with it. */
+void het_over_with(const struct core *c, const struct jobrec *r, jobrec_vec *out);
+void het_fate_share(struct core *c, struct jobrec *other, const struct jobrec *r); /* other ends as r does */
+
+/* ---- allocation.c ---- */
+bool allocation_attached(const struct jobrec *r); /* it belongs to a connection */
+/* It runs: who waits for it is told once all components do. */
+void allocation_announce(struct core *c, const struct jobrec *r);
+void allocation_hold(struct core *c, struct jobrec *leader); /* by the connection at hand */
+void allocation_closed(struct core *c, uint64_t leader, uint64_t conn);
+void allocation_lonely(struct core *c, struct jobrec *leader);  /* nobody holds it now */
+void allocation_abandon(struct core *c, struct jobrec *leader); /* its grace is over */
+/* Its command ends: it is over, or ended as `how`. */
+void component_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why,
+                   const char *line);
+
+/* ---- reservation.c ---- */
+void resv_save(struct core *c, struct resvrec *v); /* its row */
+void resv_tell(struct core *c, struct resvrec *v); /* the planner */
+/* It is over: jobs that wait for it are held, or go on without it. */
+void resv_drop(struct core *c, struct resvrec *v);
+size_t resv_jobs(const struct core *c, const char *name, bool running); /* that run in it, or wait for it */
+/* Into core.resv: by the time they were made, so that a restart does not change their order. */
+void resv_insert(struct core *c, struct resvrec *v);
+void resv_load(struct core *c, const struct reservation *row);
+void resvs_restore(struct core *c);
+void resvs_fire(struct core *c);         /* begins, ends, recurrences, purges that are due */
+int64_t resvs_due(const struct core *c); /* INT64_MAX = never */
+/* May this user run jobs with that request in the reservations it names? Fills why not;
+ * *ret_partition: the reservation's, for jobs that name none. */
+enum refusal resv_check(const struct core *c, const struct job_request *req, const char *user,
+                        const char *groups, struct str *why);
+void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *v,
+               size_t *ret_shown);
+/* Node.reserved, .maint, .reservation. */
+void resv_mark_node(const struct core *c, struct node *n, int64_t now_us);
+
+#endif

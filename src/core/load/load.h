@@ -1,0 +1,20 @@
+/* The configuration, and rows that cannot be lived with. Only core/ includes this. */
+#ifndef REMUDA_CORE_LOAD_LOAD_H
+#define REMUDA_CORE_LOAD_LOAD_H
+
+#include "core/node/node.h"
+
+/* ---- left_out.c: stored rows that cannot be lived with ---- */
+void row_leave_out(struct core *c, enum store_table table, const void *record, const char *why);
+void rows_left_out(struct core *c);                               /* at the end of loading */
+const char *left_out_said(const struct core *c, struct arena *a); /* for `remuda status`; NULL = none */
+
+/* ---- config.c ---- */
+bool node_shown(const struct noderec *n); /* config.c: it is configured, or has jobs yet */
+void config_apply(struct core *c, const struct config *config);
+void part_save(struct core *c, struct partrec *p);
+/* What scontrol had changed; the rest is the configuration's. */
+void part_load(struct core *c, const struct partition *row);
+void set_fields_add(struct core *c, const char **to, const char *fields); /* each name once */
+
+#endif

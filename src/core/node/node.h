@@ -1,0 +1,28 @@
+/* What node daemons say, and silence. Only core/ includes this. */
+#ifndef REMUDA_CORE_NODE_NODE_H
+#define REMUDA_CORE_NODE_NODE_H
+
+#include "core/life/life.h"
+
+/* ---- silence.c ---- */
+void node_closed(struct core *c, uint64_t conn);
+/* It is silent if nothing is heard of it for SlurmdTimeout. */
+void node_watch(struct core *c, struct noderec *n);
+void node_alarm(struct core *c, struct noderec *n); /* timer: is it? */
+
+/* ---- link.c ---- */
+void nodes_welcome(struct core *c); /* the settings, to all that are connected */
+void req_node_hello(struct core *c, const struct msg_node_hello *m);
+void req_heartbeat(struct core *c, const struct msg_heartbeat *m);
+void req_report(struct core *c, const struct msg_report *m);
+
+/* ---- devices.c: devices that nobody may be given ---- */
+/* What the node says, if it is news. */
+void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out, const char *health);
+/* The same; a new daemon may not know of broken ones. */
+void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq, const char *out);
+/* Of n.devices_out; NULL = none. */
+const char *node_devices_failed(const struct core *c, const struct noderec *n);
+void node_devices_retry(struct core *c, struct noderec *n); /* an operator wants the broken ones back */
+
+#endif

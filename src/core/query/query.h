@@ -1,0 +1,24 @@
+/* What is shown. Only core/ includes this. */
+#ifndef REMUDA_CORE_QUERY_QUERY_H
+#define REMUDA_CORE_QUERY_QUERY_H
+
+#include "core/request/request.h"
+
+/* ---- pending.c: waiting jobs as they are shown ---- */
+struct part_cpu {
+    const struct partrec *part;
+    int32_t cpus;
+};
+struct part_cpus {
+    VEC(struct part_cpu) seen; /* partitions looked up in this query */
+};
+void pending_complete(const struct core *c, struct part_cpus *known, struct job *j); /* j: the copy shown */
+void part_cpus_done(struct part_cpus *known);
+
+/* ---- sched.c ---- */
+enum refusal query_priorities(const struct core *c, const struct msg_query *q, int64_t now_us,
+                              const struct view *v);
+enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct view *v);
+enum refusal query_diag(const struct core *c, int64_t now_us, const struct view *v);
+
+#endif

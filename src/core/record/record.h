@@ -1,0 +1,267 @@
+/* Records and what follows from changing them at once: indexes, counts, texts, due times, and which
+ * waiting jobs the planner gets. The ground of core/: it calls no other room. Only core/ includes
+ * this. */
+#ifndef REMUDA_CORE_RECORD_RECORD_H
+#define REMUDA_CORE_RECORD_RECORD_H
+
+#include "core/record/state.h"
+
+/* ---- effects.c ---- */
+struct effect *effect_add(struct effects *fx, enum effect_kind kind);
+void fx_store(struct core *c, enum store_table table, const void *record);
+void fx_remove(struct core *c, enum store_table table, const void *record);
+void fx_reply(struct core *c, uint64_t conn, uint64_t seq, enum message_kind kind, const void *body);
+void fx_send(struct core *c, uint64_t conn, enum message_kind kind, const void *body, uint64_t payload_job);
+/* The message sent last to one more connection; it is encoded once. */
+void fx_send_also(struct core *c, uint64_t conn);
+void fx_log(struct core *c, enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Answers the request at hand. */
+void reply_done(struct core *c, enum refusal refusal, const char *detail);
+void plan_soon(struct core *c);
+
+/* ---- marks.c ---- */
+void steps_retry_soon(struct core *c, struct jobrec *r);     /* resources of the job may have become free */
+void job_never_soon(struct core *c, const struct jobrec *r); /* it waits for what can never be: cancelled */
+
+/* ---- texts.c ---- */
+void text_set(struct core *c, const char **to, const char *text);
+/* Copies, interning texts; `to` is overwritten. */
+void record_take(struct core *c, const struct fields *t, void *to, const void *from);
+void field_take(const struct field *f, void *to, const void *from);     /* one field, texts not copied */
+void record_drop(struct core *c, const struct fields *t, void *record); /* gives its texts back */
+
+/* ---- facts.c ---- */
+struct jobrec *job_find(const struct core *c, uint64_t id);
+struct arrayrec *array_of(const struct core *c, uint64_t array_id);
+bool job_is_array(const struct jobrec *r);                      /* the record of an array with indexes left */
+bool job_live(const struct jobrec *r);                          /* not over */
+bool job_waits(const struct jobrec *r);                         /* PENDING, or held as SPECIAL_EXIT */
+bool array_over(const struct core *c, uint64_t array_id);       /* all its elements are */
+bool may_control(const struct core *c, const struct jobrec *r); /* the peer at hand */
+bool peer_operates(const struct core *c, const struct peer *peer);
+bool list_has(const char *list, const char *word);
+int64_t job_over_time(const struct core *c, const struct jobrec *r); /* past its limit; TIME_UNLIMITED */
+/* INT64_MAX = none; the over-time allowance not counted. */
+int64_t job_limit_end(const struct core *c, const struct jobrec *r);
+void alloc_gres_text(const struct alloc *al, struct str *out);
+/* Now, as the end of what began at start_us: by a clock that was set back a little nothing ends
+ * before it began. */
+int64_t clock_end(const struct core *c, int64_t start_us);
+struct hold *hold_find(struct jobrec *r, uint32_t node);
+bool hold_leaving(struct jobrec *r, uint32_t node); /* given back, and not yet free */
+/* By hand, after a loss or to give way: --requeue, --no-requeue, JobRequeue. */
+bool job_may_requeue(const struct core *c, const struct jobrec *r);
+struct noderec *node_find(const struct core *c, const char *name);
+uint32_t node_index(const struct core *c, const struct noderec *n);
+struct partrec *part_find(const struct core *c, const char *name);
+struct steprec *step_find(const struct jobrec *r, int64_t step_id);
+bool step_live(const struct steprec *st);
+struct steppart *step_part(struct steprec *st, uint32_t node);
+/* Does --acctg-freq ask for rarer samples than JobAcctGatherFrequency, though `memory` asks for
+ * memory, which is watched by them? */
+bool sampled_too_seldom(const struct core *c, const struct job_spec *asked, const struct job_request *memory);
+bool steps_on_node(const struct jobrec *r, uint32_t node); /* one has a live part there */
+uint64_t leader_of(const struct jobrec *r);                /* of a heterogeneous job, else itself */
+/* The leader and its components, in order; a plain job alone. */
+void components_find(const struct core *c, uint64_t leader, jobrec_vec *out);
+bool job_has_script(const struct jobrec *r); /* a batch job, and of a heterogeneous one the leader */
+/* When its grace is over; INT64_MAX = none runs. */
+int64_t allocation_due(const struct core *c, const struct jobrec *r);
+struct resvrec *resv_find(const struct core *c, const char *name);
+/* When the reservation ends the running job; INT64_MAX = it does not. */
+int64_t resv_job_end(const struct core *c, const struct jobrec *r);
+const char *resv_partition(const struct core *c, const char *names);
+bool resv_there(const struct core *c, const char *names); /* one of them is */
+
+/* ---- records.c: texts, records, indexes ---- */
+struct jobrec *job_new(struct core *c, uint64_t id); /* zeroed, in the map */
+void job_save(struct core *c, struct jobrec *r);     /* its row, once, at the end of the step: saves_write */
+uint64_t job_id_take(struct core *c);                /* a new number, never given before */
+void job_write(struct core *c, struct jobrec *r);    /* its row, now */
+void saves_write(struct core *c);
+struct arrayrec *array_ensure(struct core *c, uint64_t array_id);
+void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id); /* not there yet, or it is there twice */
+void live_index(struct core *c, struct jobrec *r, bool live);       /* keeps the lists of watched names */
+/* NULL: nobody watches its name. */
+struct id_list *singleton_list(const struct core *c, const struct jobrec *r);
+void singleton_watch(struct core *c, struct jobrec *r);
+
+/* ---- job_state.c: the only place that writes a job's state ---- */
+void job_move(struct core *c, struct jobrec *r, enum job_state to);
+/* COMPLETING or REQUEUED. */
+void job_move_ending(struct core *c, struct jobrec *r, enum job_state to, enum job_state end_state);
+void job_start_state(struct core *c, struct jobrec *r);   /* a new record: PENDING */
+void job_restore_state(struct core *c, struct jobrec *r); /* a loaded record keeps its state */
+
+/* ---- array.c ---- */
+void array_pending_text(struct core *c, struct jobrec *master);
+/* Keeps the counts of its array right when an element comes (sign +1) or is about to change (-1).
+ * */
+void array_count(struct core *c, const struct jobrec *r, int sign);
+
+/* ---- split.c ---- */
+/* Makes index `task` a record of its own; the last index takes the array's own record. */
+struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task);
+/* The same for many at once: each is taken, then the array's record is put in order. */
+struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task);
+void array_taken(struct core *c, struct jobrec *master);
+
+/* ---- refs.c ---- */
+/* Records that a reference means. False: there is none. With `split` one pending element becomes a
+ * record, and lists of them are left for ref_split. */
+bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_vec *out);
+/* Of the elements that a reference lists and that wait: so many at most, from *from on, become
+ * records. 0: there are no more. */
+size_t ref_split(struct core *c, const struct job_ref *ref, uint32_t *from, size_t most, jobrec_vec *out);
+/* How many there are; above `most` it is not counted further. */
+size_t ref_split_count(const struct core *c, const struct job_ref *ref, size_t most);
+/* Cuts a list at commas outside brackets; *at: where the next begins. */
+const char *refs_next(const char **at, struct arena *a);
+/* Records that a list of references means; nothing is split. Refused (with a detail) at the first
+ * that means none. */
+enum refusal refs_collect(struct core *c, const char *refs, jobrec_vec *out, const char **detail);
+/* What resolving it takes, in records looked at, and what one request may take:
+ * what there is, twice over. */
+size_t ref_work(const struct core *c, const struct job_ref *ref);
+size_t refs_work_most(const struct core *c);
+#define REFS_WORK_TEXT "the same jobs are named again and again: name each once"
+
+/* ---- eligible.c: holds, begin times, dependencies; what the planner gets ---- */
+void eligible_update(struct core *c, struct jobrec *r); /* after anything that may matter for a pending job */
+/* Ret_wait->detail … may stay NULL. */
+enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
+                               struct plan_wait *ret_wait);
+
+/* ---- waited.c: what jobs waited for ---- */
+void waited_begins(struct core *c, struct jobrec *r); /* a requeued job waits anew */
+/* From now on; NONE = the planner knows. Counts the time before. */
+void waited_cause(struct core *c, struct jobrec *r, enum job_reason cause);
+void waited_count(struct core *c, struct jobrec *r); /* up to now, into r->j.waited_for; of a pending job */
+/* The same without changing anything. */
+const char *waited_text(const struct core *c, const struct jobrec *r, struct arena *a);
+void planner_leave(struct core *c, struct jobrec *r); /* the planner no longer has it: counts, too */
+
+/* ---- dependencies.c ---- */
+/* Parses, checks ids, indexes. */
+bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct err *ret_err);
+void dependencies_restore(struct core *c, struct jobrec *r); /* of a loaded record, from its text */
+void dependencies_inherit(struct core *c, struct jobrec *element, const struct jobrec *master);
+void dependencies_drop(struct core *c, struct jobrec *r);
+/* When after:ID+minutes is over; INT64_MAX = none is open. */
+int64_t dependencies_due(const struct core *c, const struct jobrec *r);
+/* Looks what became of those it waits for. */
+enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_changed);
+/* At the end of this step: dependents_run. */
+void dependents_wake(struct core *c, const struct jobrec *ended_or_started);
+/* An ended job will run again: it has not failed those who wait for it. */
+void dependents_reopen(struct core *c, const struct jobrec *again);
+
+/* ---- due.c ---- */
+void timer_arm(struct core *c, struct jobrec *r);
+/* The shortest limit of a job with a deadline and none of its own. */
+void deadline_shortest(struct job_spec *spec);
+void node_timer_arm(struct core *c, struct noderec *n, int64_t at_us); /* unless it is armed already */
+/* After it fired: not at once, so that no job can hold the clock. */
+void timer_arm_again(struct core *c, struct jobrec *r);
+void timer_arm_later(struct core *c, struct jobrec *r); /* of an ended job that somebody still waits for */
+bool timer_next(struct core *c, struct alarm *ret); /* takes out the next that is due now; false: none is */
+int64_t timers_due(const struct core *c);
+/* When something happens to a job; INT64_MAX = never. */
+/* Its time limit is over, with what it may run beyond. */
+int64_t due_kill(const struct core *c, const struct jobrec *r);
+int64_t due_signal(const struct core *c, const struct jobrec *r); /* --signal */
+int64_t due_latest_start(const struct jobrec *r);                 /* later it could not end by its deadline */
+struct limit_mail {
+    uint32_t type;
+    int64_t percent; /* of the time limit */
+};
+#define LIMIT_MAILS 3
+extern const struct limit_mail limit_mails[LIMIT_MAILS];
+int64_t due_mail(const struct core *c, const struct jobrec *r, const struct limit_mail *m);
+int64_t step_limit_end(const struct core *c, const struct jobrec *r, const struct steprec *st);
+int64_t step_grace_end(const struct core *c, const struct steprec *st); /* its command stays away */
+void timers_anew(struct core *c);                                       /* all times have moved */
+int64_t steps_due(const struct core *c, const struct jobrec *r);
+
+/* ---- holds.c ---- */
+/* What an allocation sums up to: counts, nodes, batch host, GRES. */
+void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al);
+void holds_take(struct core *c, struct jobrec *r, const struct alloc *al); /* of all its nodes */
+void alloc_shrink(struct core *c, struct jobrec *r); /* it goes on without the nodes that are leaving */
+/* After loading: it was given back, a step was still there. */
+void hold_leave_again(struct core *c, struct jobrec *r, uint32_t node);
+
+/* ---- kept.c: rows of a job that lives on ---- */
+/* A former run; `how` is what it is remembered as. */
+void run_keep(struct core *c, const struct jobrec *r, enum job_state how);
+void job_part_keep(struct core *c, struct jobrec *r); /* what it had before it became smaller */
+
+/* ---- usage.c: what users used, for fair share ---- */
+void usage_load(struct core *c, const struct usage *row);
+void usage_restore(struct core *c); /* when all rows are loaded */
+/* They submit: they have a share. */
+void usage_know(struct core *c, uint32_t uid, const char *account, const char *user);
+void usage_charge(struct core *c, struct jobrec *r); /* what it used since it was charged last */
+/* Billing units of a run, in thousandths. */
+int64_t usage_billing_milli(const struct core *c, const struct jobrec *r);
+void usage_tick(struct core *c);
+int64_t usage_due(const struct core *c);
+void usage_factors(struct core *c);
+void usage_save(struct core *c); /* rows that changed in this step */
+void usage_free(struct core *c);
+
+/* ---- preempted.c ---- */
+bool preempt_requeues(const struct core *c, const struct jobrec *r); /* it goes back when it gave way */
+/* Within its grace, because it was told to. */
+bool preempt_ended_by_itself(struct core *c, struct jobrec *r, const struct msg_report *report);
+void preempt_clear(struct jobrec *r);
+
+/* ---- capacity.c ---- */
+/* From what is configured and what it reported. */
+void node_capacity(struct core *c, struct noderec *n);
+/* Adds to `seen`, the node as the planner is to see it, the GPUs that are configured and not there,
+ * as broken ones; texts in the arena. */
+void node_missing_plan(const struct noderec *n, struct arena *a, struct node *seen);
+
+/* ---- nodes.c ---- */
+void node_plan_update(struct core *c, struct noderec *n); /* tells the planner */
+void node_save(struct core *c, struct noderec *n);
+void node_job_add(struct core *c, uint32_t node, uint64_t job_id);
+void node_job_remove(struct core *c, uint32_t node, uint64_t job_id);
+void node_reason_set(struct core *c, struct noderec *n, const char *reason); /* the controller's own, now */
+void node_prolog_failed(struct core *c, struct noderec *n, const char *detail);
+
+/* ---- former_runs.c: runs that a node has of jobs that went on without it ---- */
+/* Its job waits. */
+void former_run_keep(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt);
+void former_run_over(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt);
+void former_runs_forget(struct core *c, struct noderec *n); /* the connection is gone */
+
+/* ---- device_words.c ---- */
+/* Its devices_out as sentences; NULL = nothing. */
+const char *node_devices_said(const struct noderec *n, struct arena *a);
+/* Which of its processes cannot be killed, where, in words; NULL = none is known. */
+const char *job_stuck_said(const struct core *c, const struct jobrec *r, struct arena *a);
+/* Appends what is out of use of the devices that an allocation has: "gpu 0 of n1 is not clean: …".
+ * */
+void alloc_outs_say(const struct core *c, const struct alloc *held, struct arena *a, struct str *out);
+
+/* ---- waiters.c ---- */
+void req_wait_job(struct core *c, const struct msg_wait_job *m);
+bool waiters_full(const struct core *c, const struct message *m); /* the peer at hand may have no more */
+/* The request at hand is answered later. */
+void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t step_id);
+/* If the job, with all its array or components, is over. */
+void waiters_answer(struct core *c, uint64_t job_id);
+int32_t status_rank(int32_t status);         /* exit code as Slurm counts: 128 and the signal */
+int32_t status_higher(int32_t a, int32_t b); /* the wait status of the higher rank */
+
+/* ---- diag.c ---- */
+void diag_reset(struct core *c);
+void diag_count_end(struct core *c, const struct jobrec *r); /* of a job that is over */
+
+/* ---- mail.c ---- */
+void mail_job(struct core *c, struct jobrec *r, uint32_t type);
+
+#endif

@@ -1,0 +1,246 @@
+/* What the controller's machine holds; only files of core/ include this. */
+#ifndef REMUDA_CORE_RECORD_STATE_H
+#define REMUDA_CORE_RECORD_STATE_H
+
+#include "base/alloc.h"
+#include "base/hostlist.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/rng.h"
+#include "base/vec.h"
+#include "core/core.h"
+#include "model/alloc.h"
+#include "model/array.h"
+#include "model/dependency.h"
+#include "model/limits.h"
+#include "sched/cluster.h"
+#include "sched/plan.h"
+
+/* ---- what the machine holds ---------------------------------------------------------------------------------------------- */
+
+/* A node a job holds. */
+struct hold {
+    uint32_t node; /* index in core.node */
+    bool released; /* its resources are free again */
+    bool told;     /* something of the job was launched there: it is free when the node says so */
+    bool leaving;  /* the job gave it back (resize.c), and goes on without it */
+};
+
+/* What a step has on one node. */
+struct steppart {
+    uint32_t node; /* index in core.node */
+    int32_t tasks;
+    bool seen;        /* the node was seen to have it */
+    bool over;        /* all its tasks there are gone */
+    struct step used; /* what the node measured last; only its usage is set */
+};
+
+/* A step of the run at hand. Ended ones stay a while for callers that come back. */
+struct steprec {
+    struct step s;             /* texts interned; its usage is that of all parts together */
+    VEC(struct steppart) part; /* none of the batch step */
+    bool part_ordered;         /* by ascending node, as they nearly always are */
+    struct step ended_use;     /* usage of the parts that are over */
+    int32_t ended_tasks;
+    struct arena *arena; /* of the next two; NULL once it is over */
+    struct alloc layout;
+    struct msg_create_step *asked; /* NULL: the controller was restarted since */
+    uint64_t holder_conn;          /* connection of its command; 0 = gone */
+    int64_t lonely_us;             /* since when; 0 = it is there, or none is needed */
+    int64_t suspended_before_us;   /* of the job, when the step began */
+    bool ending;                   /* told to end: as end_as */
+    bool with_job;                 /* because its job ends */
+    bool gathering;                /* what its nodes said is not summed up yet … */
+    bool save_due;                 /* … nor stored (step/gather.c) */
+    enum job_state end_as;
+    const char *detail; /* why, for its command; interned */
+};
+
+/* A step that waits for resources of its job. */
+struct stepwish {
+    struct arena *arena;
+    const struct msg_create_step *m;
+    uint64_t conn, seq;
+};
+
+/* A job in memory. All texts of `j` are interned in core.pool. There may be a million that wait: small members together, and nothing
+ * in it that only few jobs need. */
+struct jobrec {
+    struct job j;
+    struct idset pending;              /* array record: indexes not split off; j.array_pending is its text */
+    struct dependency_list deps;       /* v is owned */
+    VEC_SMALL(struct steprec *) step;  /* of the run at hand; each owned */
+    VEC_SMALL(struct stepwish *) wish; /* in the order they came; each owned */
+    VEC_SMALL(struct hold) hold;
+    struct step_queue *queue;             /* step/queue.c; NULL = none waits, none left memory */
+    int64_t next_step;                    /* number of the next step */
+    int64_t gone_user_us, gone_system_us; /* CPU time of steps that left memory */
+    int64_t back_us;                      /* came back by a requeue; 0 = not in this life of the controller */
+    uint64_t
+        holder_conn; /* connection an attached allocation belongs to; 0 = none. Of the leader of a heterogeneous job */
+    int64_t lonely_us;  /* since when it has none; 0 = it has one or needs none */
+    int64_t charged_us; /* run time that fair share knows of */
+    int64_t timer_us;   /* due time in the heap; 0 = none */
+    uint32_t mailed;    /* enum mail_type bits of limit mails sent in this run */
+    uint32_t order;     /* scontrol top */
+    uint32_t
+        former_runs; /* that nodes still have, told to end (former_runs.c): it does not start meanwhile */
+    enum job_reason
+        cause; /* why the planner does not have it, as time is counted (waited.c); NONE: it has it */
+    bool cause_known;
+    bool waiting;      /* the planner has it */
+    bool started;      /* its batch script was seen running in this attempt */
+    bool script_ended; /* its batch script is over */
+    bool warned;       /* --signal was sent in this run */
+    bool steps_due;    /* steps of it are tried again when the event ends */
+    bool unsaved;      /* changed in this step; its row is made when the step ends */
+};
+
+/* An array: its elements that have records of their own, and counts of them, so that no event walks an array. Elements that left memory stay counted in
+ * what is said about ended ones. */
+struct arrayrec {
+    struct map_u64 *element;       /* task index → struct jobrec */
+    uint32_t waiting;              /* elements with records that have not begun */
+    uint32_t active;               /* that run or are being cleaned */
+    uint32_t live;                 /* that are not over */
+    uint32_t well, bad;            /* that ended COMPLETED, otherwise */
+    int32_t exit_least, exit_most; /* wait statuses of those that ended */
+    int64_t began_us;              /* when the last of those that began did */
+    bool begun;                    /* one of them has started */
+};
+
+/* A run that a node has and that is not the job's own any more. */
+struct former_run {
+    uint64_t job_id;
+    uint32_t attempt;
+};
+
+struct noderec {
+    struct node n;    /* texts interned */
+    struct node conf; /* as configured, texts interned */
+    uint64_t conn;    /* 0 = not connected */
+    int64_t pid;
+    uint32_t index;                /* in core.node; nodes never leave the list */
+    uint64_t devices_seq;          /* age of n.devices_out; 0 = of an earlier life of the controller */
+    int64_t lost_us;               /* when the connection went; 0 = it is there, or is known to be silent */
+    int64_t alarm_us;              /* when it is looked at whether it is silent; 0 = never */
+    VEC(uint64_t) job;             /* jobs that hold something here */
+    VEC(struct former_run) former; /* told to end, not yet gone (former_runs.c); empty while not connected */
+    bool mentioned;                /* while a configuration is applied */
+    bool withdrawn, was_drained;   /* no longer configured; before that */
+};
+
+struct partrec {
+    struct partition p; /* texts interned */
+    bool changed;       /* by scontrol: the stored row beats the configuration */
+};
+
+/* A call that is answered later. */
+enum wait_kind {
+    WAIT_END,        /* wait_job */
+    WAIT_ALLOCATION, /* submit with attach, attach: ALLOCATED, then JOB_ENDED */
+    WAIT_WISH,       /* create_step that is STEP_PENDING */
+    WAIT_STEP,       /* create_step, attach_step: STEP_CREATED, then STEP_ENDED */
+};
+struct resvrec {
+    struct reservation r; /* texts interned */
+    int64_t look_us;      /* not looked at before */
+    bool magnetic;        /* the jobs that wait were told that it draws them */
+};
+
+struct waiter {
+    enum wait_kind kind;
+    uint32_t uid; /* whose call it is */
+    uint64_t conn, seq, job_id;
+    int64_t step_id;
+    bool told; /* ALLOCATED went out */
+};
+
+struct alarm {
+    int64_t at_us;
+    uint64_t job_id; /* 0: a node; then `node` */
+    uint32_t node;
+};
+
+/* See step/gather.c. */
+struct gathered {
+    uint64_t job_id;
+    int64_t step_id;
+};
+struct ack_due {
+    uint64_t conn, seq;
+};
+
+struct core {
+    struct rng rng;
+    char *host;
+    struct intern *pool;
+    struct arena *settings_arena;
+    const char *mail_fault; /* why mail cannot be sent, in that arena; NULL = it can */
+    struct settings settings;
+    struct cluster *cluster;
+    struct plan *plan;
+    struct map_u64 *job;        /* id → struct jobrec */
+    struct map_u64 *array;      /* array id → struct arrayrec */
+    struct map_u64 *dependents; /* job id → struct id_list of the jobs that depend on it */
+    struct map_str *singleton; /* "uid name" that a singleton job watches → struct id_list of its live jobs */
+    VEC(struct noderec *) node;
+    struct map_str *node_by_name; /* → struct noderec */
+    struct map_u64 *node_by_conn;
+    struct map_str *token;      /* id → struct token, owned, texts interned */
+    struct map_str *host_by_id; /* → struct host, the same */
+    struct map_u64 *answered;   /* number of a request → struct answered, the same; in the order of time */
+    VEC(struct partrec *) part;
+    VEC(struct resvrec *) resv;
+    VEC(struct waiter) waiter;
+    VEC(struct alarm) heap;
+    uint64_t next_job_id;
+    bool loaded, store_away, plan_needed, plan_rests;
+    int64_t store_back_us; /* when it was back last; 0 = it has not been away */
+    bool older;            /* the store is (restored.c) */
+    bool resv_refit;       /* nodes changed: reservations may want others */
+    int64_t plan_due_us;   /* the planner wants to look again; 0 = no */
+    struct map_str *usage; /* "uid/account" → struct usagerec */
+    int64_t usage_at_us;   /* running work is charged until then */
+    bool usage_any;        /* somebody's use has not decayed to nothing */
+    VEC(struct usagerec *) usage_unsaved;
+    int64_t gang_due_us; /* the slice of jobs that take turns is over; 0 = none waits for its turn */
+    uint64_t plans, considered, pending, running;
+    struct diag diag;              /* counters for sdiag */
+    VEC(struct gathered) gathered; /* steps that the next wake sums up and stores */
+    VEC(struct ack_due) acks;      /* of reports that it stores */
+    VEC(uint64_t) unsaved;         /* jobs to be stored when this step ends */
+    VEC(struct sweep *) sweep;     /* see request/sweep.c */
+    int64_t sweep_due_us;          /* when the next slice is due */
+    uint32_t swept_uid;            /* whose the last one was */
+    int64_t asked_us;              /* when somebody else asked for something, while there are some */
+    int64_t planned_us;            /* when the last plan was made */
+    uint64_t stored_job_id;        /* next_job_id as the store has it */
+    VEC(uint64_t)
+    woken; /* jobs that began or ended in this step: who depends on them is looked at when it ends */
+    VEC(uint64_t) never;     /* jobs to be cancelled then: what they depend on can never be */
+    VEC(uint64_t) steps_due; /* jobs whose waiting steps are tried then */
+    uint32_t top_order;
+    const char *boot;        /* of the machine, interned; NULL = not told (clock.c) */
+    int64_t clock_us;        /* the wall clock less the one that is never set */
+    int64_t clock_missed_us; /* by how much it was set while the controller was down */
+    bool clock_known;
+    VEC(struct left_out)
+    out; /* rows that cannot be lived with, until core_loaded says so */
+    struct arena *out_arena;
+    size_t outs; /* and how many they were */
+    /* the step at hand */
+    int64_t now_us;
+    struct effects *fx;
+    const struct peer *peer;
+    uint64_t conn, seq, request;
+    bool hurry; /* others wait */
+};
+
+typedef VEC(struct jobrec *) jobrec_vec;
+
+struct id_list {
+    VEC(uint64_t) id;
+};
+
+#endif

@@ -1,0 +1,101 @@
+/* What is asked of the controller. Only core/ includes this. */
+#ifndef REMUDA_CORE_REQUEST_REQUEST_H
+#define REMUDA_CORE_REQUEST_REQUEST_H
+
+#include "core/load/load.h"
+
+/* ---- sweep.c: requests about many jobs, a slice a wake ---- */
+typedef enum refusal (*job_act)(struct core *c, struct jobrec *r, const struct job_ref *ref, void *ctx,
+                                const char **detail);
+/* A request that does the same to each of the jobs it names, or that fit. */
+struct sweep_kind {
+    enum message_kind kind;
+    job_act act;
+    size_t
+        ctx_size; /* of what `act` gets, made of the message by `fill`; the message and the arena outlive it */
+    bool (*fill)(void *ctx, const void *body, struct arena *a, struct err *ret_err);
+    void (*done)(void *ctx);                               /* NULL = nothing to be freed */
+    bool (*fits)(const void *ctx, const struct jobrec *r); /* where no jobs are named */
+};
+/* Resolves each reference of the list (or "name=NAME") and acts; collects results of those that did not go, and replies DONE when all is done. refs NULL: all live jobs that fit
+ * and that the peer may control. */
+void sweep_begin(struct core *c, const struct sweep_kind *kind, const void *body, const char *refs);
+/* The request is asked again while it is worked off: it is answered there. */
+bool sweep_again(struct core *c, const struct message *m);
+struct sweep;
+void sweeps_go(struct core *c);
+int64_t sweeps_due(const struct core *c);
+void sweeps_heed(struct core *c, const struct peer *asks); /* somebody else is there */
+void sweeps_free(struct core *c);
+
+/* ---- requeue.c ---- */
+enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special, const char **detail);
+
+/* ---- submit.c ---- */
+void req_submit(struct core *c, const struct msg_submit *m);
+/* --exclude= names nodes that are there; fills why not. */
+enum refusal exclude_check(const struct core *c, const struct job_request *r, struct str *detail);
+/* The job's command, if it stays, is told of it from now on. */
+void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id);
+
+/* ---- cancel.c ---- */
+void req_cancel(struct core *c, const struct msg_cancel *m);
+
+/* ---- job_control.c ---- */
+void req_job_control(struct core *c, const struct msg_job_control *m);
+
+/* ---- update_job.c ---- */
+void req_update_job(struct core *c, const struct msg_update_job *m);
+
+/* ---- update_node.c ---- */
+void req_update_node(struct core *c, const struct msg_update_node *m);
+
+/* ---- update_partition.c ---- */
+void req_update_partition(struct core *c, const struct msg_update_partition *m);
+
+/* ---- update_reservation.c ---- */
+void req_update_reservation(struct core *c, const struct msg_update_reservation *m);
+
+/* ---- misc.c ---- */
+void req_get_script(struct core *c, const struct msg_get_script *m);
+void req_daemon(struct core *c, const struct msg_daemon *m);
+
+/* ---- why.c ---- */
+void req_why(struct core *c, const struct msg_why *m);
+
+/* ---- answered.c: what is asked again is not done again ---- */
+bool answered_again(struct core *c, const struct message *m); /* it was answered before: so it is now */
+/* Keeps the answer to the request at hand, if it changed something; its effects begin at `from`. */
+void answered_keep(struct core *c, size_t from);
+/* To the request at hand, which changed something. */
+void answered_keep_reply(struct core *c, const struct effect *reply);
+void answered_load(struct core *c, const struct answered *row);
+void answered_move(struct core *c, int64_t by_us);
+void answered_free(struct core *c);
+
+/* ---- host.c ---- */
+void req_make_token(struct core *c, const struct msg_make_token *m);
+void req_join(struct core *c, const struct msg_join *m);
+void req_expel(struct core *c, const struct msg_expel *m);
+void token_load(struct core *c, const struct token *row);
+void host_load(struct core *c, const struct host *row);
+void tokens_show(const struct core *c, const struct view *v);
+void hosts_show(const struct core *c, const struct view *v);
+void host_records_free(struct core *c);
+
+/* ---- step.c: making steps ---- */
+void req_create_step(struct core *c, const struct msg_create_step *m);
+void req_attach_step(struct core *c, const struct msg_attach_step *m);
+
+/* ---- queue_step.c ---- */
+void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t key_hash);
+
+/* ---- alloc.c ---- */
+void req_attach(struct core *c, const struct msg_attach *m);
+void req_finish_job(struct core *c, const struct msg_finish_job *m);
+
+/* ---- submit_host.c ---- */
+/* AllocNodes=. */
+enum refusal submit_host_check(const struct core *c, const char *partitions, struct str *why);
+
+#endif
