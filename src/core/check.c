@@ -60,7 +60,7 @@ static void state_check(const struct core *c, const struct jobrec *r)
     CHECK((j->state == JOB_REQUEUED) <= j->requeue_pending);
     CHECK(!j->requeue_pending || ending);
     CHECK(!j->admin_hold || j->spec.hold || j->hold_after_requeue);
-    CHECK(!r->waiting || (j->state == JOB_PENDING && !j->spec.hold && j->spec.begin_us <= c->now_us));
+    CHECK(!r->waiting || (j->state == JOB_PENDING && !j->spec.hold && j->spec.begin_us <= c->turn.now_us));
     CHECK(j->state != JOB_PENDING || (!j->start_us && !j->nodes && r->step.n == 0));
 }
 
@@ -102,7 +102,7 @@ static void indexes_check(const struct core *c, const struct jobrec *r)
     for (size_t i = 0; i < r->deps.n; i++) {
         const struct dependency *d = &r->deps.v[i];
         CHECK(r->j.state != JOB_PENDING || !d->job_id ||
-              in_list(map_u64_get(c->dependents, d->job_id), r->j.id));
+              in_list(map_u64_get(c->jobs.dependents, d->job_id), r->j.id));
         CHECK(r->j.state != JOB_PENDING || d->kind != DEP_SINGLETON || same);
     }
     CHECK(!same || in_list(same, r->j.id) == job_live(r));
@@ -130,7 +130,7 @@ static void array_check(const struct core *c, const struct jobrec *r)
 
 static void job_check(const struct core *c, const struct jobrec *r)
 {
-    CHECK(r->j.id && r->j.id < c->next_job_id);
+    CHECK(r->j.id && r->j.id < c->jobs.next_id);
     state_check(c, r);
     holds_check(c, r);
     steps_check(c, r);
@@ -145,7 +145,7 @@ static void jobs_check(const struct core *c, uint32_t turn)
 {
     struct map_walk w = {0};
     uint64_t pending = 0, running = 0;
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *r = w.value;
         CHECK(r->j.id == w.key);
         if (job_live(r) || is_due(r->j.id, turn)) /* what is over hardly changes */
@@ -154,8 +154,8 @@ static void jobs_check(const struct core *c, uint32_t turn)
             pending += job_is_array(r) ? r->pending.count : 1;
         running += r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
     }
-    CHECK(pending == c->pending);
-    CHECK(running == c->running);
+    CHECK(pending == c->jobs.pending);
+    CHECK(running == c->jobs.running);
 }
 
 /* ---- arrays ---------------------------------------------------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ static void jobs_check(const struct core *c, uint32_t turn)
 static void arrays_check(const struct core *c)
 {
     struct map_walk w = {0};
-    while (map_u64_next(c->array, &w)) {
+    while (map_u64_next(c->jobs.array, &w)) {
         const struct arrayrec *array = w.value;
         struct map_walk e = {0};
         uint32_t active = 0;
@@ -193,7 +193,7 @@ static void nodes_check(const struct core *c)
     for (size_t i = 0; i < c->node.n; i++) {
         const struct noderec *n = c->node.v[i];
         CHECK(n->index == i && node_find(c, n->n.name) == n);
-        CHECK(!n->conn || map_u64_get(c->node_by_conn, n->conn) == n);
+        CHECK(!n->conn || map_u64_get(c->node_index.by_conn, n->conn) == n);
         CHECK((n->conn != 0) == n->n.responding);
         connected += n->conn != 0;
         for (size_t k = 0; k < n->job.n; k++) {
@@ -201,8 +201,8 @@ static void nodes_check(const struct core *c)
             CHECK(r && holds_node(r, (uint32_t)i));
         }
     }
-    CHECK(connected == map_u64_count(c->node_by_conn));
-    CHECK(c->node.n == map_str_count(c->node_by_name));
+    CHECK(connected == map_u64_count(c->node_index.by_conn));
+    CHECK(c->node.n == map_str_count(c->node_index.by_name));
 }
 
 static void parts_check(const struct core *c)
@@ -230,14 +230,14 @@ static bool may_lie_over(const struct core *c, const struct jobrec *r, const str
 static void kept_check(const struct core *c, const struct resvrec *v)
 {
     struct hostlist names = HOSTLIST_INIT;
-    if (!keeps_whole(&v->r) || !resv_is_on(&v->r, c->now_us) || v->r.made_us == c->now_us)
+    if (!keeps_whole(&v->r) || !resv_is_on(&v->r, c->turn.now_us) || v->r.made_us == c->turn.now_us)
         return;
     CHECK(hostlist_parse(&names, v->r.nodes, NULL));
     for (size_t i = 0; i < names.n; i++) {
         const struct noderec *n = node_find(c, names.name[i]);
         for (size_t k = 0; n && k < n->job.n; k++) {
             const struct jobrec *r = job_find(c, n->job.v[k]);
-            CHECK(r->j.state != JOB_RUNNING || r->j.start_us != c->now_us || may_lie_over(c, r, v));
+            CHECK(r->j.state != JOB_RUNNING || r->j.start_us != c->turn.now_us || may_lie_over(c, r, v));
         }
     }
     hostlist_done(&names);
@@ -251,10 +251,10 @@ static void resvs_check(const struct core *c)
         uint32_t recurs = v->r.flags & RESV_RECURRING;
         CHECK(v->r.name && resv_find(c, v->r.name) == v);
         CHECK(v->r.start_us < v->r.end_us && (recurs & (recurs - 1)) == 0);
-        CHECK(c->loaded ? cluster_knows_reservation(c->cluster, &v->r) : true);
+        CHECK(c->store.loaded ? cluster_knows_reservation(c->cluster, &v->r) : true);
         kept_check(c, v);
     }
-    while (c->loaded && map_u64_next(c->job, &w)) {
+    while (c->store.loaded && map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *r = w.value;
         bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
         CHECK(!runs || !r->j.run_reservation || resv_find(c, r->j.run_reservation));
@@ -275,11 +275,11 @@ static void timers_check(const struct core *c)
         if (r && r->timer_us == a->at_us)
             map_u64_put(armed, a->job_id, r);
     }
-    while (c->loaded && map_u64_next(c->job, &w)) {
+    while (c->store.loaded && map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *r = w.value;
         bool limited = r->j.state == JOB_RUNNING && job_limit_end(c, r) != INT64_MAX &&
                        job_over_time(c, r) != TIME_UNLIMITED;
-        bool begins = r->j.state == JOB_PENDING && r->j.spec.begin_us > c->now_us;
+        bool begins = r->j.state == JOB_PENDING && r->j.spec.begin_us > c->turn.now_us;
         CHECK((!limited && !begins && job_live(r)) || map_u64_get(armed, r->j.id));
         CHECK(!r->timer_us || map_u64_get(armed, r->j.id));
     }
@@ -320,7 +320,7 @@ static void record_fields_check(const struct core *c, const struct fields *t, co
 static void fields_check(const struct core *c, uint32_t turn)
 {
     struct map_walk w = {0};
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *r = w.value;
         if (is_due(w.key, turn))
             record_fields_check(c, &job_fields, &r->j);
@@ -361,9 +361,9 @@ void core_check(const struct core *c)
 uint64_t core_hash(const struct core *c)
 {
     struct map_walk w = {0};
-    uint64_t hash = hash_bytes(HASH_INIT, &c->next_job_id, sizeof c->next_job_id), jobs = 0;
+    uint64_t hash = hash_bytes(HASH_INIT, &c->jobs.next_id, sizeof c->jobs.next_id), jobs = 0;
     /* The order of the map is that of insertion, which a restart changes: a sum does not see it. */
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *r = w.value;
         jobs += record_hash(&job_fields, &r->j, HASH_INIT);
     }

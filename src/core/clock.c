@@ -33,7 +33,7 @@ static void run_move(struct core *c, struct jobrec *r, int64_t by_us)
 {
     struct job *j = &r->j;
     moved(&r->lonely_us, by_us);
-    if (j->state == JOB_PENDING && c->loaded)
+    if (j->state == JOB_PENDING && c->store.loaded)
         eligible_update(c, r); /* its begin time may have come, or be to come again */
     if (j->state != JOB_RUNNING && j->state != JOB_SUSPENDED)
         return;
@@ -44,14 +44,14 @@ static void run_move(struct core *c, struct jobrec *r, int64_t by_us)
     steps_move(c, r, by_us);
     job_save(c, r);
     int64_t end = job_limit_end(c, r);
-    if (c->loaded && end != INT64_MAX)
+    if (c->store.loaded && end != INT64_MAX)
         cluster_set_end(c->cluster, j->id, end);
 }
 
 static void runs_move(struct core *c, int64_t by_us)
 {
     struct map_walk w = {0};
-    while (map_u64_next(c->job, &w))
+    while (map_u64_next(c->jobs.by_id, &w))
         run_move(c, w.value, by_us);
 }
 
@@ -68,35 +68,35 @@ static void nodes_move(struct core *c, int64_t by_us)
 static void difference_save(struct core *c)
 {
     struct str text = STR_INIT;
-    str_addf(&text, "%s %lld", c->boot, (long long)c->clock_us);
+    str_addf(&text, "%s %lld", c->clock.boot, (long long)c->clock.ahead_us);
     struct meta row = {.key = "clock", .value = str_text(&text)};
-    if (c->boot)
+    if (c->clock.boot)
         fx_store(c, TABLE_META, &row);
     str_done(&text);
 }
 
 void clock_look(struct core *c, const struct event *ev)
 {
-    int64_t difference = ev->now_us - ev->mono_us, by_us = difference - c->clock_us;
+    int64_t difference = ev->now_us - ev->mono_us, by_us = difference - c->clock.ahead_us;
     if (!ev->mono_us)
         return;
-    if (!c->clock_known) {
-        c->clock_known = true;
-        c->clock_us = difference;
+    if (!c->clock.known) {
+        c->clock.known = true;
+        c->clock.ahead_us = difference;
         return;
     }
     if (by_us < STEP_US && by_us > -STEP_US)
         return;
-    c->clock_us = difference;
+    c->clock.ahead_us = difference;
     fx_log(c, LEVEL_WARNING,
            "the clock was set %s by %lld s; limits and silences go on as if it had not been",
            by_us > 0 ? "forward" : "back", (long long)((by_us > 0 ? by_us : -by_us) / USEC_PER_SEC));
     nodes_move(c, by_us);
     runs_move(c, by_us);
     answered_move(c, by_us);
-    moved(&c->store_back_us, by_us);
+    moved(&c->store.back_us, by_us);
     moved(&c->gang_due_us, by_us);
-    moved(&c->usage_at_us, by_us);
+    moved(&c->usage.at_us, by_us);
     timers_anew(c);
     difference_save(c);
     plan_soon(c);
@@ -105,24 +105,24 @@ void clock_look(struct core *c, const struct event *ev)
 void clock_boot(struct core *c, const char *boot)
 {
     if (boot)
-        text_set(c, &c->boot, boot);
+        text_set(c, &c->clock.boot, boot);
 }
 
 void clock_load(struct core *c, const char *value)
 {
-    size_t len = c->boot ? strlen(c->boot) : 0;
+    size_t len = c->clock.boot ? strlen(c->clock.boot) : 0;
     int64_t stored;
-    if (len && c->clock_known && strncmp(value, c->boot, len) == 0 && value[len] == ' ' &&
+    if (len && c->clock.known && strncmp(value, c->clock.boot, len) == 0 && value[len] == ' ' &&
         text_to_i64(value + len + 1, INT64_MIN, INT64_MAX, &stored))
-        c->clock_missed_us = c->clock_us - stored;
+        c->clock.missed_us = c->clock.ahead_us - stored;
 }
 
 void clock_restore(struct core *c)
 {
-    if (c->clock_missed_us >= STEP_US || c->clock_missed_us <= -STEP_US) {
-        runs_move(c, c->clock_missed_us);
-        answered_move(c, c->clock_missed_us);
+    if (c->clock.missed_us >= STEP_US || c->clock.missed_us <= -STEP_US) {
+        runs_move(c, c->clock.missed_us);
+        answered_move(c, c->clock.missed_us);
     }
-    c->clock_missed_us = 0;
+    c->clock.missed_us = 0;
     difference_save(c);
 }

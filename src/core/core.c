@@ -18,18 +18,18 @@ struct core *core_new(uint64_t seed, const char *host)
     c->settings_arena = arena_new();
     c->cluster = cluster_new();
     c->plan = plan_new();
-    c->job = map_u64_new();
-    c->array = map_u64_new();
-    c->dependents = map_u64_new();
-    c->singleton = map_str_new();
-    c->usage = map_str_new();
-    c->node_by_name = map_str_new();
-    c->node_by_conn = map_u64_new();
-    c->token = map_str_new();
-    c->host_by_id = map_str_new();
+    c->jobs.by_id = map_u64_new();
+    c->jobs.array = map_u64_new();
+    c->jobs.dependents = map_u64_new();
+    c->jobs.singleton = map_str_new();
+    c->usage.row = map_str_new();
+    c->node_index.by_name = map_str_new();
+    c->node_index.by_conn = map_u64_new();
+    c->joined.token = map_str_new();
+    c->joined.host = map_str_new();
     c->answered = map_u64_new();
-    c->next_job_id = 1;
-    c->top_order = UINT32_MAX - 1;
+    c->jobs.next_id = 1;
+    c->jobs.top_order = UINT32_MAX - 1;
     return c;
 }
 
@@ -47,7 +47,7 @@ static void id_lists_free(struct map_u64 *lists)
 static void jobs_free(struct core *c)
 {
     struct map_walk w = {0};
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         struct jobrec *r = w.value;
         steps_drop(c, r);
         free(r->deps.v);
@@ -57,14 +57,14 @@ static void jobs_free(struct core *c)
         vec_done(&r->hold);
         free(r);
     }
-    map_u64_free(c->job);
+    map_u64_free(c->jobs.by_id);
     w = (struct map_walk){0};
-    while (map_u64_next(c->array, &w)) {
+    while (map_u64_next(c->jobs.array, &w)) {
         struct arrayrec *array = w.value;
         map_u64_free(array->element);
         free(array);
     }
-    map_u64_free(c->array);
+    map_u64_free(c->jobs.array);
 }
 
 void core_free(struct core *c)
@@ -73,13 +73,13 @@ void core_free(struct core *c)
         return;
     struct map_walk w = {0};
     jobs_free(c);
-    id_lists_free(c->dependents);
-    while (map_str_next(c->singleton, &w)) {
+    id_lists_free(c->jobs.dependents);
+    while (map_str_next(c->jobs.singleton, &w)) {
         struct id_list *list = w.value;
         vec_done(&list->id);
         free(list);
     }
-    map_str_free(c->singleton);
+    map_str_free(c->jobs.singleton);
     for (size_t i = 0; i < c->node.n; i++) {
         vec_done(&c->node.v[i]->job);
         vec_done(&c->node.v[i]->former);
@@ -94,17 +94,17 @@ void core_free(struct core *c)
     vec_done(&c->resv);
     vec_done(&c->waiter);
     vec_done(&c->heap);
-    vec_done(&c->woken);
-    vec_done(&c->never);
-    vec_done(&c->steps_due);
-    vec_done(&c->unsaved);
+    vec_done(&c->marks.woken);
+    vec_done(&c->marks.never);
+    vec_done(&c->marks.steps);
+    vec_done(&c->marks.unsaved);
     sweeps_free(c);
-    vec_done(&c->out);
-    arena_free(c->out_arena);
+    vec_done(&c->left_out.row);
+    arena_free(c->left_out.arena);
     steps_gathered_done(c);
     usage_free(c);
-    map_str_free(c->node_by_name);
-    map_u64_free(c->node_by_conn);
+    map_str_free(c->node_index.by_name);
+    map_u64_free(c->node_index.by_conn);
     host_records_free(c);
     answered_free(c);
     plan_free(c->plan);
@@ -118,7 +118,7 @@ void core_free(struct core *c)
 void core_set_order(struct core *c, const struct order_hook *hook)
 {
     cluster_set_hook(c->cluster, hook);
-    c->plan_needed = true;
+    c->planning.needed = true;
 }
 
 const struct settings *core_settings(const struct core *c)
@@ -154,13 +154,13 @@ static void refuse_stranger(struct core *c, enum message_kind kind)
         [WHO_STREAM] = "commands and shepherds, among themselves,",
     };
     const char *plain =
-        c->peer && c->peer->is_plain
-            ? arena_printf(c->fx->arena,
+        c->turn.peer && c->turn.peer->is_plain
+            ? arena_printf(c->turn.fx->arena,
                            ", and nobody speaks as such from host %s, whose token was not for a trusted host",
-                           c->peer->host)
+                           c->turn.peer->host)
             : "";
     reply_done(c, REFUSE_ACCESS_DENIED,
-               arena_printf(c->fx->arena, "only %s may %s%s", may[message_table[kind].who],
+               arena_printf(c->turn.fx->arena, "only %s may %s%s", may[message_table[kind].who],
                             message_table[kind].doc, plain));
 }
 
@@ -227,8 +227,8 @@ static void message_take(struct core *c, const struct message *m)
 /* While many jobs are being ended, each slice would be planned for: now and then is enough. */
 static bool plan_held(const struct core *c)
 {
-    int64_t since = c->now_us - c->planned_us;
-    return c->plan_rests || (c->sweep.n && since >= 0 && since < PLAN_HELD_US);
+    int64_t since = c->turn.now_us - c->planning.made_us;
+    return c->planning.rests || (c->sweeps.list.n && since >= 0 && since < PLAN_HELD_US);
 }
 
 static void wake(struct core *c)
@@ -236,26 +236,27 @@ static void wake(struct core *c)
     steps_gathered(c);
     sweeps_go(c);
     timers_fire(c);
-    if (usage_due(c) <= c->now_us && !c->store_away)
+    if (usage_due(c) <= c->turn.now_us && !c->store.away)
         usage_tick(c);
-    if (c->gang_due_us && c->gang_due_us <= c->now_us && !c->store_away)
+    if (c->gang_due_us && c->gang_due_us <= c->turn.now_us && !c->store.away)
         gang_turn(c, true);
     resvs_fire(c);
-    if (!plan_held(c) && (c->plan_needed || (c->plan_due_us && c->plan_due_us <= c->now_us))) {
-        c->planned_us = c->now_us;
+    if (!plan_held(c) &&
+        (c->planning.needed || (c->planning.due_us && c->planning.due_us <= c->turn.now_us))) {
+        c->planning.made_us = c->turn.now_us;
         starts_apply(c);
     }
 }
 
 void core_step(struct core *c, const struct event *ev, struct effects *fx)
 {
-    c->now_us = ev->now_us;
-    c->fx = fx;
-    c->conn = ev->conn;
-    c->peer = ev->peer;
-    c->seq = ev->msg ? ev->msg->seq : 0;
-    c->request = ev->msg ? ev->msg->request : 0;
-    c->hurry = ev->hurry;
+    c->turn.now_us = ev->now_us;
+    c->turn.fx = fx;
+    c->turn.conn = ev->conn;
+    c->turn.peer = ev->peer;
+    c->turn.seq = ev->msg ? ev->msg->seq : 0;
+    c->turn.request = ev->msg ? ev->msg->request : 0;
+    c->turn.hurry = ev->hurry;
     clock_look(c, ev);
     size_t from = fx->n;
     switch (ev->kind) {
@@ -275,7 +276,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         waiters_closed(c, ev->conn);
         break;
     case EV_WAKE:
-        c->plan_rests = ev->plan_rests;
+        c->planning.rests = ev->plan_rests;
         wake(c);
         break;
     case EV_CONFIG:
@@ -283,33 +284,33 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         config_apply(c, ev->config);
         c->mail_fault = ev->mail_fault ? arena_strdup(c->settings_arena, ev->mail_fault) : NULL;
         break;
-    case EV_STORE_AWAY: c->store_away = true; break;
+    case EV_STORE_AWAY: c->store.away = true; break;
     case EV_STORE_BACK:
-        c->store_away = false;
-        c->store_back_us = c->now_us;
+        c->store.away = false;
+        c->store.back_us = c->turn.now_us;
         plan_soon(c);
         break;
     }
     settle(c);
     if (ev->kind == EV_MESSAGE)
         answered_keep(c, from);
-    c->fx = NULL;
-    c->peer = NULL;
+    c->turn.fx = NULL;
+    c->turn.peer = NULL;
 }
 
 int64_t core_wake_due(const struct core *c)
 {
     bool held = plan_held(c);
-    if (((c->plan_needed && !held) || c->gathered.n || c->acks.n) && !c->store_away)
+    if (((c->planning.needed && !held) || c->gather.step.n || c->gather.ack.n) && !c->store.away)
         return 0;
     int64_t due = timers_due(c), turn = resvs_due(c);
     due = turn < due ? turn : due;
     due = sweeps_due(c) < due ? sweeps_due(c) : due;
-    if (c->gang_due_us && c->gang_due_us < due && !c->store_away)
+    if (c->gang_due_us && c->gang_due_us < due && !c->store.away)
         due = c->gang_due_us;
-    if (usage_due(c) < due && !c->store_away)
+    if (usage_due(c) < due && !c->store.away)
         due = usage_due(c);
-    return c->plan_due_us && c->plan_due_us < due && !held ? c->plan_due_us : due;
+    return c->planning.due_us && c->planning.due_us < due && !held ? c->planning.due_us : due;
 }
 
 /* ---- loading ------------------------------------------------------------------------------------------------------------------ */
@@ -326,8 +327,8 @@ static void job_load(struct core *c, const struct job *row)
         if (row->array_task_id != NO_TASK)
             map_u64_put(array->element, row->array_task_id, r);
     }
-    if (row->id >= c->next_job_id)
-        c->next_job_id = row->id + 1;
+    if (row->id >= c->jobs.next_id)
+        c->jobs.next_id = row->id + 1;
 }
 
 /* What scontrol and the nodes had changed; the configuration, which came first, keeps the rest. */
@@ -382,12 +383,12 @@ static void meta_load(struct core *c, const struct meta *row)
 {
     uint64_t n;
     if (text_is(row->key, "usage_at") && text_to_u64(row->value, INT64_MAX, &n))
-        c->usage_at_us = (int64_t)n;
+        c->usage.at_us = (int64_t)n;
     else if (text_is(row->key, "clock"))
         clock_load(c, row->value);
     else if (text_is(row->key, "next_job_id") && text_to_u64(row->value, UINT64_MAX, &n) &&
-             n > c->next_job_id)
-        c->next_job_id = n;
+             n > c->jobs.next_id)
+        c->jobs.next_id = n;
 }
 
 void core_load(struct core *c, enum store_table table, const void *record)
@@ -464,9 +465,10 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     if (r->j.state == JOB_SUSPENDED)
         suspend_tell_planner(c, r);
     if (ending || r->j.preempt_us)
-        cluster_ending(c->cluster, r->j.id, r->j.preempt_for,
-                       time_add(ending || r->j.preempt_end_us < c->now_us ? c->now_us : r->j.preempt_end_us,
-                                c->settings.kill_wait_us));
+        cluster_ending(
+            c->cluster, r->j.id, r->j.preempt_for,
+            time_add(ending || r->j.preempt_end_us < c->turn.now_us ? c->turn.now_us : r->j.preempt_end_us,
+                     c->settings.kill_wait_us));
 }
 
 static bool holds_nodes(const struct jobrec *r)
@@ -483,7 +485,7 @@ static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
         steps_restore(c, r);
         /* The warning before the limit may have been sent already: better twice than never is wrong for programs that save and end; once the time has passed, it was. */
         int64_t end = job_limit_end(c, r);
-        r->warned = r->j.spec.signal && end != INT64_MAX && end - r->j.spec.signal_before_us < c->now_us;
+        r->warned = r->j.spec.signal && end != INT64_MAX && end - r->j.spec.signal_before_us < c->turn.now_us;
     } else if (r->j.state == JOB_PENDING) {
         dependencies_restore(c, r);
     }
@@ -493,8 +495,8 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
 {
     struct map_walk w = {0};
     struct arena *a = arena_new();
-    c->now_us = now_us;
-    c->fx = fx;
+    c->turn.now_us = now_us;
+    c->turn.fx = fx;
     for (size_t i = 0; i < c->part.n; i++)
         if (c->part.v[i]->changed && !cluster_put_partition(c->cluster, &c->part.v[i]->p, NULL))
             fx_log(c, LEVEL_ERROR, "partition %s names unknown nodes", c->part.v[i]->p.name);
@@ -507,15 +509,15 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     resvs_restore(c);
     clock_restore(c);
     restored_mark(c);
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         job_restore(c, w.value, a);
         arena_reset(a);
     }
-    c->loaded = true;
+    c->store.loaded = true;
     c->diag.start_us = c->diag.reset_us = now_us;
     usage_restore(c);
     w = (struct map_walk){0};
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         struct jobrec *r = w.value;
         if (r->j.state == JOB_PENDING)
             eligible_update(c, r);
@@ -529,5 +531,5 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     settle(c);
     rows_left_out(c);
     plan_soon(c);
-    c->fx = NULL;
+    c->turn.fx = NULL;
 }

@@ -6,29 +6,29 @@
 /* What they depend on can never be, and their owners want them to be cancelled then. */
 static void never_run(struct core *c)
 {
-    for (size_t i = 0; i < c->never.n; i++) {
-        struct jobrec *r = job_find(c, c->never.v[i]);
+    for (size_t i = 0; i < c->marks.never.n; i++) {
+        struct jobrec *r = job_find(c, c->marks.never.v[i]);
         if (r && r->j.state == JOB_PENDING)
             job_over(c, r, JOB_CANCELLED, REASON_DEPENDENCY_NEVER);
     }
-    vec_clear(&c->never);
+    vec_clear(&c->marks.never);
 }
 
 static void steps_run(struct core *c)
 {
-    for (size_t i = 0; i < c->steps_due.n; i++) {
-        struct jobrec *r = job_find(c, c->steps_due.v[i]);
+    for (size_t i = 0; i < c->marks.steps.n; i++) {
+        struct jobrec *r = job_find(c, c->marks.steps.v[i]);
         if (!r)
             continue;
         r->steps_due = false;
         steps_retry(c, r);
     }
-    vec_clear(&c->steps_due);
+    vec_clear(&c->marks.steps);
 }
 
 void settle(struct core *c)
 {
-    while (c->woken.n || c->never.n) {
+    while (c->marks.woken.n || c->marks.never.n) {
         dependents_run(c);
         never_run(c);
     }

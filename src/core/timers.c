@@ -4,19 +4,19 @@
 static void running_fire(struct core *c, struct jobrec *r)
 {
     steps_fire(c, r);
-    if (due_signal(c, r) <= c->now_us)
+    if (due_signal(c, r) <= c->turn.now_us)
         job_warn(c, r);
     for (size_t i = 0; i < LIMIT_MAILS; i++)
-        if (due_mail(c, r, &limit_mails[i]) <= c->now_us) {
+        if (due_mail(c, r, &limit_mails[i]) <= c->turn.now_us) {
             r->mailed |= limit_mails[i].type;
             mail_job(c, r, limit_mails[i].type);
         }
-    if (r->j.spec.deadline_us && r->j.spec.deadline_us <= c->now_us) {
+    if (r->j.spec.deadline_us && r->j.spec.deadline_us <= c->turn.now_us) {
         job_end(c, r, JOB_DEADLINE, REASON_DEADLINE, c->settings.kill_wait_us, "DUE TO DEADLINE");
-    } else if (due_kill(c, r) <= c->now_us) {
+    } else if (due_kill(c, r) <= c->turn.now_us) {
         mail_job(c, r, MAIL_TIME_LIMIT);
         job_end(c, r, JOB_TIMEOUT, REASON_TIME_LIMIT, c->settings.kill_wait_us, "DUE TO TIME LIMIT");
-    } else if (r->j.preempt_us && r->j.preempt_end_us <= c->now_us) {
+    } else if (r->j.preempt_us && r->j.preempt_end_us <= c->turn.now_us) {
         preempt_end(c, r);
     }
 }
@@ -24,7 +24,7 @@ static void running_fire(struct core *c, struct jobrec *r)
 /* A waiting job that can no longer end by its deadline is cancelled. */
 static void pending_fire(struct core *c, struct jobrec *r)
 {
-    if (r->j.spec.deadline_us && due_latest_start(r) < c->now_us)
+    if (r->j.spec.deadline_us && due_latest_start(r) < c->turn.now_us)
         job_over(c, r, JOB_DEADLINE, REASON_DEADLINE);
     else
         eligible_update(c, r);
@@ -34,9 +34,10 @@ static void pending_fire(struct core *c, struct jobrec *r)
 static bool may_forget(const struct core *c, const struct jobrec *r)
 {
     if (!job_state_over((enum job_state)r->j.state) ||
-        time_add(r->j.end_us, c->settings.min_job_age_us) > c->now_us)
+        time_add(r->j.end_us, c->settings.min_job_age_us) > c->turn.now_us)
         return false;
-    const struct id_list *list = map_u64_get(c->dependents, r->j.array_job_id ? r->j.array_job_id : r->j.id);
+    const struct id_list *list =
+        map_u64_get(c->jobs.dependents, r->j.array_job_id ? r->j.array_job_id : r->j.id);
     for (size_t i = 0; list && i < list->id.n; i++) {
         const struct jobrec *other = job_find(c, list->id.v[i]);
         if (other && other->j.state == JOB_PENDING)
@@ -50,7 +51,7 @@ static void job_fire(struct core *c, struct jobrec *r)
     /* Who waits for it must have seen its end before it is forgotten, even if both come in one wake. */
     if (!job_live(r))
         dependents_run(c);
-    if (allocation_due(c, r) <= c->now_us)
+    if (allocation_due(c, r) <= c->turn.now_us)
         allocation_abandon(c, r);
     else if (r->j.state == JOB_PENDING)
         pending_fire(c, r);

@@ -26,7 +26,7 @@ void allocation_announce(struct core *c, const struct jobrec *r)
             components_find(c, leader, &jobs);
         if (!all_run(&jobs))
             break;
-        struct job *rows = arena_alloc(c->fx->arena, jobs.n * sizeof *rows);
+        struct job *rows = arena_alloc(c->turn.fx->arena, jobs.n * sizeof *rows);
         for (size_t k = 0; k < jobs.n; k++)
             rows[k] = jobs.v[k]->j;
         struct msg_allocated m = {.jobs = {rows, jobs.n}};
@@ -38,14 +38,14 @@ void allocation_announce(struct core *c, const struct jobrec *r)
 
 void allocation_hold(struct core *c, struct jobrec *leader)
 {
-    leader->holder_conn = c->conn;
+    leader->holder_conn = c->turn.conn;
     leader->lonely_us = 0;
 }
 
 void allocation_lonely(struct core *c, struct jobrec *r)
 {
     r->holder_conn = 0;
-    r->lonely_us = allocation_attached(r) && job_live(r) ? c->now_us : 0;
+    r->lonely_us = allocation_attached(r) && job_live(r) ? c->turn.now_us : 0;
     timer_arm(c, r);
 }
 

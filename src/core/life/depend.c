@@ -63,7 +63,7 @@ static bool names(const struct jobrec *r, uint64_t key)
 /* The list is taken out while its jobs are looked at; those that still wait for the key go back. */
 static void list_wake(struct core *c, uint64_t key, const struct jobrec *done)
 {
-    struct id_list *list = key ? map_u64_del(c->dependents, key) : NULL;
+    struct id_list *list = key ? map_u64_del(c->jobs.dependents, key) : NULL;
     for (size_t i = 0; list && i < list->id.n; i++) {
         struct jobrec *r = job_find(c, list->id.v[i]);
         if (!r)
@@ -73,7 +73,7 @@ static void list_wake(struct core *c, uint64_t key, const struct jobrec *done)
         if (r->j.state == JOB_PENDING)
             eligible_update(c, r);
         if (names(r, key))
-            id_list_add(c->dependents, key, r->j.id);
+            id_list_add(c->jobs.dependents, key, r->j.id);
     }
     if (list)
         vec_done(&list->id);
@@ -99,8 +99,8 @@ static void singleton_wake(struct core *c, const struct jobrec *done)
 
 void dependents_run(struct core *c)
 {
-    for (size_t i = 0; i < c->woken.n; i++) {
-        const struct jobrec *done = job_find(c, c->woken.v[i]);
+    for (size_t i = 0; i < c->marks.woken.n; i++) {
+        const struct jobrec *done = job_find(c, c->marks.woken.v[i]);
         if (!done)
             continue;
         uint64_t id = done->j.id, array_id = done->j.array_job_id;
@@ -110,5 +110,5 @@ void dependents_run(struct core *c)
         if (job_state_over((enum job_state)done->j.state))
             singleton_wake(c, done);
     }
-    vec_clear(&c->woken);
+    vec_clear(&c->marks.woken);
 }

@@ -147,7 +147,7 @@ static void ending(struct core *c, struct jobrec *r, enum job_state how, enum jo
         suspension_count(c, r);
         cluster_suspend(c->cluster, r->j.id, false); /* its processes are woken to end */
     }
-    cluster_ending(c->cluster, r->j.id, 0, time_add(c->now_us, c->settings.kill_wait_us));
+    cluster_ending(c->cluster, r->j.id, 0, time_add(c->turn.now_us, c->settings.kill_wait_us));
     job_move_ending(c, r, r->j.requeue_pending ? JOB_REQUEUED : JOB_COMPLETING, how);
     steps_end_with_job(c, r);
     quiet_nodes_release(c, r);

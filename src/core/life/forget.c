@@ -15,12 +15,12 @@ void job_forget(struct core *c, struct jobrec *r)
             map_u64_del(array->element, r->j.array_task_id);
         struct jobrec *master = job_find(c, r->j.array_job_id);
         if (array && map_u64_count(array->element) == 0 && (!master || master == r)) {
-            map_u64_del(c->array, r->j.array_job_id);
+            map_u64_del(c->jobs.array, r->j.array_job_id);
             map_u64_free(array->element);
             free(array);
         }
     }
-    map_u64_del(c->job, r->j.id);
+    map_u64_del(c->jobs.by_id, r->j.id);
     steps_drop(c, r);
     record_drop(c, &job_fields, &r->j);
     idset_done(&r->pending);

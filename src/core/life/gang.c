@@ -117,31 +117,31 @@ void gang_turn(struct core *c, bool slice_over)
     struct map_walk w = {0};
     if (!any_shares(c))
         return;
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         struct jobrec *r = w.value;
         if (!takes_turns(c, r))
             continue;
         bool runs = r->j.state == JOB_RUNNING;
-        struct member m = {r, runs, runs && r->j.start_us < c->now_us,
+        struct member m = {r, runs, runs && r->j.start_us < c->turn.now_us,
                            r->j.suspend_us ? r->j.suspend_us : r->j.start_us};
         vec_push(&member, m);
     }
     if (member.n > 1)
         qsort(member.v, member.n, sizeof member.v[0], slice_over ? by_wait : by_run);
     struct given g = {map_str_new(), arena_new()};
-    bool on = c->settings.word.gang, waits = false, planned = c->plan_needed;
+    bool on = c->settings.word.gang, waits = false, planned = c->planning.needed;
     for (size_t i = 0; i < member.n; i++) {
         bool active = !on || give(&g, member.v[i].r);
         waits |= !active;
         turn_set(c, &member.v[i], active);
     }
-    c->plan_needed = planned; /* for the planner nothing has changed */
+    c->planning.needed = planned; /* for the planner nothing has changed */
     if (!waits)
         c->gang_due_us = 0;
     else if (slice_over || !c->gang_due_us)
-        c->gang_due_us =
-            time_add(c->now_us, c->settings.scheduler_time_slice_us > 0 ? c->settings.scheduler_time_slice_us
-                                                                        : 30 * USEC_PER_SEC);
+        c->gang_due_us = time_add(c->turn.now_us, c->settings.scheduler_time_slice_us > 0
+                                                      ? c->settings.scheduler_time_slice_us
+                                                      : 30 * USEC_PER_SEC);
     given_free(&g);
     vec_done(&member);
 }

@@ -6,7 +6,7 @@
 
 bool hold_of_admin(const struct core *c, const struct jobrec *r)
 {
-    return peer_operates(c, c->peer) && c->peer->uid != r->j.user_id;
+    return peer_operates(c, c->turn.peer) && c->turn.peer->uid != r->j.user_id;
 }
 
 static bool waits(const struct jobrec *r)
@@ -22,7 +22,7 @@ static bool is_held(const struct jobrec *r)
 void hold_give(struct core *c, struct jobrec *r, bool as_user)
 {
     bool by_admin = hold_of_admin(c, r) && !as_user;
-    bool gives_up = as_user && peer_operates(c, c->peer) && r->j.admin_hold;
+    bool gives_up = as_user && peer_operates(c, c->turn.peer) && r->j.admin_hold;
     if (is_held(r) && !by_admin && !gives_up)
         return; /* as it is */
     r->j.admin_hold = by_admin;
@@ -36,7 +36,7 @@ void hold_give(struct core *c, struct jobrec *r, bool as_user)
 
 enum refusal hold_release_check(const struct core *c, const struct jobrec *r, const char **detail)
 {
-    if (!r->j.admin_hold || peer_operates(c, c->peer))
+    if (!r->j.admin_hold || peer_operates(c, c->turn.peer))
         return REFUSE_NONE;
     *detail = "an administrator holds this job; only an operator can release it";
     return REFUSE_ACCESS_DENIED;

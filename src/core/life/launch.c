@@ -11,7 +11,7 @@ static void launch_jobs(struct core *c, struct jobrec *r, struct msg_launch *m)
         return;
     }
     components_find(c, r->j.id, &jobs);
-    struct job *copy = arena_alloc(c->fx->arena, jobs.n * sizeof *copy);
+    struct job *copy = arena_alloc(c->turn.fx->arena, jobs.n * sizeof *copy);
     for (size_t i = 0; i < jobs.n; i++)
         copy[i] = jobs.v[i]->j;
     m->job.v = copy;

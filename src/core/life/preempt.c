@@ -36,12 +36,12 @@ static void preempt_one(struct core *c, const struct plan_preempt *p)
         return;
     }
     c->diag.jobs_preempted++;
-    r->j.preempt_us = c->now_us;
-    r->j.preempt_end_us = time_add(c->now_us, grace_of(c, r));
+    r->j.preempt_us = c->turn.now_us;
+    r->j.preempt_end_us = time_add(c->turn.now_us, grace_of(c, r));
     r->j.preempt_for = p->for_job;
     r->j.preempt_how = (int32_t)p->mode;
     cluster_ending(c->cluster, r->j.id, p->for_job, time_add(r->j.preempt_end_us, c->settings.kill_wait_us));
-    if (r->j.preempt_end_us <= c->now_us || r->j.state == JOB_SUSPENDED) {
+    if (r->j.preempt_end_us <= c->turn.now_us || r->j.state == JOB_SUSPENDED) {
         preempt_end(c, r);
         return;
     }

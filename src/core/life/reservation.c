@@ -14,7 +14,7 @@ static void magnets_update(struct core *c)
 {
     struct map_walk w = {0};
     VEC(uint64_t) ids = {0};
-    while (map_u64_next(c->job, &w))
+    while (map_u64_next(c->jobs.by_id, &w))
         if (((const struct jobrec *)w.value)->waiting)
             vec_push(&ids, w.key);
     for (size_t i = 0; i < ids.n; i++)
@@ -76,7 +76,7 @@ size_t resv_jobs(const struct core *c, const char *name, bool running)
 {
     struct map_walk w = {0};
     size_t n = 0;
-    while (map_u64_next(c->job, &w))
+    while (map_u64_next(c->jobs.by_id, &w))
         n += running ? runs_in(w.value, name) : waits_for(w.value, name);
     return n;
 }
@@ -154,7 +154,7 @@ static const char *list_without(struct core *c, const char *list, const char *na
     while (span_next(&rest, ',', &piece))
         if (!span_is(span_trim(piece), name))
             str_addf(&left, "%s%.*s", left.len ? "," : "", (int)piece.len, piece.data);
-    const char *text = left.len ? arena_strdup(c->fx->arena, str_text(&left)) : NULL;
+    const char *text = left.len ? arena_strdup(c->turn.fx->arena, str_text(&left)) : NULL;
     str_done(&left);
     return text;
 }
@@ -176,7 +176,7 @@ void resv_drop(struct core *c, struct resvrec *v)
 {
     struct map_walk w = {0};
     VEC(uint64_t) waiting = {0};
-    while (map_u64_next(c->job, &w))
+    while (map_u64_next(c->jobs.by_id, &w))
         if (waits_for(w.value, v->r.name))
             vec_push(&waiting, w.key);
     fx_remove(c, TABLE_RESERVATION, &v->r);
@@ -210,7 +210,7 @@ static int64_t idle_since(const struct core *c, const struct resvrec *v)
 {
     struct map_walk w = {0};
     int64_t since = v->r.start_us > v->r.made_us ? v->r.start_us : v->r.made_us;
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *r = w.value;
         if (!text_is(r->j.run_reservation, v->r.name) && !waits_for(r, v->r.name))
             continue;
@@ -224,7 +224,7 @@ static int64_t idle_since(const struct core *c, const struct resvrec *v)
 static int64_t resv_due(const struct core *c, const struct resvrec *v)
 {
     int64_t due = v->r.end_us;
-    if (v->r.start_us > c->now_us && v->r.start_us < due)
+    if (v->r.start_us > c->turn.now_us && v->r.start_us < due)
         due = v->r.start_us;
     if ((v->r.flags & RESV_PURGE_COMP) && time_add(v->r.start_us, v->r.purge_us) < due)
         due = time_add(v->r.start_us, v->r.purge_us);
@@ -235,7 +235,7 @@ int64_t resvs_due(const struct core *c)
 {
     int64_t due = INT64_MAX;
     for (size_t i = 0; i < c->resv.n; i++) {
-        int64_t at = c->resv_refit && counted(&c->resv.v[i]->r) ? 0 : resv_due(c, c->resv.v[i]);
+        int64_t at = c->planning.refit && counted(&c->resv.v[i]->r) ? 0 : resv_due(c, c->resv.v[i]);
         due = at < due ? at : due;
     }
     return due;
@@ -245,7 +245,7 @@ int64_t resvs_due(const struct core *c)
 static void resv_roll(struct core *c, struct resvrec *v)
 {
     int64_t length = v->r.end_us - v->r.start_us;
-    while (v->r.end_us <= c->now_us) {
+    while (v->r.end_us <= c->turn.now_us) {
         v->r.start_us = resv_next_start(&v->r, v->r.start_us, cluster_zone(c->cluster));
         v->r.end_us = time_add(v->r.start_us, length);
     }
@@ -257,30 +257,30 @@ static void resv_roll(struct core *c, struct resvrec *v)
 /* True if it is gone. */
 static bool resv_fire(struct core *c, struct resvrec *v)
 {
-    if (v->r.end_us <= c->now_us && (v->r.flags & RESV_RECURRING)) {
+    if (v->r.end_us <= c->turn.now_us && (v->r.flags & RESV_RECURRING)) {
         resv_roll(c, v);
         return false;
     }
-    if (v->r.end_us <= c->now_us) {
+    if (v->r.end_us <= c->turn.now_us) {
         if (resv_jobs(c, v->r.name, true) == 0) {
             resv_drop(c, v);
             return true;
         }
-        v->look_us = c->now_us + LOOK_AGAIN_US;
+        v->look_us = c->turn.now_us + LOOK_AGAIN_US;
         return false;
     }
-    if (v->r.start_us <= c->now_us)
+    if (v->r.start_us <= c->turn.now_us)
         plan_soon(c);
-    if (!(v->r.flags & RESV_PURGE_COMP) || time_add(v->r.start_us, v->r.purge_us) > c->now_us)
+    if (!(v->r.flags & RESV_PURGE_COMP) || time_add(v->r.start_us, v->r.purge_us) > c->turn.now_us)
         return false;
     int64_t since = idle_since(c, v);
-    if (since != INT64_MAX && time_add(since, v->r.purge_us) <= c->now_us) {
+    if (since != INT64_MAX && time_add(since, v->r.purge_us) <= c->turn.now_us) {
         fx_log(c, LEVEL_INFO, "reservation %s goes: nobody has used it for as long as PURGE_COMP says",
                v->r.name);
         resv_drop(c, v);
         return true;
     }
-    v->look_us = since == INT64_MAX ? c->now_us + LOOK_AGAIN_US : time_add(since, v->r.purge_us);
+    v->look_us = since == INT64_MAX ? c->turn.now_us + LOOK_AGAIN_US : time_add(since, v->r.purge_us);
     return false;
 }
 
@@ -289,7 +289,7 @@ static void resv_refit(struct core *c, struct resvrec *v)
 {
     struct reservation trial = v->r, taken;
     struct str why = STR_INIT;
-    if (sched_reserve(c->cluster, &trial, c->now_us, c->fx->arena, &why) == REFUSE_NONE &&
+    if (sched_reserve(c->cluster, &trial, c->turn.now_us, c->turn.fx->arena, &why) == REFUSE_NONE &&
         !(text_is(trial.nodes, v->r.nodes) && text_is(trial.holds, v->r.holds))) {
         fx_log(c, LEVEL_INFO, "reservation %s: nodes %s instead of %s", v->r.name, trial.nodes, v->r.nodes);
         record_take(c, &reservation_fields, &taken, &trial);
@@ -304,12 +304,12 @@ static void resv_refit(struct core *c, struct resvrec *v)
 void resvs_fire(struct core *c)
 {
     for (size_t i = 0; i < c->resv.n;)
-        if (resv_due(c, c->resv.v[i]) > c->now_us || !resv_fire(c, c->resv.v[i]))
+        if (resv_due(c, c->resv.v[i]) > c->turn.now_us || !resv_fire(c, c->resv.v[i]))
             i++;
-    for (size_t i = 0; c->resv_refit && i < c->resv.n; i++)
+    for (size_t i = 0; c->planning.refit && i < c->resv.n; i++)
         if (counted(&c->resv.v[i]->r))
             resv_refit(c, c->resv.v[i]);
-    c->resv_refit = false;
+    c->planning.refit = false;
 }
 
 /* ---- shown ---- */

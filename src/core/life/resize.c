@@ -34,7 +34,7 @@ static bool holds_node(struct core *c, struct jobrec *r, const char *name)
 static enum refusal list_check(struct core *c, struct jobrec *r, const struct hostlist *keep,
                                const char **detail)
 {
-    struct arena *a = c->fx->arena;
+    struct arena *a = c->turn.fx->arena;
     for (size_t i = 0; i < keep->n; i++)
         if (!holds_node(c, r, keep->name[i]))
             return refuse(REFUSE_INVALID_NODE,
@@ -55,7 +55,7 @@ static enum refusal count_check(struct core *c, const struct jobrec *r, int32_t 
 {
     if (count > r->j.alloc_nodes)
         return refuse(REFUSE_UNSUPPORTED,
-                      arena_printf(c->fx->arena,
+                      arena_printf(c->turn.fx->arena,
                                    "it runs on %d nodes, and a running job can only give nodes back; "
                                    "submit another job for more",
                                    (int)r->j.alloc_nodes),
@@ -122,7 +122,7 @@ enum refusal job_resize(struct core *c, struct jobrec *r, const char *keep, int3
     if (r->j.het_job_id)
         return refuse(REFUSE_UNSUPPORTED, "components of heterogeneous jobs keep their nodes", detail);
     if (keep && !hostlist_parse(&names, keep, &err))
-        return refuse(REFUSE_INVALID_NODE, arena_strdup(c->fx->arena, err.text), detail);
+        return refuse(REFUSE_INVALID_NODE, arena_strdup(c->turn.fx->arena, err.text), detail);
     enum refusal refusal = keep ? list_check(c, r, &names, detail) : count_check(c, r, count, detail);
     if (!refusal && (keep ? names.n < (size_t)r->j.alloc_nodes : count < r->j.alloc_nodes)) {
         job_part_keep(c, r);

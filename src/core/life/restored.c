@@ -28,31 +28,31 @@ static void doubt(struct core *c, struct jobrec *r)
 
 void core_store_is_older(struct core *c)
 {
-    c->older = true;
+    c->store.older = true;
 }
 
 void core_ids_from(struct core *c, uint64_t next)
 {
-    c->next_job_id = next > c->next_job_id ? next : c->next_job_id;
+    c->jobs.next_id = next > c->jobs.next_id ? next : c->jobs.next_id;
 }
 
 void restored_mark(struct core *c)
 {
     struct map_walk w = {0};
     size_t n = 0;
-    while (c->older && map_u64_next(c->job, &w)) {
+    while (c->store.older && map_u64_next(c->jobs.by_id, &w)) {
         struct jobrec *r = w.value;
         if (!job_live(r))
             continue;
         doubt(c, r);
         n++;
     }
-    if (c->older)
+    if (c->store.older)
         fx_log(
             c, LEVEL_WARNING,
             "the store is older than what was said last: %zu jobs of it may have run since; those that wait "
             "are held, `scontrol release` lets them run; job ids go on at %llu",
-            n, (unsigned long long)c->next_job_id);
+            n, (unsigned long long)c->jobs.next_id);
 }
 
 void restored_requeue(struct core *c, struct jobrec *r)
@@ -80,7 +80,7 @@ static void later_start(struct core *c, const struct noderec *n, struct jobrec *
 void held_beyond(struct core *c, const struct noderec *n, const struct held *held)
 {
     struct jobrec *r = job_find(c, held->job_id);
-    bool never_given = held->job_id >= c->next_job_id;
+    bool never_given = held->job_id >= c->jobs.next_id;
     core_ids_from(c, held->job_id + 1);
     if (never_given)
         fx_log(c, LEVEL_WARNING,

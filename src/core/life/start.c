@@ -22,7 +22,7 @@ static void start_one(struct core *c, const struct plan_start *s)
     c->diag.backfilled += s->backfilled;
     c->diag.backfilled_ever += s->backfilled;
     r->j.priority = s->priority ? s->priority : 1;
-    r->j.start_us = c->now_us;
+    r->j.start_us = c->turn.now_us;
     r->j.end_us = 0;
     r->j.suspend_us = 0;
     r->j.suspended_us = 0;
@@ -40,10 +40,10 @@ static void start_one(struct core *c, const struct plan_start *s)
     holds_take(c, r, &s->alloc);
     job_move(c, r, JOB_RUNNING);
     int64_t end = job_limit_end(c, r);
-    cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, s->partition, &s->alloc, c->now_us,
+    cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, s->partition, &s->alloc, c->turn.now_us,
                   end == INT64_MAX ? TIME_UNLIMITED : end);
     text_set(c, &r->j.run_reservation, s->reservation);
-    c->resv_refit |= s->reservation != NULL;
+    c->planning.refit |= s->reservation != NULL;
     cluster_run_inside(c->cluster, r->j.id, s->reservation);
     job_save(c, r);
     launch_when_whole(c, r);
@@ -55,21 +55,21 @@ static void start_one(struct core *c, const struct plan_start *s)
 void starts_apply(struct core *c)
 {
     struct budget budget = {0};
-    c->plan_needed = false;
-    c->plan_due_us = 0;
-    if (c->store_away)
+    c->planning.needed = false;
+    c->planning.due_us = 0;
+    if (c->store.away)
         return;
-    sched_plan(c->cluster, c->now_us, &budget, c->plan);
-    c->plans++;
-    c->considered = c->plan->considered;
+    sched_plan(c->cluster, c->turn.now_us, &budget, c->plan);
+    c->planning.passes++;
+    c->planning.considered = c->plan->considered;
     c->diag.plans++;
-    c->diag.plan_at_us = c->now_us;
-    c->diag.considered_sum += c->considered;
-    c->plan_due_us = c->plan->next_us;
+    c->diag.plan_at_us = c->turn.now_us;
+    c->diag.considered_sum += c->planning.considered;
+    c->planning.due_us = c->plan->next_us;
     for (size_t i = 0; i < c->plan->nstarts; i++)
         start_one(c, &c->plan->start[i]);
     preempts_apply(c);
     /* Starting changed the waiting list in the way the plan already knows. */
-    c->plan_needed = c->plan->npreempts > 0 || c->plan->nresumes > 0;
+    c->planning.needed = c->plan->npreempts > 0 || c->plan->nresumes > 0;
     gang_turn(c, false);
 }

@@ -13,7 +13,7 @@ void suspend_tell_planner(struct core *c, struct jobrec *r)
 void job_suspend(struct core *c, struct jobrec *r, enum suspender by)
 {
     job_move(c, r, JOB_SUSPENDED);
-    r->j.suspend_us = c->now_us;
+    r->j.suspend_us = c->turn.now_us;
     r->j.suspended_by = (int32_t)by;
     suspend_tell_planner(c, r);
     job_signal(c, r, (struct msg_signal){.signal = 19, .full = true});
@@ -24,14 +24,14 @@ void job_suspend(struct core *c, struct jobrec *r, enum suspender by)
 /* At least a microsecond: a restarted controller knows by it that the job's CPUs may have been lent to others. */
 void suspension_count(const struct core *c, struct jobrec *r)
 {
-    int64_t us = c->now_us - r->j.suspend_us;
+    int64_t us = c->turn.now_us - r->j.suspend_us;
     r->j.suspended_us += us > 0 ? us : 1;
 }
 
 void job_resume(struct core *c, struct jobrec *r)
 {
     suspension_count(c, r);
-    r->j.suspend_us = c->now_us;
+    r->j.suspend_us = c->turn.now_us;
     r->j.suspended_by = SUSPENDER_PERSON;
     job_move(c, r, JOB_RUNNING);
     cluster_suspend(c->cluster, r->j.id, false);

@@ -70,9 +70,9 @@ static struct noderec *node_add(struct core *c, const struct node *conf)
     record_take(c, &node_fields, &n->conf, conf);
     n->index = (uint32_t)c->node.n;
     vec_push(&c->node, n);
-    map_str_put(c->node_by_name, conf->name, n);
-    n->lost_us = c->now_us;
-    if (c->loaded)
+    map_str_put(c->node_index.by_name, conf->name, n);
+    n->lost_us = c->turn.now_us;
+    if (c->store.loaded)
         node_watch(c, n);
     return n;
 }
@@ -203,7 +203,7 @@ static bool part_configured(const struct config *config, const char *name)
 static bool part_used(const struct core *c, const char *name)
 {
     struct map_walk w = {0};
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *r = w.value;
         if (job_live(r) && (list_has(r->j.spec.req.partition, name) || text_is(r->j.run_partition, name)))
             return true;
@@ -241,9 +241,9 @@ void config_apply(struct core *c, const struct config *config)
     cluster_set_topology(c->cluster, &config->topology);
     nodes_apply(c, config);
     parts_apply(c, config);
-    if (c->next_job_id < (uint64_t)c->settings.first_job_id)
-        c->next_job_id = (uint64_t)c->settings.first_job_id;
-    if (c->loaded)
+    if (c->jobs.next_id < (uint64_t)c->settings.first_job_id)
+        c->jobs.next_id = (uint64_t)c->settings.first_job_id;
+    if (c->store.loaded)
         nodes_welcome(c);
     plan_soon(c);
 }

@@ -146,23 +146,23 @@ static void row_name(enum store_table table, const void *record, struct str *out
 void row_leave_out(struct core *c, enum store_table table, const void *record, const char *why)
 {
     struct str name = STR_INIT, words = STR_INIT;
-    if (!c->out_arena)
-        c->out_arena = arena_new();
+    if (!c->left_out.arena)
+        c->left_out.arena = arena_new();
     row_name(table, record, &name);
     row_words(store_table_rows[table].fields, record, &words);
-    struct left_out one = {.name = arena_strdup(c->out_arena, str_text(&name)),
-                           .why = arena_strdup(c->out_arena, why),
-                           .record = arena_strdup(c->out_arena, str_text(&words))};
-    vec_push(&c->out, one);
+    struct left_out one = {.name = arena_strdup(c->left_out.arena, str_text(&name)),
+                           .why = arena_strdup(c->left_out.arena, why),
+                           .record = arena_strdup(c->left_out.arena, str_text(&words))};
+    vec_push(&c->left_out.row, one);
     str_done(&name);
     str_done(&words);
 }
 
 void rows_left_out(struct core *c)
 {
-    for (size_t i = 0; i < c->out.n; i++) {
-        struct left_out *one = &c->out.v[i];
-        one->at_us = c->now_us;
+    for (size_t i = 0; i < c->left_out.row.n; i++) {
+        struct left_out *one = &c->left_out.row.v[i];
+        one->at_us = c->turn.now_us;
         fx_store(c, TABLE_LEFT_OUT, one);
         fx_log(c, LEVEL_ERROR,
                "%s of the store cannot be: %s. It is left out, and nothing is done with it; what it holds "
@@ -170,16 +170,17 @@ void rows_left_out(struct core *c)
                "in table left_out of remuda.db (sqlite3 -readonly remuda.db 'SELECT * FROM left_out')",
                one->name, one->why);
     }
-    c->outs = c->out.n;
-    vec_done(&c->out);
-    arena_free(c->out_arena);
-    c->out_arena = NULL;
+    c->left_out.count = c->left_out.row.n;
+    vec_done(&c->left_out.row);
+    arena_free(c->left_out.arena);
+    c->left_out.arena = NULL;
 }
 
 const char *left_out_said(const struct core *c, struct arena *a)
 {
-    if (!c->outs)
+    if (!c->left_out.count)
         return NULL;
-    return arena_printf(a, "%zu row%s of the store cannot be and %s left out: the log names %s", c->outs,
-                        c->outs == 1 ? "" : "s", c->outs == 1 ? "is" : "are", c->outs == 1 ? "it" : "them");
+    return arena_printf(a, "%zu row%s of the store cannot be and %s left out: the log names %s",
+                        c->left_out.count, c->left_out.count == 1 ? "" : "s",
+                        c->left_out.count == 1 ? "is" : "are", c->left_out.count == 1 ? "it" : "them");
 }

@@ -53,7 +53,7 @@ static void retry_confirm(struct core *c, struct noderec *n, const char *out)
     struct device_outs said = {0};
     if (!n->n.devices_retry)
         return;
-    device_outs_parse(out, c->fx->arena, &said);
+    device_outs_parse(out, c->turn.fx->arena, &said);
     n->n.devices_retry = any_failed(&said);
     if (!n->n.devices_retry)
         node_save(c, n);
@@ -82,7 +82,7 @@ void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const ch
  * however it is numbered: a daemon that was started after its clock was set back begins below its predecessor. */
 void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq, const char *out)
 {
-    struct arena *a = c->fx->arena;
+    struct arena *a = c->turn.fx->arena;
     struct device_outs known = {0}, said = {0};
     struct str text = STR_INIT;
     if (!seq)
@@ -109,11 +109,11 @@ const char *node_devices_failed(const struct core *c, const struct noderec *n)
 {
     struct device_outs known = {0};
     struct str text = STR_INIT;
-    device_outs_parse(n->n.devices_out, c->fx->arena, &known);
+    device_outs_parse(n->n.devices_out, c->turn.fx->arena, &known);
     for (size_t i = 0; i < known.n; i++)
         if (known.v[i].failed)
             device_out_format(&known.v[i], &text);
-    const char *result = text.len ? arena_strdup(c->fx->arena, str_text(&text)) : NULL;
+    const char *result = text.len ? arena_strdup(c->turn.fx->arena, str_text(&text)) : NULL;
     str_done(&text);
     return result;
 }
@@ -123,7 +123,7 @@ void node_devices_retry(struct core *c, struct noderec *n)
     struct device_outs known = {0};
     struct str text = STR_INIT;
     bool any = false;
-    device_outs_parse(n->n.devices_out, c->fx->arena, &known);
+    device_outs_parse(n->n.devices_out, c->turn.fx->arena, &known);
     for (size_t i = 0; i < known.n; i++) {
         any |= known.v[i].failed;
         known.v[i].failed = false;

@@ -72,8 +72,8 @@ static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
         .protocol_oldest = PROTOCOL_OLDEST,
         .version = REMUDA_VERSION,
         .devices_failed = node_devices_failed(c, n),
-        .topology_addr = topology_address(cluster_topology(c->cluster), n->n.name, c->fx->arena),
-        .topology_pattern = topology_pattern(cluster_topology(c->cluster), n->n.name, c->fx->arena),
+        .topology_addr = topology_address(cluster_topology(c->cluster), n->n.name, c->turn.fx->arena),
+        .topology_pattern = topology_pattern(cluster_topology(c->cluster), n->n.name, c->turn.fx->arena),
     };
 }
 
@@ -189,7 +189,7 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
         struct msg_terminate end = {.job_id = held[i].job_id, .attempt = held[i].attempt};
         if (current || held[i].ended)
             continue;
-        fx_send(c, c->conn, MSG_TERMINATE, &end, 0);
+        fx_send(c, c->turn.conn, MSG_TERMINATE, &end, 0);
         former_run_keep(c, n, held[i].job_id, held[i].attempt);
     }
 }
@@ -198,9 +198,9 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
 static bool speaks_our_protocol(struct core *c, const struct noderec *n, const struct node *said,
                                 const struct msg_node_hello *m)
 {
-    const char *who = arena_printf(c->fx->arena, "node %s", n->n.name);
+    const char *who = arena_printf(c->turn.fx->arena, "node %s", n->n.name);
     const struct protocol_peer peer = {who, said->version, m->protocol, m->protocol_oldest};
-    const char *fault = protocol_fault(&peer, "this controller", REMUDA_VERSION, c->fx->arena);
+    const char *fault = protocol_fault(&peer, "this controller", REMUDA_VERSION, c->turn.fx->arena);
     if (!fault)
         return true;
     fx_log(c, LEVEL_ERROR, "%s", fault);
@@ -220,34 +220,34 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
     }
     if (!speaks_our_protocol(c, n, said, m))
         return;
-    if (n->conn && n->conn != c->conn) {
-        map_u64_del(c->node_by_conn, n->conn);
-        effect_add(c->fx, FX_CLOSE)->conn = n->conn;
+    if (n->conn && n->conn != c->turn.conn) {
+        map_u64_del(c->node_index.by_conn, n->conn);
+        effect_add(c->turn.fx, FX_CLOSE)->conn = n->conn;
     }
     former_runs_forget(c, n);
-    n->conn = c->conn;
+    n->conn = c->turn.conn;
     n->pid = m->pid;
     n->lost_us = 0;
     n->n.responding = true;
-    n->n.last_seen_us = c->now_us;
-    map_u64_put(c->node_by_conn, c->conn, n);
+    n->n.last_seen_us = c->turn.now_us;
+    map_u64_put(c->node_index.by_conn, c->turn.conn, n);
     node_devices_hello(c, n, m->devices_seq, said->devices_out);
     facts_take(c, n, said);
     into_service(c, n);
     node_save(c, n);
     node_plan_update(c, n);
     struct msg_node_welcome answer = welcome(c, n);
-    fx_reply(c, c->conn, c->seq, MSG_NODE_WELCOME, &answer);
+    fx_reply(c, c->turn.conn, c->turn.seq, MSG_NODE_WELCOME, &answer);
     node_watch(c, n);
     reconcile(c, n, m);
 }
 
 void req_heartbeat(struct core *c, const struct msg_heartbeat *m)
 {
-    struct noderec *n = map_u64_get(c->node_by_conn, c->conn);
+    struct noderec *n = map_u64_get(c->node_index.by_conn, c->turn.conn);
     if (!n)
         return;
-    n->n.last_seen_us = c->now_us;
+    n->n.last_seen_us = c->turn.now_us;
     n->n.load_centi = m->load_centi;
     n->n.free_mem_mib = m->free_mem_mib;
     if (m->node.n) {
@@ -359,11 +359,11 @@ static void report_act(struct core *c, struct noderec *n, struct jobrec *r, cons
 
 void req_report(struct core *c, const struct msg_report *m)
 {
-    struct noderec *n = map_u64_get(c->node_by_conn, c->conn);
+    struct noderec *n = map_u64_get(c->node_index.by_conn, c->turn.conn);
     struct jobrec *r = job_find(c, m->job_id);
     if (!n)
         return;
-    n->n.last_seen_us = c->now_us;
+    n->n.last_seen_us = c->turn.now_us;
     node_devices_take(c, n, m->devices_seq, m->devices_out,
                       m->device_health); /* before what it gives back is free */
     bool current = r && r->j.attempt == m->attempt && r->j.state != JOB_PENDING &&

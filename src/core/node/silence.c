@@ -3,12 +3,12 @@
 
 void node_closed(struct core *c, uint64_t conn)
 {
-    struct noderec *n = map_u64_del(c->node_by_conn, conn);
+    struct noderec *n = map_u64_del(c->node_index.by_conn, conn);
     if (!n || n->conn != conn)
         return;
     n->conn = 0;
     n->n.responding = false;
-    n->lost_us = c->now_us;
+    n->lost_us = c->turn.now_us;
     former_runs_forget(c, n);
     node_plan_update(c, n);
     node_watch(c, n);
@@ -31,7 +31,7 @@ static void jobs_lose(struct core *c, struct noderec *n)
 static int64_t last_heard(const struct core *c, const struct noderec *n)
 {
     int64_t at = n->conn ? n->n.last_seen_us : n->lost_us;
-    return at && at < c->store_back_us ? c->store_back_us : at;
+    return at && at < c->store.back_us ? c->store.back_us : at;
 }
 
 void node_watch(struct core *c, struct noderec *n)
@@ -44,8 +44,8 @@ static void connection_drop(struct core *c, struct noderec *n)
 {
     if (!n->conn)
         return;
-    map_u64_del(c->node_by_conn, n->conn);
-    effect_add(c->fx, FX_CLOSE)->conn = n->conn;
+    map_u64_del(c->node_index.by_conn, n->conn);
+    effect_add(c->turn.fx, FX_CLOSE)->conn = n->conn;
     n->conn = 0;
     n->n.responding = false;
     former_runs_forget(c, n);
@@ -71,9 +71,9 @@ void node_alarm(struct core *c, struct noderec *n)
 {
     int64_t heard = last_heard(c, n);
     n->alarm_us = 0;
-    if (c->store_away)
-        node_timer_arm(c, n, c->now_us + c->settings.node_timeout_us);
-    else if (heard && heard + c->settings.node_timeout_us <= c->now_us && n->n.state != NODE_FUTURE)
+    if (c->store.away)
+        node_timer_arm(c, n, c->turn.now_us + c->settings.node_timeout_us);
+    else if (heard && heard + c->settings.node_timeout_us <= c->turn.now_us && n->n.state != NODE_FUTURE)
         silent(c, n);
     else
         node_watch(c, n);

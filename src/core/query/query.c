@@ -273,7 +273,7 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q, i
         refusal = refs_show(&x);
     else
         for (at->more = !refusal; at->more && most; most--)
-            if ((at->more = map_u64_next(c->job, &at->walk)))
+            if ((at->more = map_u64_next(c->jobs.by_id, &at->walk)))
                 record_show(&x, at->walk.value, NULL);
     part_cpus_done(&known);
     filter_done(&f);
@@ -455,10 +455,10 @@ static void status_show(const struct core *c, const struct view *v)
 {
     struct daemon_status controller = {.role = "controller",
                                        .name = c->host,
-                                       .jobs_pending = c->pending,
-                                       .jobs_running = c->running,
-                                       .plans = c->plans,
-                                       .queue_considered = c->considered};
+                                       .jobs_pending = c->jobs.pending,
+                                       .jobs_running = c->jobs.running,
+                                       .plans = c->planning.passes,
+                                       .queue_considered = c->planning.considered};
     struct arena *said = arena_new();
     controller.trouble = left_out_said(c, said);
     v->row(v->ctx, &controller);

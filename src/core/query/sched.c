@@ -43,7 +43,7 @@ enum refusal query_priorities(const struct core *c, const struct msg_query *q, i
 {
     struct map_walk w = {0};
     VEC(struct jobrec *) jobs = {0};
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         struct jobrec *r = w.value;
         struct str id = STR_INIT, array = STR_INIT;
         str_addf(&id, "%llu", (unsigned long long)r->j.id);
@@ -75,7 +75,7 @@ enum refusal query_shares(const struct core *c, const struct msg_query *q, const
 {
     struct map_walk w = {0};
     VEC(const struct usage *) rows = {0};
-    while (map_str_next(c->usage, &w)) {
+    while (map_str_next(c->usage.row, &w)) {
         const struct usage *u = w.value; /* the first member of its record */
         if (uid_wanted(q->uids, u->user_id) &&
             (!q->accounts || (u->account && list_has(q->accounts, u->account))))
@@ -93,10 +93,10 @@ enum refusal query_diag(const struct core *c, int64_t now_us, const struct view 
 {
     struct diag d = c->diag;
     d.now_us = now_us;
-    d.jobs_pending = c->pending;
-    d.jobs_running = c->running;
-    d.considered = c->considered;
-    d.nodes_connected = map_u64_count(c->node_by_conn);
+    d.jobs_pending = c->jobs.pending;
+    d.jobs_running = c->jobs.running;
+    d.considered = c->planning.considered;
+    d.nodes_connected = map_u64_count(c->node_index.by_conn);
     v->row(v->ctx, &d);
     return REFUSE_NONE;
 }

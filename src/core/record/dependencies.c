@@ -77,7 +77,7 @@ static enum dep_status status_of(const struct core *c, const struct jobrec *r, c
         return d->status; /* it left memory long after its end; what was known then stands */
     switch (d->kind) {
     case DEP_AFTER:
-        return v.begun && time_add(v.began_us, d->delay_us) <= c->now_us ? DEP_SATISFIED : DEP_OPEN;
+        return v.begun && time_add(v.began_us, d->delay_us) <= c->turn.now_us ? DEP_SATISFIED : DEP_OPEN;
     case DEP_AFTERANY: return v.over ? DEP_SATISFIED : DEP_OPEN;
     case DEP_AFTEROK: return !v.well ? DEP_FAILED : v.over ? DEP_SATISFIED : DEP_OPEN;
     case DEP_AFTERCORR: return !v.over ? DEP_OPEN : v.well ? DEP_SATISFIED : DEP_FAILED;
@@ -102,7 +102,7 @@ static void link_one(struct core *c, struct jobrec *r, const struct dependency *
     if (d->kind == DEP_SINGLETON)
         singleton_watch(c, r);
     else
-        id_list_add(c->dependents, d->job_id, r->j.id);
+        id_list_add(c->jobs.dependents, d->job_id, r->j.id);
 }
 
 /* Several entries of a list may name the same job: its dependents list has r once. */
@@ -123,14 +123,14 @@ static void link_all(struct core *c, struct jobrec *r)
 
 static void unlink_one(struct core *c, const struct jobrec *r, uint64_t key)
 {
-    struct id_list *list = key ? map_u64_get(c->dependents, key) : NULL;
+    struct id_list *list = key ? map_u64_get(c->jobs.dependents, key) : NULL;
     for (size_t i = 0; list && i < list->id.n; i++)
         if (list->id.v[i] == r->j.id) {
             vec_remove(&list->id, i);
             break;
         }
     if (list && !list->id.n) {
-        map_u64_del(c->dependents, key);
+        map_u64_del(c->jobs.dependents, key);
         vec_done(&list->id);
         free(list);
     }
@@ -200,8 +200,8 @@ static bool closes_circle(const struct core *c, const struct jobrec *r, const st
     VEC(struct dependency) to_do = {0};
     struct map_u64 *seen = map_u64_new();
     bool circle = false;
-    bool wanted = map_u64_get(c->dependents, r->j.id) ||
-                  (r->j.array_job_id && map_u64_get(c->dependents, r->j.array_job_id));
+    bool wanted = map_u64_get(c->jobs.dependents, r->j.id) ||
+                  (r->j.array_job_id && map_u64_get(c->jobs.dependents, r->j.array_job_id));
     for (size_t i = 0; wanted && i < list->n; i++)
         vec_push(&to_do, list->v[i]);
     while (to_do.n && !circle) {
@@ -256,7 +256,7 @@ int64_t dependencies_due(const struct core *c, const struct jobrec *r)
             !v.begun)
             continue;
         int64_t at = time_add(v.began_us, d->delay_us);
-        due = at > c->now_us && at < due ? at : due;
+        due = at > c->turn.now_us && at < due ? at : due;
     }
     return due;
 }
@@ -289,9 +289,9 @@ enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_
 
 void dependents_wake(struct core *c, const struct jobrec *r)
 {
-    bool watched = map_u64_count(c->dependents) || map_str_count(c->singleton);
-    if (watched && (!c->woken.n || c->woken.v[c->woken.n - 1] != r->j.id))
-        vec_push(&c->woken, r->j.id);
+    bool watched = map_u64_count(c->jobs.dependents) || map_str_count(c->jobs.singleton);
+    if (watched && (!c->marks.woken.n || c->marks.woken.v[c->marks.woken.n - 1] != r->j.id))
+        vec_push(&c->marks.woken, r->j.id);
 }
 
 static void entries_reopen(struct jobrec *r, const struct jobrec *again)
@@ -308,7 +308,7 @@ void dependents_reopen(struct core *c, const struct jobrec *again)
     const uint64_t keys[] = {again->j.id, again->j.array_job_id};
     for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
         const struct id_list *list =
-            keys[k] && (k == 0 || keys[1] != keys[0]) ? map_u64_get(c->dependents, keys[k]) : NULL;
+            keys[k] && (k == 0 || keys[1] != keys[0]) ? map_u64_get(c->jobs.dependents, keys[k]) : NULL;
         for (size_t i = 0; list && i < list->id.n; i++) {
             struct jobrec *r = job_find(c, list->id.v[i]);
             if (!r || r->j.state != JOB_PENDING)

@@ -41,7 +41,7 @@ static void heap_clean(struct core *c)
 
 static void heap_push(struct core *c, struct alarm a)
 {
-    if (c->heap.n > HEAP_SLACK + 3 * (map_u64_count(c->job) + c->node.n))
+    if (c->heap.n > HEAP_SLACK + 3 * (map_u64_count(c->jobs.by_id) + c->node.n))
         heap_clean(c);
     vec_push(&c->heap, a);
     size_t i = c->heap.n - 1;
@@ -150,11 +150,11 @@ static int64_t running_due(const struct core *c, const struct jobrec *r)
 static int64_t pending_due(const struct core *c, const struct jobrec *r)
 {
     int64_t due = INT64_MAX;
-    if (r->j.spec.begin_us > c->now_us)
+    if (r->j.spec.begin_us > c->turn.now_us)
         due = r->j.spec.begin_us;
     if (r->j.spec.deadline_us) {
         int64_t too_late = due_latest_start(r) + 1;
-        due = least(due, too_late > c->now_us ? too_late : c->now_us);
+        due = least(due, too_late > c->turn.now_us ? too_late : c->turn.now_us);
     }
     return least(due, dependencies_due(c, r));
 }
@@ -190,7 +190,7 @@ void timer_arm(struct core *c, struct jobrec *r)
 void timer_arm_again(struct core *c, struct jobrec *r)
 {
     int64_t due = job_due(c, r);
-    timer_arm_at(c, r, due <= c->now_us ? time_add(c->now_us, AGAIN_US) : due);
+    timer_arm_at(c, r, due <= c->turn.now_us ? time_add(c->turn.now_us, AGAIN_US) : due);
 }
 
 void node_timer_arm(struct core *c, struct noderec *n, int64_t at_us)
@@ -208,7 +208,7 @@ void timers_anew(struct core *c)
     for (size_t i = 0; i < c->node.n; i++)
         if (c->node.v[i]->alarm_us)
             heap_push(c, (struct alarm){.at_us = c->node.v[i]->alarm_us, .node = c->node.v[i]->index});
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         struct jobrec *r = w.value;
         r->timer_us = 0;
         timer_arm(c, r);
@@ -222,7 +222,7 @@ int64_t timers_due(const struct core *c)
 
 bool timer_next(struct core *c, struct alarm *ret)
 {
-    while (c->heap.n && c->heap.v[0].at_us <= c->now_us) {
+    while (c->heap.n && c->heap.v[0].at_us <= c->turn.now_us) {
         *ret = heap_pop(c);
         if (current(c, ret))
             return true;
@@ -232,6 +232,6 @@ bool timer_next(struct core *c, struct alarm *ret)
 
 void timer_arm_later(struct core *c, struct jobrec *r)
 {
-    r->timer_us = time_add(c->now_us, time_add(c->settings.min_job_age_us, USEC_PER_SEC));
+    r->timer_us = time_add(c->turn.now_us, time_add(c->settings.min_job_age_us, USEC_PER_SEC));
     heap_push(c, (struct alarm){.at_us = r->timer_us, .job_id = r->j.id});
 }

@@ -42,25 +42,25 @@ static const void *body_copy(struct effects *fx, const struct fields *t, const v
 
 void fx_store(struct core *c, enum store_table table, const void *record)
 {
-    struct effect *e = effect_add(c->fx, FX_STORE);
+    struct effect *e = effect_add(c->turn.fx, FX_STORE);
     e->table = table;
-    e->record = body_copy(c->fx, store_table_rows[table].fields, record);
+    e->record = body_copy(c->turn.fx, store_table_rows[table].fields, record);
 }
 
 void fx_remove(struct core *c, enum store_table table, const void *record)
 {
     fx_store(c, table, record);
-    c->fx->v[c->fx->n - 1].remove = true;
+    c->turn.fx->v[c->turn.fx->n - 1].remove = true;
 }
 
 static void message_add(struct core *c, enum effect_kind effect, uint64_t conn, uint64_t seq,
                         enum message_kind kind, const void *body, uint64_t payload_job)
 {
-    struct effect *e = effect_add(c->fx, effect);
+    struct effect *e = effect_add(c->turn.fx, effect);
     e->conn = conn;
     e->payload_job = payload_job;
     e->msg = (struct message){
-        .kind = kind, .seq = seq, .body = body_copy(c->fx, message_table[kind].fields, body)};
+        .kind = kind, .seq = seq, .body = body_copy(c->turn.fx, message_table[kind].fields, body)};
 }
 
 void fx_reply(struct core *c, uint64_t conn, uint64_t seq, enum message_kind kind, const void *body)
@@ -75,8 +75,8 @@ void fx_send(struct core *c, uint64_t conn, enum message_kind kind, const void *
 
 void fx_send_also(struct core *c, uint64_t conn)
 {
-    struct effect *e = effect_add(c->fx, FX_SEND);
-    *e = c->fx->v[c->fx->n - 2];
+    struct effect *e = effect_add(c->turn.fx, FX_SEND);
+    *e = c->turn.fx->v[c->turn.fx->n - 2];
     e->conn = conn;
 }
 
@@ -87,19 +87,19 @@ void fx_log(struct core *c, enum log_level level, const char *format, ...)
     va_start(args, format);
     str_addv(&text, format, args);
     va_end(args);
-    struct effect *e = effect_add(c->fx, FX_LOG);
+    struct effect *e = effect_add(c->turn.fx, FX_LOG);
     e->level = level;
-    e->text = arena_strdup(c->fx->arena, str_text(&text));
+    e->text = arena_strdup(c->turn.fx->arena, str_text(&text));
     str_done(&text);
 }
 
 void reply_done(struct core *c, enum refusal refusal, const char *detail)
 {
     struct msg_done done = {.refusal = refusal, .detail = text_empty(detail) ? NULL : detail};
-    fx_reply(c, c->conn, c->seq, MSG_DONE, &done);
+    fx_reply(c, c->turn.conn, c->turn.seq, MSG_DONE, &done);
 }
 
 void plan_soon(struct core *c)
 {
-    c->plan_needed = true;
+    c->planning.needed = true;
 }

@@ -47,7 +47,7 @@ static const char *magnets_of(const struct core *c, const struct jobrec *r)
             resv_admits(v, r->j.user_name, r->j.group_name, r->j.spec.req.account))
             str_addf(&names, "%s%s", names.len ? "," : "", v->name);
     }
-    const char *text = names.len ? arena_strdup(c->fx->arena, str_text(&names)) : NULL;
+    const char *text = names.len ? arena_strdup(c->turn.fx->arena, str_text(&names)) : NULL;
     str_done(&names);
     return text;
 }
@@ -128,18 +128,18 @@ static enum job_reason own_reason(const struct core *c, const struct jobrec *r, 
 void eligible_update(struct core *c, struct jobrec *r)
 {
     bool over = false;
-    if (r->j.state != JOB_PENDING || !c->loaded)
+    if (r->j.state != JOB_PENDING || !c->store.loaded)
         return;
     bool ready = deps_settle(c, r, &over);
     if (over)
         return;
-    ready = ready && !held(r) && r->j.spec.begin_us <= c->now_us && resv_ready(c, r) && !r->former_runs;
+    ready = ready && !held(r) && r->j.spec.begin_us <= c->turn.now_us && resv_ready(c, r) && !r->former_runs;
     uint32_t elements = ready ? elements_now(c, r) : 0;
     if (ready && !r->j.eligible_us) {
-        r->j.eligible_us = c->now_us;
+        r->j.eligible_us = c->turn.now_us;
         job_save(c, r);
     }
-    waited_cause(c, r, elements ? REASON_NONE : own_reason(c, r, c->now_us));
+    waited_cause(c, r, elements ? REASON_NONE : own_reason(c, r, c->turn.now_us));
     if (elements) {
         planner_take(c, r, elements);
     } else if (r->waiting) {
@@ -156,7 +156,7 @@ enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int
     enum job_reason own = own_reason(c, r, now_us);
     if (own != REASON_NONE)
         return own;
-    if (c->store_away)
+    if (c->store.away)
         return REASON_STORE_AWAY;
     if (r->waiting && plan_wait_of(c->plan, c->cluster, r->j.id, ret_wait))
         return ret_wait->reason;

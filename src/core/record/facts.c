@@ -18,12 +18,12 @@ bool peer_operates(const struct core *c, const struct peer *peer)
 
 bool may_control(const struct core *c, const struct jobrec *r)
 {
-    return c->peer && (c->peer->uid == r->j.user_id || peer_operates(c, c->peer));
+    return c->turn.peer && (c->turn.peer->uid == r->j.user_id || peer_operates(c, c->turn.peer));
 }
 
 struct jobrec *job_find(const struct core *c, uint64_t id)
 {
-    return map_u64_get(c->job, id);
+    return map_u64_get(c->jobs.by_id, id);
 }
 
 bool job_is_array(const struct jobrec *r)
@@ -43,7 +43,7 @@ bool job_live(const struct jobrec *r)
 
 struct arrayrec *array_of(const struct core *c, uint64_t array_id)
 {
-    return map_u64_get(c->array, array_id);
+    return map_u64_get(c->jobs.array, array_id);
 }
 
 bool array_over(const struct core *c, uint64_t array_id)
@@ -96,7 +96,7 @@ bool hold_leaving(struct jobrec *r, uint32_t node)
 
 struct noderec *node_find(const struct core *c, const char *name)
 {
-    return name ? map_str_get(c->node_by_name, name) : NULL;
+    return name ? map_str_get(c->node_index.by_name, name) : NULL;
 }
 
 uint32_t node_index(const struct core *c, const struct noderec *n)
@@ -218,7 +218,7 @@ bool sampled_too_seldom(const struct core *c, const struct job_spec *asked, cons
 
 int64_t clock_end(const struct core *c, int64_t start_us)
 {
-    return c->now_us > start_us ? c->now_us : start_us;
+    return c->turn.now_us > start_us ? c->turn.now_us : start_us;
 }
 
 struct gres_sum {

@@ -6,9 +6,9 @@ static void counts_add(struct core *c, const struct jobrec *r, int64_t sign)
 {
     uint64_t n = job_is_array(r) && r->j.state == JOB_PENDING ? r->pending.count : 1;
     if (r->j.state == JOB_PENDING)
-        c->pending += (uint64_t)sign * n;
+        c->jobs.pending += (uint64_t)sign * n;
     else if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED)
-        c->running += (uint64_t)sign;
+        c->jobs.running += (uint64_t)sign;
 }
 
 /* A place under the % limit came free, or was taken: the rest of the array may start more, or fewer. */

@@ -18,9 +18,9 @@ void job_part_keep(struct core *c, struct jobrec *r)
     part.end_state = JOB_PENDING;
     part.start_us = r->j.resize_us ? r->j.resize_us : r->j.start_us;
     part.resize_us = 0;
-    part.end_us = c->now_us;
+    part.end_us = c->turn.now_us;
     usage_charge(c, r);
     if (part.end_us > part.start_us)
         fx_store(c, TABLE_JOB_PART, &part);
-    r->j.resize_us = c->now_us;
+    r->j.resize_us = c->turn.now_us;
 }

@@ -9,7 +9,7 @@ static const char *plain_of(const struct core *c, const char *text)
 {
     struct str plain = STR_INIT;
     str_add_plain(&plain, text);
-    const char *kept = arena_strdup(c->fx->arena, str_text(&plain));
+    const char *kept = arena_strdup(c->turn.fx->arena, str_text(&plain));
     str_done(&plain);
     return kept;
 }
@@ -33,8 +33,8 @@ static void job_words(const struct jobrec *r, bool per_task, const char *name, s
 
 static void run_time(const struct core *c, const struct jobrec *r, struct str *out)
 {
-    int64_t end =
-        job_state_over((enum job_state)r->j.state) || r->j.state == JOB_COMPLETING ? r->j.end_us : c->now_us;
+    int64_t end = job_state_over((enum job_state)r->j.state) || r->j.state == JOB_COMPLETING ? r->j.end_us
+                                                                                             : c->turn.now_us;
     str_add(out, ", Run time ");
     duration_format(r->j.start_us ? end - r->j.start_us - r->j.suspended_us : 0, out);
 }
@@ -188,11 +188,11 @@ void mail_job(struct core *c, struct jobrec *r, uint32_t type)
         return;
     subject(c, r, type, per_task, &line);
     body(c, r, r->j.array_job_id && !per_task, &text);
-    struct effect *e = effect_add(c->fx, FX_MAIL);
+    struct effect *e = effect_add(c->turn.fx, FX_MAIL);
     e->mail.uid = r->j.user_id;
-    e->mail.to = arena_strdup(c->fx->arena, to);
-    e->mail.subject = arena_strdup(c->fx->arena, str_text(&line));
-    e->mail.body = arena_strdup(c->fx->arena, str_text(&text));
+    e->mail.to = arena_strdup(c->turn.fx->arena, to);
+    e->mail.subject = arena_strdup(c->turn.fx->arena, str_text(&line));
+    e->mail.body = arena_strdup(c->turn.fx->arena, str_text(&text));
     str_done(&line);
     str_done(&text);
 }

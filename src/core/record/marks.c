@@ -7,10 +7,10 @@ void steps_retry_soon(struct core *c, struct jobrec *r)
     if (r->steps_due || (!r->wish.n && !r->queue))
         return;
     r->steps_due = true;
-    vec_push(&c->steps_due, r->j.id);
+    vec_push(&c->marks.steps, r->j.id);
 }
 
 void job_never_soon(struct core *c, const struct jobrec *r)
 {
-    vec_push(&c->never, r->j.id);
+    vec_push(&c->marks.never, r->j.id);
 }

@@ -3,7 +3,7 @@
 /* The planner counts on a node only while its daemon answers. What it reported less than configured is not planned with. */
 void node_plan_update(struct core *c, struct noderec *n)
 {
-    c->resv_refit = true;
+    c->planning.refit = true;
     struct node seen = n->n;
     struct err err = {0};
     struct arena *a = text_empty(n->n.complaint) ? NULL : arena_new();
@@ -26,7 +26,7 @@ void node_save(struct core *c, struct noderec *n)
 void node_job_add(struct core *c, uint32_t node, uint64_t job_id)
 {
     vec_push(&c->node.v[node]->job, job_id);
-    c->node.v[node]->n.last_busy_us = c->now_us;
+    c->node.v[node]->n.last_busy_us = c->turn.now_us;
 }
 
 void node_job_remove(struct core *c, uint32_t node, uint64_t job_id)
@@ -37,7 +37,7 @@ void node_job_remove(struct core *c, uint32_t node, uint64_t job_id)
             vec_remove(&n->job, i);
             break;
         }
-    n->n.last_busy_us = c->now_us;
+    n->n.last_busy_us = c->turn.now_us;
 }
 
 void node_reason_set(struct core *c, struct noderec *n, const char *reason)
@@ -45,7 +45,7 @@ void node_reason_set(struct core *c, struct noderec *n, const char *reason)
     text_set(c, &n->n.reason, reason);
     text_set(c, &n->n.reason_user, "remuda");
     n->n.reason_uid = 0;
-    n->n.reason_us = c->now_us;
+    n->n.reason_us = c->turn.now_us;
 }
 
 /* The next job would fail alike: none comes here until somebody has looked. */

@@ -8,7 +8,7 @@ struct jobrec *job_new(struct core *c, uint64_t id)
     struct jobrec *r = xcalloc(1, sizeof *r);
     r->j.id = id;
     r->j.array_task_id = NO_TASK;
-    map_u64_put(c->job, id, r);
+    map_u64_put(c->jobs.by_id, id, r);
     return r;
 }
 
@@ -21,34 +21,34 @@ void job_write(struct core *c, struct jobrec *r)
 /* A step may change a job several times, and many elements of one array: each record makes one row, as it is when the step ends. */
 void job_save(struct core *c, struct jobrec *r)
 {
-    r->j.changed_us = c->now_us;
+    r->j.changed_us = c->turn.now_us;
     if (r->unsaved)
         return;
     r->unsaved = true;
-    vec_push(&c->unsaved, r->j.id);
+    vec_push(&c->marks.unsaved, r->j.id);
 }
 
 uint64_t job_id_take(struct core *c)
 {
-    return c->next_job_id++;
+    return c->jobs.next_id++;
 }
 
 void saves_write(struct core *c)
 {
-    if (c->next_job_id != c->stored_job_id) {
+    if (c->jobs.next_id != c->jobs.stored_id) {
         struct str text = STR_INIT;
-        str_add_u64(&text, c->next_job_id);
+        str_add_u64(&text, c->jobs.next_id);
         struct meta row = {.key = "next_job_id", .value = str_text(&text)};
         fx_store(c, TABLE_META, &row);
         str_done(&text);
-        c->stored_job_id = c->next_job_id;
+        c->jobs.stored_id = c->jobs.next_id;
     }
-    for (size_t i = 0; i < c->unsaved.n; i++) {
-        struct jobrec *r = job_find(c, c->unsaved.v[i]);
+    for (size_t i = 0; i < c->marks.unsaved.n; i++) {
+        struct jobrec *r = job_find(c, c->marks.unsaved.v[i]);
         if (r && r->unsaved)
             job_write(c, r);
     }
-    vec_clear(&c->unsaved);
+    vec_clear(&c->marks.unsaved);
     usage_save(c);
 }
 
@@ -58,7 +58,7 @@ struct arrayrec *array_ensure(struct core *c, uint64_t array_id)
     if (!array) {
         array = xcalloc(1, sizeof *array);
         array->element = map_u64_new();
-        map_u64_put(c->array, array_id, array);
+        map_u64_put(c->jobs.array, array_id, array);
     }
     return array;
 }
@@ -84,7 +84,7 @@ struct id_list *singleton_list(const struct core *c, const struct jobrec *r)
 {
     struct str key = STR_INIT;
     struct id_list *list =
-        map_str_count(c->singleton) ? map_str_get(c->singleton, singleton_key(r, &key)) : NULL;
+        map_str_count(c->jobs.singleton) ? map_str_get(c->jobs.singleton, singleton_key(r, &key)) : NULL;
     str_done(&key);
     return list;
 }
@@ -96,9 +96,9 @@ void singleton_watch(struct core *c, struct jobrec *r)
     if (singleton_list(c, r))
         return;
     struct id_list *list = xcalloc(1, sizeof *list);
-    map_str_put(c->singleton, singleton_key(r, &key), list);
+    map_str_put(c->jobs.singleton, singleton_key(r, &key), list);
     str_done(&key);
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *other = w.value;
         if (job_live(other) && other->j.user_id == r->j.user_id &&
             text_is(other->j.spec.name, r->j.spec.name))
@@ -109,7 +109,7 @@ void singleton_watch(struct core *c, struct jobrec *r)
 static void singleton_drop(struct core *c, const struct jobrec *r, struct id_list *list)
 {
     struct str key = STR_INIT;
-    map_str_del(c->singleton, singleton_key(r, &key));
+    map_str_del(c->jobs.singleton, singleton_key(r, &key));
     str_done(&key);
     vec_done(&list->id);
     free(list);

@@ -159,7 +159,7 @@ size_t ref_work(const struct core *c, const struct job_ref *ref)
 
 size_t refs_work_most(const struct core *c)
 {
-    return 2 * map_u64_count(c->job) + LIMIT_LIST_RECORDS;
+    return 2 * map_u64_count(c->jobs.by_id) + LIMIT_LIST_RECORDS;
 }
 
 /* Cuts a list at commas outside brackets. */
@@ -176,19 +176,19 @@ const char *refs_next(const char **at, struct arena *a)
 enum refusal refs_collect(struct core *c, const char *refs, jobrec_vec *out, const char **detail)
 {
     for (const char *at = refs ? refs : ""; *at;) {
-        const char *piece = refs_next(&at, c->fx->arena);
+        const char *piece = refs_next(&at, c->turn.fx->arena);
         struct job_ref ref;
         struct err err = {0};
         if (!*piece)
             continue;
         if (!job_ref_parse(piece, &ref, &err)) {
-            *detail = arena_strdup(c->fx->arena, err.text);
+            *detail = arena_strdup(c->turn.fx->arena, err.text);
             return REFUSE_INVALID_JOB_ID;
         }
         bool found = ref_resolve(c, &ref, false, out);
         job_ref_done(&ref);
         if (!found) {
-            *detail = arena_printf(c->fx->arena, "there is no job %s in memory", piece);
+            *detail = arena_printf(c->turn.fx->arena, "there is no job %s in memory", piece);
             return REFUSE_INVALID_JOB_ID;
         }
     }

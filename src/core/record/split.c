@@ -8,7 +8,7 @@ struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)
     CHECK(idset_del(&master->pending, task));
     bool waits = master->j.state ==
                  JOB_PENDING; /* else it was requeued and held with SPECIAL_EXIT, and so is the element */
-    c->pending -= waits;      /* the element is counted again as a record of its own */
+    c->jobs.pending -= waits; /* the element is counted again as a record of its own */
     if (master->pending.count == 0)
         planner_leave(c, master);
     else
@@ -16,7 +16,7 @@ struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)
     if (master->pending.count == 0) {
         text_set(c, &master->j.array_pending, NULL);
         master->j.array_task_id = task;
-        c->pending += waits;
+        c->jobs.pending += waits;
         map_u64_put(array->element, task, master);
         array_count(c, master, +1);
         return master;

@@ -171,70 +171,128 @@ struct ack_due {
     uint64_t conn, seq;
 };
 
+/* Jobs in memory, and what is found by them. */
+struct job_index {
+    struct map_u64 *by_id;      /* struct jobrec */
+    struct map_u64 *array;      /* array id → struct arrayrec */
+    struct map_u64 *dependents; /* job id → struct id_list of the jobs that depend on it */
+    struct map_str *singleton; /* "uid name" that a singleton job watches → struct id_list of its live jobs */
+    uint64_t next_id;
+    uint64_t stored_id; /* next_id as the store has it */
+    uint64_t pending, running;
+    uint32_t top_order; /* the last given by `scontrol top` */
+};
+
+struct node_index {
+    struct map_str *by_name; /* struct noderec */
+    struct map_u64 *by_conn;
+};
+
+/* What lets hosts join, and who has. Owned, texts interned. */
+struct joined {
+    struct map_str *token; /* id → struct token */
+    struct map_str *host;  /* id → struct host */
+};
+
+struct store_state {
+    bool loaded;     /* all its rows are in memory */
+    bool away;       /* a commit failed */
+    bool older;      /* it is one that was restored (life/restored.c) */
+    int64_t back_us; /* when it was back last; 0 = it has not been away */
+};
+
+struct planning {
+    bool needed;     /* something changed */
+    bool rests;      /* the planner had much of the time: it is others' turn */
+    bool refit;      /* nodes changed: reservations may want others */
+    int64_t due_us;  /* the planner wants to look again; 0 = no */
+    int64_t made_us; /* when the last plan was made */
+    uint64_t passes, considered;
+};
+
+/* What users used, for fair share (record/usage.c). */
+struct usage_book {
+    struct map_str *row; /* "uid/account" → struct usagerec */
+    int64_t at_us;       /* running work is charged until then */
+    bool any;            /* somebody's use has not decayed to nothing */
+    VEC(struct usagerec *) unsaved;
+};
+
+/* What the next wake does (step/gather.c). */
+struct gather {
+    VEC(struct gathered) step; /* to be summed up and stored */
+    VEC(struct ack_due) ack;   /* of reports that this stores */
+};
+
+/* What is done when the deeds of the event are done (record/marks.c, settle.c). */
+struct marks {
+    VEC(uint64_t) woken;   /* jobs that began or ended: who depends on them looks */
+    VEC(uint64_t) never;   /* jobs to be cancelled: what they depend on can never be */
+    VEC(uint64_t) steps;   /* jobs whose waiting steps are tried */
+    VEC(uint64_t) unsaved; /* jobs to be stored */
+};
+
+/* See request/sweep.c. */
+struct sweeps {
+    VEC(struct sweep *) list;
+    int64_t due_us;    /* when the next slice is due */
+    uint32_t last_uid; /* whose the last one was */
+    int64_t asked_us;  /* when somebody else asked for something, while there are some */
+};
+
+/* See clock.c. */
+struct wall_clock {
+    const char *boot;  /* of the machine, interned; NULL = not told */
+    int64_t ahead_us;  /* the wall clock less the one that is never set */
+    int64_t missed_us; /* by how much it was set while the controller was down */
+    bool known;
+};
+
+/* Rows that cannot be lived with, until core_loaded says so (load/left_out.c). */
+struct left_out_rows {
+    VEC(struct left_out) row;
+    struct arena *arena;
+    size_t count; /* how many they were */
+};
+
+/* The event at hand: arguments of whatever is done in it, not state. */
+struct core_turn {
+    int64_t now_us;
+    struct effects *fx;
+    const struct peer *peer; /* NULL = nobody asks */
+    uint64_t conn, seq, request;
+    bool hurry; /* others wait */
+};
+
 struct core {
     struct rng rng;
     char *host;
     struct intern *pool;
+    struct settings settings;
     struct arena *settings_arena;
     const char *mail_fault; /* why mail cannot be sent, in that arena; NULL = it can */
-    struct settings settings;
     struct cluster *cluster;
     struct plan *plan;
-    struct map_u64 *job;        /* id → struct jobrec */
-    struct map_u64 *array;      /* array id → struct arrayrec */
-    struct map_u64 *dependents; /* job id → struct id_list of the jobs that depend on it */
-    struct map_str *singleton; /* "uid name" that a singleton job watches → struct id_list of its live jobs */
+    struct job_index jobs;
     VEC(struct noderec *) node;
-    struct map_str *node_by_name; /* → struct noderec */
-    struct map_u64 *node_by_conn;
-    struct map_str *token;      /* id → struct token, owned, texts interned */
-    struct map_str *host_by_id; /* → struct host, the same */
-    struct map_u64 *answered;   /* number of a request → struct answered, the same; in the order of time */
+    struct node_index node_index;
     VEC(struct partrec *) part;
     VEC(struct resvrec *) resv;
     VEC(struct waiter) waiter;
     VEC(struct alarm) heap;
-    uint64_t next_job_id;
-    bool loaded, store_away, plan_needed, plan_rests;
-    int64_t store_back_us; /* when it was back last; 0 = it has not been away */
-    bool older;            /* the store is (restored.c) */
-    bool resv_refit;       /* nodes changed: reservations may want others */
-    int64_t plan_due_us;   /* the planner wants to look again; 0 = no */
-    struct map_str *usage; /* "uid/account" → struct usagerec */
-    int64_t usage_at_us;   /* running work is charged until then */
-    bool usage_any;        /* somebody's use has not decayed to nothing */
-    VEC(struct usagerec *) usage_unsaved;
+    struct map_u64 *answered; /* number of a request → struct answered, owned; in the order of time */
+    struct joined joined;
+    struct store_state store;
+    struct planning planning;
+    struct usage_book usage;
     int64_t gang_due_us; /* the slice of jobs that take turns is over; 0 = none waits for its turn */
-    uint64_t plans, considered, pending, running;
-    struct diag diag;              /* counters for sdiag */
-    VEC(struct gathered) gathered; /* steps that the next wake sums up and stores */
-    VEC(struct ack_due) acks;      /* of reports that it stores */
-    VEC(uint64_t) unsaved;         /* jobs to be stored when this step ends */
-    VEC(struct sweep *) sweep;     /* see request/sweep.c */
-    int64_t sweep_due_us;          /* when the next slice is due */
-    uint32_t swept_uid;            /* whose the last one was */
-    int64_t asked_us;              /* when somebody else asked for something, while there are some */
-    int64_t planned_us;            /* when the last plan was made */
-    uint64_t stored_job_id;        /* next_job_id as the store has it */
-    VEC(uint64_t)
-    woken; /* jobs that began or ended in this step: who depends on them is looked at when it ends */
-    VEC(uint64_t) never;     /* jobs to be cancelled then: what they depend on can never be */
-    VEC(uint64_t) steps_due; /* jobs whose waiting steps are tried then */
-    uint32_t top_order;
-    const char *boot;        /* of the machine, interned; NULL = not told (clock.c) */
-    int64_t clock_us;        /* the wall clock less the one that is never set */
-    int64_t clock_missed_us; /* by how much it was set while the controller was down */
-    bool clock_known;
-    VEC(struct left_out)
-    out; /* rows that cannot be lived with, until core_loaded says so */
-    struct arena *out_arena;
-    size_t outs; /* and how many they were */
-    /* the step at hand */
-    int64_t now_us;
-    struct effects *fx;
-    const struct peer *peer;
-    uint64_t conn, seq, request;
-    bool hurry; /* others wait */
+    struct diag diag;    /* counters for sdiag */
+    struct gather gather;
+    struct marks marks;
+    struct sweeps sweeps;
+    struct wall_clock clock;
+    struct left_out_rows left_out;
+    struct core_turn turn;
 };
 
 typedef VEC(struct jobrec *) jobrec_vec;

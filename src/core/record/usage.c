@@ -23,15 +23,15 @@ static struct usagerec *usage_of(struct core *c, uint32_t uid, const char *accou
 {
     struct str who = STR_INIT;
     str_addf(&who, "%u%s%s", uid, account ? "/" : "", account ? account : "");
-    struct usagerec *u = map_str_get(c->usage, str_text(&who));
+    struct usagerec *u = map_str_get(c->usage.row, str_text(&who));
     if (!u) {
         u = xcalloc(1, sizeof *u);
         u->u.user_id = uid;
-        u->u.at_us = c->usage_at_us;
+        u->u.at_us = c->usage.at_us;
         text_set(c, &u->u.who, str_text(&who));
         text_set(c, &u->u.account, account);
         text_set(c, &u->u.user_name, user);
-        map_str_put(c->usage, u->u.who, u);
+        map_str_put(c->usage.row, u->u.who, u);
     }
     str_done(&who);
     return u;
@@ -47,15 +47,15 @@ void usage_load(struct core *c, const struct usage *row)
 static void unsave(struct core *c, struct usagerec *u)
 {
     if (!u->unsaved)
-        vec_push(&c->usage_unsaved, u);
+        vec_push(&c->usage.unsaved, u);
     u->unsaved = true;
 }
 
 void usage_know(struct core *c, uint32_t uid, const char *account, const char *user)
 {
-    size_t before = map_str_count(c->usage);
+    size_t before = map_str_count(c->usage.row);
     struct usagerec *u = usage_of(c, uid, account, user);
-    if (map_str_count(c->usage) > before) {
+    if (map_str_count(c->usage.row) > before) {
         unsave(c, u);
         usage_factors(c);
     }
@@ -63,20 +63,20 @@ void usage_know(struct core *c, uint32_t uid, const char *account, const char *u
 
 void usage_save(struct core *c)
 {
-    for (size_t i = 0; i < c->usage_unsaved.n; i++) {
-        fx_store(c, TABLE_USAGE, &c->usage_unsaved.v[i]->u);
-        c->usage_unsaved.v[i]->unsaved = false;
+    for (size_t i = 0; i < c->usage.unsaved.n; i++) {
+        fx_store(c, TABLE_USAGE, &c->usage.unsaved.v[i]->u);
+        c->usage.unsaved.v[i]->unsaved = false;
     }
-    vec_clear(&c->usage_unsaved);
+    vec_clear(&c->usage.unsaved);
 }
 
 void usage_free(struct core *c)
 {
     struct map_walk w = {0};
-    while (map_str_next(c->usage, &w))
+    while (map_str_next(c->usage.row, &w))
         free(w.value);
-    vec_done(&c->usage_unsaved);
-    map_str_free(c->usage);
+    vec_done(&c->usage.unsaved);
+    map_str_free(c->usage.row);
 }
 
 /* ---- charging ------------------------------------------------------------------------------------------------------------------ */
@@ -138,7 +138,7 @@ int64_t usage_billing_milli(const struct core *c, const struct jobrec *r)
 
 void usage_charge(struct core *c, struct jobrec *r)
 {
-    int64_t ran = run_time(r, c->now_us), seconds = ran / USEC_PER_SEC - r->charged_us / USEC_PER_SEC;
+    int64_t ran = run_time(r, c->turn.now_us), seconds = ran / USEC_PER_SEC - r->charged_us / USEC_PER_SEC;
     if (seconds <= 0)
         return;
     r->charged_us = ran;
@@ -195,7 +195,7 @@ static int64_t account_usage(const struct core *c, const char *account)
 {
     struct map_walk w = {0};
     int64_t sum = 0;
-    while (map_str_next(c->usage, &w)) {
+    while (map_str_next(c->usage.row, &w)) {
         const struct usagerec *u = w.value;
         if (text_is(u->u.account, account))
             sum += u->u.usage;
@@ -207,8 +207,8 @@ static size_t leaves(const struct core *c, struct leaf **ret)
 {
     struct map_walk w = {0};
     size_t n = 0;
-    *ret = xcalloc(map_str_count(c->usage) + 1, sizeof **ret);
-    while (map_str_next(c->usage, &w)) {
+    *ret = xcalloc(map_str_count(c->usage.row) + 1, sizeof **ret);
+    while (map_str_next(c->usage.row, &w)) {
         struct usagerec *u = w.value;
         (*ret)[n++] = (struct leaf){u, u->u.account ? account_usage(c, u->u.account) : u->u.usage};
     }
@@ -271,7 +271,7 @@ static int64_t decayed(const struct core *c, const struct usage *u, int64_t unti
 static void all_decay(struct core *c, int64_t until_us)
 {
     struct map_walk w = {0};
-    while (map_str_next(c->usage, &w)) {
+    while (map_str_next(c->usage.row, &w)) {
         struct usagerec *u = w.value;
         u->u.usage = decayed(c, &u->u, until_us);
         u->u.at_us = until_us;
@@ -287,28 +287,28 @@ static int64_t period(const struct core *c)
 int64_t usage_due(const struct core *c)
 {
     /* Nobody used anything, nobody does. */
-    if (!map_str_count(c->usage) || (!c->running && !c->usage_any))
+    if (!map_str_count(c->usage.row) || (!c->jobs.running && !c->usage.any))
         return INT64_MAX;
-    return time_add(c->usage_at_us, period(c));
+    return time_add(c->usage.at_us, period(c));
 }
 
 void usage_tick(struct core *c)
 {
     struct map_walk w = {0};
     struct meta row = {.key = "usage_at"};
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         struct jobrec *r = w.value;
         if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED)
             usage_charge(c, r);
     }
     /* What is charged in a period decays with it, which is as if it had been used at its beginning. */
-    all_decay(c, c->now_us);
-    c->usage_at_us = c->now_us;
-    c->usage_any = false;
-    for (w = (struct map_walk){0}; map_str_next(c->usage, &w);)
-        c->usage_any |= ((struct usagerec *)w.value)->u.usage > 0;
+    all_decay(c, c->turn.now_us);
+    c->usage.at_us = c->turn.now_us;
+    c->usage.any = false;
+    for (w = (struct map_walk){0}; map_str_next(c->usage.row, &w);)
+        c->usage.any |= ((struct usagerec *)w.value)->u.usage > 0;
     struct str at = STR_INIT;
-    str_add_i64(&at, c->now_us);
+    str_add_i64(&at, c->turn.now_us);
     row.value = str_text(&at);
     fx_store(c, TABLE_META, &row);
     str_done(&at);
@@ -320,22 +320,22 @@ void usage_tick(struct core *c)
 void usage_restore(struct core *c)
 {
     struct map_walk w = {0};
-    if (!c->usage_at_us)
-        c->usage_at_us = c->now_us;
-    all_decay(c, c->usage_at_us);
+    if (!c->usage.at_us)
+        c->usage.at_us = c->turn.now_us;
+    all_decay(c, c->usage.at_us);
     bool forget = text_is_nocase(c->settings.priority_usage_reset, "NOW");
-    while (map_str_next(c->usage, &w)) {
+    while (map_str_next(c->usage.row, &w)) {
         struct usagerec *u = w.value;
         if (forget) {
             u->u.usage = 0;
             unsave(c, u);
         }
-        c->usage_any |= u->u.usage > 0;
+        c->usage.any |= u->u.usage > 0;
     }
-    for (w = (struct map_walk){0}; map_u64_next(c->job, &w);) {
+    for (w = (struct map_walk){0}; map_u64_next(c->jobs.by_id, &w);) {
         struct jobrec *r = w.value;
         if (r->j.start_us && (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED))
-            r->charged_us = run_time(r, c->usage_at_us);
+            r->charged_us = run_time(r, c->usage.at_us);
     }
     usage_factors(c);
 }

@@ -65,15 +65,15 @@ static bool waited_now(const struct core *c, const struct jobrec *r, struct wait
     *ret = (struct waited){0};
     text_read(r->j.waited_for, ret);
     int64_t from = began + total(ret);
-    if (!began || c->now_us - from < USEC_PER_SEC)
+    if (!began || c->turn.now_us - from < USEC_PER_SEC)
         return false;
     if (r->waiting)
-        sched_waited(c->cluster, r->j.id, from, c->now_us, &more);
+        sched_waited(c->cluster, r->j.id, from, c->turn.now_us, &more);
     else
-        more.us[r->cause] = c->now_us - from;
+        more.us[r->cause] = c->turn.now_us - from;
     for (int k = 0; k < REASON_COUNT; k++)
         ret->us[k] += more.us[k];
-    rest_give(ret, (c->now_us - began) / USEC_PER_SEC * USEC_PER_SEC);
+    rest_give(ret, (c->turn.now_us - began) / USEC_PER_SEC * USEC_PER_SEC);
     return true;
 }
 
@@ -85,7 +85,7 @@ void waited_count(struct core *c, struct jobrec *r)
         return;
     text_write(&w, &text);
     text_set(c, &r->j.waited_for, text.len ? str_text(&text) : NULL);
-    sched_waited_counted(c->cluster, r->j.id, c->now_us);
+    sched_waited_counted(c->cluster, r->j.id, c->turn.now_us);
     job_save(c, r);
     str_done(&text);
 }
@@ -115,7 +115,7 @@ void waited_cause(struct core *c, struct jobrec *r, enum job_reason cause)
 void waited_begins(struct core *c, struct jobrec *r)
 {
     text_set(c, &r->j.waited_for, NULL);
-    r->back_us = c->now_us;
+    r->back_us = c->turn.now_us;
     r->cause_known = false;
 }
 

@@ -54,9 +54,9 @@ static bool ended(const struct core *c, uint64_t id, struct msg_job_ended *ret)
 void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t step_id)
 {
     vec_push(&c->waiter, ((struct waiter){.kind = kind,
-                                          .uid = c->peer->uid,
-                                          .conn = c->conn,
-                                          .seq = c->seq,
+                                          .uid = c->turn.peer->uid,
+                                          .conn = c->turn.conn,
+                                          .seq = c->turn.seq,
                                           .job_id = job_id,
                                           .step_id = step_id}));
 }
@@ -75,7 +75,7 @@ bool waiters_full(const struct core *c, const struct message *m)
     if (c->waiter.n < LIMIT_CALLS_PER_USER || !is_answered_later(m))
         return false;
     for (size_t i = 0; i < c->waiter.n; i++)
-        n += c->waiter.v[i].uid == c->peer->uid;
+        n += c->waiter.v[i].uid == c->turn.peer->uid;
     return n >= LIMIT_CALLS_PER_USER;
 }
 
@@ -85,7 +85,7 @@ void req_wait_job(struct core *c, const struct msg_wait_job *m)
     if (!job_find(c, m->job_id) && !array_of(c, m->job_id))
         reply_done(c, REFUSE_INVALID_JOB_ID, NULL);
     else if (ended(c, m->job_id, &answer))
-        fx_reply(c, c->conn, c->seq, MSG_JOB_ENDED, &answer);
+        fx_reply(c, c->turn.conn, c->turn.seq, MSG_JOB_ENDED, &answer);
     else
         waiter_add(c, WAIT_END, m->job_id, 0);
 }

@@ -40,7 +40,7 @@ static void oldest_drop(struct core *c)
         if (!map_u64_next(c->answered, &w))
             return;
         struct answered *oldest = w.value;
-        if (oldest->at_us + KEPT_US > c->now_us && map_u64_count(c->answered) <= KEPT_MAX)
+        if (oldest->at_us + KEPT_US > c->turn.now_us && map_u64_count(c->answered) <= KEPT_MAX)
             return;
         fx_remove(c, TABLE_ANSWERED, oldest);
         map_u64_del(c->answered, oldest->id);
@@ -57,7 +57,7 @@ static const char *results_text(struct core *c, const struct msg_done *done)
     for (size_t i = 0; i < done->results.n; i++)
         str_addf(&text, "%s%s: %s", text.len ? "; " : "", r[i].ref ? r[i].ref : "",
                  r[i].detail ? r[i].detail : refusal_text((enum refusal)r[i].refusal));
-    const char *copy = text.len ? arena_strdup(c->fx->arena, str_text(&text)) : done->warning;
+    const char *copy = text.len ? arena_strdup(c->turn.fx->arena, str_text(&text)) : done->warning;
     str_done(&text);
     return copy;
 }
@@ -66,10 +66,10 @@ static const struct effect *reply_find(const struct core *c, size_t from)
 {
     bool changed = false;
     const struct effect *reply = NULL;
-    for (size_t i = from; i < c->fx->n; i++) {
-        const struct effect *e = &c->fx->v[i];
+    for (size_t i = from; i < c->turn.fx->n; i++) {
+        const struct effect *e = &c->turn.fx->v[i];
         changed |= e->kind != FX_REPLY && e->kind != FX_LOG;
-        if (!reply && e->kind == FX_REPLY && e->conn == c->conn && e->msg.seq == c->seq)
+        if (!reply && e->kind == FX_REPLY && e->conn == c->turn.conn && e->msg.seq == c->turn.seq)
             reply = e;
     }
     return changed ? reply : NULL;
@@ -77,16 +77,16 @@ static const struct effect *reply_find(const struct core *c, size_t from)
 
 void answered_keep(struct core *c, size_t from)
 {
-    const struct effect *reply = c->request ? reply_find(c, from) : NULL;
+    const struct effect *reply = c->turn.request ? reply_find(c, from) : NULL;
     if (reply)
         answered_keep_reply(c, reply);
 }
 
 void answered_keep_reply(struct core *c, const struct effect *reply)
 {
-    if (!c->request || (reply->msg.kind != MSG_DONE && reply->msg.kind != MSG_SUBMITTED))
+    if (!c->turn.request || (reply->msg.kind != MSG_DONE && reply->msg.kind != MSG_SUBMITTED))
         return;
-    struct answered row = {.at_us = c->now_us, .id = c->request, .user_id = c->peer->uid};
+    struct answered row = {.at_us = c->turn.now_us, .id = c->turn.request, .user_id = c->turn.peer->uid};
     if (reply->msg.kind == MSG_SUBMITTED) {
         const struct msg_submitted *s = reply->msg.body;
         row.job_id = s->job_id;
@@ -108,16 +108,16 @@ void answered_keep_reply(struct core *c, const struct effect *reply)
 bool answered_again(struct core *c, const struct message *m)
 {
     const struct answered *row = m->request ? map_u64_get(c->answered, m->request) : NULL;
-    if (!row || row->user_id != c->peer->uid)
+    if (!row || row->user_id != c->turn.peer->uid)
         return false;
     if (!row->job_id) {
         struct msg_done done = {
             .refusal = row->refusal, .detail = row->detail, .warning = row->warning, .count = row->count};
-        fx_reply(c, c->conn, c->seq, MSG_DONE, &done);
+        fx_reply(c, c->turn.conn, c->turn.seq, MSG_DONE, &done);
         return true;
     }
     struct msg_submitted s = {.job_id = row->job_id, .warning = row->warning};
-    fx_reply(c, c->conn, c->seq, MSG_SUBMITTED, &s);
+    fx_reply(c, c->turn.conn, c->turn.seq, MSG_SUBMITTED, &s);
     if (m->kind == MSG_SUBMIT)
         submission_attach(c, m->body, row->job_id);
     return true;

@@ -92,7 +92,7 @@ static enum refusal cancel_step(struct core *c, struct jobrec *r, int64_t step_i
         job_signal(c, r, m);
         return REFUSE_NONE;
     }
-    st->s.killed_by_uid_plus1 = c->peer->uid + 1;
+    st->s.killed_by_uid_plus1 = c->turn.peer->uid + 1;
     step_terminate(c, r, st, JOB_CANCELLED, x->gently ? c->settings.kill_wait_us : 0, "", "it was cancelled");
     return REFUSE_NONE;
 }
@@ -111,7 +111,7 @@ static enum refusal cancel_running(struct core *c, struct jobrec *r, const struc
         return REFUSE_NONE;
     }
     /* SIGKILL to the whole job is its end, as scancel(1) says. */
-    r->j.killed_by_uid_plus1 = c->peer->uid + 1;
+    r->j.killed_by_uid_plus1 = c->turn.peer->uid + 1;
     job_end(c, r, JOB_CANCELLED, REASON_NONE, c->settings.kill_wait_us, "");
     return REFUSE_NONE;
 }
@@ -139,7 +139,7 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
     case JOB_SPECIAL_EXIT:
         if (x->m->signal && x->m->signal != 9)
             return REFUSE_NOT_RUNNING;
-        r->j.killed_by_uid_plus1 = c->peer->uid + 1;
+        r->j.killed_by_uid_plus1 = c->turn.peer->uid + 1;
         job_over(c, r, JOB_CANCELLED, REASON_NONE);
         return REFUSE_NONE;
     case JOB_RUNNING:
@@ -148,7 +148,7 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
     case JOB_REQUEUED:
         if (r->j.requeue_pending && !x->m->signal) {
             r->j.requeue_pending = false;
-            r->j.killed_by_uid_plus1 = c->peer->uid + 1;
+            r->j.killed_by_uid_plus1 = c->turn.peer->uid + 1;
             job_move_ending(c, r, JOB_COMPLETING, JOB_CANCELLED);
             job_save(c, r);
             return REFUSE_NONE;

@@ -16,7 +16,7 @@ void token_load(struct core *c, const struct token *row)
     record_take(c, &token_fields, t, row);
     if (t->kind < 0 || t->kind >= HOST_KINDS) /* of a later release: lets nobody in */
         t->kind = HOST_KIND_UNSET;
-    map_str_put(c->token, t->id, t);
+    map_str_put(c->joined.token, t->id, t);
 }
 
 void host_load(struct core *c, const struct host *row)
@@ -24,13 +24,13 @@ void host_load(struct core *c, const struct host *row)
     struct host *h = xcalloc(1, sizeof *h);
     record_take(c, &host_fields, h, row);
     h->kind = (int32_t)host_kind_of(h);
-    map_str_put(c->host_by_id, h->id, h);
+    map_str_put(c->joined.host, h->id, h);
 }
 
 static void token_remove(struct core *c, struct token *t)
 {
     fx_remove(c, TABLE_TOKEN, t);
-    map_str_del(c->token, t->id);
+    map_str_del(c->joined.token, t->id);
     record_drop(c, &token_fields, t);
     free(t);
 }
@@ -38,7 +38,7 @@ static void token_remove(struct core *c, struct token *t)
 static void host_remove(struct core *c, struct host *h)
 {
     fx_remove(c, TABLE_HOST, h);
-    map_str_del(c->host_by_id, h->id);
+    map_str_del(c->joined.host, h->id);
     record_drop(c, &host_fields, h);
     free(h);
 }
@@ -46,36 +46,36 @@ static void host_remove(struct core *c, struct host *h)
 void host_records_free(struct core *c)
 {
     struct map_walk w = {0};
-    while (map_str_next(c->token, &w))
+    while (map_str_next(c->joined.token, &w))
         free(w.value);
     w = (struct map_walk){0};
-    while (map_str_next(c->host_by_id, &w))
+    while (map_str_next(c->joined.host, &w))
         free(w.value);
-    map_str_free(c->token);
-    map_str_free(c->host_by_id);
+    map_str_free(c->joined.token);
+    map_str_free(c->joined.host);
 }
 
 const struct host *core_host(const struct core *c, const char *id)
 {
-    return id ? map_str_get(c->host_by_id, id) : NULL;
+    return id ? map_str_get(c->joined.host, id) : NULL;
 }
 
 size_t core_hosts_count(const struct core *c)
 {
-    return map_str_count(c->host_by_id) + map_str_count(c->token);
+    return map_str_count(c->joined.host) + map_str_count(c->joined.token);
 }
 
 void tokens_show(const struct core *c, const struct view *v)
 {
     struct map_walk w = {0};
-    while (map_str_next(c->token, &w))
+    while (map_str_next(c->joined.token, &w))
         v->row(v->ctx, w.value);
 }
 
 void hosts_show(const struct core *c, const struct view *v)
 {
     struct map_walk w = {0};
-    while (map_str_next(c->host_by_id, &w))
+    while (map_str_next(c->joined.host, &w))
         v->row(v->ctx, w.value);
 }
 
@@ -84,9 +84,9 @@ void hosts_show(const struct core *c, const struct view *v)
 static struct token *token_expired(const struct core *c)
 {
     struct map_walk w = {0};
-    while (map_str_next(c->token, &w)) {
+    while (map_str_next(c->joined.token, &w)) {
         struct token *t = w.value;
-        if (t->expires_us <= c->now_us)
+        if (t->expires_us <= c->turn.now_us)
             return t;
     }
     return NULL;
@@ -112,7 +112,7 @@ void req_make_token(struct core *c, const struct msg_make_token *m)
     while ((gone = token_expired(c)))
         token_remove(c, gone);
     if (!asked || text_empty(asked->id) || text_empty(asked->secret_hash) ||
-        map_str_get(c->token, asked->id)) {
+        map_str_get(c->joined.token, asked->id)) {
         reply_done(c, REFUSE_BAD_MESSAGE,
                    "a token needs an id of its own and a secret; the controller's shell makes both");
         return;
@@ -128,13 +128,13 @@ void req_make_token(struct core *c, const struct msg_make_token *m)
         return;
     }
     t.uses_left = asked->uses_left ? asked->uses_left : 1;
-    t.created_us = c->now_us;
-    t.expires_us = time_add(c->now_us, asked->expires_us ? asked->expires_us : TOKEN_AGE_US);
-    t.created_by = c->peer->user;
+    t.created_us = c->turn.now_us;
+    t.expires_us = time_add(c->turn.now_us, asked->expires_us ? asked->expires_us : TOKEN_AGE_US);
+    t.created_by = c->turn.peer->user;
     token_load(c, &t);
     fx_store(c, TABLE_TOKEN, &t);
     struct msg_token_made answer = {.token = {.v = &t, .n = 1}, .text = m->text};
-    fx_reply(c, c->conn, c->seq, MSG_TOKEN_MADE, &answer);
+    fx_reply(c, c->turn.conn, c->turn.seq, MSG_TOKEN_MADE, &answer);
     fx_log(c, LEVEL_INFO, "token %s for %d %s host%s was made by %s", t.id, (int)t.uses_left,
            host_kind_names.name[t.kind], t.uses_left == 1 ? "" : "s", t.created_by ? t.created_by : "?");
 }
@@ -156,7 +156,7 @@ static bool hash_is(const char *a, const char *b)
 static const struct host *speaker_of(const struct core *c, const char *node)
 {
     struct map_walk w = {0};
-    while (map_str_next(c->host_by_id, &w)) {
+    while (map_str_next(c->joined.host, &w)) {
         const struct host *h = w.value;
         if (list_has(h->nodes, node))
             return h;
@@ -170,22 +170,23 @@ static const char *node_taken(struct core *c, const char *node)
     const struct host *other = speaker_of(c, node);
     const struct noderec *n = node_find(c, node);
     if (other)
-        return arena_printf(c->fx->arena,
+        return arena_printf(c->turn.fx->arena,
                             "node %s belongs to host %s (%s); shut that out first with `remuda hosts remove "
                             "%s`, or join with --name",
                             node, other->name, other->id, other->id);
     if (n && (n->conn || n->conf.is_virtual))
-        return arena_printf(c->fx->arena, "node %s is there already; join with --name and another one", node);
+        return arena_printf(c->turn.fx->arena, "node %s is there already; join with --name and another one",
+                            node);
     return NULL;
 }
 
 static const char *join_fault(struct core *c, const struct token *t, const struct host *h)
 {
-    if (!t || t->expires_us <= c->now_us || t->uses_left < 1 || t->kind == HOST_KIND_UNSET)
+    if (!t || t->expires_us <= c->turn.now_us || t->uses_left < 1 || t->kind == HOST_KIND_UNSET)
         return "the token is not known, has expired or is used up; make a new one with `remuda token` on the "
                "controller's host";
     if (t->kind != HOST_LOGIN && h->uid != t->uid)
-        return arena_printf(c->fx->arena,
+        return arena_printf(c->turn.fx->arena,
                             "the token is for a host that uid %u joins, %s; this one was joined by uid %u",
                             (unsigned)t->uid, host_kind_names.name[t->kind], (unsigned)h->uid);
     if (t->role == ROLE_LOGIN)
@@ -198,7 +199,7 @@ static const char *join_fault(struct core *c, const struct token *t, const struc
 void req_join(struct core *c, const struct msg_join *m)
 {
     const struct host *asked = m->host.n == 1 ? m->host.v : NULL;
-    struct token *t = asked && asked->token ? map_str_get(c->token, asked->token) : NULL;
+    struct token *t = asked && asked->token ? map_str_get(c->joined.token, asked->token) : NULL;
     if (t && !hash_is(t->secret_hash, m->text ? m->text : ""))
         t = NULL;
     const char *why = asked && !text_empty(asked->id) && !text_empty(asked->name)
@@ -212,7 +213,7 @@ void req_join(struct core *c, const struct msg_join *m)
     h.role = t->role;
     h.kind = t->kind;
     h.trusted = t->kind == HOST_TRUSTED;
-    h.joined_us = c->now_us;
+    h.joined_us = c->turn.now_us;
     if (h.role == ROLE_LOGIN)
         h.nodes = NULL;
     host_load(c, &h);
@@ -222,9 +223,9 @@ void req_join(struct core *c, const struct msg_join *m)
     else
         fx_store(c, TABLE_TOKEN, t);
     struct msg_joined answer = {.host = {.v = &h, .n = 1}, .cluster_name = c->settings.cluster_name};
-    fx_reply(c, c->conn, c->seq, MSG_JOINED, &answer);
+    fx_reply(c, c->turn.conn, c->turn.seq, MSG_JOINED, &answer);
     if (h.nodes && !node_find(c, h.nodes))
-        effect_add(c->fx, FX_RECONFIGURE);
+        effect_add(c->turn.fx, FX_RECONFIGURE);
     fx_log(c, LEVEL_INFO, "host %s joined as %s from %s, %s", h.name, h.id, h.address ? h.address : "?",
            host_kind_names.name[h.kind]);
 }
@@ -234,8 +235,8 @@ void req_join(struct core *c, const struct msg_join *m)
 static struct host *host_named(const struct core *c, const char *name)
 {
     struct map_walk w = {0};
-    struct host *h = map_str_get(c->host_by_id, name);
-    while (!h && map_str_next(c->host_by_id, &w)) {
+    struct host *h = map_str_get(c->joined.host, name);
+    while (!h && map_str_next(c->joined.host, &w)) {
         struct host *one = w.value;
         if (text_is(one->name, name) || text_is(one->nodes, name))
             h = one;
@@ -245,16 +246,17 @@ static struct host *host_named(const struct core *c, const char *name)
 
 static bool expel(struct core *c, const char *name)
 {
-    struct token *t = map_str_get(c->token, name);
+    struct token *t = map_str_get(c->joined.token, name);
     struct host *h = t ? NULL : host_named(c, name);
     if (t) {
-        fx_log(c, LEVEL_INFO, "token %s was withdrawn by %s", t->id, c->peer->user ? c->peer->user : "?");
+        fx_log(c, LEVEL_INFO, "token %s was withdrawn by %s", t->id,
+               c->turn.peer->user ? c->turn.peer->user : "?");
         token_remove(c, t);
     } else if (h) {
         if (h->nodes) /* its line goes with it */
-            effect_add(c->fx, FX_RECONFIGURE)->text = arena_strdup(c->fx->arena, h->nodes);
+            effect_add(c->turn.fx, FX_RECONFIGURE)->text = arena_strdup(c->turn.fx->arena, h->nodes);
         fx_log(c, LEVEL_INFO, "host %s (%s) was shut out by %s", h->name, h->id,
-               c->peer->user ? c->peer->user : "?");
+               c->turn.peer->user ? c->turn.peer->user : "?");
         host_remove(c, h);
     }
     return t || h;
@@ -265,14 +267,14 @@ void req_expel(struct core *c, const struct msg_expel *m)
     struct span rest = span_of(m->names ? m->names : ""), word;
     struct msg_done done = {0};
     while (span_next(&rest, ',', &word)) {
-        const char *name = arena_strndup(c->fx->arena, word.data, word.len);
+        const char *name = arena_strndup(c->turn.fx->arena, word.data, word.len);
         if (expel(c, name)) {
             done.count++;
             continue;
         }
         done.refusal = REFUSE_INVALID_NODE;
-        done.detail = arena_printf(c->fx->arena,
+        done.detail = arena_printf(c->turn.fx->arena,
                                    "there is no token and no host \"%s\"; `remuda hosts` lists them", name);
     }
-    fx_reply(c, c->conn, c->seq, MSG_DONE, &done);
+    fx_reply(c, c->turn.conn, c->turn.seq, MSG_DONE, &done);
 }

@@ -39,7 +39,7 @@ static enum refusal release(struct core *c, struct jobrec *r, const char **detai
 
 static enum refusal suspend(struct core *c, struct jobrec *r)
 {
-    if (!peer_operates(c, c->peer))
+    if (!peer_operates(c, c->turn.peer))
         return REFUSE_ACCESS_DENIED;
     if (r->j.state == JOB_SUSPENDED && r->j.suspended_by == SUSPENDER_PERSON)
         return REFUSE_NONE;            /* as in Slurm: it is as was asked */
@@ -60,7 +60,7 @@ static enum refusal suspend(struct core *c, struct jobrec *r)
 
 static enum refusal resume(struct core *c, struct jobrec *r, const char **detail)
 {
-    if (!peer_operates(c, c->peer))
+    if (!peer_operates(c, c->turn.peer))
         return REFUSE_ACCESS_DENIED;
     if (r->j.state == JOB_PENDING)
         return REFUSE_JOB_PENDING;
@@ -86,7 +86,7 @@ static enum refusal top(struct core *c, struct jobrec *r, const char **detail)
         *detail = "it is held: `scontrol release` lets it start";
         return REFUSE_HELD;
     }
-    r->order = c->top_order--;
+    r->order = c->jobs.top_order--;
     eligible_update(c, r);
     plan_soon(c);
     return REFUSE_NONE;
@@ -96,8 +96,8 @@ static enum refusal top(struct core *c, struct jobrec *r, const char **detail)
 static const char *line_of(struct core *c, const char *text)
 {
     struct str plain = STR_INIT;
-    str_add_plain(&plain, arena_strndup(c->fx->arena, text, strnlen(text, NOTIFY_BYTES)));
-    const char *line = arena_strdup(c->fx->arena, str_text(&plain));
+    str_add_plain(&plain, arena_strndup(c->turn.fx->arena, text, strnlen(text, NOTIFY_BYTES)));
+    const char *line = arena_strdup(c->turn.fx->arena, str_text(&plain));
     str_done(&plain);
     return line;
 }

@@ -7,27 +7,27 @@
 void req_get_script(struct core *c, const struct msg_get_script *m)
 {
     struct jobrec *r = job_find(c, m->job_id);
-    if (r ? !may_control(c, r) : !peer_operates(c, c->peer)) {
+    if (r ? !may_control(c, r) : !peer_operates(c, c->turn.peer)) {
         reply_done(c, r ? REFUSE_ACCESS_DENIED : REFUSE_INVALID_JOB_ID,
                    r ? "only its owner and operators may read a script" : NULL);
         return;
     }
-    if (m->job_id >= c->next_job_id) {
+    if (m->job_id >= c->jobs.next_id) {
         reply_done(c, REFUSE_INVALID_JOB_ID, NULL);
         return;
     }
     struct msg_script answer = {.job_id = m->job_id};
-    fx_reply(c, c->conn, c->seq, MSG_SCRIPT, &answer);
-    c->fx->v[c->fx->n - 1].payload_job = r && r->j.array_job_id ? r->j.array_job_id
-                                         : r && r->j.het_job_id ? r->j.het_job_id
-                                                                : m->job_id;
+    fx_reply(c, c->turn.conn, c->turn.seq, MSG_SCRIPT, &answer);
+    c->turn.fx->v[c->turn.fx->n - 1].payload_job = r && r->j.array_job_id ? r->j.array_job_id
+                                                   : r && r->j.het_job_id ? r->j.het_job_id
+                                                                          : m->job_id;
 }
 
 /* ---- daemon ------------------------------------------------------------------------------------------------------------------------ */
 
 void req_daemon(struct core *c, const struct msg_daemon *m)
 {
-    bool admin = c->peer && c->peer->is_admin;
+    bool admin = c->turn.peer && c->turn.peer->is_admin;
     if (m->action == DAEMON_PING) {
         reply_done(c, REFUSE_NONE, NULL);
         return;
@@ -42,5 +42,5 @@ void req_daemon(struct core *c, const struct msg_daemon *m)
         diag_reset(c);
         return;
     }
-    effect_add(c->fx, m->action == DAEMON_RECONFIGURE ? FX_RECONFIGURE : FX_STOP);
+    effect_add(c->turn.fx, m->action == DAEMON_RECONFIGURE ? FX_RECONFIGURE : FX_STOP);
 }

@@ -59,13 +59,13 @@ static void accept(struct core *c, struct jobrec *r, const struct queued_step *q
 {
     fx_store(c, TABLE_QUEUED_STEP, q);
     if (begun) {
-        step_created_say(c, &step_find(r, q->step_id)->s, c->conn, c->seq, NULL);
+        step_created_say(c, &step_find(r, q->step_id)->s, c->turn.conn, c->turn.seq, NULL);
         return;
     }
     struct queuedrec *w = queue_add(r, q);
     r->next_step++;
     fx_store(c, TABLE_STEP, &w->s);
-    step_created_say(c, &w->s, c->conn, c->seq, NULL);
+    step_created_say(c, &w->s, c->turn.conn, c->turn.seq, NULL);
 }
 
 void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t key_hash)
@@ -73,7 +73,7 @@ void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_st
     const struct queuedrec *again = queue_find_key(r, key_hash);
     struct str detail = STR_INIT;
     if (again) {
-        step_created_say(c, &again->s, c->conn, c->seq, NULL);
+        step_created_say(c, &again->s, c->turn.conn, c->turn.seq, NULL);
         return;
     }
     struct queued_step q = queued_of(r, m, key_hash);

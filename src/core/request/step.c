@@ -23,7 +23,7 @@ static void hold_step(struct core *c, struct jobrec *r, struct steprec *st)
 {
     if (st->s.detached)
         return;
-    st->holder_conn = c->conn;
+    st->holder_conn = c->turn.conn;
     st->lonely_us = 0;
     timer_arm(c, r);
 }
@@ -31,11 +31,11 @@ static void hold_step(struct core *c, struct jobrec *r, struct steprec *st)
 /* The call of a step that is there. Nodes that were not seen to have it are told again: the controller that made it may have died before it told them. */
 static void repeated(struct core *c, struct jobrec *r, struct steprec *st, const struct msg_create_step *m)
 {
-    step_created_say(c, &st->s, c->conn, c->seq, NULL);
+    step_created_say(c, &st->s, c->turn.conn, c->turn.seq, NULL);
     if (m->async)
         return;
     if (!step_live(st)) {
-        step_ended_say(c, st, c->conn, c->seq);
+        step_ended_say(c, st, c->turn.conn, c->turn.seq);
         return;
     }
     waiter_add(c, WAIT_STEP, r->j.id, st->s.step_id);
@@ -76,8 +76,8 @@ static bool wish_of_key(struct core *c, struct jobrec *r, const char *key)
     uint64_t hash = step_key_hash(key);
     for (size_t i = 0; hash && i < r->wish.n; i++)
         if (step_key_hash(r->wish.v[i]->m->key) == hash) {
-            r->wish.v[i]->conn = c->conn;
-            r->wish.v[i]->seq = c->seq;
+            r->wish.v[i]->conn = c->turn.conn;
+            r->wish.v[i]->seq = c->turn.seq;
             waiter_add(c, WAIT_WISH, r->j.id, 0);
             step_pending_say(c, r);
             return true;
@@ -106,7 +106,7 @@ void req_create_step(struct core *c, const struct msg_create_step *m)
     if (wish_of_key(c, r, m->key))
         return;
     struct str why = STR_INIT;
-    refusal = step_try(c, r, m, c->conn, c->seq, &why);
+    refusal = step_try(c, r, m, c->turn.conn, c->turn.seq, &why);
     if (refusal == REFUSE_BUSY && !m->immediate)
         step_wish_add(c, r, m);
     else if (refusal == REFUSE_BUSY)
@@ -151,9 +151,9 @@ void req_attach_step(struct core *c, const struct msg_attach_step *m)
                    m->step_id == STEP_BATCH ? "the batch script's streams are its output files" : NULL);
         return;
     }
-    step_created_say(c, &st->s, c->conn, c->seq, NULL);
+    step_created_say(c, &st->s, c->turn.conn, c->turn.seq, NULL);
     if (!step_live(st)) {
-        step_ended_say(c, st, c->conn, c->seq);
+        step_ended_say(c, st, c->turn.conn, c->turn.seq);
         return;
     }
     waiter_add(c, WAIT_STEP, r->j.id, st->s.step_id);

@@ -77,7 +77,7 @@ static void mail_check(const struct core *c, struct submission *s, const struct 
 
 static enum refusal privileges_check(struct core *c, struct submission *s, struct job_spec *spec)
 {
-    bool operates = peer_operates(c, c->peer);
+    bool operates = peer_operates(c, c->turn.peer);
     if (spec->nice < 0 && !operates) {
         say(&s->warning, "only operators may ask for a negative nice value: it was set to 0");
         spec->nice = 0;
@@ -98,9 +98,9 @@ static enum refusal times_check(struct core *c, struct submission *s, struct job
 {
     struct job_request *r = &spec->req;
     deadline_shortest(spec);
-    if (spec->deadline_us && spec->deadline_us <= c->now_us)
+    if (spec->deadline_us && spec->deadline_us <= c->turn.now_us)
         return refuse(s, REFUSE_TIME_LIMIT, "the deadline has passed already");
-    if (spec->deadline_us && r->time_min_us > spec->deadline_us - c->now_us)
+    if (spec->deadline_us && r->time_min_us > spec->deadline_us - c->turn.now_us)
         return refuse(s, REFUSE_TIME_MIN, "--time-min is longer than there is until the deadline");
     if (spec->deadline_us && spec->begin_us >= spec->deadline_us)
         return refuse(s, REFUSE_BEGIN_TIME, "the job may begin only after its deadline");
@@ -177,7 +177,7 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
     if (!refusal)
         refusal = submit_host_check(c, d->spec.req.partition, &why);
     if (!refusal)
-        refusal = resv_check(c, &d->spec.req, c->peer->user, c->peer->groups, &why);
+        refusal = resv_check(c, &d->spec.req, c->turn.peer->user, c->turn.peer->groups, &why);
     if (refusal && why.len)
         refuse(s, refusal, "%s", str_text(&why));
     if (!refusal)
@@ -198,7 +198,7 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
         refusal = refuse(s, REFUSE_INVALID_ARRAY,
                          "an allocation cannot be an array: submit a batch script with --array");
     if (!refusal) {
-        refusal = sched_check(c->cluster, &d->spec.req, c->peer->uid, c->peer->groups, &pend, &why);
+        refusal = sched_check(c->cluster, &d->spec.req, c->turn.peer->uid, c->turn.peer->groups, &pend, &why);
         if (refusal)
             refuse(s, refusal, "%s", str_text(&why));
         else
@@ -223,7 +223,7 @@ static enum refusal submission_check(struct core *c, struct submission *s)
                       "the exported environment has %zu bytes; at most %u are allowed: use --export=NONE or "
                       "name what is needed",
                       s->m->env.len, LIMIT_ENV_BYTES);
-    if (!s->m->test_only && map_u64_count(c->job) + s->n > (size_t)c->settings.max_job_count)
+    if (!s->m->test_only && map_u64_count(c->jobs.by_id) + s->n > (size_t)c->settings.max_job_count)
         return refuse(s, REFUSE_QUEUE_FULL, "the queue is full: MaxJobCount is %d",
                       c->settings.max_job_count);
     for (size_t i = 0; i < s->n; i++) {
@@ -250,11 +250,11 @@ static struct jobrec *record_make(struct core *c, struct submission *s, struct d
 {
     struct jobrec *r = job_new(c, job_id_take(c));
     record_take(c, &job_spec_fields, &r->j.spec, &d->spec);
-    r->j.user_id = c->peer->uid;
-    r->j.group_id = c->peer->gid;
-    text_set(c, &r->j.user_name, c->peer->user);
-    text_set(c, &r->j.group_name, c->peer->group);
-    r->j.submit_us = c->now_us;
+    r->j.user_id = c->turn.peer->uid;
+    r->j.group_id = c->turn.peer->gid;
+    text_set(c, &r->j.user_name, c->turn.peer->user);
+    text_set(c, &r->j.group_name, c->turn.peer->group);
+    r->j.submit_us = c->turn.now_us;
     if (r->j.spec.hold)
         r->j.reason = REASON_HELD_USER;
     if (d->ids.count) {
@@ -312,13 +312,13 @@ static void payload_save(struct core *c, const struct msg_submit *m, uint64_t id
 
 static enum refusal submission_keep(struct core *c, struct submission *s, uint64_t *ret_id)
 {
-    uint64_t first = c->next_job_id;
+    uint64_t first = c->jobs.next_id;
     for (size_t i = 0; i < s->n; i++)
         record_make(c, s, &s->draft[i]);
     het_link(c, first, s->n);
     enum refusal refusal = dependencies_take(c, s, first);
     if (refusal) {
-        c->next_job_id = first;
+        c->jobs.next_id = first;
         return refusal;
     }
     for (size_t i = 0; i < s->n; i++) {
@@ -343,18 +343,18 @@ static enum refusal submission_keep(struct core *c, struct submission *s, uint64
 /* The job as if it were submitted, planned once, and gone again. */
 static void try_out(struct core *c, struct submission *s, struct msg_submitted *answer, struct arena *a)
 {
-    struct waiting w = {.job_id = c->next_job_id,
+    struct waiting w = {.job_id = c->jobs.next_id,
                         .req = &s->draft[0].spec.req,
-                        .uid = c->peer->uid,
+                        .uid = c->turn.peer->uid,
                         .elements = 1,
-                        .submit_us = c->now_us,
-                        .eligible_us = c->now_us,
+                        .submit_us = c->turn.now_us,
+                        .eligible_us = c->turn.now_us,
                         .nice = s->draft[0].spec.nice};
     struct plan *plan = plan_new();
     struct budget budget = {.no_forecast = !s->m->test_only}; /* only now is asked for */
     struct plan_wait wait;
     cluster_wait(c->cluster, &w);
-    sched_plan(c->cluster, c->now_us, &budget, plan);
+    sched_plan(c->cluster, c->turn.now_us, &budget, plan);
     answer->job_id = w.job_id;
     answer->partition = s->draft[0].spec.req.partition;
     for (size_t i = 0; i < plan->nstarts; i++)
@@ -368,7 +368,7 @@ static void try_out(struct core *c, struct submission *s, struct msg_submitted *
             hostlist_fold(&names, &nodes);
             answer->nodes = arena_strdup(a, str_text(&nodes));
             answer->partition = arena_strdup(a, plan->start[i].partition);
-            answer->planned_us = c->now_us;
+            answer->planned_us = c->turn.now_us;
             str_done(&nodes);
             hostlist_done(&names);
         }
@@ -408,8 +408,8 @@ void req_submit(struct core *c, const struct msg_submit *m)
     s.draft = xcalloc(s.n ? s.n : 1, sizeof *s.draft);
     enum refusal refusal = submission_check(c, &s);
     if (!refusal && (m->test_only || m->immediate))
-        try_out(c, &s, &answer, c->fx->arena);
-    if (!refusal && m->immediate && answer.planned_us != c->now_us)
+        try_out(c, &s, &answer, c->turn.fx->arena);
+    if (!refusal && m->immediate && answer.planned_us != c->turn.now_us)
         refusal =
             refuse(&s, REFUSE_UNAVAILABLE, "it cannot start at once; without --immediate it would wait");
     if (!refusal && m->test_only && !answer.planned_us)
@@ -421,7 +421,7 @@ void req_submit(struct core *c, const struct msg_submit *m)
         reply_done(c, refusal, str_text(&s.detail));
     } else {
         answer.warning = s.warning.len ? str_text(&s.warning) : NULL;
-        fx_reply(c, c->conn, c->seq, MSG_SUBMITTED, &answer);
+        fx_reply(c, c->turn.conn, c->turn.seq, MSG_SUBMITTED, &answer);
         if (!m->test_only)
             submission_attach(c, m, answer.job_id);
     }

@@ -25,11 +25,11 @@ enum refusal submit_host_check(const struct core *c, const char *partitions, str
         for (size_t i = 0; i < c->part.n; i++) {
             const struct partition *p = &c->part.v[i]->p;
             if (!span_is(piece, p->name) || text_empty(p->alloc_nodes) ||
-                text_is_nocase(p->alloc_nodes, "ALL") || !c->peer->host ||
-                host_listed(p->alloc_nodes, c->peer->host))
+                text_is_nocase(p->alloc_nodes, "ALL") || !c->turn.peer->host ||
+                host_listed(p->alloc_nodes, c->turn.peer->host))
                 continue;
             str_addf(why, "jobs of partition %s are submitted from %s; this is %s", p->name, p->alloc_nodes,
-                     c->peer->host);
+                     c->turn.peer->host);
             return REFUSE_PARTITION_ACCESS;
         }
     }

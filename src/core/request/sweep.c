@@ -63,15 +63,15 @@ static struct sweep *sweep_new(struct core *c, const struct sweep_kind *kind, co
     record_copy(t, s->body, body, s->arena);
     s->ctx = arena_alloc(s->arena, kind->ctx_size);
     s->rest = refs ? arena_strdup(s->arena, refs) : NULL;
-    s->peer = *c->peer; /* all that says what this peer may */
-    s->peer.user = arena_strdup(s->arena, c->peer->user);
-    s->peer.group = arena_strdup(s->arena, c->peer->group);
-    s->peer.groups = arena_strdup(s->arena, c->peer->groups);
-    s->peer.host = arena_strdup(s->arena, c->peer->host);
-    s->conn = c->conn;
-    s->seq = c->seq;
-    s->request = c->request;
-    s->below = c->next_job_id;
+    s->peer = *c->turn.peer; /* all that says what this peer may */
+    s->peer.user = arena_strdup(s->arena, c->turn.peer->user);
+    s->peer.group = arena_strdup(s->arena, c->turn.peer->group);
+    s->peer.groups = arena_strdup(s->arena, c->turn.peer->groups);
+    s->peer.host = arena_strdup(s->arena, c->turn.peer->host);
+    s->conn = c->turn.conn;
+    s->seq = c->turn.seq;
+    s->request = c->turn.request;
+    s->below = c->jobs.next_id;
     return s;
 }
 
@@ -97,9 +97,9 @@ static void sweep_free(struct sweep *s)
 
 void sweeps_free(struct core *c)
 {
-    for (size_t i = 0; i < c->sweep.n; i++)
-        sweep_free(c->sweep.v[i]);
-    vec_done(&c->sweep);
+    for (size_t i = 0; i < c->sweeps.list.n; i++)
+        sweep_free(c->sweeps.list.v[i]);
+    vec_done(&c->sweeps.list);
 }
 
 static void outcome_add(struct sweep *s, const char *ref, enum refusal refusal, const char *detail)
@@ -123,7 +123,7 @@ static void name_begin(struct core *c, struct sweep *s, const char *name)
     bool any = false;
     s->text = name;
     s->named = true;
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *r = w.value;
         if (!job_live(r) || !text_is(r->j.spec.name, name))
             continue;
@@ -242,7 +242,7 @@ static bool filter_slice(struct core *c, struct sweep *s, struct slice left)
 {
     bool more = true;
     while (left.looks-- > 0 && left.jobs > 0 &&
-           (more = map_u64_next(c->job, &s->at) && s->at.key < s->below)) {
+           (more = map_u64_next(c->jobs.by_id, &s->at) && s->at.key < s->below)) {
         struct jobrec *r = s->at.value;
         const char *detail = NULL;
         if (!job_live(r) || !s->kind->fits(s->ctx, r) || !may_control(c, r))
@@ -270,29 +270,29 @@ static void sweep_answer(struct core *c, const struct sweep *s)
 static bool sweep_slice(struct core *c, struct sweep *s, bool hurry)
 {
     struct slice slice = {hurry ? SLICE_JOBS_HURRY : SLICE_JOBS, hurry ? SLICE_LOOKS_HURRY : SLICE_LOOKS};
-    const struct peer *asks = c->peer;
-    uint64_t conn = c->conn, seq = c->seq, request = c->request;
-    c->peer = &s->peer;
-    c->conn = s->conn;
-    c->seq = s->seq;
-    c->request = s->request;
+    const struct peer *asks = c->turn.peer;
+    uint64_t conn = c->turn.conn, seq = c->turn.seq, request = c->turn.request;
+    c->turn.peer = &s->peer;
+    c->turn.conn = s->conn;
+    c->turn.seq = s->seq;
+    c->turn.request = s->request;
     bool over = s->rest ? refs_slice(c, s, slice) : filter_slice(c, s, slice);
     if (over)
         sweep_answer(c, s);
     if (over && !asks && s->done) /* of a wake: nobody else keeps what was answered */
-        answered_keep_reply(c, &c->fx->v[c->fx->n - 1]);
-    c->peer = asks;
-    c->conn = conn;
-    c->seq = seq;
-    c->request = request;
+        answered_keep_reply(c, &c->turn.fx->v[c->turn.fx->n - 1]);
+    c->turn.peer = asks;
+    c->turn.conn = conn;
+    c->turn.seq = seq;
+    c->turn.request = request;
     return over;
 }
 
 /* Which goes next. */
 static size_t sweep_next(const struct core *c)
 {
-    for (size_t i = 0; i < c->sweep.n; i++)
-        if (c->sweep.v[i]->peer.uid != c->swept_uid)
+    for (size_t i = 0; i < c->sweeps.list.n; i++)
+        if (c->sweeps.list.v[i]->peer.uid != c->sweeps.last_uid)
             return i;
     return 0;
 }
@@ -300,46 +300,46 @@ static size_t sweep_next(const struct core *c)
 /* A due time far ahead is of before the clock was set. */
 int64_t sweeps_due(const struct core *c)
 {
-    if (!c->sweep.n || c->store_away)
+    if (!c->sweeps.list.n || c->store.away)
         return INT64_MAX;
-    return c->sweep_due_us > c->now_us + REST_US ? 0 : c->sweep_due_us;
+    return c->sweeps.due_us > c->turn.now_us + REST_US ? 0 : c->sweeps.due_us;
 }
 
 bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid)
 {
     if (sweeps_due(c) > now_us)
         return false;
-    *ret_uid = c->sweep.v[sweep_next(c)]->peer.uid;
+    *ret_uid = c->sweeps.list.v[sweep_next(c)]->peer.uid;
     return true;
 }
 
 static bool others_ask(const struct core *c)
 {
-    int64_t since = c->now_us - c->asked_us;
-    return c->asked_us && since >= 0 && since < ALONE_US;
+    int64_t since = c->turn.now_us - c->sweeps.asked_us;
+    return c->sweeps.asked_us && since >= 0 && since < ALONE_US;
 }
 
 void sweeps_go(struct core *c)
 {
-    if (sweeps_due(c) > c->now_us)
+    if (sweeps_due(c) > c->turn.now_us)
         return;
     size_t i = sweep_next(c);
-    struct sweep *s = c->sweep.v[i];
+    struct sweep *s = c->sweeps.list.v[i];
     bool hurry = others_ask(c);
-    c->swept_uid = s->peer.uid;
-    vec_remove(&c->sweep, i);
+    c->sweeps.last_uid = s->peer.uid;
+    vec_remove(&c->sweeps.list, i);
     if (sweep_slice(c, s, hurry))
         sweep_free(s);
     else
-        vec_push(&c->sweep, s);
-    c->sweep_due_us = c->now_us + (hurry ? REST_US : 0);
+        vec_push(&c->sweeps.list, s);
+    c->sweeps.due_us = c->turn.now_us + (hurry ? REST_US : 0);
 }
 
 void sweeps_heed(struct core *c, const struct peer *asks)
 {
-    for (size_t i = 0; i < c->sweep.n; i++)
-        if (asks && asks->uid != c->sweep.v[i]->peer.uid)
-            c->asked_us = c->now_us;
+    for (size_t i = 0; i < c->sweeps.list.n; i++)
+        if (asks && asks->uid != c->sweeps.list.v[i]->peer.uid)
+            c->sweeps.asked_us = c->turn.now_us;
 }
 
 /* ---- the request ---- */
@@ -347,8 +347,8 @@ void sweeps_heed(struct core *c, const struct peer *asks)
 static bool sweeps_full(const struct core *c)
 {
     size_t n = 0;
-    for (size_t i = 0; i < c->sweep.n; i++)
-        n += c->sweep.v[i]->peer.uid == c->peer->uid;
+    for (size_t i = 0; i < c->sweeps.list.n; i++)
+        n += c->sweeps.list.v[i]->peer.uid == c->turn.peer->uid;
     return n >= SWEEPS_PER_USER;
 }
 
@@ -362,12 +362,12 @@ static void sweep_cut(struct core *c, struct sweep *s)
 
 bool sweep_again(struct core *c, const struct message *m)
 {
-    for (size_t i = 0; m->request && i < c->sweep.n; i++) {
-        struct sweep *s = c->sweep.v[i];
-        if (s->request != m->request || s->peer.uid != c->peer->uid)
+    for (size_t i = 0; m->request && i < c->sweeps.list.n; i++) {
+        struct sweep *s = c->sweeps.list.v[i];
+        if (s->request != m->request || s->peer.uid != c->turn.peer->uid)
             continue;
-        s->conn = c->conn;
-        s->seq = c->seq;
+        s->conn = c->turn.conn;
+        s->seq = c->turn.seq;
         return true;
     }
     return false;
@@ -387,9 +387,9 @@ void sweep_begin(struct core *c, const struct sweep_kind *kind, const void *body
         sweep_free(s);
         return;
     }
-    if (c->hurry)
-        c->asked_us = c->now_us;
-    if (sweep_slice(c, s, c->hurry)) {
+    if (c->turn.hurry)
+        c->sweeps.asked_us = c->turn.now_us;
+    if (sweep_slice(c, s, c->turn.hurry)) {
         sweep_free(s);
         return;
     }
@@ -397,7 +397,7 @@ void sweep_begin(struct core *c, const struct sweep_kind *kind, const void *body
         sweep_cut(c, s);
         return;
     }
-    if (!c->sweep.n)
-        c->sweep_due_us = c->now_us + (c->hurry ? REST_US : 0);
-    vec_push(&c->sweep, s);
+    if (!c->sweeps.list.n)
+        c->sweeps.due_us = c->turn.now_us + (c->turn.hurry ? REST_US : 0);
+    vec_push(&c->sweeps.list, s);
 }

@@ -163,7 +163,7 @@ static enum refusal values_check(const struct core *c, const struct jobrec *r, c
             return refuse(REFUSE_TOO_LARGE,
                           "names of jobs, accounts, QOS and workload keys are at most 1024 bytes long",
                           detail);
-    if (given(u, "deadline_us") && t->deadline_us && t->deadline_us <= c->now_us)
+    if (given(u, "deadline_us") && t->deadline_us && t->deadline_us <= c->turn.now_us)
         return refuse(REFUSE_TIME_LIMIT, "the deadline has passed already", detail);
     if (t->deadline_us && t->begin_us >= t->deadline_us)
         return refuse(REFUSE_BEGIN_TIME, "the job may begin only after its deadline", detail);
@@ -179,19 +179,19 @@ static enum refusal values_check(const struct core *c, const struct jobrec *r, c
 static enum refusal request_check(struct core *c, const struct jobrec *r, struct update *u,
                                   const char **detail)
 {
-    const char *groups = c->peer->uid == r->j.user_id ? c->peer->groups : NULL;
+    const char *groups = c->turn.peer->uid == r->j.user_id ? c->turn.peer->groups : NULL;
     enum job_reason pend = REASON_NONE;
     struct str why = STR_INIT;
     if (r->j.state != JOB_PENDING || !touches_request(u))
         return REFUSE_NONE;
     enum refusal refusal = given(u, "exclude") ? exclude_check(c, &u->trial.req, &why) : REFUSE_NONE;
-    if (!refusal && given(u, "partition") && !peer_operates(c, c->peer))
+    if (!refusal && given(u, "partition") && !peer_operates(c, c->turn.peer))
         refusal = submit_host_check(c, u->trial.req.partition, &why);
     if (!refusal && given(u, "reservation"))
         refusal = resv_check(c, &u->trial.req, r->j.user_name, groups, &why);
     if (!refusal)
         refusal = sched_check(c->cluster, &u->trial.req, r->j.user_id, groups, &pend, &why);
-    const char *text = arena_strdup(c->fx->arena, str_text(&why));
+    const char *text = arena_strdup(c->turn.fx->arena, str_text(&why));
     str_done(&why);
     return refusal ? refuse(refusal, text, detail) : REFUSE_NONE;
 }
@@ -270,7 +270,7 @@ static void limit_take(struct core *c, struct jobrec *r)
     int64_t end = job_limit_end(c, r);
     cluster_set_end(c->cluster, r->j.id, end == INT64_MAX ? TIME_UNLIMITED : end);
     /* The warnings belong to a moment before the limit: with a later limit they are due again. */
-    r->warned = r->j.spec.signal && end != INT64_MAX && end - r->j.spec.signal_before_us < c->now_us;
+    r->warned = r->j.spec.signal && end != INT64_MAX && end - r->j.spec.signal_before_us < c->turn.now_us;
     r->mailed = 0;
 }
 
@@ -287,7 +287,7 @@ static void waiting_take(struct core *c, struct jobrec *r, const struct update *
     hold_take(c, r, u);
     if (given(u, "dependency") && r->j.reason == REASON_DEPENDENCY_NEVER)
         r->j.reason = REASON_NONE;
-    bool later = r->j.spec.begin_us > c->now_us || (given(u, "dependency") && r->j.spec.dependency);
+    bool later = r->j.spec.begin_us > c->turn.now_us || (given(u, "dependency") && r->j.spec.dependency);
     if (later || u->m->reset_accrue)
         r->j.eligible_us = 0;
 }
@@ -344,7 +344,7 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
         waited_count(c, r); /* with another request it is of another class */
     trial_make(r, u);
     enum refusal refusal = limit_find(r, u, detail);
-    if (!refusal && !peer_operates(c, c->peer))
+    if (!refusal && !peer_operates(c, c->turn.peer))
         refusal = operator_check(c, r, u, detail);
     if (!refusal)
         refusal = values_check(c, r, u, detail);
@@ -356,7 +356,7 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
         return refusal;
     if (given(u, "dependency") && !dependencies_set(c, r, u->values->dependency, &err))
         return refuse(err.code == ERR_EXISTS ? REFUSE_CIRCULAR : REFUSE_DEPENDENCY,
-                      arena_strdup(c->fx->arena, err.text), detail);
+                      arena_strdup(c->turn.fx->arena, err.text), detail);
     record_take_update(c, r, u);
     job_save(c, r);
     eligible_update(c, r);
@@ -382,7 +382,7 @@ static enum refusal step_limits(struct core *c, const struct msg_update_job *m, 
         if (!meant)
             continue;
         any = true;
-        if (!peer_operates(c, c->peer) &&
+        if (!peer_operates(c, c->turn.peer) &&
             m->step_limit_us > (st->s.limit_us ? st->s.limit_us : r->j.limit_us))
             refusal =
                 refuse(REFUSE_ACCESS_DENIED, "only operators may raise the limit of a running step", detail);
@@ -416,9 +416,10 @@ void req_update_job(struct core *c, const struct msg_update_job *m)
         reply_done(c, refusal, detail);
         return;
     }
-    const char *wrong = field_wrong(m, c->fx->arena);
+    const char *wrong = field_wrong(m, c->turn.fx->arena);
     if (wrong)
-        reply_done(c, REFUSE_UPDATE, arena_printf(c->fx->arena, "\"%s\" of a job cannot be changed", wrong));
+        reply_done(c, REFUSE_UPDATE,
+                   arena_printf(c->turn.fx->arena, "\"%s\" of a job cannot be changed", wrong));
     else if (!text_empty(m->fields) && !m->values.n)
         reply_done(c, REFUSE_BAD_MESSAGE, "fields are named, but no values are given");
     else

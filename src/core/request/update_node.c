@@ -54,9 +54,9 @@ static enum word word_of(const char *text)
 static void reason_set(struct core *c, struct noderec *n, const char *reason)
 {
     text_set(c, &n->n.reason, reason);
-    text_set(c, &n->n.reason_user, reason ? c->peer->user : NULL);
-    n->n.reason_uid = reason ? c->peer->uid : 0;
-    n->n.reason_us = reason ? c->now_us : 0;
+    text_set(c, &n->n.reason_user, reason ? c->turn.peer->user : NULL);
+    n->n.reason_uid = reason ? c->turn.peer->uid : 0;
+    n->n.reason_us = reason ? c->turn.now_us : 0;
 }
 
 static void jobs_lose(struct core *c, struct noderec *n)
@@ -80,7 +80,7 @@ static void resume(struct core *c, struct noderec *n)
     reason_set(c, n, NULL);
     if (n->conn)
         return;
-    n->lost_us = c->now_us;
+    n->lost_us = c->turn.now_us;
     node_watch(c, n);
 }
 
@@ -163,13 +163,13 @@ static enum refusal word_check(const struct core *c, const struct msg_update_nod
 {
     bool needs_reason = word == WORD_DOWN || word == WORD_DRAIN || word == WORD_FAIL;
     if (word == WORD_POWER) {
-        *detail = arena_printf(c->fx->arena,
+        *detail = arena_printf(c->turn.fx->arena,
                                "State=%s is not supported yet: nodes are not switched on or off", m->state);
         return REFUSE_NOT_SUPPORTED;
     }
     if (word == WORD_UNKNOWN) {
         *detail = arena_printf(
-            c->fx->arena,
+            c->turn.fx->arena,
             "\"%s\" is no state to set; DOWN, DRAIN, FAIL, RESUME, UNDRAIN, IDLE and FUTURE are", m->state);
         return REFUSE_UPDATE;
     }
@@ -183,12 +183,12 @@ static enum refusal word_check(const struct core *c, const struct msg_update_nod
 static enum refusal fields_check(const struct core *c, const struct msg_update_node *m, const char **detail)
 {
     const struct node *v = m->values.n ? m->values.v : NULL;
-    const char *wrong = fields_wrong(m, c->fx->arena);
+    const char *wrong = fields_wrong(m, c->turn.fx->arena);
     struct gres_list gres;
     struct err err = {0};
     if (wrong) {
         *detail = arena_printf(
-            c->fx->arena,
+            c->turn.fx->arena,
             "\"%s\" of a node cannot be changed here: edit remuda.conf and run `scontrol reconfigure`",
             wrong);
         return REFUSE_UPDATE;
@@ -197,13 +197,14 @@ static enum refusal fields_check(const struct core *c, const struct msg_update_n
         *detail = "fields are named, but no values are given";
         return REFUSE_BAD_MESSAGE;
     }
-    if (v && list_has(m->fields, "gres") && !gres_parse(v->gres ? v->gres : "", c->fx->arena, &gres, &err)) {
-        *detail = arena_strdup(c->fx->arena, err.text);
+    if (v && list_has(m->fields, "gres") &&
+        !gres_parse(v->gres ? v->gres : "", c->turn.fx->arena, &gres, &err)) {
+        *detail = arena_strdup(c->turn.fx->arena, err.text);
         return REFUSE_GRES;
     }
     const char *bind;
     if (v && list_has(m->fields, "cpu_bind") && !cpu_bind_wanted_parse(v->cpu_bind, &bind, &err)) {
-        *detail = arena_strdup(c->fx->arena, err.text);
+        *detail = arena_strdup(c->turn.fx->arena, err.text);
         return REFUSE_UPDATE;
     }
     return REFUSE_NONE;
@@ -216,12 +217,12 @@ static enum refusal nodes_check(const struct core *c, const struct hostlist *nam
     for (size_t i = 0; i < names->n; i++) {
         const struct noderec *n = node_find(c, names->name[i]);
         if (!n) {
-            *detail = arena_printf(c->fx->arena, "there is no node %s", names->name[i]);
+            *detail = arena_printf(c->turn.fx->arena, "there is no node %s", names->name[i]);
             return REFUSE_INVALID_NODE;
         }
         if (word == WORD_FUTURE && n->job.n) {
-            *detail =
-                arena_printf(c->fx->arena, "jobs are on %s: drain it and wait, or end them first", n->n.name);
+            *detail = arena_printf(c->turn.fx->arena, "jobs are on %s: drain it and wait, or end them first",
+                                   n->n.name);
             return REFUSE_UNAVAILABLE;
         }
     }
@@ -239,7 +240,7 @@ static enum refusal names_read(const struct core *c, const char *text, struct ho
             if (node_shown(c->node.v[i]))
                 hostlist_add(names, c->node.v[i]->n.name);
     } else if (!hostlist_parse(names, text ? text : "", &err)) {
-        *detail = arena_strdup(c->fx->arena, err.text);
+        *detail = arena_strdup(c->turn.fx->arena, err.text);
         return REFUSE_INVALID_NODE;
     }
     return REFUSE_NONE;
@@ -249,7 +250,7 @@ static void note(struct core *c, const struct msg_update_node *m, size_t count)
 {
     if (!text_empty(m->state))
         fx_log(c, LEVEL_INFO, "%zu nodes (%s): %s by %s%s%s", count, m->names, m->state,
-               c->peer->user ? c->peer->user : "?", text_empty(m->reason) ? "" : ": ",
+               c->turn.peer->user ? c->turn.peer->user : "?", text_empty(m->reason) ? "" : ": ",
                text_empty(m->reason) ? "" : m->reason);
 }
 

@@ -9,7 +9,7 @@ static const char *const fixed[] = {"name", "set_fields", "total_nodes", "total_
 static bool used(const struct core *c, const char *name)
 {
     struct map_walk w = {0};
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *r = w.value;
         if (job_live(r) && (text_is(r->j.run_partition, name) || list_has(r->j.spec.req.partition, name)))
             return true;
@@ -69,10 +69,10 @@ static enum refusal nodes_read(struct core *c, const char *text, const char **re
             refusal = REFUSE_INVALID_NODE;
         }
     if (refusal)
-        *detail = arena_strdup(c->fx->arena, err.text);
+        *detail = arena_strdup(c->turn.fx->arena, err.text);
     hostlist_uniq(&names);
     hostlist_fold(&names, &folded);
-    *ret = arena_strdup(c->fx->arena, str_text(&folded));
+    *ret = arena_strdup(c->turn.fx->arena, str_text(&folded));
     str_done(&folded);
     hostlist_done(&names);
     return refusal;
@@ -82,9 +82,9 @@ static enum refusal trial_make(struct core *c, const struct msg_update_partition
                                const char **detail)
 {
     const struct partition *values = m->values.n ? m->values.v : NULL;
-    const char *wrong = field_wrong(m, c->fx->arena);
+    const char *wrong = field_wrong(m, c->turn.fx->arena);
     if (wrong || (!text_empty(m->fields) && !values)) {
-        *detail = wrong ? arena_printf(c->fx->arena, "\"%s\" of a partition cannot be changed", wrong)
+        *detail = wrong ? arena_printf(c->turn.fx->arena, "\"%s\" of a partition cannot be changed", wrong)
                         : "fields are named, but no values are given";
         return wrong ? REFUSE_UPDATE : REFUSE_BAD_MESSAGE;
     }
@@ -121,7 +121,7 @@ static enum refusal partition_change(struct core *c, struct partrec *p, const st
     if (refusal)
         return refusal;
     if (!cluster_put_partition(c->cluster, &trial, &err)) {
-        *detail = arena_strdup(c->fx->arena, err.text);
+        *detail = arena_strdup(c->turn.fx->arena, err.text);
         return REFUSE_INVALID_NODE;
     }
     record_take(c, &partition_fields, &taken, &trial);
@@ -179,7 +179,8 @@ void req_update_partition(struct core *c, const struct msg_update_partition *m)
         refusal = partition_create(c, m, &detail);
     } else if (!p) {
         refusal = REFUSE_INVALID_PARTITION;
-        detail = arena_printf(c->fx->arena, "there is no partition %s", m->name ? m->name : "without a name");
+        detail =
+            arena_printf(c->turn.fx->arena, "there is no partition %s", m->name ? m->name : "without a name");
     } else if (m->remove) {
         refusal = partition_remove(c, p, &detail);
     } else {

@@ -27,13 +27,13 @@ static enum refusal fields_take(struct core *c, const struct msg_update_reservat
     const struct reservation *values = m->values.n ? m->values.v : NULL;
     struct span rest = span_of(m->fields), piece;
     while (m->fields && span_next(&rest, ',', &piece)) {
-        const char *name = arena_strndup(c->fx->arena, piece.data, piece.len);
+        const char *name = arena_strndup(c->turn.fx->arena, piece.data, piece.len);
         ptrdiff_t i = fields_find(&reservation_fields, name);
         bool wrong = i < 0 || !values;
         for (size_t k = 0; k < ARRAY_LEN(fixed); k++)
             wrong |= text_is(name, fixed[k]);
         if (wrong) {
-            *detail = arena_printf(c->fx->arena, "\"%s\" of a reservation cannot be changed", name);
+            *detail = arena_printf(c->turn.fx->arena, "\"%s\" of a reservation cannot be changed", name);
             return REFUSE_UPDATE;
         }
         field_take(&reservation_fields.field[i], trial, values);
@@ -51,16 +51,16 @@ static enum refusal times_settle(struct core *c, const struct msg_update_reserva
         *detail = "a reservation needs StartTime=, and EndTime= or Duration=";
         return REFUSE_BEGIN_TIME;
     }
-    if (old && start && old->start_us != r->start_us && resv_is_on(old, c->now_us)) {
+    if (old && start && old->start_us != r->start_us && resv_is_on(old, c->turn.now_us)) {
         *detail = "it has begun: its start can no longer be changed";
         return REFUSE_BEGIN_TIME;
     }
-    if (m->create && r->start_us < c->now_us && !(r->flags & RESV_RECURRING)) {
-        if (r->start_us < c->now_us - USEC_PER_MIN) {
+    if (m->create && r->start_us < c->turn.now_us && !(r->flags & RESV_RECURRING)) {
+        if (r->start_us < c->turn.now_us - USEC_PER_MIN) {
             *detail = "it would begin in the past";
             return REFUSE_RESERVATION_TIME;
         }
-        r->start_us = c->now_us;
+        r->start_us = c->turn.now_us;
     }
     if (length && r->duration_us > LONGEST_US)
         r->duration_us = LONGEST_US;
@@ -76,7 +76,7 @@ static enum refusal times_settle(struct core *c, const struct msg_update_reserva
                                       : "it is longer than the time until it comes again";
         return REFUSE_RESERVATION_TIME;
     }
-    while (r->end_us <= c->now_us && (r->flags & RESV_RECURRING)) {
+    while (r->end_us <= c->turn.now_us && (r->flags & RESV_RECURRING)) {
         r->start_us = resv_next_start(r, r->start_us, cluster_zone(c->cluster));
         r->end_us = time_add(r->start_us, r->duration_us);
     }
@@ -105,9 +105,9 @@ static enum refusal sense_check(const struct reservation *r, const char **detail
 static enum refusal trial_choose(struct core *c, struct reservation *r, const char **detail)
 {
     struct str why = STR_INIT;
-    enum refusal refusal = sched_reserve(c->cluster, r, c->now_us, c->fx->arena, &why);
+    enum refusal refusal = sched_reserve(c->cluster, r, c->turn.now_us, c->turn.fx->arena, &why);
     if (refusal)
-        *detail = arena_strdup(c->fx->arena, str_text(&why));
+        *detail = arena_strdup(c->turn.fx->arena, str_text(&why));
     str_done(&why);
     return refusal;
 }
@@ -115,7 +115,7 @@ static enum refusal trial_choose(struct core *c, struct reservation *r, const ch
 static void users_wake(struct core *c, const char *name)
 {
     struct map_walk w = {0};
-    while (map_u64_next(c->job, &w)) {
+    while (map_u64_next(c->jobs.by_id, &w)) {
         struct jobrec *r = w.value;
         if (r->j.state == JOB_PENDING && r->j.spec.req.reservation &&
             list_has(r->j.spec.req.reservation, name))
@@ -178,7 +178,7 @@ static const char *name_make(struct core *c, const struct msg_update_reservation
                                            : "resv";
     whose += whose[0] == '-';
     for (int i = 1;; i++) {
-        const char *name = arena_printf(c->fx->arena, "%.*s_%d", (int)strcspn(whose, ","), whose, i);
+        const char *name = arena_printf(c->turn.fx->arena, "%.*s_%d", (int)strcspn(whose, ","), whose, i);
         if (!resv_find(c, name))
             return name;
     }
@@ -198,7 +198,7 @@ static enum refusal resv_create(struct core *c, const struct msg_update_reservat
     }
     struct resvrec *v = xcalloc(1, sizeof *v);
     text_set(c, &v->r.name, name);
-    v->r.made_us = c->now_us;
+    v->r.made_us = c->turn.now_us;
     enum refusal refusal = resv_change(c, v, m, detail);
     if (refusal) {
         record_drop(c, &reservation_fields, &v->r);
@@ -232,9 +232,9 @@ static enum refusal resv_remove(struct core *c, struct resvrec *v, const char **
 {
     size_t running = resv_jobs(c, v->r.name, true);
     if (running > 0) {
-        *detail =
-            arena_printf(c->fx->arena, "%zu job%s run%s in it: end %s first, or set EndTime=now", running,
-                         running == 1 ? "" : "s", running == 1 ? "s" : "", running == 1 ? "it" : "them");
+        *detail = arena_printf(c->turn.fx->arena, "%zu job%s run%s in it: end %s first, or set EndTime=now",
+                               running, running == 1 ? "" : "s", running == 1 ? "s" : "",
+                               running == 1 ? "it" : "them");
         return REFUSE_RESERVATION_BUSY;
     }
     resv_drop(c, v);
@@ -253,10 +253,11 @@ void req_update_reservation(struct core *c, const struct msg_update_reservation 
     } else if (m->create) {
         refusal = resv_create(c, m, name, &detail);
         if (!refusal)
-            detail = arena_printf(c->fx->arena, "Reservation created: %s", name);
+            detail = arena_printf(c->turn.fx->arena, "Reservation created: %s", name);
     } else if (!v) {
         refusal = REFUSE_RESERVATION;
-        detail = arena_printf(c->fx->arena, "there is no reservation %s", name ? name : "without a name");
+        detail =
+            arena_printf(c->turn.fx->arena, "there is no reservation %s", name ? name : "without a name");
     } else if (m->remove) {
         refusal = resv_remove(c, v, &detail);
     } else if (m->skip) {

@@ -130,7 +130,7 @@ static void fill_ahead(struct core *c, const struct jobrec *r, struct why *w, st
 static void fill_blockers(struct core *c, const struct jobrec *r, struct why *w, struct arena *a)
 {
     blocker_vec found = {0};
-    sched_blockers(c->cluster, c->plan, r->j.id, c->now_us, a, &found);
+    sched_blockers(c->cluster, c->plan, r->j.id, c->turn.now_us, a, &found);
     w->blockers.n = found.n;
     w->blockers.v = arena_dup(a, found.v, found.n * sizeof found.v[0]);
     vec_done(&found);
@@ -140,14 +140,14 @@ static void fill_advice(struct core *c, const struct jobrec *r, uint64_t cost_ma
                         struct why *w, struct arena *a)
 {
     struct advices found;
-    const char *groups = c->peer && c->peer->uid == r->j.user_id ? c->peer->groups : NULL;
-    sched_advise(c->cluster, c->plan, r->j.id, groups, c->now_us, cost_max, a, &found);
+    const char *groups = c->turn.peer && c->turn.peer->uid == r->j.user_id ? c->turn.peer->groups : NULL;
+    sched_advise(c->cluster, c->plan, r->j.id, groups, c->turn.now_us, cost_max, a, &found);
     struct why_advice *v = arena_alloc(a, (found.v.n + 1) * sizeof v[0]);
     for (size_t i = 0; i < found.v.n; i++) {
         const struct advice *one = &found.v.v[i];
         v[i] = (struct why_advice){.option = one->option,
                                    .start_us = one->start_us,
-                                   .now = one->start_us == c->now_us,
+                                   .now = one->start_us == c->turn.now_us,
                                    .stops = one->stops};
         if (one->update)
             v[i].command = arena_printf(a, "scontrol update JobId=%s %s", named(r, a), one->update);
@@ -170,7 +170,7 @@ static const char *in_short(const struct plan_wait *wait, const char *because, s
 static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t cost_max, uint64_t *cost,
                     struct why *w)
 {
-    struct arena *a = c->fx->arena;
+    struct arena *a = c->turn.fx->arena;
     struct plan_wait wait = {0};
     fill_head(r, w, a);
     w->waited_for = waited_text(c, r, a);
@@ -183,7 +183,7 @@ static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t 
                                       text_empty(w->because) ? "" : "; ", stuck);
         return;
     }
-    w->reason = pending_reason(c, r, c->now_us, &wait);
+    w->reason = pending_reason(c, r, c->turn.now_us, &wait);
     w->because = because(c, r, w->reason, a);
     if (!full && r->waiting)
         w->because = in_short(&wait, w->because, a);
@@ -210,7 +210,7 @@ static bool uid_wanted(const struct core *c, const struct msg_why *m, uint32_t u
     struct span rest = span_of(m->uids), piece;
     while (m->uids && span_next(&rest, ',', &piece)) {
         uint64_t wanted;
-        if (text_to_u64(arena_strndup(c->fx->arena, piece.data, piece.len), UINT32_MAX, &wanted) &&
+        if (text_to_u64(arena_strndup(c->turn.fx->arena, piece.data, piece.len), UINT32_MAX, &wanted) &&
             wanted == uid)
             return true;
     }
@@ -229,7 +229,7 @@ static int by_rank(const void *va, const void *vb)
 static void all_in_short(struct core *c, const struct msg_why *m, struct answer *answer)
 {
     struct map_walk walk = {0};
-    while (map_u64_next(c->job, &walk)) {
+    while (map_u64_next(c->jobs.by_id, &walk)) {
         const struct jobrec *r = walk.value;
         struct why w;
         uint64_t cost = 0;
@@ -258,7 +258,11 @@ static enum refusal named_in_full(struct core *c, const struct msg_why *m, struc
             answer->more++;
             continue;
         }
-        explain(c, jobs.v[i], true, m->no_advice ? 0 : c->hurry ? ADVICE_COST_HURRY : ADVICE_COST, &cost, &w);
+        explain(c, jobs.v[i], true,
+                m->no_advice    ? 0
+                : c->turn.hurry ? ADVICE_COST_HURRY
+                                : ADVICE_COST,
+                &cost, &w);
         vec_push(&answer->row, w);
     }
     vec_done(&jobs);
@@ -278,7 +282,7 @@ void req_why(struct core *c, const struct msg_why *m)
         reply_done(c, refusal, detail);
     } else {
         struct msg_explained out = {.jobs = {answer.row.v, answer.row.n}, .more = answer.more};
-        fx_reply(c, c->conn, c->seq, MSG_EXPLAINED, &out);
+        fx_reply(c, c->turn.conn, c->turn.seq, MSG_EXPLAINED, &out);
     }
     vec_done(&answer.row);
 }
@@ -287,7 +291,7 @@ void req_why(struct core *c, const struct msg_why *m)
 
 bool core_asks_much(const struct core *c, const struct message *m)
 {
-    if (map_u64_count(c->job) + c->node.n < LITTLE)
+    if (map_u64_count(c->jobs.by_id) + c->node.n < LITTLE)
         return false;
     return m->kind == MSG_WHY || (m->kind == MSG_SUBMIT && ((const struct msg_submit *)m->body)->test_only);
 }

@@ -130,7 +130,7 @@ void steps_close(struct core *c, struct jobrec *r, enum job_state how)
 
 static const char *sentence_of(struct core *c, const struct noderec *n, const char *what, const char *detail)
 {
-    return arena_printf(c->fx->arena, "node %s: %s", n->n.name, detail ? detail : what);
+    return arena_printf(c->turn.fx->arena, "node %s: %s", n->n.name, detail ? detail : what);
 }
 
 static void stray(struct core *c, const struct noderec *n, uint64_t job_id, uint32_t attempt, int64_t step_id)
@@ -294,7 +294,7 @@ void step_closed(struct core *c, uint64_t job_id, int64_t step_id, uint64_t conn
     if (!st || !step_live(st) || st->holder_conn != conn)
         return;
     st->holder_conn = 0;
-    st->lonely_us = st->ending ? 0 : c->now_us;
+    st->lonely_us = st->ending ? 0 : c->turn.now_us;
     timer_arm(c, r);
 }
 
@@ -310,10 +310,10 @@ static void unseen_end(struct core *c, struct jobrec *r, int64_t step_id)
 static void step_fire(struct core *c, struct jobrec *r, struct steprec *st)
 {
     int64_t id = st->s.step_id;
-    if (step_limit_end(c, r, st) <= c->now_us)
+    if (step_limit_end(c, r, st) <= c->turn.now_us)
         step_terminate(c, r, st, JOB_TIMEOUT, c->settings.kill_wait_us, "DUE TO TIME LIMIT",
                        "DUE TO TIME LIMIT");
-    else if (step_grace_end(c, st) <= c->now_us) {
+    else if (step_grace_end(c, st) <= c->turn.now_us) {
         step_terminate(c, r, st, JOB_CANCELLED, c->settings.kill_wait_us, "", "its command is gone");
         unseen_end(c, r, id);
     }

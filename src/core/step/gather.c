@@ -6,7 +6,7 @@
 void step_gather(struct core *c, const struct jobrec *r, struct steprec *st, bool save)
 {
     if (!st->gathering)
-        vec_push(&c->gathered, ((struct gathered){.job_id = r->j.id, .step_id = st->s.step_id}));
+        vec_push(&c->gather.step, ((struct gathered){.job_id = r->j.id, .step_id = st->s.step_id}));
     st->gathering = true;
     st->save_due |= save;
 }
@@ -16,9 +16,9 @@ void report_ack(struct core *c, const struct jobrec *r, const struct msg_report 
     const struct steprec *st = r ? step_find(r, m->step_id) : NULL;
     struct msg_report_ack ack = {.seq = m->seq};
     if (st && st->save_due)
-        vec_push(&c->acks, ((struct ack_due){.conn = c->conn, .seq = m->seq}));
+        vec_push(&c->gather.ack, ((struct ack_due){.conn = c->turn.conn, .seq = m->seq}));
     else
-        fx_send(c, c->conn, MSG_REPORT_ACK, &ack, 0);
+        fx_send(c, c->turn.conn, MSG_REPORT_ACK, &ack, 0);
 }
 
 static void ended_nodes_note(struct core *c, struct steprec *st)
@@ -48,23 +48,23 @@ static void gathered_write(struct core *c, struct jobrec *r, struct steprec *st)
 
 void steps_gathered(struct core *c)
 {
-    for (size_t i = 0; i < c->gathered.n; i++) {
-        struct jobrec *r = job_find(c, c->gathered.v[i].job_id);
-        struct steprec *st = r ? step_find(r, c->gathered.v[i].step_id) : NULL;
+    for (size_t i = 0; i < c->gather.step.n; i++) {
+        struct jobrec *r = job_find(c, c->gather.step.v[i].job_id);
+        struct steprec *st = r ? step_find(r, c->gather.step.v[i].step_id) : NULL;
         if (st && st->gathering && step_live(st))
             gathered_write(c, r, st);
     }
-    vec_clear(&c->gathered);
-    for (size_t i = 0; i < c->acks.n; i++) {
-        struct msg_report_ack ack = {.seq = c->acks.v[i].seq};
-        if (map_u64_get(c->node_by_conn, c->acks.v[i].conn))
-            fx_send(c, c->acks.v[i].conn, MSG_REPORT_ACK, &ack, 0);
+    vec_clear(&c->gather.step);
+    for (size_t i = 0; i < c->gather.ack.n; i++) {
+        struct msg_report_ack ack = {.seq = c->gather.ack.v[i].seq};
+        if (map_u64_get(c->node_index.by_conn, c->gather.ack.v[i].conn))
+            fx_send(c, c->gather.ack.v[i].conn, MSG_REPORT_ACK, &ack, 0);
     }
-    vec_clear(&c->acks);
+    vec_clear(&c->gather.ack);
 }
 
 void steps_gathered_done(struct core *c)
 {
-    vec_done(&c->gathered);
-    vec_done(&c->acks);
+    vec_done(&c->gather.step);
+    vec_done(&c->gather.ack);
 }

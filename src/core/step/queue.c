@@ -220,7 +220,7 @@ void queue_end(struct core *c, struct jobrec *r, size_t i)
 {
     struct queuedrec *w = queue_at(r, i);
     w->s.state = JOB_CANCELLED;
-    w->s.end_us = c->now_us;
+    w->s.end_us = c->turn.now_us;
     fx_store(c, TABLE_STEP, &w->s);
     fx_remove(c, TABLE_QUEUED_STEP, &w->q);
     step_queue_gone(r, &w->s);

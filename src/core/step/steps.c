@@ -11,7 +11,7 @@ struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id)
     st->s.attempt = r->j.attempt;
     st->s.step_id = step_id;
     st->s.state = JOB_RUNNING;
-    st->s.start_us = c->now_us;
+    st->s.start_us = c->turn.now_us;
     st->suspended_before_us = r->j.suspended_us;
     vec_push(&r->step, st);
     return st;
@@ -336,7 +336,7 @@ void steps_restore(struct core *c, struct jobrec *r)
         for (size_t k = 0; k < st->part.n && step_live(st); k++)
             if (!st->part.v[k].over && !hold_find(r, st->part.v[k].node))
                 hold_leave_again(c, r, st->part.v[k].node);
-        st->lonely_us = step_live(st) && st->s.step_id != STEP_BATCH && !st->s.detached ? c->now_us : 0;
+        st->lonely_us = step_live(st) && st->s.step_id != STEP_BATCH && !st->s.detached ? c->turn.now_us : 0;
         if (ending && step_live(st)) {
             st->ending = st->with_job = true;
             st->end_as = JOB_CANCELLED;

@@ -29,7 +29,7 @@ void step_pending_say(struct core *c, const struct jobrec *r)
     if (outs.len)
         str_addf(&reason, "; %s", str_text(&outs));
     struct msg_step_pending pending = {.reason = str_text(&reason)};
-    fx_reply(c, c->conn, c->seq, MSG_STEP_PENDING, &pending);
+    fx_reply(c, c->turn.conn, c->turn.seq, MSG_STEP_PENDING, &pending);
     str_done(&reason);
     str_done(&outs);
     arena_free(a);
@@ -40,8 +40,8 @@ void step_wish_add(struct core *c, struct jobrec *r, const struct msg_create_ste
     struct stepwish *w = xcalloc(1, sizeof *w);
     w->arena = arena_new();
     w->m = step_asked_copy(m, w->arena);
-    w->conn = c->conn;
-    w->seq = c->seq;
+    w->conn = c->turn.conn;
+    w->seq = c->turn.seq;
     vec_push(&r->wish, w);
     waiter_add(c, WAIT_WISH, r->j.id, 0);
     step_pending_say(c, r);
