@@ -157,6 +157,28 @@ found_anew() { [ "$(grep -c "looked for anew" "$REMUDA_STATE"/log/node-*.log)" -
     until_true says ": 2 GPUs, found through NVML"
 }
 
+@test "a GPU that is not there any more stays for the job that has it, and what is only counted stays anyhow" {
+    echo "Name=nic Count=2" >"$REMUDA_STATE/gres.conf"
+    scontrol reconfigure
+    until_true gres_is "gpu:a100:2,nic:2"
+    until_true says "gpu 1 .*: clean"
+    id=$(sbatch --parsable --mem=100 -c1 --gpus=2 -o stays.out --wrap 'while ! test -e third; do sleep 0.1; done')
+    until_true says "gpu 1 .*: in use since .*; given to job $id of root"
+    happens "machine a100x2" "answer:index 1 6"
+    scontrol reconfigure
+    until_true says "an NVIDIA device does not answer and is not used"
+    gres_is "gpu:a100:2,nic:2"
+    says "gpu 1 .*given to job $id of root"
+    touch third
+    over "$id"
+    until_true gres_is "gpu:a100:1,nic:2"
+    until_true says "the GPU at 0000:11:00.0 .a100. was here before"
+    rm "$REMUDA_STATE/gres.conf"
+    happens "machine a100x2"
+    scontrol reconfigure
+    until_true gres_is "gpu:a100:2"
+}
+
 @test "a node without GPUs says what was looked for" {
     REMUDA_NVML=/nowhere.so REMUDA_KFD=/nowhere run -0 --separate-stderr remudad node --print-config
     [[ "$output" == *"# no GPUs: NVIDIA: no device of NVIDIA's is on the PCI bus, and there is no library (NVIDIA's management library cannot be opened: /nowhere.so"*"; AMD: there is no /nowhere: the driver amdgpu is not loaded, or a container was not given it"* ]]

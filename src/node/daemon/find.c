@@ -155,12 +155,24 @@ static struct span files_of(const char *files, int32_t index)
     return (struct span){0};
 }
 
+/* What is only counted (gres.conf) stays. */
+static const char *gres_with(const char *gres, const struct device_list *more, struct arena *a)
+{
+    struct gres_list list = {0};
+    struct str text = STR_INIT;
+    const char *both = arena_printf(a, "%s%s%s", gres ? gres : "", gres ? "," : "", machine_gres_of(more, a));
+    if (gres_parse(both, a, &list, NULL))
+        gres_format(&list, &text);
+    const char *result = text.len ? arena_strdup(a, str_text(&text)) : gres;
+    str_done(&text);
+    return result;
+}
+
 /* Adds to `found` what steps still have of the devices before. */
 static void held_add(struct node_daemon *d, struct machine *found, struct arena *a)
 {
     struct device_list was = {0}, now = {0};
     struct str text = STR_INIT;
-    d->keeps_gone = false;
     if (d->machine.devices)
         devices_parse(d->machine.devices, a, &was, NULL);
     if (found->devices)
@@ -174,16 +186,17 @@ static void held_add(struct node_daemon *d, struct machine *found, struct arena 
             continue;
         struct span files = files_of(d->machine.device_files, w->index);
         all.v[all.n++] = *w;
-        d->keeps_gone = true;
         if (files.len && (found->device_files || now.n == 0))
             found->device_files =
                 arena_printf(a, "%s%s%d=%.*s", found->device_files ? found->device_files : "",
                              found->device_files ? "," : "", w->index, (int)files.len, files.data);
     }
     devices_format(&all, &text);
+    d->keeps_gone = all.n > now.n;
     if (d->keeps_gone) {
+        const struct device_list gone = {.v = all.v + now.n, .n = all.n - now.n};
         found->devices = arena_strdup(a, str_text(&text));
-        found->gres = machine_gres_of(&all, a);
+        found->gres = gres_with(found->gres, &gone, a);
     }
     difference_log(d, &was, &all);
     str_done(&text);
