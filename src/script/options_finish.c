@@ -58,13 +58,23 @@ bool i32_rivals(struct finishing *f, const char *first, int32_t *x, const char *
     return true;
 }
 
+static bool memory_from_environment(struct finishing *f)
+{
+    return (source_of(f, "mem") == FROM_ENVIRONMENT) + (source_of(f, "mem-per-cpu") == FROM_ENVIRONMENT) +
+               (source_of(f, "mem-per-gpu") == FROM_ENVIRONMENT) >
+           1;
+}
+
 static bool memory_judge(struct finishing *f, struct err *e)
 {
     struct job_request *q = f->q;
     if (!i64_rivals(f, "mem", &q->mem_per_node_mib, "mem-per-cpu", &q->mem_per_cpu_mib, e) ||
         !i64_rivals(f, "mem", &q->mem_per_node_mib, "mem-per-gpu", &q->mem_per_gpu_mib, e) ||
         !i64_rivals(f, "mem-per-cpu", &q->mem_per_cpu_mib, "mem-per-gpu", &q->mem_per_gpu_mib, e))
-        return err_lead(e, "fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.");
+        return err_lead(e, memory_from_environment(f) ? "fatal: SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and "
+                                                        "SLURM_MEM_PER_NODE are mutually exclusive."
+                                                      : "fatal: --mem, --mem-per-cpu, and --mem-per-gpu are "
+                                                        "mutually exclusive.");
     if (q->mem_per_cpu_mib == MEM_ALL) {
         q->mem_per_cpu_mib = 0;
         q->mem_per_node_mib = MEM_ALL;

@@ -112,6 +112,54 @@ teardown_file() {
     [ -z "$output" ] && [ -z "$stderr" ]
 }
 
+@test "variables of scancel choose among the jobs that are named, an empty filter means none" {
+    local id
+    id=$(sbatch --parsable -H -o /dev/null --wrap true)
+    SCANCEL_STATE=RUNNING scancel "$id"
+    SCANCEL_USER=nobody scancel "$id"
+    SCANCEL_NAME='' scancel "$id"
+    scancel --reservation= "$id"
+    scancel --account=
+    run --separate-stderr -1 env SCANCEL_STATE=foo scancel "$id"
+    [ "${stderr_lines[0]}" = "Unrecognized SCANCEL_STATE value: foo" ]
+    run --separate-stderr -1 env SCANCEL_USER=nosuchuser scancel "$id"
+    [ "$stderr" = "scancel: error: Invalid user name: nosuchuser" ]
+    run --separate-stderr -1 env SLURM_CLUSTERS=nosuch scancel "$id"
+    [ "${stderr_lines[0]}" = "scancel: error: No cluster 'nosuch' known by database." ]
+    run --separate-stderr -1 scancel -M nosuch "$id"
+    run --separate-stderr -1 env SLURM_CLUSTERS=nosuch scontrol update jobid="$id" priority=7
+    [ "${stderr_lines[0]}" = "scontrol: error: No cluster 'nosuch' known by database." ]
+    [ "$(squeue -h -j "$id" -o '%t %Q')" = 'PD 0' ]
+    run --separate-stderr -0 env SCANCEL_INTERACTIVE=yes SCANCEL_VERBOSE=t scancel "$id"
+    [ "${stderr_lines[0]}" = "scancel: error: Unrecognized SCANCEL_INTERACTIVE value: yes" ]
+    [[ "${stderr_lines[1]}" = "scancel: Terminating job $id" ]]
+    [ "$(squeue -h -t all -j "$id" -o %t)" = CA ]
+}
+
+@test "SLURM_EXIT_ERROR as Slurm reads it, SLURM_BITSTR_LEN, variables of sbcast, and times that are none" {
+    run --separate-stderr -7 env SLURM_EXIT_ERROR=7 sattach 99999.0
+    run --separate-stderr -44 env SLURM_EXIT_ERROR=300 sbatch -p nosuch --wrap true
+    run --separate-stderr -1 env SLURM_EXIT_ERROR=x sbatch -p nosuch --wrap true
+    [ "${stderr_lines[0]}" = "sbatch: error: SLURM_EXIT_ERROR has zero value" ]
+    local id
+    id=$(sbatch --parsable -H -a 1-9,13,17 -o /dev/null --wrap true)
+    [ "$(SLURM_BITSTR_LEN=9 squeue -h -j "$id" -o %i)" = "${id}_[1-9,1...]" ]
+    [ "$(SLURM_BITSTR_LEN=4 squeue -h -j "$id" -o %i)" = "${id}_[...]" ]
+    scancel "$id"
+    run --separate-stderr env SBCAST_SIZE=x SBCAST_COMPRESS=foo sbcast /nosuch /tmp/x
+    [ "${stderr_lines[0]}" = "sbcast: error: Compression type 'foo' unknown, disabling compression support." ]
+    [ "${stderr_lines[1]}" = "size specification is invalid, ignored" ]
+    run --separate-stderr -255 sbatch --begin=10pm --wrap true
+    [ "${stderr_lines[0]}" = "Invalid time specification (pos=2): 10pm" ]
+    [ "${stderr_lines[1]}" = "sbatch: error: Invalid --begin specification" ]
+    run --separate-stderr -1 sacct -S 2020-13-01
+    [ "${stderr_lines[0]}" = "Invalid time specification (pos=5): 2020-13-01" ]
+    run --separate-stderr -1 scontrol update jobid="$A" starttime=12:00x
+    [ "${stderr_lines[0]}" = "Invalid time specification (pos=5): 12:00x" ]
+    run --separate-stderr -1 scontrol create reservation starttime=now+5x duration=5 users=root nodes=node1
+    [ "${stderr_lines[0]}" = "Invalid time specification (pos=4): now+5x" ]
+}
+
 @test "26: the new family of JSON" {
     squeue --json -j "$A" | jq -e '.jobs[] | select(.job_state == ["RUNNING"]) | .job_resources.nodes.allocation[0].name' > /dev/null
     squeue --json -j "$A" | jq -e '.jobs[0].time_limit | has("set") and has("infinite") and has("number")' > /dev/null

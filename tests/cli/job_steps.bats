@@ -319,7 +319,7 @@ END
     code=0
     wait "$pid" || code=$?
     [ "$code" = 130 ]
-    [ "$(sed 's/=[0-9]*[.][0-9]*$/=STEP/' err2 | head -n3)" = "srun: sending Ctrl-C to StepId=STEP
+    [ "$(sed 's/=[0-9]*[.][0-9]*$/=STEP/' err2)" = "srun: sending Ctrl-C to StepId=STEP
 srun: forcing job termination
 srun: Job step aborted: Waiting up to 4 seconds for job step to finish." ]
 }

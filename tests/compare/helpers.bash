@@ -61,3 +61,85 @@ job_fields() {
     echo
     scancel "${id%%;*}"
 }
+
+# job_record ID: the record of a job, a Key=Value a line, without what tells when and which it is; resources as Slurm writes them since 23.11.
+job_record() {
+    scontrol show job -d "$1" | sed -E 's/ +$//' | grep -oE '[A-Za-z/:.]+=.*' | sed -E 's/ ([A-Za-z/:.]+=)/\n\1/g' |
+        grep -vE '^(JobId|SubmitTime|EligibleTime|AccrueTime|StartTime|EndTime|LastSchedEval|SuspendTime|PreemptEligibleTime|PreemptTime|RunTime|SubmitLine|Command|WorkDir|AllocNode:Sid|Priority|Scheduler|Reason|BatchHost|JOB_GRES|Nodes|SecsPreSuspend|Mem|GRES|AllocTRES|TRES|ReqTRES)=' |
+        sed -E "s/$1/ID/g; s/=gres:/=gres\//; s/,gres:/,gres\//g; s/=gpu:/=gres\/gpu:/; s/mem=[^,]*,?//; s/NumNodes=([0-9]+)-\1$/NumNodes=\1/; s/=Partition_Limit$/=UNLIMITED/" | sort
+}
+
+# job_baseline: of a job that waits for tomorrow, for job_changed. alloc_baseline and step_baseline: of one that runs, for theirs.
+job_baseline() {
+    job_baseline_id=$(sbatch --parsable --begin=now+1day --wrap true)
+    job_record "$job_baseline_id" >baseline
+    scancel "$job_baseline_id"
+}
+alloc_baseline() { salloc -Q bash -c 'job_record $SLURM_JOB_ID' >baseline; }
+step_baseline() { srun -Q bash -c 'job_record $SLURM_JOB_ID; env | env_of' >baseline; }
+
+# changed: what standard input has that the baseline has not.
+changed() { grep -vxF -f baseline; }
+
+# job_changed OPTION…: what options and environment change of the record of a job that waits for tomorrow. job_changed_script: with a script of its own.
+job_changed() { job_changed_script "$@" --wrap true; }
+job_changed_script() {
+    local id status
+    id=$(sbatch --parsable --begin=now+1day "$@")
+    status=$?
+    [ -n "$id" ] || return $status
+    job_record "${id%%;*}" | changed
+    scancel "${id%%;*}"
+}
+
+# alloc_changed OPTION…, step_changed OPTION…: of one that runs; of a step its environment, too.
+alloc_changed() { timeout 20 salloc -Q "$@" bash -c 'job_record $SLURM_JOB_ID' | changed; return "${PIPESTATUS[0]}"; }
+step_changed() { timeout 20 srun "$@" bash -c '[ "$SLURM_PROCID" != 0 ] || { job_record $SLURM_JOB_ID; env | env_of; }' | changed; return "${PIPESTATUS[0]}"; }
+
+# job_name_of SCRIPT: the name of the job that it becomes.
+job_name_of() {
+    local id
+    id=$(sbatch --parsable -H "$1") || return
+    squeue -h -j "$id" -o %j
+    scancel "$id"
+}
+
+# env_of: what Slurm has put into the environment that is read; names alone where the value is the machine's or the moment's. Left out: what 22.05
+# does not know yet or has no longer (JOB_GROUP, JOB_START_TIME, UMASK, PACK_GROUP, NODE_ALIASES, WORKING_CLUSTER), accounts and QOS that wait for
+# sacctmgr, memory by CPUs (decisions/0006), bindings and devices, which this Slurm leaves to the machine (TaskPlugin=task/none, files for GPUs).
+env_of() {
+    grep -aE '^(SLURM|SLURMD|SBATCH|SALLOC|SRUN|TMPDIR|MPI|PMI|PMIX|OMP)[A-Z_0-9]*=' |
+        grep -vE '^SLURM_(CONF|JOB_(GROUP|START_TIME|END_TIME|ACCOUNT|QOS|GPUS)(_HET_GROUP_.)?|UMASK|NODE_ALIASES(_HET_GROUP_.)?|WORKING_CLUSTER|STEP_GPUS|CPU_BIND[A-Z_]*|MEM_PER_NODE(_HET_GROUP_.)?|[A-Z_]*PACK_(GROUP_.|SIZE))=' |
+        sed -E 's/^(SLURM_(TASK_PID|LAUNCH_NODE_IPADDR|SRUN_COMM_HOST|SRUN_COMM_PORT|STEP_LAUNCHER_PORT|SUBMIT_HOST|STEP_RESV_PORTS|GTIDS))=.*/\1/' | sort
+}
+
+# The environment that the script of a batch job, the command of an allocation, a task of srun, a task of srun in an allocation finds.
+batch_env() {
+    rm -f env.out
+    local id i
+    id=$(sbatch --parsable -o "$PWD/env.out" --wrap 'env; echo END' "$@") || return
+    for i in $(seq 150); do
+        grep -q END env.out 2>/dev/null && break
+        sleep 0.1
+    done
+    env_of <env.out
+    scancel "${id%%;*}" 2>/dev/null
+}
+alloc_env() { timeout 20 salloc -Q "$@" env | env_of; }
+task_env() { timeout 20 srun "$@" bash -c 'if [ "$SLURM_PROCID" = 0 ]; then env; fi' | env_of; }
+inner_env() { timeout 20 salloc -Q "$@" srun bash -c 'if [ "$SLURM_PROCID" = 0 ]; then env; fi' | env_of; }
+
+# cancel_one: a job is submitted and scancel is told to cancel it; its state then.
+cancel_one() {
+    local id
+    id=$(sbatch --parsable -H -o /dev/null --wrap true)
+    scancel "$id" </dev/null
+    echo "$?"
+    squeue -h -t all -j "$id" -o %t
+    SCANCEL_CTLD='' env -u SCANCEL_ACCOUNT -u SCANCEL_NAME -u SCANCEL_PARTITION -u SCANCEL_QOS -u SCANCEL_STATE -u SCANCEL_USER -u SCANCEL_WCKEY -u SCANCEL_INTERACTIVE scancel "$id"
+}
+
+# cast_one: a file is sent to the nodes of an allocation.
+cast_one() {
+    timeout 20 salloc -Q bash -c 'rm -f cast.to; sbcast /etc/hostname "$PWD/cast.to"; echo $?; cmp /etc/hostname cast.to'
+}

@@ -1,6 +1,7 @@
 /* scancel: ends jobs and steps, or sends them a signal. Which jobs the filters mean is decided by the controller, in one request. */
 #include "base/alloc.h"
 #include "base/str.h"
+#include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
 #include "cli/record/columns_job.h"
@@ -18,7 +19,9 @@ struct scancel {
     struct arena *a;
     struct msg_cancel cancel;
     const char *users; /* as asked for */
+    const char *clusters;
     bool interactive, quiet, filtered;
+    bool nothing; /* a filter is empty: no job has that */
     int verbose;
 };
 
@@ -48,7 +51,9 @@ static bool ids_add(void *to, const char *word, struct arena *a, struct err *ret
 
 static SETTER(set_filter)
 {
-    ((struct scancel *)to)->filtered = true;
+    struct scancel *s = to;
+    s->filtered = true;
+    s->nothing |= !*value;
     return set_any_text(to, row, value, env, a, ret_err);
 }
 
@@ -72,40 +77,48 @@ static SETTER(set_me)
     return true;
 }
 
+static bool users_take(struct scancel *s, const char *users, struct err *ret_err)
+{
+    s->filtered = true;
+    s->users = users;
+    return (*users && listing_uids(users, s->a, &s->cancel.uids, NULL)) ||
+           err_set(ret_err, ERR_INVALID, "Invalid user name: %s", users);
+}
+
 static SETTER(set_user)
 {
-    struct scancel *s = to;
+    return users_take(to, value, ret_err);
+}
+
+/* `refused`: Slurm's words for what is none, which stand alone. */
+static bool states_take(struct scancel *s, const char *value, const char *refused, struct err *ret_err)
+{
     s->filtered = true;
-    s->users = value;
-    return listing_uids(value, a, &s->cancel.uids, NULL) ||
-           err_set(ret_err, ERR_INVALID, "Invalid user name: %s", value);
+    if (*value && listing_states(NULL, value, s->a, &s->cancel.states, ret_err))
+        return true;
+    fprintf(stderr, "%s: %s\n", refused, value);
+    return *value ? false
+                  : err_set(ret_err, ERR_INVALID, "a state is needed: PENDING, RUNNING, SUSPENDED, …");
 }
 
 static SETTER(set_state)
 {
-    struct scancel *s = to;
-    s->filtered = true;
-    return listing_states("scancel", value, a, &s->cancel.states, ret_err);
-}
-
-static SETTER(check_clusters)
-{
-    return listing_clusters(value, ret_err);
+    return states_take(to, value, "Invalid job state specified", ret_err);
 }
 
 #define AT(member) offsetof(struct scancel, member)
 static const struct option_row option_rows[] = {
     OPT_VALUE("account", 'A', "account", "jobs of this account", set_filter, AT(cancel.accounts),
               .env = {"SCANCEL_ACCOUNT"}),
-    OPT_FLAG("batch", 'b', "signal the batch shell only", AT(cancel.batch), .env = {"SCANCEL_BATCH"}),
-    OPT_VALUE("clusters", 'M', "cluster", "cluster; only this one is known", check_clusters, 0,
+    OPT_FLAG("batch", 'b', "signal the batch shell only", AT(cancel.batch)),
+    OPT_VALUE("clusters", 'M', "cluster", "cluster; only this one is known", set_any_text, AT(clusters),
               .alias = "cluster"),
     OPT_REFUSED("cron", 0, ARG_NONE, "jobs of scrontab", "not supported yet: there are no scrontab jobs"),
     OPT_NO_EFFECT("ctld", 'c', ARG_NONE, "through the controller (always so)"),
-    OPT_FLAG("full", 'f', "signal the batch shell and the steps", AT(cancel.full), .env = {"SCANCEL_FULL"}),
+    OPT_FLAG("full", 'f', "signal the batch shell and the steps", AT(cancel.full)),
     OPT_ACCEPTED("help", 0, ARG_NONE, "this text"),
     OPT_FLAG("hurry", 'H', "without staging data out (nothing is ever staged)", AT(cancel.hurry)),
-    OPT_FLAG("interactive", 'i', "ask for each job", AT(interactive), .env = {"SCANCEL_INTERACTIVE"}),
+    OPT_FLAG("interactive", 'i', "ask for each job", AT(interactive)),
     {.name = "me", .doc = "my own jobs", .set = set_me},
     OPT_VALUE("name", 'n', "name", "jobs of this name", set_filter, AT(cancel.names), .alias = "jobname",
               .env = {"SCANCEL_NAME"}),
@@ -129,6 +142,40 @@ static const struct option_row option_rows[] = {
 };
 OPTION_TABLE(scancel_options, option_rows, .usage = "scancel [OPTIONS] [job_id[_array_id][.step_id]]",
              .words = WORDS_MIXED, .word = ids_add, .variables_as_are = true);
+
+/* SCANCEL_BATCH and the like: t, true, f or false. */
+static bool flag_given(const char *name)
+{
+    const char *value = getenv(name);
+    if (!value || text_is_nocase(value, "f") || text_is_nocase(value, "false"))
+        return false;
+    if (text_is_nocase(value, "t") || text_is_nocase(value, "true"))
+        return true;
+    program_error("scancel", "Unrecognized %s value: %s", name, value);
+    return false;
+}
+
+/* What Slurm reads in a way of its own. Variables choose among the jobs that are named, too. */
+static bool variables_take(struct scancel *s, struct err *ret_err)
+{
+    const char *states = getenv("SCANCEL_STATE"), *users = getenv("SCANCEL_USER");
+    s->cancel.batch |= flag_given("SCANCEL_BATCH");
+    s->cancel.full |= flag_given("SCANCEL_FULL");
+    s->interactive |= flag_given("SCANCEL_INTERACTIVE");
+    s->verbose += flag_given("SCANCEL_VERBOSE");
+    return (!states || s->cancel.states ||
+            states_take(s, states, "Unrecognized SCANCEL_STATE value", ret_err)) &&
+           (!users || s->users || users_take(s, users, ret_err));
+}
+
+static bool cluster_check(const struct scancel *s, struct err *ret_err)
+{
+    const char *asked = s->clusters ? s->clusters : getenv("SLURM_CLUSTERS");
+    if (text_empty(asked))
+        return true;
+    return listing_cluster_check("scancel", asked, "--cluster",
+                                 cluster_name(state_dir_find(NULL, s->a), s->a), ret_err);
+}
 
 /* ---- -i: the jobs meant, asked for one by one ------------------------------------------------------------------------------ */
 
@@ -256,10 +303,16 @@ static int scancel_run(struct scancel *s)
 {
     struct err err = {0};
     struct message answer;
+    if (!cluster_check(s, &err) || !variables_take(s, &err)) {
+        program_error("scancel", "%s", err.text);
+        return 1;
+    }
     if (!s->cancel.ids && !s->filtered) {
         program_error("scancel", "No job identification provided");
         return 1;
     }
+    if (s->nothing)
+        return 0;
     struct client *c = program_connect("scancel", state_dir_find(NULL, s->a));
     if (!c)
         return 1;

@@ -82,18 +82,17 @@ void job_cell_memory(const struct job *j, struct str *out)
     }
 }
 
-/* Cut after a comma. */
+/* Slurm's buffer of `most` characters holds the ids, "..." and a zero. */
 void job_cell_array(const struct job *j, size_t most, struct str *out)
 {
     struct str tasks = STR_INIT;
     job_array_tasks(j, &tasks);
     const char *text = str_text(&tasks), *limit = strchr(text, '%');
     size_t len = limit ? (size_t)(limit - text) : tasks.len;
-    if (most && len > most) {
-        for (len = most > 3 ? most - 3 : 0; len && text[len - 1] != ',';)
-            len--;
-        str_addn(out, text, len);
-        str_add(out, "...");
+    if (most && len + 3 > most) {
+        size_t dots = most < 4 ? most - 1 : 3;
+        str_addn(out, text, most - 1 - dots);
+        str_addn(out, "...", dots);
         str_add(out, limit);
     } else {
         str_addn(out, text, tasks.len);

@@ -236,6 +236,7 @@ static void prompt(struct scontrol *s)
 /* What the options fill, and the words between them. */
 struct command_line {
     struct scontrol s;
+    const char *clusters;
     VEC(char *) word;
 };
 
@@ -246,16 +247,20 @@ static bool word_take(void *to, const char *word, struct arena *a, struct err *r
     return true;
 }
 
-static SETTER(check_clusters)
+static bool cluster_check(const struct command_line *l, struct err *ret_err)
 {
-    return listing_clusters(value, ret_err);
+    const char *asked = l->clusters ? l->clusters : getenv("SLURM_CLUSTERS");
+    if (text_empty(asked))
+        return true;
+    return listing_cluster_check("scontrol", asked, l->clusters ? "--cluster" : "SLURM_CLUSTERS",
+                                 cluster_name(state_dir_find(NULL, l->s.a), l->s.a), ret_err);
 }
 
 #define AT(member) offsetof(struct command_line, s.member)
 static const struct option_row option_rows[] = {
     OPT_FLAG("all", 'a', "what is in hidden partitions too", AT(all), .env = {"SCONTROL_ALL"}),
-    OPT_VALUE("clusters", 'M', "cluster", "cluster; only this one is known", check_clusters, 0,
-              .alias = "cluster"),
+    OPT_VALUE("clusters", 'M', "cluster", "cluster; only this one is known", set_any_text,
+              offsetof(struct command_line, clusters), .alias = "cluster"),
     {.name = "details", .letter = 'd', .doc = "more about jobs", .set = set_count, .at = AT(details)},
     OPT_NO_EFFECT("federation", 0, ARG_NONE, "there are no federations: the same as without"),
     OPT_FLAG("future", 'F', "nodes in state FUTURE too", AT(future), .env = {"SCONTROL_FUTURE"}),
@@ -306,7 +311,10 @@ int cmd_scontrol(int argc, char **argv)
         puts(SLURM_VERSION_TEXT);
     else if (option_line_has(&line, "help") || option_line_has(&line, "usage"))
         help_run(s, 0, NULL);
-    else if (l.word.n)
+    else if (!cluster_check(&l, &err)) {
+        program_error("scontrol", "%s", err.text);
+        s->rc = 1;
+    } else if (l.word.n)
         command_run(s, (int)l.word.n, l.word.v);
     else
         prompt(s);

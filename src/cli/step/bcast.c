@@ -11,8 +11,10 @@
 
 /* $1 destination, $2 mode, $3 "force" or "", $4 time of change or "". */
 #define WRITER                                                                                               \
-    "t=$1.sbcast.$$; if [ -z \"$3\" ] && [ -e \"$1\" ]; then echo \"sbcast: error: $1 exists on "            \
-    "$SLURMD_NODENAME: use -f to replace it\" >&2; cat >/dev/null; exit 1; fi; "                             \
+    "t=$1.sbcast.$$; if [ -z \"$3\" ] && [ -e \"$1\" ]; then "                                               \
+    "echo \"sbcast: error: REQUEST_FILE_BCAST($SLURMD_NODENAME): File exists\" >&2; "                        \
+    "echo \"sbcast: error: $1 exists on $SLURMD_NODENAME: use -f to replace it\" >&2; "                      \
+    "cat >/dev/null; exit 1; fi; "                                                                           \
     "cat >\"$t\" && chmod \"$2\" \"$t\" && { [ -z \"$4\" ] || touch -d \"@$4\" \"$t\"; } && mv -f \"$t\" "   \
     "\"$1\" || { rm -f \"$t\"; exit 1; }"
 

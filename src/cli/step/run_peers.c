@@ -69,7 +69,8 @@ static void exit_take(struct run *r, struct step_node *n, const struct msg_strea
              m->tasks ? m->tasks : "", run_step_name(r, n->step), n->name, (unsigned)m->exit_status & 0xffff);
     if (!text_empty(m->detail))
         program_error(r->al->name, "%s: %s", n->name, m->detail);
-    task_line(r, &line, m->exit_status);
+    if (!r->ask->quit_on_interrupt || !r->abort_at_ms) /* who ends at Ctrl-C asks nothing more */
+        task_line(r, &line, m->exit_status);
     str_done(&line);
     if (!r->first_end_ms)
         r->first_end_ms = allocation_now_ms();

@@ -89,8 +89,7 @@ static void interrupted(struct run *r)
     run_signal_nodes(r, SIGINT);
     if (!again && !r->ask->quit_on_interrupt)
         return;
-    if (r->ask->quit_on_interrupt)
-        run_say(r, "forcing job termination");
+    run_say(r, "forcing job termination");
     run_aborted_say(r);
     r->abort_at_ms = now + INTERRUPT_MS;
 }

@@ -6,6 +6,7 @@
 #include "cli/program/program.h"
 #include "cli/step/run.h"
 #include "cli/step/terminal.h"
+#include "cli/submit/command.h"
 #include "model/alloc.h"
 #include "model/array.h"
 
@@ -103,7 +104,7 @@ static int attach(const struct ask *q, struct arena *a)
     struct err e = {0};
     al.client = program_connect("sattach", al.state_dir);
     if (!al.client)
-        return 1;
+        return submit_exit_error();
     if (!client_query(al.client, &query, &step_fields, a, step_take, &f, &done, &e) || !f.step) {
         program_error("sattach", "Could not get job step info: %s",
                       e.code         ? e.text
@@ -112,7 +113,7 @@ static int attach(const struct ask *q, struct arena *a)
         if (!e.code && !done.refusal)
             program_error("sattach", "no step %s runs; squeue -s lists those that do", q->ref);
         client_close(al.client);
-        return 1;
+        return submit_exit_error();
     }
     if (q->layout) {
         layout_print(f.step, a);
@@ -164,6 +165,7 @@ int cmd_sattach(int argc, char **argv)
     struct option_line line = {.table = &sattach_options, .to = &q, .a = a};
     struct err e = {0};
     int status = 1;
+    submit_exit_check("sattach", "SLURM_EXIT_ERROR");
     if (option_line_read(&line, argc, argv, &e))
         status = sattach(&line, &q, a);
     else

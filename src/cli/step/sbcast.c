@@ -20,10 +20,25 @@ struct ask {
     int words;
 };
 
+static bool compression_known(const char *value)
+{
+    return text_is(value, "lz4") || text_is(value, "none") || text_is(value, "zlib");
+}
+
+/* Slurm passes over what is none. */
+static bool size_valid(const char *value)
+{
+    size_t digits = strspn(value, "0123456789");
+    if (digits > 0 && strlen(value + digits) <= 1 && strchr("kKmMgG", value[digits]))
+        return true;
+    fprintf(stderr, "size specification is invalid, ignored\n");
+    return false;
+}
+
 /* Options without effect are still read: a slip of the pen is said. */
 static SETTER(check_compression)
 {
-    if (value && !text_is(value, "lz4") && !text_is(value, "none") && !text_is(value, "zlib"))
+    if (value && !compression_known(value))
         return err_set(ret_err, ERR_INVALID, "Compression type '%s' unknown: lz4 and none are allowed",
                        value);
     return true;
@@ -31,8 +46,7 @@ static SETTER(check_compression)
 
 static SETTER(check_size)
 {
-    size_t digits = strspn(value, "0123456789");
-    if (digits == 0 || strlen(value + digits) > 1 || !strchr("kKmMgG", value[digits]))
+    if (!size_valid(value))
         return err_set(ret_err, ERR_INVALID, "--size=%s: a number is allowed, with k, m or g behind it",
                        value);
     return true;
@@ -86,6 +100,22 @@ static const struct option_row rows[] = {
 };
 OPTION_TABLE(sbcast_options, rows, .usage = "sbcast [OPTIONS] SOURCE DEST", .words = WORDS_MIXED,
              .word = word_take, .letters_equals = true, .variables_as_are = true);
+
+/* Variables that are none are told and passed over, as Slurm does. */
+static void variables_take(struct ask *q)
+{
+    const char *compress = getenv("SBCAST_COMPRESS"), *libs = getenv("SBCAST_SEND_LIBS"),
+               *size = getenv("SBCAST_SIZE");
+    q->force |= getenv("SBCAST_FORCE") != NULL;
+    q->preserve |= getenv("SBCAST_PRESERVE") != NULL;
+    if (!text_empty(compress) && !compression_known(compress))
+        program_error("sbcast", "Compression type '%s' unknown, disabling compression support.", compress);
+    if (!text_empty(libs) && !text_is_nocase(libs, "yes") && !text_is_nocase(libs, "no") &&
+        !text_is_nocase(libs, "y") && !text_is_nocase(libs, "n"))
+        program_error("sbcast", "Ignoring unrecognized SBCAST_SEND_LIBS value '%s'", libs);
+    if (!text_empty(size))
+        (void)size_valid(size);
+}
 
 #define EXIT_SOURCE 255 /* Slurm's, where nothing was copied because file or job is not there */
 
@@ -189,6 +219,7 @@ int cmd_sbcast(int argc, char **argv)
         status = 1;
     } else if (!program_information(&line)) {
         option_line_read_variables(&line, getenv, NULL);
+        variables_take(&q);
         status = sbcast(&q, a);
     }
     arena_free(a);

@@ -33,10 +33,10 @@ static int exit_code_of(const char *variable, int otherwise)
     return code ? code : otherwise;
 }
 
-static void exit_code_check(const struct submit_command *c, const char *variable)
+void submit_exit_check(const char *name, const char *variable)
 {
     if (getenv(variable) && !exit_code_given(variable))
-        program_error(c->name, "%s has zero value", variable);
+        program_error(name, "%s has zero value", variable);
 }
 
 void submit_command_init(struct submit_command *c, const char *name, unsigned command, int argc, char **argv,
@@ -50,9 +50,9 @@ void submit_command_init(struct submit_command *c, const char *name, unsigned co
     c->argc = argc;
     c->argv = argv;
     c->comp = xcalloc(COMPONENTS_MAX, sizeof *c->comp); /* pages never used cost nothing */
-    exit_code_check(c, "SLURM_EXIT_ERROR");
+    submit_exit_check(name, "SLURM_EXIT_ERROR");
     if (command != CMD_SBATCH)
-        exit_code_check(c, "SLURM_EXIT_IMMEDIATE");
+        submit_exit_check(name, "SLURM_EXIT_IMMEDIATE");
 }
 
 void submit_command_done(struct submit_command *c)

@@ -40,6 +40,8 @@ void submit_command_done(struct submit_command *c);
 
 /* SLURM_EXIT_ERROR, else 1. */
 int submit_exit_error(void);
+/* Tells as `name` that the variable has no exit code, if it is set. */
+void submit_exit_check(const char *name, const char *variable);
 /* What --immediate exits with when there is nothing at once: SLURM_EXIT_IMMEDIATE, else as for any error. */
 int submit_exit_immediate(void);
 /* Prints the error as the command's, behind Slurm's own words for it; returns what to exit with: 255 for a command line that

@@ -60,7 +60,8 @@ static bool state_unknown(const char *command, const char *word, struct err *ret
     const char *near = text_nearest(word, job_state_names.name, job_state_names.n);
     for (int32_t i = 0; i < (int32_t)job_state_names.n; i++)
         str_addf(&all, "%s%s", i ? "," : "", enum_name(&job_state_names, i));
-    program_error(command, "Invalid job state specified: %s", word);
+    if (command)
+        program_error(command, "Invalid job state specified: %s", word);
     err_set(ret_err, ERR_INVALID, "Valid job states include: %s%s%s", str_text(&all),
             near ? "; did you mean " : "", near ? near : "");
     str_done(&all);
@@ -103,6 +104,24 @@ bool listing_clusters(const char *clusters, struct err *ret_err)
             return err_set(ret_err, ERR_INVALID,
                            "'%.*s' can't be reached now, or it is an invalid entry for --cluster",
                            (int)piece.len, piece.data);
+    }
+    return true;
+}
+
+bool listing_cluster_check(const char *command, const char *clusters, const char *from, const char *own,
+                           struct err *ret_err)
+{
+    struct span rest = span_of(clusters), piece;
+    while (clusters && span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        if (!piece.len || span_is_nocase(piece, "all") || span_is_nocase(piece, "local") || text_empty(own) ||
+            span_is_nocase(piece, own))
+            continue;
+        program_error(command, "No cluster '%.*s' known by database.", (int)piece.len, piece.data);
+        return err_set(
+            ret_err, ERR_NOT_FOUND,
+            "'%.*s' can't be reached now, or it is an invalid entry for %s.  This cluster is '%s'.",
+            (int)piece.len, piece.data, from, own);
     }
     return true;
 }

@@ -96,22 +96,11 @@ static bool clusters_check(struct listing *l, struct err *ret_err)
 {
     const char *from_env = getenv("SLURM_CLUSTERS");
     const char *asked = l->clusters ? l->clusters : from_env;
-    struct span rest = span_of(asked), piece;
     if (text_empty(asked))
         return true;
     l->env.cluster = cluster_name(state_dir_find(NULL, l->a), l->a);
-    while (span_next(&rest, ',', &piece)) {
-        piece = span_trim(piece);
-        if (!piece.len || span_is_nocase(piece, "all") || span_is_nocase(piece, "local") ||
-            text_empty(l->env.cluster) || span_is_nocase(piece, l->env.cluster))
-            continue;
-        program_error(l->command->name, "No cluster '%.*s' known by database.", (int)piece.len, piece.data);
-        return err_set(
-            ret_err, ERR_NOT_FOUND,
-            "'%.*s' can't be reached now, or it is an invalid entry for %s.  This cluster is '%s'.",
-            (int)piece.len, piece.data, l->clusters ? "--cluster" : "SLURM_CLUSTERS", l->env.cluster);
-    }
-    return true;
+    return listing_cluster_check(l->command->name, asked, l->clusters ? "--cluster" : "SLURM_CLUSTERS",
+                                 l->env.cluster, ret_err);
 }
 
 /* The columns that say the cluster's name. */
