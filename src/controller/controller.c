@@ -11,6 +11,7 @@
 #include "controller/config_file.h"
 #include "controller/given.h"
 #include "controller/hosts.h"
+#include "controller/let_out.h"
 #include "controller/payload.h"
 #include "controller/private_files.h"
 #include "controller/query.h"
@@ -40,11 +41,6 @@ struct options {
     const char *state_dir;
     bool foreground, verbose;
 };
-
-const char *controller_path(struct controller *c, const char *name)
-{
-    return arena_printf(c->arena, "%s/%s", c->state_dir, name);
-}
 
 /* ---- configuration
  * -------------------------------------------------------------------------------------------------- */
@@ -308,7 +304,7 @@ static bool store_start(struct controller *c, struct err *ret_err)
     c->sessions = sessions_new(c);
     c->questions = questions_new(c);
     c->traffic = traffic_new();
-    c->turns = turns_new(c, writer, seq);
+    c->turns = turns_new(c, writer, seq, &let_out);
     bool ok = config_file_read(c->config_path, &config, ret_err);
     if (ok) {
         config_use(c, &config);
@@ -344,6 +340,11 @@ static void hosts_start(struct controller *c)
         log_error(c->log, "other hosts cannot connect: %s", err.text);
 }
 
+static void remote_came(struct controller *c, int fd, struct tls_context *tls)
+{
+    session_accept_remote(c->sessions, fd, tls);
+}
+
 static bool controller_start(struct controller *c, struct err *ret_err)
 {
     c->start_us = clock_now_us();
@@ -353,7 +354,7 @@ static bool controller_start(struct controller *c, struct err *ret_err)
         return false;
     c->users = users_new(c->loop, USER_MAX_AGE_US);
     c->mailer = mailer_new(c->loop, c->log);
-    c->hosts = hosts_new(c);
+    c->hosts = hosts_new(c, remote_came);
     private_files_mend(c);
     if (!signals_start(c, ret_err) || !store_start(c, ret_err) || !listen_start(c, ret_err))
         return false;

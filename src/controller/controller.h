@@ -46,7 +46,10 @@ struct controller {
 int controller_main(int argc, char **argv);
 
 /* Paths in the state directory, in c->arena. */
-const char *controller_path(struct controller *c, const char *name);
+static inline const char *controller_path(struct controller *c, const char *name)
+{
+    return arena_printf(c->arena, "%s/%s", c->state_dir, name);
+}
 
 /* Reads the configuration and feeds EV_CONFIG; a bad one is logged, and the one in force stays. */
 void controller_reconfigure(struct controller *c);

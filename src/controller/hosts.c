@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "controller/session.h"
 #include "io/cert.h"
 #include "io/files.h"
 #include "io/tcp_socket.h"
@@ -22,6 +21,7 @@
 
 struct hosts {
     struct controller *c;
+    host_came came;
     struct arena *arena;
     struct cert_pair authority;
     struct tls_context *tls;
@@ -31,10 +31,11 @@ struct hosts {
 
 static void server_renew(void *ctx);
 
-struct hosts *hosts_new(struct controller *c)
+struct hosts *hosts_new(struct controller *c, host_came came)
 {
     struct hosts *h = xcalloc(1, sizeof *h);
     h->c = c;
+    h->came = came;
     h->arena = arena_new();
     h->again = timer_new(c->loop, server_renew, h);
     return h;
@@ -146,11 +147,11 @@ struct tls_context *hosts_tls(const struct hosts *h)
     return h->tls;
 }
 
-static void host_came(void *ctx, int fd)
+static void connection_came(void *ctx, int fd)
 {
     struct hosts *h = ctx;
     tcp_socket_tune(fd);
-    session_accept_remote(h->c->sessions, fd, h->tls);
+    h->came(h->c, fd, h->tls);
 }
 
 bool hosts_listen(struct hosts *h, struct err *ret_err)
@@ -164,7 +165,7 @@ bool hosts_listen(struct hosts *h, struct err *ret_err)
                                ret_err);
     if (fd < 0)
         return err_prefix(ret_err, "SlurmctldPort=%d", (int)s->slurmctld_port);
-    h->listener = listener_new_of(h->c->loop, fd, host_came, h, ret_err);
+    h->listener = listener_new_of(h->c->loop, fd, connection_came, h, ret_err);
     if (h->listener)
         log_info(h->c->log, "other hosts may connect to port %d", (int)s->slurmctld_port);
     return h->listener != NULL;

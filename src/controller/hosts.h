@@ -9,12 +9,15 @@
 struct hosts; /* opaque */
 struct session;
 
-struct hosts *hosts_new(struct controller *c);
+struct tls_context;
+/* A connection from another host: the descriptor becomes the callee's; who is there, TLS has still to find out. */
+typedef void (*host_came)(struct controller *c, int fd, struct tls_context *tls);
+
+struct hosts *hosts_new(struct controller *c, host_came came);
 void hosts_free(struct hosts *h); /* NULL is fine */
 /* Opens the port; nothing if it is open. The error says what stands in the way. */
 bool hosts_listen(struct hosts *h, struct err *ret_err);
 /* What new connections speak through; valid until the loop goes round. */
-struct tls_context;
 struct tls_context *hosts_tls(const struct hosts *h);
 /* No more new connections. */
 void hosts_close(struct hosts *h);

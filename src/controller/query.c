@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "controller/answer.h"
+#include "controller/long_read.h"
 #include "controller/session.h"
 #include "controller/traffic.h"
 #include "controller/turn.h"
@@ -131,28 +132,6 @@ static void diag_row(void *ctx, const void *record)
  * -----------------------------------------------------------------------------------------------------------
  */
 
-/* A reading of very many jobs is made a part at a time; requests of others come in between. */
-struct long_read {
-    struct controller *c;
-    uint64_t session;
-    struct answer *answer;
-    struct arena *arena; /* of the next two */
-    struct msg_query query;
-    struct peer peer;
-    struct query_at at;
-    struct timer *next;
-};
-
-void query_drop(struct long_read *r)
-{
-    if (!r)
-        return;
-    answer_free(r->answer);
-    timer_free(r->next);
-    arena_free(r->arena);
-    free(r);
-}
-
 /* A part; false: it was the last, and the reading is gone. */
 static bool long_read_go(struct long_read *r)
 {
@@ -171,7 +150,7 @@ static bool long_read_go(struct long_read *r)
         return true;
     r->answer = NULL;
     session_reading(sessions, session, NULL);
-    query_drop(r);
+    long_read_free(r);
     session_answer(sessions, session, a);
     return false;
 }

@@ -4,10 +4,7 @@
 
 #include "controller/controller.h"
 
-/* Answers the query of session `id`. */
-/* A reading that was begun and whose connection is gone; NULL is fine. */
-struct long_read;
-void query_drop(struct long_read *r);
+/* Answers the query of session `id`, at once, in parts (long_read.h), or when the past was read. */
 void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg_query *q,
                const struct peer *peer);
 

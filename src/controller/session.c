@@ -20,9 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ASKED_MAX         2048        /* requests of one connection in one turn */
-#define UNSENT_MAX        (64u << 20) /* of clients; nodes get conn.h's */
-#define CONNECTIONS_LEAST 16          /* that any user may have, however many others have */
+#define ASKED_MAX  2048        /* requests of one connection in one turn */
+#define UNSENT_MAX (64u << 20) /* of clients; nodes get conn.h's */
 
 struct sessions *sessions_new(struct controller *c)
 {
@@ -51,106 +50,11 @@ void sessions_free(struct sessions *s)
     free(s);
 }
 
-size_t sessions_count(const struct sessions *s)
-{
-    return map_u64_count(s->by_id);
-}
-
-bool session_is_there(const struct sessions *s, uint64_t id)
-{
-    const struct session *one = map_u64_get(s->by_id, id);
-    return one && !conn_is_closing(one->conn);
-}
-
-void session_gate(struct session *s)
-{
-    if (!s->user_known || s->querying || s->held || s->resting)
-        conn_pause(s->conn);
-    else
-        conn_resume(s->conn);
-}
-
-void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const char *detail)
-{
-    struct msg_done done = {.refusal = (int32_t)refusal, .detail = detail};
-    struct message m = {.kind = MSG_DONE, .seq = seq, .body = &done};
-    conn_send_message(s->conn, &m);
-}
-
-/* ---- users and their limits
- * ----------------------------------------------------------------------------------------- */
-
-static void session_uncount(struct session *s)
-{
-    if (!s->share)
-        return;
-    share_wait_cancel(s->share, &s->waiting);
-    share_bytes(s->share, -(ptrdiff_t)s->kept);
-    share_leave(s->share);
-    s->share = NULL;
-    s->resting = false;
-}
-
-struct peer session_peer(const struct session *s)
-{
-    struct controller *c = s->owner->c;
-    const struct user *u = users_cached(c->users, s->who.uid, s->who.gid);
-    const char *slurm_user = c->config.settings.slurm_user;
-    struct peer p = {.uid = s->who.uid, .gid = s->who.gid, .host = c->host};
-    if (u) {
-        p.user = u->name;
-        p.group = u->group;
-        p.groups = u->groups;
-    }
-    const struct host *from = s->remote ? remote_host(s) : NULL;
-    p.is_admin = s->trusted || (p.user && !text_empty(slurm_user) && text_is(p.user, slurm_user));
-    p.is_daemon = s->trusted;
-    if (!s->remote)
-        return p;
-    enum host_kind kind = from ? (enum host_kind)from->kind : HOST_KIND_UNSET;
-    p.host = from ? from->name : s->remote->address;
-    p.is_admin = p.is_admin && host_may_send(kind, WHO_ADMIN);
-    p.is_daemon = p.is_daemon && host_may_send(kind, WHO_NODE);
-    p.is_plain = !host_may_send(kind, WHO_OPERATOR);
-    if (u && !host_kinds[kind].groups)
-        remote_group(s, u, &p);
-    return p;
-}
-
 static void user_found(void *ctx)
 {
     struct session *s = ctx;
     s->user_known = true;
     session_gate(s);
-}
-
-/* Node daemons do not count (those of root or of who started the cluster: others could call themselves so), nor does who has not said who it is: that has a limit of its own. */
-static size_t counted(const struct sessions *s)
-{
-    return sessions_count(s) + s->nparked - s->nodes - s->unknown_count;
-}
-
-/* Where connections run short nobody may have more than half of what is left: a few users cannot shut the others out. */
-static size_t user_limit(const struct sessions *s)
-{
-    size_t used = counted(s);
-    size_t left = used < LIMIT_CONNECTIONS ? LIMIT_CONNECTIONS - used : 0,
-           most = left / 2 + CONNECTIONS_LEAST;
-    return most < LIMIT_CONNECTIONS_PER_USER ? most : LIMIT_CONNECTIONS_PER_USER;
-}
-
-const char *session_surplus_text(const struct sessions *s, uid_t uid, struct arena *a)
-{
-    if (counted(s) > LIMIT_CONNECTIONS)
-        return arena_printf(a, "the controller has %u connections; no more are allowed", LIMIT_CONNECTIONS);
-    return arena_printf(a, "uid %u has %zu connections to the controller; no more are allowed%s",
-                        (unsigned)uid, user_limit(s),
-                        user_limit(s) < LIMIT_CONNECTIONS_PER_USER ? " while others have so many" : "");
-}
-
-bool session_surplus(const struct sessions *s, uid_t uid)
-{
-    return counted(s) > LIMIT_CONNECTIONS || share_connections(s->shares, uid) >= user_limit(s);
 }
 
 /* The reason why this connection cannot be served, or NULL. Node daemons have no limit of this kind: after a restart all of a large cluster come at once, as root. */
@@ -170,15 +74,6 @@ static const char *unwelcome(struct session *s, struct arena *a, enum refusal *r
 /* ---- frames in
  * ------------------------------------------------------------------------------------------------------ */
 
-/* Requests that leave everything as it is are served while the store is away. */
-static bool is_reading(const struct message *m)
-{
-    if (m->kind == MSG_DAEMON)
-        return ((const struct msg_daemon *)m->body)->action != DAEMON_RECONFIGURE;
-    return m->kind == MSG_QUERY || m->kind == MSG_WHY || m->kind == MSG_GET_SCRIPT ||
-           m->kind == MSG_WAIT_JOB || m->kind == MSG_NODE_HELLO || m->kind == MSG_HEARTBEAT;
-}
-
 /* A configuration that cannot be read is refused to the one who asked, rather than in the log alone. */
 static bool config_is_good(struct session *s, uint64_t seq, const struct peer *peer, const struct message *m)
 {
@@ -193,28 +88,6 @@ static bool config_is_good(struct session *s, uint64_t seq, const struct peer *p
     }
     session_refuse(s, seq, REFUSE_UPDATE, err.text);
     return false;
-}
-
-void session_step(struct session *s, const struct message *m, const struct peer *peer)
-{
-    s->spoke = true;
-    if (m->kind == MSG_NODE_HELLO && !s->is_node) {
-        s->is_node = true;
-        s->owner->nodes += s->trusted; /* anyone may say so */
-        s->surplus = false;
-        session_uncount(s);
-        conn_set_unsent_max(s->conn, CONN_UNSENT_MAX_BYTES);
-    }
-    const struct event ev = {.kind = EV_MESSAGE,
-                             .now_us = clock_now_us(),
-                             .conn = s->id,
-                             .peer = peer,
-                             .msg = m,
-                             .hurry = session_hurry(s->owner, s->id)};
-    if (is_reading(m) && message_table[m->kind].who != WHO_NODE)
-        turns_step_reading(s->owner->c->turns, &ev);
-    else
-        turns_step(s->owner->c->turns, &ev);
 }
 
 static void store_refuse(struct session *s, uint64_t seq)
@@ -245,7 +118,7 @@ static void message_take(struct session *s, const struct message *m)
         s->querying = true;
         session_gate(s);
         query_run(c, s->id, m->seq, m->body, &peer);
-    } else if (!is_reading(m) && !turns_admit(c->turns, who == WHO_NODE)) {
+    } else if (!session_reads(m) && !turns_admit(c->turns, who == WHO_NODE)) {
         if (who != WHO_NODE) /* nodes repeat their reports */
             store_refuse(s, m->seq);
     } else if (core_asks_much(c->core, m)) {
@@ -470,13 +343,6 @@ void session_accept_remote(struct sessions *all, int fd, struct tls_context *tls
     arena_reset(all->arena);
     if (!session_park_remote(all, fd, tcp_socket_peer(fd, all->arena)))
         session_begin_remote(all, fd, tls);
-}
-
-void session_close(struct sessions *all, uint64_t id)
-{
-    struct session *s = map_u64_get(all->by_id, id);
-    if (s)
-        conn_close(s->conn);
 }
 
 void sessions_close(struct sessions *all, bool at_once)

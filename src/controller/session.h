@@ -25,7 +25,7 @@ void session_send(struct sessions *s, uint64_t id, const struct message *m, uint
 void session_answer(struct sessions *s, uint64_t id, struct answer *a);
 /* The answer, in whole frames, to a request for which the connection was held; NULL: it got one already. It goes on. */
 void session_answered(struct sessions *s, uint64_t id, const struct str *frames);
-/* Ties a reading that is made a part at a time to its connection: query_drop is called when that is gone. NULL: it is made. */
+/* Ties a reading that is made a part at a time to its connection: it is freed when that is gone. NULL: it is made. */
 struct long_read;
 void session_reading(struct sessions *s, uint64_t id, struct long_read *r);
 /* So much processor time of the loop went into a part; in which time (µs) the next may be made. */

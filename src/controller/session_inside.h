@@ -80,22 +80,33 @@ struct sessions {
     bool draining;       /* the daemon ends: nothing more is taken in */
 };
 
+/* ---- session_facts.c ---- */
 /* Input flows unless something holds it. */
 void session_gate(struct session *s);
+/* Who speaks, as the core is told; texts live until the loop goes round. */
 struct peer session_peer(const struct session *s);
+/* Answers request `seq` (0 = none in particular) with the refusal, at once. */
+void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const char *detail);
+/* Are there as many connections, of all or of that user, as may be? And the sentence about it, in the arena. */
+bool session_surplus(const struct sessions *s, uid_t uid);
+const char *session_surplus_text(const struct sessions *s, uid_t uid, struct arena *a);
+/* The host that a connection from another one comes from; NULL: shut out, or none yet. */
+const struct host *remote_host(const struct session *s);
+
+/* ---- session_step.c ---- */
 /* Steps a message of this session, or one in its name, into the open turn. */
 void session_step(struct session *s, const struct message *m, const struct peer *peer);
+/* Does the request leave everything as it is? Such are served while the store is away. */
+bool session_reads(const struct message *m);
+/* It no longer counts among its user's connections, and waits no more for that user's turn. */
+void session_uncount(struct session *s);
 
-void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const char *detail);
+/* ---- session.c ---- */
 /* It is known who speaks: looks whether they are welcome, and their names up. */
 void session_admit(struct session *s);
 /* Takes in a connection of this host, or from another. */
 void session_begin(struct sessions *s, int fd);
 void session_begin_remote(struct sessions *s, int fd, struct tls_context *tls);
-/* Are there as many connections, of all or of that user, as may be? And the sentence about it. */
-bool session_surplus(const struct sessions *s, uid_t uid);
-const char *session_surplus_text(const struct sessions *s, uid_t uid, struct arena *a);
-
 /* ---- session_share.c: for conn_ops, and a timer's ---- */
 bool session_ready(void *session, struct conn *conn);
 void session_worked(void *session, struct conn *conn, int64_t ns);
@@ -112,14 +123,9 @@ void sessions_unpark(struct sessions *s);
 /* It gets one of the few places of those who have not said who they are. */
 void remote_begin(struct session *s, int fd);
 void remote_end(struct session *s);
-const struct host *remote_host(const struct session *s); /* NULL: shut out, or none yet */
-/* Puts the group into the peer, where the host's word for it is not taken. */
-void remote_group(const struct session *s, const struct user *u, struct peer *p);
 /* True when the message is to be taken as from a local connection; else it was dealt with. */
 bool remote_take(struct session *s, const struct message *m);
 bool remote_speaks_for(struct session *s, const struct msg_node_hello *hello, const struct host *h);
-/* Puts the certificate into the answer to a join. */
-void remote_joined(struct session *s, const struct message *m, struct msg_joined *ret);
 /* Makes the secret of a token asked for, and opens the port. False: it was refused. */
 bool token_prepare(struct session *s, const struct message *m, struct msg_make_token *ret,
                    struct token *token);

@@ -1,8 +1,10 @@
 /* What a session sends. Messages go at once, unless one before them waits for its payload (a script that is not at hand is read from the
  * store): then they wait behind it in a queue, because the order to a node must stay. Answers go as fast as they are read. */
 #include "base/alloc.h"
+#include "controller/hosts.h"
+#include "controller/joined.h"
+#include "controller/long_read.h"
 #include "controller/payload.h"
-#include "controller/query.h"
 #include "controller/session_inside.h"
 #include "io/clock.h"
 
@@ -125,6 +127,17 @@ static void same_send(struct session *s, const struct message *m)
     conn_send(s->conn, all->same.data, all->same.len);
 }
 
+/* Puts the certificate into the answer to a join. */
+static void remote_joined(struct session *s, const struct message *m, struct msg_joined *ret)
+{
+    *ret = *(const struct msg_joined *)m->body;
+    ret->cert = s->remote ? s->remote->cert : NULL;
+    ret->authority = hosts_authority(s->owner->c->hosts);
+    const struct host *h = ret->host.v;
+    if (s->remote && h->role == ROLE_NODE)
+        joined_add(s->owner->c, h->nodes, s->remote->config);
+}
+
 void session_send(struct sessions *all, uint64_t id, const struct message *m, uint64_t payload_job)
 {
     struct session *s = map_u64_get(all->by_id, id);
@@ -233,6 +246,6 @@ void session_out_done(struct session *s)
     }
     answer_free(s->answer);
     s->answer = NULL;
-    query_drop(s->reading);
+    long_read_free(s->reading);
     s->reading = NULL;
 }

@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "controller/hosts.h"
-#include "controller/joined.h"
 #include "controller/session_inside.h"
 #include "io/cert.h"
 #include "io/clock.h"
@@ -91,11 +90,6 @@ void remote_end(struct session *s)
     timer_free(s->remote->patience);
     arena_free(s->remote->arena);
     free(s->remote);
-}
-
-const struct host *remote_host(const struct session *s)
-{
-    return core_host(s->owner->c->core, conn_tls_peer(s->conn));
 }
 
 static void deny(struct session *s, uint64_t seq, const char *why)
@@ -184,16 +178,6 @@ static void join_take(struct session *s, const struct message *m)
     session_step(s, &(struct message){.kind = MSG_JOIN, .seq = m->seq, .body = &join}, &stranger);
 }
 
-void remote_joined(struct session *s, const struct message *m, struct msg_joined *ret)
-{
-    *ret = *(const struct msg_joined *)m->body;
-    ret->cert = s->remote ? s->remote->cert : NULL;
-    ret->authority = hosts_authority(s->owner->c->hosts);
-    const struct host *h = ret->host.v;
-    if (s->remote && h->role == ROLE_NODE)
-        joined_add(s->owner->c, h->nodes, s->remote->config);
-}
-
 /* ---- what a host asks for itself ---- */
 
 static void renew_take(struct session *s, const struct message *m, const struct host *h)
@@ -259,18 +243,6 @@ static void vouch_take(struct session *s, const struct msg_vouch *v, const struc
     if (s->share)
         share_vouch(s->share);
     session_admit(s);
-}
-
-/* The group of a user whose host is not believed: the one it names if the controller finds the user in it, else the user's own. */
-void remote_group(const struct session *s, const struct user *u, struct peer *p)
-{
-    const struct user_group *named = user_group(u, s->remote->gid);
-    if (named) {
-        p->gid = named->gid;
-        p->group = named->name;
-    } else { /* a user without an entry is the one whose cluster this is */
-        p->gid = u->gid == GID_OF_USER ? getegid() : u->gid;
-    }
 }
 
 /* NULL: this may be asked there. Reading may always. */

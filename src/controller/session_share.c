@@ -46,26 +46,6 @@ void session_worked(void *ctx, struct conn *conn, int64_t ns)
         share_spent(s->share, ns);
 }
 
-int64_t session_spent(struct sessions *all, uint64_t id, int64_t ns)
-{
-    struct session *s = map_u64_get(all->by_id, id);
-    if (!s || !s->share || s->trusted)
-        return 0;
-    share_spent(s->share, ns);
-    return share_pause(s->share);
-}
-
-bool session_hurry(const struct sessions *all, uint64_t id)
-{
-    const struct session *s = map_u64_get(all->by_id, id);
-    return s && s->share && !s->trusted && share_others(s->share);
-}
-
-void session_caused(struct sessions *all, uint32_t uid, int64_t cost_ns, int64_t took_us)
-{
-    shares_caused(all->shares, uid, cost_ns, took_us);
-}
-
 /* ---- connections that wait ----
  *
  * To take a connection in costs far more than to see whose it is. One of a user who has had more than a fair share stays what the kernel has of it until it is

@@ -20,9 +20,7 @@
 #include "base/str.h"
 #include "controller/causes.h"
 #include "controller/given.h"
-#include "controller/joined.h"
 #include "controller/payload.h"
-#include "controller/session.h"
 #include "io/clock.h"
 #include "io/work.h"
 
@@ -48,6 +46,7 @@ struct turn {
 
 struct turns {
     struct controller *c;
+    const struct turn_ops *ops;
     struct writer *store;
     struct worker *writer;
     int given_fd; /* -1 = what was given out is not written down */
@@ -78,10 +77,12 @@ void turns_write_given(struct turns *t, int fd, const struct given *before)
     t->given.next_job_id = before->next_job_id;
 }
 
-struct turns *turns_new(struct controller *c, struct writer *writer, uint64_t last_seq)
+struct turns *turns_new(struct controller *c, struct writer *writer, uint64_t last_seq,
+                        const struct turn_ops *ops)
 {
     struct turns *t = xcalloc(1, sizeof *t);
     t->c = c;
+    t->ops = ops;
     t->store = writer;
     t->seq = last_seq;
     t->given_fd = -1;
@@ -165,40 +166,6 @@ void turns_step(struct turns *t, const struct event *ev)
         diag_reset(t);
 }
 
-/* ---- letting effects out
- * -------------------------------------------------------------------------------------------- */
-
-static void effect_log(struct controller *c, const struct effect *e)
-{
-    static const enum log_severity severity[] = {
-        [LEVEL_ERROR] = LOG_IS_ERROR,
-        [LEVEL_WARNING] = LOG_IS_WARNING,
-        [LEVEL_INFO] = LOG_IS_INFO,
-        [LEVEL_DEBUG] = LOG_IS_DEBUG,
-    };
-    log_write(c->log, severity[e->level], "%s", e->text);
-}
-
-static void effect_release(struct controller *c, const struct effect *e)
-{
-    switch (e->kind) {
-    case FX_STORE: return;
-    case FX_REPLY:
-    case FX_SEND: session_send(c->sessions, e->conn, &e->msg, e->payload_job); return;
-    case FX_MAIL: mailer_send(c->mailer, e->mail.uid, e->mail.to, e->mail.subject, e->mail.body); return;
-    case FX_CLOSE: session_close(c->sessions, e->conn); return;
-    case FX_LOG: effect_log(c, e); return;
-    case FX_STOP:
-        controller_down_mark(c);
-        controller_stop(c);
-        return;
-    case FX_RECONFIGURE:
-        joined_remove(c, e->text);
-        controller_reconfigure(c);
-        return;
-    }
-}
-
 void turns_step_reading(struct turns *t, const struct event *ev)
 {
     struct effects *fx = &t->open->fx;
@@ -208,7 +175,7 @@ void turns_step_reading(struct turns *t, const struct event *ev)
     for (size_t i = from; i < fx->n; i++)
         waits |= fx->v[i].kind == FX_STORE;
     for (size_t i = from; i < fx->n && !waits; i++)
-        effect_release(t->c, &fx->v[i]);
+        t->ops->effect(t->c, &fx->v[i]);
     fx->n = waits ? fx->n : from;
 }
 
@@ -256,9 +223,9 @@ static void turn_release(struct turns *t, struct turn *turn)
 {
     t->count++;
     for (size_t i = 0; i < turn->fx.n; i++)
-        effect_release(t->c, &turn->fx.v[i]);
+        t->ops->effect(t->c, &turn->fx.v[i]);
     turn_empty(turn);
-    sessions_released(t->c->sessions);
+    t->ops->released(t->c);
 }
 
 /* ---- committing
@@ -355,8 +322,9 @@ static void waiting_tell(struct turns *t, struct turn *turn)
         struct effect *e = &turn->fx.v[i];
         if (e->kind != FX_REPLY)
             continue;
-        struct message m = {.kind = MSG_DONE, .seq = e->msg.seq, .body = &done};
-        session_send(t->c->sessions, e->conn, &m, 0);
+        const struct effect tell = {
+            .kind = FX_REPLY, .conn = e->conn, .msg = {.kind = MSG_DONE, .seq = e->msg.seq, .body = &done}};
+        t->ops->effect(t->c, &tell);
         e->conn = 0; /* answered */
     }
     arena_free(a);
@@ -486,11 +454,11 @@ static void turns_run(void *ctx)
     struct turns *t = ctx;
     turn_close(t);
     if (turns_idle(t))
-        sessions_released(t->c->sessions);
+        t->ops->released(t->c);
     if (t->c->stopping) {
         timer_stop(t->wake);
         if (turns_idle(t))
-            sessions_close(t->c->sessions, false);
+            t->ops->over(t->c);
         return;
     }
     wake_if_due(t);

@@ -8,8 +8,19 @@
 
 struct turns; /* opaque */
 
-/* Takes the writer (freed by turns_free) of a store whose last commit was last_seq. */
-struct turns *turns_new(struct controller *c, struct writer *writer, uint64_t last_seq);
+/* What turns tell the shell. Calls come from the loop, never from within turns_step; those of a reading (turns_step_reading) are the exception. */
+struct turn_ops {
+    /* The effect is due: all that was stored before it is committed. It is valid during the call. */
+    void (*effect)(struct controller *c, const struct effect *e);
+    /* All effects of a turn are out; also before the loop sleeps with nothing under way. */
+    void (*released)(struct controller *c);
+    /* The daemon is to end, and nothing waits to be committed or let out. May come more than once. */
+    void (*over)(struct controller *c);
+};
+
+/* Takes the writer (freed by turns_free) of a store whose last commit was last_seq. `ops` is not copied. */
+struct turns *turns_new(struct controller *c, struct writer *writer, uint64_t last_seq,
+                        const struct turn_ops *ops);
 /* After core_loaded: the store could not be opened for writing, `why`; it is away from the beginning. */
 void turns_begin_away(struct turns *t, const struct err *why);
 /* From now on what each commit has given out is written to `fd` (given.h), which becomes the turns' own; `before`: what it said. */

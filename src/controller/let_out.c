@@ -1,0 +1,47 @@
+#include "controller/let_out.h"
+
+#include "controller/joined.h"
+#include "controller/session.h"
+
+static void effect_log(struct controller *c, const struct effect *e)
+{
+    static const enum log_severity severity[] = {
+        [LEVEL_ERROR] = LOG_IS_ERROR,
+        [LEVEL_WARNING] = LOG_IS_WARNING,
+        [LEVEL_INFO] = LOG_IS_INFO,
+        [LEVEL_DEBUG] = LOG_IS_DEBUG,
+    };
+    log_write(c->log, severity[e->level], "%s", e->text);
+}
+
+static void effect_release(struct controller *c, const struct effect *e)
+{
+    switch (e->kind) {
+    case FX_STORE: return;
+    case FX_REPLY:
+    case FX_SEND: session_send(c->sessions, e->conn, &e->msg, e->payload_job); return;
+    case FX_MAIL: mailer_send(c->mailer, e->mail.uid, e->mail.to, e->mail.subject, e->mail.body); return;
+    case FX_CLOSE: session_close(c->sessions, e->conn); return;
+    case FX_LOG: effect_log(c, e); return;
+    case FX_STOP:
+        controller_down_mark(c);
+        controller_stop(c);
+        return;
+    case FX_RECONFIGURE:
+        joined_remove(c, e->text);
+        controller_reconfigure(c);
+        return;
+    }
+}
+
+static void turn_released(struct controller *c)
+{
+    sessions_released(c->sessions);
+}
+
+static void turns_over(struct controller *c)
+{
+    sessions_close(c->sessions, false);
+}
+
+const struct turn_ops let_out = {.effect = effect_release, .released = turn_released, .over = turns_over};

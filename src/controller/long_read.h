@@ -1,0 +1,22 @@
+/* A reading of very many jobs is made a part at a time; requests of others come in between. */
+#ifndef REMUDA_CONTROLLER_LONG_READ_H
+#define REMUDA_CONTROLLER_LONG_READ_H
+
+#include "controller/answer.h"
+#include "controller/controller.h"
+
+struct long_read {
+    struct controller *c;
+    uint64_t session;
+    struct answer *answer; /* owned */
+    struct arena *arena;   /* of the next two */
+    struct msg_query query;
+    struct peer peer;
+    struct query_at at;
+    struct timer *next;
+};
+
+/* Drops it and its answer; NULL is fine. */
+void long_read_free(struct long_read *r);
+
+#endif
