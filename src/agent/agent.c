@@ -20,44 +20,8 @@
 #include "agent/inside.h"
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "model/protocol.h"
 
 #include <stdlib.h>
-
-/* ---- the connection ---- */
-
-static void hello(struct turn *t)
-{
-    struct agent *a = t->a;
-    struct held *rows = arena_alloc(t->fx->arena, (a->held.count + 1) * sizeof *rows);
-    struct held_walk w = {0};
-    size_t n = 0;
-    while (held_next(&a->held, &w))
-        rows[n++] =
-            (struct held){w.step->job_id, w.step->attempt, w.step->step_id, w.step->state >= HELD_ENDED};
-    devices_refresh(t);
-    struct node self = *a->node;
-    bool speaks = devices_speak(&a->devices);
-    self.devices_out = speaks ? a->devices.text : NULL;
-    self.device_health = a->devices.n ? a->devices.health : NULL;
-    struct msg_node_hello m = {.node = {&self, 1},
-                               .held = {rows, n},
-                               .pid = a->pid,
-                               .devices_seq = speaks ? a->devices.seq : 0,
-                               .protocol = PROTOCOL_NOW,
-                               .protocol_oldest = PROTOCOL_OLDEST};
-    a->hello_said = true;
-    a->node_changed = false;
-    devices_told(&a->devices);
-    turn_send(t, MSG_NODE_HELLO, &m);
-}
-
-/* Nothing is said before it is known which devices may be given. */
-void hello_when_looked(struct turn *t)
-{
-    if (t->a->connected && t->a->devices.looked && !t->a->hello_said)
-        hello(t);
-}
 
 static void connection_up(struct turn *t)
 {
@@ -74,24 +38,6 @@ static void connection_down(struct turn *t)
 {
     t->a->connected = t->a->welcomed = false;
     t->a->heartbeat_due_us = INT64_MAX;
-}
-
-void heartbeat_send(struct turn *t)
-{
-    struct agent *a = t->a;
-    devices_refresh(t);
-    struct msg_heartbeat beat = {.load_centi = a->load_centi,
-                                 .free_mem_mib = a->free_mem_mib,
-                                 .devices_seq = devices_speak(&a->devices) ? a->devices.seq : 0,
-                                 .devices_out = devices_speak(&a->devices) ? a->devices.text : NULL,
-                                 .device_health = a->devices.n ? a->devices.health : NULL};
-    struct node self = *a->node;
-    self.device_health = beat.device_health;
-    if (a->node_changed)
-        beat.node = (struct record_list){&self, 1};
-    a->node_changed = false;
-    devices_told(&a->devices);
-    turn_send(t, MSG_HEARTBEAT, &beat);
 }
 
 /* Also the moment to repeat what has waited long for its acknowledgement. */

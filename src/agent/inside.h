@@ -34,15 +34,20 @@ struct turn {
     struct agent_effects *fx;
 };
 
-/* ---- effects and reports (life.c) ---- */
+/* ---- effects (turn.c) ---- */
 
+/* One more effect, empty but for its kind; it is the turn's, and valid until the next is added. */
 struct agent_effect *turn_effect(struct turn *t, enum agent_effect_kind kind);
+/* The same, about that step. */
 struct agent_effect *turn_effect_about(struct turn *t, enum agent_effect_kind kind,
                                        const struct held_step *s);
 /* The body is copied into the effects' arena. */
 void turn_send(struct turn *t, enum message_kind kind, const void *body);
 /* A line for the node's log. */
 void turn_log(struct turn *t, bool is_error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- reports (life.c) ---- */
+
 void turn_report_send(struct turn *t, struct report *p);
 struct report *turn_report_of(struct turn *t, enum report_kind kind, const struct held_step *s,
                               const struct note *n);
@@ -81,8 +86,8 @@ void step_forget_if_acknowledged(struct turn *t, struct held_step *s);
 
 /* ---- events ---- */
 
-void hello_when_looked(struct turn *t);                               /* agent.c */
-void heartbeat_send(struct turn *t);                                  /* agent.c */
+void hello_when_looked(struct turn *t);                               /* hello.c */
+void heartbeat_send(struct turn *t);                                  /* hello.c */
 void take_message(struct turn *t, const struct message *m);           /* messages.c */
 struct held_step *step_of_note(struct turn *t, const struct note *n); /* notes.c; NULL if it is not held */
 void take_note(struct turn *t, const struct note *n);                 /* notes.c */
