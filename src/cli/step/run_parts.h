@@ -64,14 +64,16 @@ struct run {
     struct pollfd *fd; /* what the loop waits for */
 };
 
+/* ---- step/run_words.c ---- */
 /* A line of the command's own, unless --quiet. */
 void run_say(const struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A line for --verbose. */
 void run_tell(const struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* "42.0" */
+/* "42.0", in the run's arena */
 const char *run_step_name(const struct run *r, const struct one_step *s);
 
 typedef void (*node_fn)(struct run *r, struct step_node *n, void *arg);
+/* Calls for each node of each step. */
 void run_each_node(struct run *r, node_fn fn, void *arg);
 
 /* step/run_call.c: asks the controller for all steps that are not over, or again after it was away; takes what it says. */
