@@ -8,13 +8,11 @@
  * proof: then the device is not clean. What answers mean is said in one table a library (gpu_code.h); how a device is follows from it by the moves of agent/health.h, in the daemon. */
 #include "base/alloc.h"
 #include "node/hardware/gpu_parts.h"
-#include "node/hardware/gpu_sentences.h"
 #include "node/hardware/gpu_time.h"
 #include "node/hardware/gpu_watch.h"
 
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +21,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PARENT_FD 3
 #define HEALTH_MS 1000
 
 /* A process that has a device file open. */
@@ -48,59 +45,6 @@ struct helper {
 
 static const struct gpu_maker *const makers[] = {&gpu_nvidia, &gpu_amd};
 #define MAKERS_N (sizeof makers / sizeof makers[0])
-
-/* ---- words ---- */
-
-int64_t gpu_now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
-}
-
-void gpu_say_all(struct gpu_helper *h)
-{
-    for (size_t at = 0; at < h->out.len;) {
-        ssize_t n = send(PARENT_FD, h->out.data + at, h->out.len - at, MSG_NOSIGNAL);
-        if (n <= 0)
-            exit(0); /* the daemon is gone */
-        at += (size_t)n;
-    }
-    str_clear(&h->out);
-}
-
-void gpu_asking(struct gpu_helper *h, const struct gpu *g)
-{
-    str_addf(&h->out, "at %d\n", g ? g->index : -1);
-    gpu_say_all(h);
-}
-
-void gpu_sign_say(struct gpu_helper *h, const struct gpu *g, enum device_sign sign, const char *why)
-{
-    str_addf(&h->out, "sign %d %s %s\n", g->index, device_sign_word(sign), why);
-}
-
-struct gpu_word gpu_word_of(enum device_sign sign, const char *format, ...)
-{
-    struct gpu_word w = {.sign = sign};
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(w.why, sizeof w.why, format, ap);
-    va_end(ap);
-    return w;
-}
-
-struct gpu_word gpu_word_of_code(const struct gpu *g, const struct gpu_code *code, int number,
-                                 const char *asked)
-{
-    int sign = code->sign == SIGN_WRONG ? DEVICE_DOUBT : code->sign;
-    if (sign == SIGN_NONE || sign == DEVICE_WELL)
-        return gpu_word_of(DEVICE_WELL, "%s", "");
-    if (sign == DEVICE_LOST)
-        return gpu_word_of(DEVICE_LOST, "GPU %s is lost: %s", g->uuid, code->name);
-    return gpu_word_of((enum device_sign)sign, SAY_CANNOT_BE_ASKED, g->uuid, asked, code->name, number,
-                       code->text);
-}
 
 /* ---- health ---- */
 
@@ -352,7 +296,7 @@ static void line_take(struct helper *p, const char *line)
 static void lines_take(struct helper *p)
 {
     char piece[4096], *end;
-    ssize_t n = recv(PARENT_FD, piece, sizeof piece, 0);
+    ssize_t n = recv(GPU_PARENT_FD, piece, sizeof piece, 0);
     if (n <= 0)
         exit(0);
     str_addn(&p->in, piece, (size_t)n);
@@ -379,7 +323,7 @@ int gpu_watch_main(void)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "remudad-gpus");
     for (int64_t due_ms = 0;;) {
-        struct pollfd fd = {.fd = PARENT_FD, .events = POLLIN};
+        struct pollfd fd = {.fd = GPU_PARENT_FD, .events = POLLIN};
         int64_t left_ms = due_ms - gpu_now_ms();
         if (poll(&fd, 1, !has_watched(&p) ? -1 : left_ms > 0 ? (int)left_ms : 0) > 0)
             lines_take(&p);

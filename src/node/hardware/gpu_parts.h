@@ -79,6 +79,10 @@ struct gpu_helper {
     struct str out; /* lines for the daemon, not sent yet */
 };
 
+#define GPU_PARENT_FD 3 /* of the process that watches: its end of the socket to the daemon */
+
+/* ---- words (gpu_words.c) ---- */
+
 int64_t gpu_now_ms(void); /* a clock that is never set */
 /* Sends what is in `out`; ends the process if the daemon is gone. */
 void gpu_say_all(struct gpu_helper *h);

@@ -43,35 +43,6 @@ static int64_t wall_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* The daemon was restarted, or closed the connection. */
-static bool connect_anew(const struct herd *h)
-{
-    int fd = notes_connect(h->steps_fd);
-    bool ok = fd >= 0 && dup3(fd, h->notes_fd, O_CLOEXEC) >= 0;
-    if (fd >= 0)
-        close(fd);
-    return ok;
-}
-
-bool herd_tell(const struct herd *h, const struct note *n, int wait_ms)
-{
-    struct str line = STR_INIT;
-    struct pollfd room = {.fd = h->notes_fd, .events = POLLOUT};
-    bool again = true;
-    note_format(n, &line);
-    ssize_t written;
-    while ((written = send(h->notes_fd, line.data, line.len, MSG_NOSIGNAL)) < 0 && again) {
-        if (errno == EAGAIN && wait_ms > 0) {
-            poll(&room, 1, wait_ms < 100 ? wait_ms : 100);
-            wait_ms -= 100;
-        } else {
-            again = errno == EINTR || (errno != EAGAIN && connect_anew(h));
-        }
-    }
-    str_done(&line);
-    return written > 0;
-}
-
 static void child_add(struct children *c, pid_t pid, const struct step_plan *p)
 {
     if (c->n == c->cap) {

@@ -1,6 +1,7 @@
 #include "node/shepherd/say.h"
 
 #include "base/alloc.h"
+#include "node/shepherd/processes.h"
 #include "node/shepherd/usage.h"
 
 #include <fcntl.h>

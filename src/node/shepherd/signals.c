@@ -1,6 +1,7 @@
 /* Everything that is to end or stop the step comes here: the daemon sends commands (a signal with data), srun sends signals and goes away. */
 #include "node/shepherd/signals.h"
 
+#include "node/shepherd/processes.h"
 #include "node/shepherd/say.h"
 #include "node/shepherd/usage.h"
 
@@ -8,29 +9,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-
-#define HOLD_PASSES 50
-
-/* Without groups that hold them: whoever is stopped cannot fork, so all are stopped until no new one is found. */
-static void hold_all(struct shepherd *s)
-{
-    size_t before = 0, n = shepherd_tree(s);
-    for (int pass = 0; pass < HOLD_PASSES && n != before && n < SHEPHERD_TREE_MAX; pass++) {
-        for (size_t i = 0; i < n; i++)
-            kill(s->pids[i], SIGSTOP);
-        before = n;
-        n = shepherd_tree(s);
-    }
-}
-
-void shepherd_kill_all(struct shepherd *s)
-{
-    s->groups_used_up = true;
-    if (!step_cgroup_kill(&s->groups))
-        hold_all(s);
-    for (size_t i = 0, n = shepherd_tree(s); i < n; i++)
-        kill(s->pids[i], SIGKILL);
-}
 
 /* With a value only where it says something: signals with one are counted against a limit of the user's, those without always arrive. */
 static void signal_one(const struct shepherd *s, pid_t pid, int signo, enum signal_word word)

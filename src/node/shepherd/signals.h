@@ -9,7 +9,6 @@
 
 /* To every process of the step; SIGKILL reaches those too that fork meanwhile. */
 void shepherd_signal_all(struct shepherd *s, int signo, enum signal_word word);
-void shepherd_kill_all(struct shepherd *s);
 /* Carries out a command of the daemon (step/command.h); what its owner can make last (a sattach that does not answer, an output file that hangs) is left for later. */
 void shepherd_command(struct shepherd *s, const struct signalfd_siginfo *info);
 /* Does that, when all commands that came are carried out: however many of them came, once. A step that is being ended has no time for it. */

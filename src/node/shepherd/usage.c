@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "node/shepherd/memory_watch.h"
+#include "node/shepherd/processes.h"
 #include "node/shepherd/say.h"
 #include "node/shepherd/signals.h"
 #include "node/step/proc_tree.h"
@@ -15,15 +16,6 @@
 #include <unistd.h>
 
 #define WATCH_GAP_US INT64_C(1000000)
-
-size_t shepherd_tree(struct shepherd *s)
-{
-    if (!s->pids) {
-        s->pids = xmalloc(SHEPHERD_TREE_MAX * sizeof *s->pids);
-        s->tops = xmalloc(SHEPHERD_TREE_MAX * sizeof *s->tops);
-    }
-    return proc_tree_tops(getpid(), s->pids, s->tops, SHEPHERD_TREE_MAX);
-}
 
 static int64_t max_of(int64_t a, int64_t b)
 {

@@ -5,8 +5,6 @@
 
 #include "node/shepherd/step.h"
 
-/* The processes of the step: their number, and s->pids. */
-size_t shepherd_tree(struct shepherd *s);
 /* waitpid(-1, …, WNOHANG), with what the process used counted to its task. */
 pid_t shepherd_wait(struct shepherd *s, int *ret_status);
 /* Takes a sample, tells it, and says in s->sample_at_us when the next is due. */

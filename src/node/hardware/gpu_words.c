@@ -1,0 +1,60 @@
+/* What the process that watches the GPUs says: to the daemon, and of a device. */
+#include "node/hardware/gpu_parts.h"
+#include "node/hardware/gpu_sentences.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+int64_t gpu_now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+void gpu_say_all(struct gpu_helper *h)
+{
+    for (size_t at = 0; at < h->out.len;) {
+        ssize_t n = send(GPU_PARENT_FD, h->out.data + at, h->out.len - at, MSG_NOSIGNAL);
+        if (n <= 0)
+            exit(0); /* the daemon is gone */
+        at += (size_t)n;
+    }
+    str_clear(&h->out);
+}
+
+void gpu_asking(struct gpu_helper *h, const struct gpu *g)
+{
+    str_addf(&h->out, "at %d\n", g ? g->index : -1);
+    gpu_say_all(h);
+}
+
+void gpu_sign_say(struct gpu_helper *h, const struct gpu *g, enum device_sign sign, const char *why)
+{
+    str_addf(&h->out, "sign %d %s %s\n", g->index, device_sign_word(sign), why);
+}
+
+struct gpu_word gpu_word_of(enum device_sign sign, const char *format, ...)
+{
+    struct gpu_word w = {.sign = sign};
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(w.why, sizeof w.why, format, ap);
+    va_end(ap);
+    return w;
+}
+
+struct gpu_word gpu_word_of_code(const struct gpu *g, const struct gpu_code *code, int number,
+                                 const char *asked)
+{
+    int sign = code->sign == SIGN_WRONG ? DEVICE_DOUBT : code->sign;
+    if (sign == SIGN_NONE || sign == DEVICE_WELL)
+        return gpu_word_of(DEVICE_WELL, "%s", "");
+    if (sign == DEVICE_LOST)
+        return gpu_word_of(DEVICE_LOST, "GPU %s is lost: %s", g->uuid, code->name);
+    return gpu_word_of((enum device_sign)sign, SAY_CANNOT_BE_ASKED, g->uuid, asked, code->name, number,
+                       code->text);
+}

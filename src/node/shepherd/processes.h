@@ -1,0 +1,12 @@
+/* The processes of a step: to find them, and to end them all. */
+#ifndef REMUDA_NODE_SHEPHERD_PROCESSES_H
+#define REMUDA_NODE_SHEPHERD_PROCESSES_H
+
+#include "node/shepherd/step.h"
+
+/* Their number, SHEPHERD_TREE_MAX at most; s->pids and s->tops are filled. */
+size_t shepherd_tree(struct shepherd *s);
+/* SIGKILL to all, those too that fork meanwhile. */
+void shepherd_kill_all(struct shepherd *s);
+
+#endif
