@@ -12,14 +12,14 @@ import sys
 
 # folder: files in its largest circle. The aim is 3 everywhere.
 LARGEST = {
-    "agent": 6,
+    "agent": 2,
     "base": 1,
-    "cli": 4,
-    "controller": 13,
+    "cli": 3,
+    "controller": 3,
     "core": 1,
     "io": 2,
     "model": 3,
-    "node": 5,
+    "node": 3,
     "sched": 2,
     "script": 2,
     "sim": 3,
