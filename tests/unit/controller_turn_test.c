@@ -3,9 +3,9 @@
 #include "io_help.h"
 
 #include "controller/joined.h"
+#include "controller/let_out.h"
 #include "controller/payload.h"
 #include "controller/session.h"
-#include "controller/turn.h"
 
 #define NOTES 64
 
@@ -169,7 +169,7 @@ static void shell_make(struct shell *s, void **state)
     s->store = store_open_memory();
     uint64_t epoch, seq;
     assert_true(store_take_epoch(s->store, &epoch, &seq, NULL));
-    s->c.turns = turns_new(&s->c, writer_of(s->store, epoch), seq);
+    s->c.turns = turns_new(&s->c, writer_of(s->store, epoch), seq, &let_out);
     s->timer = timer_new(s->world->loop, world_stop, s->world);
 }
 
@@ -361,7 +361,7 @@ static void a_store_that_opens_late(void **state)
     s.store = store_open_sqlite(path, false, NULL);
     assert_true(store_take_epoch(s.store, &epoch, &seq, NULL));
     store_close(s.store);
-    s.c.turns = turns_new(&s.c, writer_new(path), seq);
+    s.c.turns = turns_new(&s.c, writer_new(path), seq, &let_out);
     reply_effect(&s, 1);
     turns_begin_away(s.c.turns, &why);
     assert_false(turns_admit(s.c.turns, false));
