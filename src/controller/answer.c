@@ -1,6 +1,6 @@
-/* rows_writer appends frames to `buf`; when that has grown past ANSWER_MEMORY_BYTES it is appended to the
- * file and cleared. It is given in whole frames through a window, because other messages may be sent between
- * two pieces. */
+/* rows_writer appends frames to `buf`; when that has grown past ANSWER_MEMORY_BYTES it is appended
+ * to the file and cleared. It is given in whole frames through a window, because other messages may
+ * be sent between two pieces. */
 #include "controller/answer.h"
 
 #include "base/alloc.h"
@@ -55,9 +55,7 @@ void answer_free(struct answer *a)
     free(a);
 }
 
-/* ---- making
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- making ---- */
 
 static int nameless_file(const char *dir)
 {
@@ -72,8 +70,8 @@ static int nameless_file(const char *dir)
     return fd;
 }
 
-/* Moves what is in memory to the file; when that fails (the disk is full) it stays in memory, up to a bound.
- */
+/* Moves what is in memory to the file; when that fails (the disk is full) it stays in memory, up
+ * to a bound. */
 static void answer_spill(struct answer *a)
 {
     if (a->fd < 0)
@@ -140,9 +138,7 @@ uint64_t answer_rows(const struct answer *a)
     return a->rows;
 }
 
-/* ---- giving
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- giving ---- */
 
 /* Frames at the start of the window, up to max; 0 if none is whole. */
 static size_t whole_frames(const struct answer *a, size_t max, struct err *ret_err)

@@ -1,5 +1,6 @@
-/* The answer to a query: rows frames and the closing DONE, in memory while small, else in a file without a name in the state directory, so that
- * a hundred thousand rows for a slow reader cost the controller no memory. May be made on any thread, one at a time. */
+/* The answer to a query: rows frames and the closing DONE, in memory while small, else in a file
+ * without a name in the state directory, so that a hundred thousand rows for a slow reader cost the
+ * controller no memory. May be made on any thread, one at a time. */
 #ifndef REMUDA_CONTROLLER_ANSWER_H
 #define REMUDA_CONTROLLER_ANSWER_H
 
@@ -26,8 +27,8 @@ void answer_row_callback(void *answer, const void *record);
 void answer_end(struct answer *a, enum refusal refusal, const char *detail);
 uint64_t answer_rows(const struct answer *a);
 
-/* Whole frames from where the last call ended, at most about `max` bytes but at least one frame; false when all was given. The data is valid until
- * the next call. */
+/* Whole frames from where the last call ended, at most about `max` bytes but at least one frame;
+ * false when all was given. The data is valid until the next call. */
 bool answer_next(struct answer *a, size_t max, const char **ret_data, size_t *ret_len, struct err *ret_err);
 
 #endif

@@ -2,7 +2,8 @@
 
 #include "base/alloc.h"
 
-#define SEEN 8 /* the latest users, looked through for more rows; one of longer ago is written again */
+/* The latest users, looked through for more rows; one of longer ago is written again */
+#define SEEN 8
 
 void causes_add(struct causes *c, const uint32_t *uid, uint64_t rows)
 {

@@ -7,7 +7,8 @@
 
 #include <stdbool.h>
 
-/* Reads and parses it; Include paths are relative to the directory of the file. The caller ends it with config_done. */
+/* Reads and parses it; Include paths are relative to the directory of the file. The caller ends it
+ * with config_done. */
 bool config_file_read(const char *path, struct config *ret, struct err *ret_err);
 
 #endif

@@ -1,9 +1,10 @@
 /* Start and end of the controller.
  *
- * Start: lock the state directory, open the log, read the configuration, open the store and take over as its
- * writer, feed the core its configuration and every live row, then listen: who can connect finds a controller
- * that knows everything. End: no new connections, the last turn is committed and answered, connections are
- * flushed. Being killed instead is as good: everything said was committed. */
+ * Start: lock the state directory, open the log, read the configuration, open the store and take
+ * over as its writer, feed the core its configuration and every live row, then listen: who can
+ * connect finds a controller that knows everything. End: no new connections, the last turn is
+ * committed and answered, connections are flushed. Being killed instead is as good: everything
+ * said was committed. */
 #include "controller/controller.h"
 
 #include "base/alloc.h"
@@ -42,8 +43,7 @@ struct options {
     bool foreground, verbose;
 };
 
-/* ---- configuration
- * -------------------------------------------------------------------------------------------------- */
+/* ---- configuration ---- */
 
 static void program_warn(void *ctx, const char *sentence)
 {
@@ -105,8 +105,7 @@ void controller_reconfigure(struct controller *c)
     log_info(c->log, "read %s again", c->config_path);
 }
 
-/* ---- loading
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- loading ---- */
 
 struct started_job {
     uint64_t id;
@@ -141,7 +140,8 @@ static bool table_load(struct loading *l, struct store *s, enum store_table tabl
     return store_load(s, table, true, ended_after_us, row_load, l, ret_err);
 }
 
-/* Is this the store that was written last? One that is not may have been put together from what does not belong together. */
+/* Is this the store that was written last? One that is not may have been put together from what
+ * does not belong together. */
 static bool given_compare(struct controller *c, uint64_t seq, struct err *ret_err)
 {
     struct given g = {0};
@@ -186,9 +186,7 @@ static bool everything_load(struct controller *c, struct store *s, uint64_t seq,
     return true;
 }
 
-/* ---- end
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- end ---- */
 
 static void stop_at_once(void *ctx)
 {
@@ -256,9 +254,7 @@ static void controller_end(struct controller *c)
     loop_free(c->loop);
 }
 
-/* ---- start
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- start ---- */
 
 static uint64_t seed_make(void)
 {
@@ -268,7 +264,8 @@ static uint64_t seed_make(void)
     return seed;
 }
 
-/* Where the store cannot be written now (a full disk), but may be later: to read it is enough for a beginning. NULL with ret_err. */
+/* Where the store cannot be written now (a full disk), but may be later: to read it is enough for a
+ * beginning. NULL with ret_err. */
 static struct store *store_read_instead(const char *path, const struct err *why, uint64_t *ret_seq,
                                         struct err *ret_err)
 {

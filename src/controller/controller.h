@@ -1,7 +1,9 @@
-/* The controller daemon: the shell around core. It owns every input and output of the controller's host and no decision.
+/* The controller daemon: the shell around core. It owns every input and output of the
+ * controller's host and no decision.
  *
- * Parts: session (connections and who they are), turn (effects, commits, their release), query and history (answers to reads), payload
- * (scripts and environments for launches), config_file. Each sees the whole through this struct. */
+ * Parts: session (connections and who they are), turn (effects, commits, their release), query
+ * and history (answers to reads), payload (scripts and environments for launches), config_file.
+ * Each sees the whole through this struct. */
 #ifndef REMUDA_CONTROLLER_CONTROLLER_H
 #define REMUDA_CONTROLLER_CONTROLLER_H
 
@@ -55,7 +57,8 @@ static inline const char *controller_path(struct controller *c, const char *name
 void controller_reconfigure(struct controller *c);
 /* Who connects afterwards need not wait for its return: it was told to stop (client.h). */
 void controller_down_mark(struct controller *c);
-/* Ends the daemon: no new connections; what is under way is committed and answered, then loop_run returns. */
+/* Ends the daemon: no new connections; what is under way is committed and answered, then loop_run
+ * returns. */
 void controller_stop(struct controller *c);
 
 #endif

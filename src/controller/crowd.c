@@ -1,4 +1,5 @@
-/* Who uses a round up waits for the next. Where several wait they are called few at a time and get the same each, whoever comes first in the loop. */
+/* Who uses a round up waits for the next. Where several wait they are called few at a time and get
+ * the same each, whoever comes first in the loop. */
 #include "controller/crowd.h"
 
 #include "base/alloc.h"

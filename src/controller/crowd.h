@@ -1,5 +1,7 @@
-/* Root's connections and those of node daemons have no share to keep within: they keep the cluster going. But they, too, are served a round of the loop at a time: what all of
- * them together get in one is bounded, and those who must wait go on in the next, in turn. So twenty thousand submissions in one go hold nobody up for longer than one. */
+/* Root's connections and those of node daemons have no share to keep within: they keep the cluster
+ * going. But they, too, are served a round of the loop at a time: what all of them together get in
+ * one is bounded, and those who must wait go on in the next, in turn. So twenty thousand
+ * submissions in one go hold nobody up for longer than one. */
 #ifndef REMUDA_CONTROLLER_CROWD_H
 #define REMUDA_CONTROLLER_CROWD_H
 

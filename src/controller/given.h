@@ -1,5 +1,7 @@
-/* What the controller has given out, beside the store: the number of the last commit and the next job id, in the file DIR/given. It is written after each commit and not
- * synchronised, so it may be behind the store after a power loss, and never before one. A store that is behind the file is an older one. */
+/* What the controller has given out, beside the store: the number of the last commit and the next
+ * job id, in the file DIR/given. It is written after each commit and not synchronised, so it may be
+ * behind the store after a power loss, and never before one. A store that is behind the file is an
+ * older one. */
 #ifndef REMUDA_CONTROLLER_GIVEN_H
 #define REMUDA_CONTROLLER_GIVEN_H
 
@@ -17,7 +19,8 @@ bool given_read(const char *path, struct given *ret);
 /* A descriptor for given_write; -1 with ret_err. */
 int given_open(const char *path, struct err *ret_err);
 bool given_write(int fd, const struct given *g);
-/* Before a store takes the place of another: the file says more than commit `seq`, so that the controller finds the store older, and that ids go on at `next` or beyond what it said; where it
+/* Before a store takes the place of another: the file says more than commit `seq`, so that the
+ * controller finds the store older, and that ids go on at `next` or beyond what it said; where it
  * said nothing, some way beyond `next`. */
 bool given_raise(const char *path, uint64_t seq, uint64_t next, struct err *ret_err);
 

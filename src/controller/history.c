@@ -1,6 +1,6 @@
-/* Two threads with a read-only handle each work off the reads of the past in the order they came; SQLite's
- * write-ahead log lets them read while the writer commits. An answer is made as a whole (in a file when it is
- * large) before it is sent: a slow reader holds no transaction open. */
+/* Two threads with a read-only handle each work off the reads of the past in the order they came;
+ * SQLite's write-ahead log lets them read while the writer commits. An answer is made as a whole
+ * (in a file when it is large) before it is sent: a slow reader holds no transaction open. */
 #include "base/alloc.h"
 #include "controller/answer.h"
 #include "controller/query.h"
@@ -54,8 +54,7 @@ void history_free(struct history *h)
     free(h);
 }
 
-/* ---- on the reader's thread
- * ----------------------------------------------------------------------------------------- */
+/* ---- on the reader's thread ---- */
 
 struct job_key {
     uint64_t id;
@@ -107,8 +106,7 @@ static void read_run(void *ctx)
     answer_end(r->answer, refusal, ok ? NULL : err.text);
 }
 
-/* ---- on the loop
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- on the loop ---- */
 
 static void read_done(void *ctx)
 {

@@ -1,7 +1,8 @@
 /* The authority and the port.
  *
- * The controller's own certificate is made anew at every start and every day, and never leaves the process: nothing has to be renewed on disk, and what could be stolen is
- * the authority's key alone. */
+ * The controller's own certificate is made anew at every start and every day, and never leaves
+ * the process: nothing has to be renewed on disk, and what could be stolen is the authority's
+ * key alone. */
 #include "controller/hosts.h"
 
 #include "base/alloc.h"

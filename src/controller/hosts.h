@@ -1,6 +1,8 @@
-/* Other hosts: the cluster's authority, the port at which they come, and what a connection from one of them may do before it is known who speaks.
+/* Other hosts: the cluster's authority, the port at which they come, and what a connection from
+ * one of them may do before it is known who speaks.
  *
- * The authority's key is DIR/tls/authority.key; it and the port come to be with the first `remuda token`, and the port is open whenever a token or a host is known. */
+ * The authority's key is DIR/tls/authority.key; it and the port come to be with the first
+ * `remuda token`, and the port is open whenever a token or a host is known. */
 #ifndef REMUDA_CONTROLLER_HOSTS_H
 #define REMUDA_CONTROLLER_HOSTS_H
 
@@ -10,7 +12,8 @@ struct hosts; /* opaque */
 struct session;
 
 struct tls_context;
-/* A connection from another host: the descriptor becomes the callee's; who is there, TLS has still to find out. */
+/* A connection from another host: the descriptor becomes the callee's; who is there, TLS has still
+ * to find out. */
 typedef void (*host_came)(struct controller *c, int fd, struct tls_context *tls);
 
 struct hosts *hosts_new(struct controller *c, host_came came);

@@ -1,5 +1,6 @@
-/* A cache by age: entries hang in a ring, newest first; what is used again moves to the front. Reads go one
- * after another on a thread with its own read-only handle, opened with the first read. */
+/* A cache by age: entries hang in a ring, newest first; what is used again moves to the front.
+ * Reads go one after another on a thread with its own read-only handle, opened with the first
+ * read. */
 #include "controller/payload.h"
 
 #include "base/alloc.h"
@@ -117,8 +118,7 @@ const struct payload *payloads_get(struct payloads *p, uint64_t job_id)
     return &e->payload;
 }
 
-/* ---- reading
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 struct read {
     struct payloads *owner;

@@ -1,4 +1,5 @@
-/* A handle that reads the store beside its writer; of one thread. While there is no writer (writer.h) each reading opens it anew: how it may be read changes when the writer comes. */
+/* A handle that reads the store beside its writer; of one thread. While there is no writer
+ * (writer.h) each reading opens it anew: how it may be read changes when the writer comes. */
 #ifndef REMUDA_CONTROLLER_READER_H
 #define REMUDA_CONTROLLER_READER_H
 

@@ -1,4 +1,5 @@
-/* The new store is an older one in the sense of core/restored.c: what waits in it is held, and numbers go on. */
+/* The new store is an older one in the sense of core/restored.c: what waits in it is held, and
+ * numbers go on. */
 #include "controller/repair.h"
 
 #include "base/alloc.h"
@@ -122,7 +123,8 @@ static bool is_damaged(struct work *w)
            err_set(&w->err, ERR_EXISTS, "%s/remuda.db is whole: there is nothing to repair", w->dir);
 }
 
-/* With the controller's lock held. The numbers are raised first: should this end in between, the damaged store is still there, and nothing is given twice. */
+/* With the controller's lock held. The numbers are raised first: should this end in between, the
+ * damaged store is still there, and nothing is given twice. */
 static bool repair(struct work *w)
 {
     struct given given = {0};

@@ -1,9 +1,10 @@
 /* Sessions.
  *
- * A connection's life: accepted → its user looked up (frames wait) → frames are decoded and stepped or
- * answered → closed. Input stops while the user is not known yet, while a query of this connection is being
- * answered, and while it has more than ASKED_MAX requests in one turn: so one connection can neither starve
- * the others nor fill the memory, and answers come in order. */
+ * A connection's life: accepted → its user looked up (frames wait) → frames are decoded and
+ * stepped or answered → closed. Input stops while the user is not known yet, while a query of
+ * this connection is being answered, and while it has more than ASKED_MAX requests in one turn:
+ * so one connection can neither starve the others nor fill the memory, and answers come in
+ * order. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "controller/config_file.h"
@@ -57,7 +58,8 @@ static void user_found(void *ctx)
     session_gate(s);
 }
 
-/* The reason why this connection cannot be served, or NULL. Node daemons have no limit of this kind: after a restart all of a large cluster come at once, as root. */
+/* The reason why this connection cannot be served, or NULL. Node daemons have no limit of this
+ * kind: after a restart all of a large cluster come at once, as root. */
 static const char *unwelcome(struct session *s, struct arena *a, enum refusal *ret)
 {
     *ret = REFUSE_ACCESS_DENIED;
@@ -71,10 +73,10 @@ static const char *unwelcome(struct session *s, struct arena *a, enum refusal *r
     return s->surplus && !s->trusted ? session_surplus_text(s->owner, s->who.uid, a) : NULL;
 }
 
-/* ---- frames in
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- frames in ---- */
 
-/* A configuration that cannot be read is refused to the one who asked, rather than in the log alone. */
+/* A configuration that cannot be read is refused to the one who asked, rather than in the log
+ * alone. */
 static bool config_is_good(struct session *s, uint64_t seq, const struct peer *peer, const struct message *m)
 {
     const struct msg_daemon *d = m->body;
@@ -203,9 +205,7 @@ void sessions_released(struct sessions *s)
     }
 }
 
-/* ---- life
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 static void held_remove(struct session *s)
 {

@@ -1,4 +1,5 @@
-/* Sessions: the connections of clients and node daemons, who is at the other end, and their limits. Each has a number that is never used again. */
+/* Sessions: the connections of clients and node daemons, who is at the other end, and their limits.
+ * Each has a number that is never used again. */
 #ifndef REMUDA_CONTROLLER_SESSION_H
 #define REMUDA_CONTROLLER_SESSION_H
 
@@ -18,14 +19,18 @@ void session_accept(void *sessions, int fd);
 struct tls_context;
 void session_accept_remote(struct sessions *s, int fd, struct tls_context *tls);
 
-/* Sends a message to that connection, if it is still there. payload_job ≠ 0: LAUNCH and SCRIPT get that job's script (and environment); what
- * is sent later waits until they are read, so the order stays. */
+/* Sends a message to that connection, if it is still there. payload_job ≠ 0: LAUNCH and SCRIPT get
+ * that job's script (and environment); what is sent later waits until they are read, so the order
+ * stays. */
 void session_send(struct sessions *s, uint64_t id, const struct message *m, uint64_t payload_job);
-/* Streams an answer as fast as it is taken; further requests of that connection wait meanwhile. Takes the answer; drops it if the connection is gone. */
+/* Streams an answer as fast as it is taken; further requests of that connection wait meanwhile.
+ * Takes the answer; drops it if the connection is gone. */
 void session_answer(struct sessions *s, uint64_t id, struct answer *a);
-/* The answer, in whole frames, to a request for which the connection was held; NULL: it got one already. It goes on. */
+/* The answer, in whole frames, to a request for which the connection was held; NULL: it got one
+ * already. It goes on. */
 void session_answered(struct sessions *s, uint64_t id, const struct str *frames);
-/* Ties a reading that is made a part at a time to its connection: it is freed when that is gone. NULL: it is made. */
+/* Ties a reading that is made a part at a time to its connection: it is freed when that is gone.
+ * NULL: it is made. */
 struct long_read;
 void session_reading(struct sessions *s, uint64_t id, struct long_read *r);
 /* So much processor time of the loop went into a part; in which time (µs) the next may be made. */

@@ -1,4 +1,5 @@
-/* What can be told of a session, and the little that anybody may do to one: hold its input, refuse, close, charge its user. */
+/* What can be told of a session, and the little that anybody may do to one: hold its input, refuse,
+ * close, charge its user. */
 #include "controller/session_inside.h"
 #include "model/limits.h"
 
@@ -33,13 +34,15 @@ void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const
     conn_send_message(s->conn, &m);
 }
 
-/* Node daemons do not count (those of root or of who started the cluster: others could call themselves so), nor does who has not said who it is: that has a limit of its own. */
+/* Node daemons do not count (those of root or of who started the cluster: others could call
+ * themselves so), nor does who has not said who it is: that has a limit of its own. */
 static size_t counted(const struct sessions *s)
 {
     return sessions_count(s) + s->nparked - s->nodes - s->unknown_count;
 }
 
-/* Where connections run short nobody may have more than half of what is left: a few users cannot shut the others out. */
+/* Where connections run short nobody may have more than half of what is left: a few users cannot
+ * shut the others out. */
 static size_t user_limit(const struct sessions *s)
 {
     size_t used = counted(s);
@@ -67,7 +70,8 @@ const struct host *remote_host(const struct session *s)
     return core_host(s->owner->c->core, conn_tls_peer(s->conn));
 }
 
-/* The group of a user whose host is not believed: the one it names if the controller finds the user in it, else the user's own. */
+/* The group of a user whose host is not believed: the one it names if the controller finds the user
+ * in it, else the user's own. */
 static void remote_group(const struct session *s, const struct user *u, struct peer *p)
 {
     const struct user_group *named = user_group(u, s->remote->gid);

@@ -1,5 +1,6 @@
-/* What a session sends. Messages go at once, unless one before them waits for its payload (a script that is not at hand is read from the
- * store): then they wait behind it in a queue, because the order to a node must stay. Answers go as fast as they are read. */
+/* What a session sends. Messages go at once, unless one before them waits for its payload (a script
+ * that is not at hand is read from the store): then they wait behind it in a queue, because the
+ * order to a node must stay. Answers go as fast as they are read. */
 #include "base/alloc.h"
 #include "controller/hosts.h"
 #include "controller/joined.h"
@@ -12,8 +13,7 @@
 
 #define PIECE_BYTES (256u << 10) /* of an answer sent at a time */
 
-/* ---- messages out
- * --------------------------------------------------------------------------------------------------- */
+/* ---- messages out ---- */
 
 static void payload_attach(const struct message *m, const struct payload *p, struct str *out)
 {
@@ -176,8 +176,7 @@ void session_send(struct sessions *all, uint64_t id, const struct message *m, ui
     q->ready = true;
 }
 
-/* ---- answers out
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- answers out ---- */
 
 void session_pump(struct session *s)
 {

@@ -1,9 +1,11 @@
 /* Connections from other hosts.
  *
- * The certificate says which host it is; the first frame says who speaks there (VOUCH), and from then on the connection is like a local one of that user, within what hosts of
- * its kind may (host_kinds in model/host.h): for whom it speaks, whether its word counts for groups, and which requests are heard. Root of a host that does not speak for root
- * may look, and no more. A host speaks for its own nodes only. A connection without a certificate may do one thing: join, with a token. Who says nothing for a while is sent
- * away. */
+ * The certificate says which host it is; the first frame says who speaks there (VOUCH), and from
+ * then on the connection is like a local one of that user, within what hosts of its kind may
+ * (host_kinds in model/host.h): for whom it speaks, whether its word counts for groups, and
+ * which requests are heard. Root of a host that does not speak for root may look, and no more. A
+ * host speaks for its own nodes only. A connection without a certificate may do one thing: join,
+ * with a token. Who says nothing for a while is sent away. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "controller/hosts.h"
@@ -50,7 +52,8 @@ static void remote_known(struct session *s)
     s->owner->unknown_count--;
 }
 
-/* Where too many have not said who they are, at all or of one address, the oldest of them goes: who is what it should be needs a moment only. */
+/* Where too many have not said who they are, at all or of one address, the oldest of them goes: who
+ * is what it should be needs a moment only. */
 static void unknown_add(struct session *s)
 {
     struct sessions *all = s->owner;
@@ -234,7 +237,8 @@ static void vouch_take(struct session *s, const struct msg_vouch *v, const struc
     remote_known(s);
     conn_set_frame_max(s->conn, FRAME_MAX_BYTES);
     s->remote->gid = v->gid;
-    /* Nobody becomes root by the word of a host that is not trusted; of SlurmUser see request_fault. */
+    /* Nobody becomes root by the word of a host that is not trusted; of SlurmUser see
+     * request_fault. */
     s->remote->guest = kind->speaks != SPEAKS_FOR_ALL && v->uid == 0;
     s->who = (struct conn_peer){.known = true, .uid = v->uid, .gid = kind->groups ? v->gid : GID_OF_USER};
     if (s->remote->guest)
@@ -316,7 +320,8 @@ bool remote_speaks_for(struct session *s, const struct msg_node_hello *hello, co
 
 /* ---- tokens, asked for by an administrator ---- */
 
-/* What the cluster is decides the rest: in one of a single user all is that user's; in root's, only a trusted host runs jobs. */
+/* What the cluster is decides the rest: in one of a single user all is that user's; in root's, only
+ * a trusted host runs jobs. */
 static void token_narrow(struct token *t)
 {
     if (t->kind == HOST_KIND_UNSET)

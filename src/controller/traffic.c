@@ -1,5 +1,5 @@
-/* Monitoring knows Slurm's names and numbers of messages, so a kind that Slurm has, too, is counted under those; ours are counted under our own. Users
- * beyond a bound are counted together. */
+/* Monitoring knows Slurm's names and numbers of messages, so a kind that Slurm has, too, is counted
+ * under those; ours are counted under our own. Users beyond a bound are counted together. */
 #include "controller/traffic.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
-/* What was asked of the controller: messages by kind and by user, with the time its loop spent on them, as `sdiag` shows it. */
+/* What was asked of the controller: messages by kind and by user, with the time its loop spent on
+ * them, as `sdiag` shows it. */
 #ifndef REMUDA_CONTROLLER_TRAFFIC_H
 #define REMUDA_CONTROLLER_TRAFFIC_H
 

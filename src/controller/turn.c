@@ -1,18 +1,19 @@
 /* The turn.
  *
- * Two turns at most are alive: the open one, into which events are stepped, and the one at the writer. Before
- * the loop sleeps, if the writer is free, the open turn is closed and handed over: an idle controller commits
- * at once, a busy one commits what has gathered during the last commit, so a thousand submissions share one
- * fsync without anybody waiting on purpose. The planner's wake is stepped after the hand-over, so that it
- * runs while the writer commits, and its effects belong to the next turn.
+ * Two turns at most are alive: the open one, into which events are stepped, and the one at the
+ * writer. Before the loop sleeps, if the writer is free, the open turn is closed and handed
+ * over: an idle controller commits at once, a busy one commits what has gathered during the last
+ * commit, so a thousand submissions share one fsync without anybody waiting on purpose. The
+ * planner's wake is stepped after the hand-over, so that it runs while the writer commits, and
+ * its effects belong to the next turn.
  *
- * Failure: when a commit fails, the turn stays at the writer with its effects unreleased and is tried again
- * every second; the core is told (EV_STORE_AWAY, EV_STORE_BACK); the open turn goes on gathering within
- * bounds. A commit refused because another controller has taken over ends this one: its effects must never be
- * let out.
+ * Failure: when a commit fails, the turn stays at the writer with its effects unreleased and is
+ * tried again every second; the core is told (EV_STORE_AWAY, EV_STORE_BACK); the open turn goes
+ * on gathering within bounds. A commit refused because another controller has taken over ends
+ * this one: its effects must never be let out.
  *
- * Invariant: effects are released in the order they were made, each after the commit that holds everything
- * stored before it. */
+ * Invariant: effects are released in the order they were made, each after the commit that holds
+ * everything stored before it. */
 #include "controller/turn.h"
 
 #include "base/alloc.h"
@@ -31,7 +32,8 @@
 #define KEEP_ARENA_BYTES (1u << 20)   /* a turn that used more gives its memory back */
 #define AWAY_ARENA_BYTES (256u << 20) /* effects that may wait while the store is away */
 #define AWAY_GRACE_US    (5 * USEC_PER_SEC)
-#define LONG_PLAN_US     2000 /* of a plan that takes longer and was asked for, a fifth of the time is enough */
+/* Of a plan that takes longer and was asked for, a fifth of the time is enough */
+#define LONG_PLAN_US     2000
 #define PLAN_PART        5
 #define PLAN_REST_MAX_US USEC_PER_SEC
 
@@ -228,8 +230,7 @@ static void turn_release(struct turns *t, struct turn *turn)
     t->ops->released(t->c);
 }
 
-/* ---- committing
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- committing ---- */
 
 static void given_keep(struct turns *t, const struct batch *b)
 {
@@ -308,7 +309,8 @@ static void commit_done(void *ctx)
     }
 }
 
-/* Those who wait for their answers are told what happened; what they asked takes effect when the store is back. */
+/* Those who wait for their answers are told what happened; what they asked takes effect when the
+ * store is back. */
 static void waiting_tell(struct turns *t, struct turn *turn)
 {
     struct arena *a = arena_new();
@@ -399,7 +401,8 @@ struct plan_times turns_plan_times(const struct turns *t)
     return t->times;
 }
 
-/* Somebody set it: the core must hear of that though nothing is due, or what is would wait for hours. */
+/* Somebody set it: the core must hear of that though nothing is due, or what is would wait for
+ * hours. */
 static bool clock_was_set(struct turns *t, int64_t now_us)
 {
     int64_t difference = now_us - clock_monotonic_us(), by_us = difference - t->clock_us;
@@ -414,7 +417,8 @@ static bool rests(const struct turns *t)
     return t->rest_until_us > clock_monotonic_us();
 }
 
-/* Long plans in a row would leave those who ask a fifth of the time: it is the other way round. What ends a job or a limit needs no plan and does not wait. */
+/* Long plans in a row would leave those who ask a fifth of the time: it is the other way round.
+ * What ends a job or a limit needs no plan and does not wait. */
 static void plan_rest(struct turns *t, int64_t took_us)
 {
     int64_t rest = (PLAN_PART - 1) * took_us;
@@ -427,8 +431,9 @@ static void plan_rest(struct turns *t, int64_t took_us)
     timer_set(t->rested, rest < PLAN_REST_MAX_US ? rest : PLAN_REST_MAX_US);
 }
 
-/* While the writer is busy the core is woken once: what a further plan decides could not be let out sooner anyway, so under load there is
- * one plan a commit. The end of the commit brings the next round. */
+/* While the writer is busy the core is woken once: what a further plan decides could not be let out
+ * sooner anyway, so under load there is one plan a commit. The end of the commit brings the next
+ * round. */
 static void wake_if_due(struct turns *t)
 {
     int64_t now = clock_now_us();

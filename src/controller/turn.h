@@ -1,5 +1,5 @@
-/* Turns: effects are gathered while events are stepped, what is to be stored is committed in one transaction on the writer's thread, and only
- * then the other effects are let out, in order. */
+/* Turns: effects are gathered while events are stepped, what is to be stored is committed in one
+ * transaction on the writer's thread, and only then the other effects are let out, in order. */
 #ifndef REMUDA_CONTROLLER_TURN_H
 #define REMUDA_CONTROLLER_TURN_H
 
@@ -8,22 +8,28 @@
 
 struct turns; /* opaque */
 
-/* What turns tell the shell. Calls come from the loop, never from within turns_step; those of a reading (turns_step_reading) are the exception. */
+/* What turns tell the shell. Calls come from the loop, never from within turns_step; those of a
+ * reading (turns_step_reading) are the exception. */
 struct turn_ops {
-    /* The effect is due: all that was stored before it is committed. It is valid during the call. */
+    /* The effect is due: all that was stored before it is committed. It is valid during the
+     * call. */
     void (*effect)(struct controller *c, const struct effect *e);
     /* All effects of a turn are out; also before the loop sleeps with nothing under way. */
     void (*released)(struct controller *c);
-    /* The daemon is to end, and nothing waits to be committed or let out. May come more than once. */
+    /* The daemon is to end, and nothing waits to be committed or let out. May come more than
+     * once. */
     void (*over)(struct controller *c);
 };
 
-/* Takes the writer (freed by turns_free) of a store whose last commit was last_seq. `ops` is not copied. */
+/* Takes the writer (freed by turns_free) of a store whose last commit was last_seq. `ops` is not
+ * copied. */
 struct turns *turns_new(struct controller *c, struct writer *writer, uint64_t last_seq,
                         const struct turn_ops *ops);
-/* After core_loaded: the store could not be opened for writing, `why`; it is away from the beginning. */
+/* After core_loaded: the store could not be opened for writing, `why`; it is away from the
+ * beginning. */
 void turns_begin_away(struct turns *t, const struct err *why);
-/* From now on what each commit has given out is written to `fd` (given.h), which becomes the turns' own; `before`: what it said. */
+/* From now on what each commit has given out is written to `fd` (given.h), which becomes the turns'
+ * own; `before`: what it said. */
 struct given;
 void turns_write_given(struct turns *t, int fd, const struct given *before);
 void turns_free(struct turns *t);
@@ -32,12 +38,14 @@ void turns_free(struct turns *t);
 struct effects *turns_effects(struct turns *t);
 /* Steps one event into the open turn. */
 void turns_step(struct turns *t, const struct event *ev);
-/* The same for a request of somebody who only wants to know: while the store is away its answer does not wait. */
+/* The same for a request of somebody who only wants to know: while the store is away its answer
+ * does not wait. */
 void turns_step_reading(struct turns *t, const struct event *ev);
 
 /* True while the store is away; `why` (may be NULL) gets the reason. */
 bool turns_store_away(const struct turns *t, const char **why);
-/* May a request that changes something be stepped? Not while the store has been away for some seconds, or too much waits for it. */
+/* May a request that changes something be stepped? Not while the store has been away for some
+ * seconds, or too much waits for it. */
 bool turns_admit(struct turns *t, bool from_node);
 /* Nothing waits to be committed or let out. */
 bool turns_idle(const struct turns *t);

@@ -1,4 +1,5 @@
-/* The store as its one writer has it. Where it cannot be written as the controller starts (a full disk), it is opened when it can be. */
+/* The store as its one writer has it. Where it cannot be written as the controller starts (a full
+ * disk), it is opened when it can be. */
 #ifndef REMUDA_CONTROLLER_WRITER_H
 #define REMUDA_CONTROLLER_WRITER_H
 
@@ -11,11 +12,13 @@ struct writer *writer_new(const char *path);
 struct writer *writer_of(struct store *s, uint64_t epoch);
 void writer_free(struct writer *w); /* NULL is fine */
 
-/* Opens the store and takes it over, unless that is done. *ret_seq: its last commit. ERR_UNAVAILABLE: may be tried again. */
+/* Opens the store and takes it over, unless that is done. *ret_seq: its last commit.
+ * ERR_UNAVAILABLE: may be tried again. */
 bool writer_open(struct writer *w, uint64_t *ret_seq, struct err *ret_err);
 bool writer_is_open(const struct writer *w);
-/* Commits the batch, whose number is the caller's and must follow the store's; its epoch is set here. Opens the store first if that could not be done before: ERR_DENIED if it is not
- * any more as it was read. */
+/* Commits the batch, whose number is the caller's and must follow the store's; its epoch is set
+ * here. Opens the store first if that could not be done before: ERR_DENIED if it is not any more as
+ * it was read. */
 bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err);
 /* The store, for reading what is in it; NULL while it is not open. */
 struct store *writer_store(struct writer *w);

@@ -1,5 +1,6 @@
-/* What the planner knows: nodes and what is free on them, partitions, running work with its expected ends, waiting work as classes of equal
- * requests. The core owns one and keeps it up to date; it is the only record of which resource is taken. */
+/* What the planner knows: nodes and what is free on them, partitions, running work with its
+ * expected ends, waiting work as classes of equal requests. The core owns one and keeps it up to
+ * date; it is the only record of which resource is taken. */
 #ifndef REMUDA_SCHED_CLUSTER_H
 #define REMUDA_SCHED_CLUSTER_H
 
@@ -31,9 +32,10 @@ enum preempt_mode cluster_preempt_mode(const struct cluster *cl);
 
 /* ---- nodes and partitions ---- */
 
-/* Adds the node or changes its capacity (cpus, sockets…, memory, gres/devices, features, weight, core_spec). What runs there stays; if it has less
- * than is in use, nothing new starts until it fits again. Availability is n->state == NODE_UP && !drain && !fail. Devices of n->devices_out are given to
- * nobody; who has one keeps it. */
+/* Adds the node or changes its capacity (cpus, sockets…, memory, gres/devices, features, weight,
+ * core_spec). What runs there stays; if it has less than is in use, nothing new starts until it
+ * fits again. Availability is n->state == NODE_UP && !drain && !fail. Devices of n->devices_out are
+ * given to nobody; who has one keeps it. */
 bool cluster_put_node(struct cluster *cl, const struct node *n, struct err *ret_err);
 void cluster_remove_node(struct cluster *cl, const char *name); /* only when nothing runs there */
 bool cluster_put_partition(struct cluster *cl, const struct partition *p,
@@ -51,13 +53,16 @@ void cluster_set_zone(
     struct cluster *cl,
     const char *zone); /* local time for recurring ones and time windows, as zone.h writes it */
 const struct zone *cluster_zone(const struct cluster *cl);
-/* Keeps what r->nodes or r->holds say in r's time from anybody but its own jobs. Adds or replaces. */
+/* Keeps what r->nodes or r->holds say in r's time from anybody but its own jobs. Adds or
+ * replaces. */
 void cluster_put_reservation(struct cluster *cl, const struct reservation *r);
 bool cluster_knows_reservation(const struct cluster *cl,
                                const struct reservation *r); /* for oracles: exactly so */
 void cluster_remove_reservation(struct cluster *cl, const char *name);
-/* Chooses the nodes, and what of them, that the reservation asks for, from what is free in its time: fills nodes, node_count, holds, core_count, cpu_count (texts in the
- * arena) and SPEC_NODES, ALL_NODES. A reservation of that name that is there already does not stand in its own way. On refusal `detail` says what is missing. */
+/* Chooses the nodes, and what of them, that the reservation asks for, from what is free in its
+ * time: fills nodes, node_count, holds, core_count, cpu_count (texts in the arena) and SPEC_NODES,
+ * ALL_NODES. A reservation of that name that is there already does not stand in its own way. On
+ * refusal `detail` says what is missing. */
 enum refusal sched_reserve(const struct cluster *cl, struct reservation *r, int64_t now_us, struct arena *a,
                            struct str *detail);
 /* The job, which runs, does so inside that reservation; NULL or one that is gone: in none. */
@@ -77,45 +82,56 @@ void cluster_node_use(const struct cluster *cl, const char *name, struct node_us
 struct waiting {
     uint64_t job_id;               /* an array is one entry */
     const struct job_request *req; /* copied into the class */
-    uint64_t het_job_id;           /* components of one heterogeneous job start together; 0 = none */
+    /* Components of one heterogeneous job start together; 0 = none */
+    uint64_t het_job_id;
     uint32_t uid;
-    uint32_t het_size; /* components of that job: none starts before all are here; 0 or 1 = no matter */
-    uint32_t elements; /* how many may start now: 1, or the pending elements an array's limit allows */
+    /* Components of that job: none starts before all are here; 0 or 1 = no matter */
+    uint32_t het_size;
+    /* How many may start now: 1, or the pending elements an array's limit allows */
+    uint32_t elements;
     int64_t submit_us, eligible_us;
     int64_t deadline_us; /* 0 = none */
     int32_t nice;
     int32_t site;            /* added to the priority */
     uint64_t priority_asked; /* 0 = computed */
     uint32_t order;          /* scontrol top: smaller first among equals; 0 normally */
-    const char *magnets;     /* reservations it did not ask for that draw it, comma-separated; NULL = none */
+    /* Reservations it did not ask for that draw it, comma-separated; NULL = none */
+    const char *magnets;
     const struct share *share; /* the planner's own: fair share of its user */
-    uint64_t floor;            /* the planner's own: the highest priority it had, where that must not fall */
+    /* The planner's own: the highest priority it had, where that must not fall */
+    uint64_t floor;
 };
-/* How much of a share is left to a user in an account (NULL = none given), in 2^20ths: 1 = all, for who is not known. Whoever keeps the accounts says it. */
+/* How much of a share is left to a user in an account (NULL = none given), in 2^20ths: 1 = all, for
+ * who is not known. Whoever keeps the accounts says it. */
 void cluster_set_fairshare(struct cluster *cl, uint32_t uid, const char *account, int64_t factor);
 /* Adds or replaces. Only eligible jobs are given (no holds, dependencies or begin times open). */
 void cluster_wait(struct cluster *cl, const struct waiting *w);
 void cluster_unwait(struct cluster *cl, uint64_t job_id);
 
-/* Could it ever run on this cluster, all nodes up and empty, within its partitions' limits? REFUSE_NONE if so (or if policy lets it pend: then *ret_pend
- * is the reason to show); otherwise the refusal, and `detail` gets a sentence: what was asked, what is allowed or there, the nearest thing that works.
- * CLAMP policy changes the request and says so in detail with REFUSE_NONE. Fills defaults the partition gives (see sched_defaults). */
+/* Could it ever run on this cluster, all nodes up and empty, within its partitions' limits?
+ * REFUSE_NONE if so (or if policy lets it pend: then *ret_pend is the reason to show); otherwise
+ * the refusal, and `detail` gets a sentence: what was asked, what is allowed or there, the nearest
+ * thing that works. CLAMP policy changes the request and says so in detail with REFUSE_NONE. Fills
+ * defaults the partition gives (see sched_defaults). */
 enum refusal sched_check(const struct cluster *cl, struct job_request *req, uint32_t uid,
                          const char *user_groups, enum job_reason *ret_pend, struct str *detail);
 
 /* ---- running work ---- */
 
-/* Takes the resources of `al` until about end_us (TIME_UNLIMITED = no limit). Aborts if a device is taken twice; CPUs are checked by cluster_check,
- * because those of a suspended job may lawfully be in use when it comes back. After a restart, a job that was ever suspended is suspended (and
+/* Takes the resources of `al` until about end_us (TIME_UNLIMITED = no limit). Aborts if a device is
+ * taken twice; CPUs are checked by cluster_check, because those of a suspended job may lawfully be
+ * in use when it comes back. After a restart, a job that was ever suspended is suspended (and
  * resumed) here too, so that this is known. */
 void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request *req, uint32_t uid,
                    const char *partition, const struct alloc *al, int64_t start_us, int64_t end_us);
 void cluster_set_end(struct cluster *cl, uint64_t job_id, int64_t end_us);
 void cluster_suspend(struct cluster *cl, uint64_t job_id,
                      bool suspended); /* suspended work holds memory and devices, not CPUs */
-/* It was told to end, which is expected by end_us, so that for_job (0 = nobody in particular) can start: it need not give way any more. */
+/* It was told to end, which is expected by end_us, so that for_job (0 = nobody in particular) can
+ * start: it need not give way any more. */
 void cluster_ending(struct cluster *cl, uint64_t job_id, uint64_t for_job, int64_t end_us);
-/* Suspended work that goes on by itself once its CPUs are idle: the plan says when (struct plan.resume). */
+/* Suspended work that goes on by itself once its CPUs are idle: the plan says when (struct
+ * plan.resume). */
 void cluster_yield(struct cluster *cl, uint64_t job_id, int64_t now_us);
 void cluster_release_node(struct cluster *cl, uint64_t job_id,
                           const char *node);               /* one node of a job is free */

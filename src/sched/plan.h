@@ -1,11 +1,13 @@
-/* The planner: cluster + now → who starts where now, who is promised what later, and why each other job waits. */
+/* The planner: cluster + now → who starts where now, who is promised what later, and why each other
+ * job waits. */
 #ifndef REMUDA_SCHED_PLAN_H
 #define REMUDA_SCHED_PLAN_H
 
 #include "model/priority.h"
 #include "sched/cluster.h"
 
-/* How much work a pass may do. The whole queue is always considered; a budget bounds how many get a promised start computed. */
+/* How much work a pass may do. The whole queue is always considered; a budget bounds how many get a
+ * promised start computed. */
 struct budget {
     uint32_t promises; /* at most so many planned starts; 0 = the default of the policy */
     bool no_forecast;  /* what starts now, and what is promised, is enough */
@@ -16,7 +18,8 @@ struct plan_start {
     const char *partition;
     const char *reservation; /* that it runs in; NULL = none */
     struct alloc alloc;
-    /* Limit of this run (default of the partition applied, time_min considered); TIME_UNLIMITED = none. */
+    /* Limit of this run (default of the partition applied, time_min considered); TIME_UNLIMITED =
+     * none. */
     int64_t limit_us;
     /* Multifactor priority when it was planned; plan_wait_of tells more, but has to work it out. */
     uint64_t priority;
@@ -25,11 +28,12 @@ struct plan_start {
 
 struct plan_wait {
     enum job_reason reason;
-    const char *detail;     /* sentence with every blocker and its count; may be NULL */
-    uint64_t priority;      /* multifactor priority */
-    uint32_t rank;          /* 1 = next */
-    const char *away_nodes; /* REQ_NODE_NOT_AVAIL: those of its partition that are down or drained, folded */
-    int64_t planned_us;     /* 0 = none */
+    const char *detail; /* sentence with every blocker and its count; may be NULL */
+    uint64_t priority;  /* multifactor priority */
+    uint32_t rank;      /* 1 = next */
+    /* REQ_NODE_NOT_AVAIL: those of its partition that are down or drained, folded */
+    const char *away_nodes;
+    int64_t planned_us;        /* 0 = none */
     const char *planned_nodes; /* folded; NULL = none */
 };
 
@@ -39,7 +43,8 @@ struct plan_preempt {
     enum preempt_mode mode;
 };
 
-/* Answer of the last pass; kept between passes, because promises and incremental planning live in it. */
+/* Answer of the last pass; kept between passes, because promises and incremental planning live in
+ * it. */
 struct plan {
     struct plan_start *start;
     size_t nstarts;
@@ -54,15 +59,18 @@ struct plan {
 struct plan *plan_new(void);
 void plan_free(struct plan *p);
 
-/* One pass. Deterministic: no floating point, no iteration by address. The starts are not applied: the caller calls cluster_unwait/cluster_start. */
+/* One pass. Deterministic: no floating point, no iteration by address. The starts are not applied:
+ * the caller calls cluster_unwait/cluster_start. */
 void sched_plan(const struct cluster *cl, int64_t now_us, struct budget *b, struct plan *ret_plan);
 
-/* What the last pass found about a waiting job (texts valid until the next pass). False if it was not waiting then. */
+/* What the last pass found about a waiting job (texts valid until the next pass). False if it was
+ * not waiting then. */
 bool plan_wait_of(const struct plan *p, const struct cluster *cl, uint64_t job_id, struct plan_wait *ret);
 /* Multifactor priority now, as squeue %Q and sprio show it. */
 uint64_t sched_priority(const struct cluster *cl, const struct waiting *w, int64_t now_us);
 
-/* The priority of a waiting job in each of its partitions, taken apart. Texts live during the call; names of people are not filled in. */
+/* The priority of a waiting job in each of its partitions, taken apart. Texts live during the call;
+ * names of people are not filled in. */
 typedef void (*priority_take)(void *ctx, const struct priority_row *row);
 void sched_priority_rows(const struct cluster *cl, uint64_t job_id, int64_t now_us, priority_take take,
                          void *ctx);

@@ -1,5 +1,6 @@
-/* remuda-sim check: schedules equal, to the second, to what simulators that are not ours computed. A table of expected starts has a column for each
- * policy, named convention-policy-estimates; reference.csv has a SHA-256 of each whole schedule. Each column or row is one line of TAP. */
+/* remuda-sim check: schedules equal, to the second, to what simulators that are not ours computed.
+ * A table of expected starts has a column for each policy, named convention-policy-estimates;
+ * reference.csv has a SHA-256 of each whole schedule. Each column or row is one line of TAP. */
 #include "sim/check.h"
 #include "base/alloc.h"
 #include "base/map.h"
@@ -38,7 +39,8 @@ static void tap(struct count *c, bool ok, const char *name, const char *column, 
     fflush(stdout);
 }
 
-/* "B-sjf-user", "N-fifo": how to replay. N is nodes, strict order, placed together; its estimates are the run times. */
+/* "B-sjf-user", "N-fifo": how to replay. N is nodes, strict order, placed together; its estimates
+ * are the run times. */
 static bool column_setup(const char *column, const struct trace *t, struct replay_setup *s)
 {
     char *name = xstrdup(column), *rest = name, *rule = strsep(&rest, "-"), *policy = strsep(&rest, "-");

@@ -1,4 +1,5 @@
-/* The GPUs of a simulated machine: who really holds them, which the controller can only know from what the node finds out. */
+/* The GPUs of a simulated machine: who really holds them, which the controller can only know from
+ * what the node finds out. */
 #ifndef REMUDA_SIM_GPUS_H
 #define REMUDA_SIM_GPUS_H
 
@@ -24,7 +25,8 @@ struct simgpus {
 
 void simgpus_init(struct simgpus *g, const char *gres); /* "gpu:v100:2" */
 void simgpus_done(struct simgpus *g);
-/* A step begins with what the launch gives it on that node. A sentence if that must not be; the caller frees it. */
+/* A step begins with what the launch gives it on that node. A sentence if that must not be; the
+ * caller frees it. */
 char *simgpus_begin(struct simgpus *g, const char *node, const struct msg_launch *l, const struct note *ids,
                     int64_t now_us);
 /* Its GPUs, as a shepherd notes them. */

@@ -1,4 +1,5 @@
-/* Machines as tables of nodes: CSV, its columns name (or sn), cpu_milli, memory_mib, gpu and model in any order. */
+/* Machines as tables of nodes: CSV, its columns name (or sn), cpu_milli, memory_mib, gpu and model
+ * in any order. */
 #ifndef REMUDA_SIM_MACHINE_H
 #define REMUDA_SIM_MACHINE_H
 

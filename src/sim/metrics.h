@@ -1,4 +1,5 @@
-/* What a schedule was worth, by the conventions of the scheduling literature (spec: mean bounded slowdown with 10 s, percentiles by nearest rank). */
+/* What a schedule was worth, by the conventions of the scheduling literature (spec: mean bounded
+ * slowdown with 10 s, percentiles by nearest rank). */
 #ifndef REMUDA_SIM_METRICS_H
 #define REMUDA_SIM_METRICS_H
 
@@ -13,10 +14,12 @@ struct metrics {
     struct {
         double mean, p95, p99, worst_user, worst_width;
     } bsld;
-    size_t jobs;                 /* that count: not refused, not running when a live queue was looked at */
+    /* That count: not refused, not running when a live queue was looked at */
+    size_t jobs;
     int64_t worst_user;          /* whose, of those with ten jobs at least; -1 = none */
     const char *worst_user_name; /* NULL = not known */
-    int64_t worst_width;         /* widths are classed by powers of two: the least of the class; 0 = none */
+    /* Widths are classed by powers of two: the least of the class; 0 = none */
+    int64_t worst_width;
     double util, util_to_last_submit;
     int64_t makespan; /* seconds */
     struct {
@@ -31,7 +34,8 @@ void metrics_of(const struct trace *t, const struct replay_machine *m, const str
 /* Is job i one of those that count? */
 bool metrics_count(const struct trace *t, const struct replay_result *r, size_t i);
 double metrics_slowdown(const struct trace_job *j, const struct replayed *r);
-/* How it went in reality, if the trace says of every job when it started; freed with replay_done. */
+/* How it went in reality, if the trace says of every job when it started; freed with
+ * replay_done. */
 bool recorded_result(const struct trace *t, struct replay_result *ret);
 
 /* Sums over jobs of one user or one class of widths. */

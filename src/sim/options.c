@@ -371,7 +371,8 @@ static char *conf_in(const char *folder, const char *below)
     return found;
 }
 
-/* Where the running cluster has its configuration: as the environment says, as Slurm's scontrol says, or where `remuda up` puts it. */
+/* Where the running cluster has its configuration: as the environment says, as Slurm's scontrol
+ * says, or where `remuda up` puts it. */
 static char *live_config(void)
 {
     const char *named = getenv("SLURM_CONF");

@@ -24,18 +24,21 @@ struct sim_options {
     struct str settings, lines; /* behind setup.settings and setup.machine.lines */
 };
 
-/* Reads the options in front of the operands. Returns -1 to go on with argv[optind]…, else the exit status; what was wrong has been said. */
+/* Reads the options in front of the operands. Returns -1 to go on with argv[optind]…, else the exit
+ * status; what was wrong has been said. */
 int options_parse(int argc, char **argv, const char *command, void (*help)(FILE *), struct sim_options *ret);
 void options_done(struct sim_options *o);
 void options_help(FILE *to); /* those that both commands have */
 
-/* Opens the workload: `path`, or what --from-sacct and --from-live name (then path is NULL). `machine` says what it is replayed on, and gets its size
- * from the trace if it has none. Says what is wrong and returns false. */
+/* Opens the workload: `path`, or what --from-sacct and --from-live name (then path is NULL).
+ * `machine` says what it is replayed on, and gets its size from the trace if it has none. Says what
+ * is wrong and returns false. */
 bool workload_open(const struct sim_options *o, const char *path, struct replay_machine *machine,
                    struct trace *ret);
 
-/* What it is replayed on: the configuration at `config`, or else what --machine said, or, for a live queue, the configuration of the running cluster.
- * `site` keeps what the setup refers to. The policy becomes the configuration's own unless one was asked for. */
+/* What it is replayed on: the configuration at `config`, or else what --machine said, or, for a
+ * live queue, the configuration of the running cluster. `site` keeps what the setup refers to. The
+ * policy becomes the configuration's own unless one was asked for. */
 bool machine_open(const struct sim_options *o, const char *config, struct site *site,
                   struct replay_setup *setup);
 

@@ -1,12 +1,16 @@
-/* The recipe is spec/scheduling.md 4g: nodes with GPUs only; the task list shuffled, random copies appended; each task is placed once or dropped.
- * CPU, memory, GPU model and shares of a GPU are hard limits; a task with several GPUs takes whole ones of one node.
+/* The recipe is spec/scheduling.md 4g: nodes with GPUs only; the task list shuffled, random
+ * copies appended; each task is placed once or dropped. CPU, memory, GPU model and shares of a
+ * GPU are hard limits; a task with several GPUs takes whole ones of one node.
  *
- * Least lost capacity: a node's lost capacity is the expected GPU capacity, over the kinds of task weighted by how often they occur, that cannot be
- * used. A task goes where that grows least. Weng et al. call capacity lost to a kind if not even one more task of the kind fits; here it is also
- * lost as far as the CPUs and the memory that are left would not go round: a node with four idle GPUs and CPUs for one has three to lose. That is
- * worth more than any way to break ties: 95.4 instead of 94.4 % of openb's GPUs. All in whole numbers.
+ * Least lost capacity: a node's lost capacity is the expected GPU capacity, over the kinds of
+ * task weighted by how often they occur, that cannot be used. A task goes where that grows
+ * least. Weng et al. call capacity lost to a kind if not even one more task of the kind fits;
+ * here it is also lost as far as the CPUs and the memory that are left would not go round: a
+ * node with four idle GPUs and CPUs for one has three to lose. That is worth more than any way
+ * to break ties: 95.4 instead of 94.4 % of openb's GPUs. All in whole numbers.
  *
- * What a node costs a kind of task changes only when something is placed there, so it is kept until then. */
+ * What a node costs a kind of task changes only when something is placed there, so it is kept
+ * until then. */
 #include "sim/packing.h"
 
 #include "base/alloc.h"
@@ -160,7 +164,8 @@ static int32_t whole_free(const struct packnode *n)
     return free;
 }
 
-/* At most so much of `usable` as the amount left of something else suffices for, if `per` GPU capacity needs `each` of it. */
+/* At most so much of `usable` as the amount left of something else suffices for, if `per` GPU
+ * capacity needs `each` of it. */
 static int64_t bounded(int64_t usable, int64_t left, int64_t each, int64_t per)
 {
     return each > 0 && left * per / each < usable ? left * per / each : usable;
@@ -220,7 +225,8 @@ static int64_t cost_of(const struct packing *p, const struct packnode *n, const 
         return node_lost(p, &after) - n->lost;
     for (int32_t i = 0; i < after.gpus; i++)
         left += after.left[i];
-    /* What is left of everything, each as a share of a large node; among GPUs of a node the fullest. */
+    /* What is left of everything, each as a share of a large node; among GPUs of a node the
+     * fullest. */
     return (after.cpu * 1000 / 128000 + after.mem * 1000 / 1048576 + left / GPUS_MAX) * 1024 + n->left[at];
 }
 

@@ -1,4 +1,5 @@
-/* S7: tasks arrive in random order and never leave; how many of the cluster's GPUs are allocated when as many were asked for. */
+/* S7: tasks arrive in random order and never leave; how many of the cluster's GPUs are allocated
+ * when as many were asked for. */
 #ifndef REMUDA_SIM_PACKING_H
 #define REMUDA_SIM_PACKING_H
 
@@ -10,7 +11,9 @@
 
 enum packing_rule {
     PACK_BEST_FIT, /* the node with the least left over */
-    PACK_LEAST_LOST /* the node that loses least capacity for the mix of tasks (after Weng et al., USENIX ATC 2023) */
+    /* The node that loses least capacity for the mix of tasks (after Weng et al., USENIX ATC
+     * 2023) */
+    PACK_LEAST_LOST
 };
 
 struct packing_result {
@@ -19,8 +22,9 @@ struct packing_result {
     int64_t gpus;
 };
 
-/* `nodes`: a table of nodes (machine.h). `tasks`: a table with the columns cpu_milli, memory_mib, num_gpu, gpu_milli (share of the one GPU),
- * gpu_spec (models, A|B; "" = any). Orders of arrival 1 … seeds. */
+/* `nodes`: a table of nodes (machine.h). `tasks`: a table with the columns cpu_milli, memory_mib,
+ * num_gpu, gpu_milli (share of the one GPU), gpu_spec (models, A|B; "" = any). Orders of arrival 1
+ * … seeds. */
 bool packing_run(const char *nodes, const char *tasks, enum packing_rule rule, unsigned seeds,
                  struct packing_result *ret, struct err *ret_err);
 

@@ -1,5 +1,6 @@
-/* Floating point is allowed here: these orders are never what the daemon decides by. Keys are computed exactly as the references do, in doubles,
- * so that ties fall the same way; a double is then read as a whole number of the same order. */
+/* Floating point is allowed here: these orders are never what the daemon decides by. Keys are
+ * computed exactly as the references do, in doubles, so that ties fall the same way; a double is
+ * then read as a whole number of the same order. */
 #include "sim/refs.h"
 
 #include "base/alloc.h"

@@ -1,4 +1,5 @@
-/* Policies that traces are replayed under: those of the published simulators, which exist only as references, and the daemon's own. */
+/* Policies that traces are replayed under: those of the published simulators, which exist only as
+ * references, and the daemon's own. */
 #ifndef REMUDA_SIM_REFS_H
 #define REMUDA_SIM_REFS_H
 
@@ -22,7 +23,8 @@ const struct ref_policy *ref_policy_named(const char *name); /* NULL = none */
 bool ref_order_named(const char *name, enum ref_order *ret);
 const char *ref_order_name(enum ref_order order);
 
-/* A key in whole numbers that orders as the reference's does; larger first. `estimate` in seconds, submit and now in the trace's time. */
+/* A key in whole numbers that orders as the reference's does; larger first. `estimate` in seconds,
+ * submit and now in the trace's time. */
 int64_t ref_key(enum ref_order order, int64_t estimate, int64_t procs, int64_t submit, int64_t now);
 
 #endif

@@ -1,9 +1,11 @@
-/* Time of a replay. The controller's machine plans when it is woken, so the rule is a matter of when to wake it. Rule E has a quirk of its
- * reference to keep: a job's processors count as free from its estimated end on, even if an arrival of the same second is handled before that
- * end. So what ends just as estimated is reported first, and gets its pass in its turn.
+/* Time of a replay. The controller's machine plans when it is woken, so the rule is a matter of
+ * when to wake it. Rule E has a quirk of its reference to keep: a job's processors count as free
+ * from its estimated end on, even if an arrival of the same second is handled before that end.
+ * So what ends just as estimated is reported first, and gets its pass in its turn.
  *
- * A live queue is replayed from just before its first submission on: what runs when it was looked at starts then and ends when its limit is over,
- * what waits is submitted at its time, and no pass is made before the moment it was looked at. */
+ * A live queue is replayed from just before its first submission on: what runs when it was
+ * looked at starts then and ends when its limit is over, what waits is submitted at its time,
+ * and no pass is made before the moment it was looked at. */
 #include "sim/replay.h"
 
 #include "base/alloc.h"
@@ -129,7 +131,8 @@ static int64_t sooner(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The machine's own times matter where a configuration has more than a queue: windows, grace, slices. */
+/* The machine's own times matter where a configuration has more than a queue: windows, grace,
+ * slices. */
 static int64_t machine_time(const struct replay *p)
 {
     bool busy = p->waiting > 0 || p->ends.v.n > 0;
@@ -192,7 +195,8 @@ static void replay_close(struct replay *p)
     free(p->job);
 }
 
-/* What a site's configuration can never start, it says at submission or by leaving it waiting; of a trace every job must have run. */
+/* What a site's configuration can never start, it says at submission or by leaving it waiting; of a
+ * trace every job must have run. */
 static void leftovers(struct replay *p)
 {
     for (size_t i = 0; i < p->t->job.n && !p->failed; i++) {

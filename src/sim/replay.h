@@ -6,12 +6,15 @@
 #include "sim/refs.h"
 #include "sim/trace.h"
 
-/* Every arrival and every end is a pass of its own, arrivals first; or: all ends of a second, then all arrivals, then one pass. */
+/* Every arrival and every end is a pass of its own, arrivals first; or: all ends of a second, then
+ * all arrivals, then one pass. */
 enum replay_rule { RULE_EVENT, RULE_BATCH };
-/* PREDICT: the mean of the user's last two runs (Tsafrir, Etsion, Feitelson 2007), at most what the user asked; a job that outlives it is believed
- * to need what its user asked, and nothing is killed by a prediction. */
+/* PREDICT: the mean of the user's last two runs (Tsafrir, Etsion, Feitelson 2007), at most what the
+ * user asked; a job that outlives it is believed to need what its user asked, and nothing is killed
+ * by a prediction. */
 enum estimates { ESTIMATES_USER, ESTIMATES_PERFECT, ESTIMATES_FACTOR, ESTIMATES_PREDICT };
-/* Which of several nodes that would do: the daemon's own choice (best fit), or others to compare it with. */
+/* Which of several nodes that would do: the daemon's own choice (best fit), or others to compare it
+ * with. */
 enum node_choice { NODES_BEST_FIT, NODES_LEAST_LOST, NODES_FIRST_FIT, NODES_WORST_FIT };
 extern const char *const node_choice_names[];
 
@@ -32,7 +35,8 @@ struct replay_setup {
     enum estimates estimates;
     enum node_choice node_choice;
     int64_t factor; /* of the run, in thousandths */
-    size_t depth;   /* so many of the waiting are considered in a pass; 0 = all. Policies of refs.h only */
+    /* So many of the waiting are considered in a pass; 0 = all. Policies of refs.h only */
+    size_t depth;
     const char *settings; /* more lines of remuda.conf; NULL = none */
     bool untimed;         /* passes are not timed */
     bool foresee;         /* ask for the planned start of each job when it has come */
@@ -44,7 +48,8 @@ struct replayed {
     int32_t nodes;
     int32_t stopped; /* times it had to give way and began anew */
     enum start_why why;
-    const char *refused; /* NULL, or why the configuration does not take it; start and end are 0 then */
+    /* NULL, or why the configuration does not take it; start and end are 0 then */
+    const char *refused;
 };
 
 struct replay_result {
@@ -56,8 +61,8 @@ struct replay_result {
     uint64_t promises,
         moved_later; /* promised starts; those that were later than the promise one pass before */
     int64_t lost_s;  /* processor seconds that jobs had run when they had to begin anew */
-    double
-        fragmented; /* nodes only: of what was idle while jobs waited, the share on nodes that were partly busy */
+    /* Nodes only: of what was idle while jobs waited, the share on nodes that were partly busy */
+    double fragmented;
     VEC(uint32_t) pass_ns; /* of each pass, unless untimed */
     struct arena *text;
 };

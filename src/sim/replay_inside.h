@@ -63,8 +63,9 @@ struct replay {
     VEC(struct ending) now_ending;
     VEC(uint64_t) released; /* job and connection of nodes that were told to end one */
     struct profile plan;
-    VEC(uint32_t) queue;            /* conservative or --depth: waiting jobs by arrival */
-    VEC(uint32_t) unplanned;        /* came since the last pass and wants to know its planned start */
+    VEC(uint32_t) queue; /* conservative or --depth: waiting jobs by arrival */
+    /* Came since the last pass and wants to know its planned start */
+    VEC(uint32_t) unplanned;
     struct map_u64 *users;          /* runs of each user */
     int64_t *node_free, *node_cpus; /* by node, where fragmentation is counted */
     struct map_str *node_index;
@@ -97,8 +98,9 @@ int64_t place_next(const struct replay *p);
 
 /* ---- replay_nodes.c: which nodes are how busy ---- */
 void nodes_count_start(struct replay *p);
-void nodes_count_take(struct replay *p, uint32_t job, const char *alloc); /* NULL: gives back what it took */
-void nodes_count_time(struct replay *p, int64_t seconds);                 /* that pass now */
+/* NULL: gives back what it took */
+void nodes_count_take(struct replay *p, uint32_t job, const char *alloc);
+void nodes_count_time(struct replay *p, int64_t seconds); /* that pass now */
 void nodes_count_end(struct replay *p);
 
 #endif

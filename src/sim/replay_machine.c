@@ -1,5 +1,6 @@
-/* The controller's machine gets what it would get from people and nodes: submissions, and reports of batch scripts that ended. Nothing is stored and
- * no node is simulated beyond what the machine hears of it, so that a year passes in seconds; what decides is the daemon's own code. */
+/* The controller's machine gets what it would get from people and nodes: submissions, and reports
+ * of batch scripts that ended. Nothing is stored and no node is simulated beyond what the machine
+ * hears of it, so that a year passes in seconds; what decides is the daemon's own code. */
 #include "base/alloc.h"
 #include "model/protocol.h"
 #include "sim/replay_inside.h"
@@ -244,7 +245,9 @@ void replay_submit(struct replay *p, uint32_t i)
     const struct trace_job *j = &p->t->job.v[i];
     struct str gres = STR_INIT;
     p->job[i].limit = estimate_of(p, i);
-    if (j->nodelist) /* no partition allows all the time since the first submission: that comes when it has started */
+    /* No partition allows all the time since the first submission: that comes when it has
+     * started */
+    if (j->nodelist)
         p->job[i].limit -= p->t->live_at;
     struct job_spec spec = {.name = "trace",
                             .batch = true,
@@ -378,7 +381,8 @@ static void config_text(const struct replay *p, struct str *out)
     str_add(out, "PartitionName=all Nodes=ALL Default=YES MaxTime=UNLIMITED State=UP\n");
 }
 
-/* Nodes are said to share a machine, so that they have what is configured and need not report it. */
+/* Nodes are said to share a machine, so that they have what is configured and need not report
+ * it. */
 static void nodes_greet(struct replay *p)
 {
     for (size_t i = 0; i < p->config.nnodes; i++) {

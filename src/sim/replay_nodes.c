@@ -1,4 +1,5 @@
-/* Which nodes are how busy: fragmentation, and other choices of nodes to compare the daemon's with. Only for machines of equal nodes. */
+/* Which nodes are how busy: fragmentation, and other choices of nodes to compare the daemon's with.
+ * Only for machines of equal nodes. */
 #include "base/alloc.h"
 #include "model/alloc.h"
 #include "sim/replay_inside.h"
@@ -10,7 +11,8 @@ const char *const node_choice_names[] = {[NODES_BEST_FIT] = "best-fit",
                                          [NODES_FIRST_FIT] = "first-fit",
                                          [NODES_WORST_FIT] = "worst-fit"};
 
-/* What is lost of so many free processors to the widths of the jobs, by how often they occur: all of it to those that need more. */
+/* What is lost of so many free processors to the widths of the jobs, by how often they occur: all
+ * of it to those that need more. */
 static double lost_of(const struct trace *t, int64_t free, int64_t node_procs)
 {
     double sum = 0;

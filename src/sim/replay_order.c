@@ -1,6 +1,7 @@
 /* In which order jobs are to start, and how long they are believed to run.
  *
- * The conservative reference keeps a place for every job (profile.h); the machine is told to hold each until its place has come. */
+ * The conservative reference keeps a place for every job (profile.h); the machine is told to
+ * hold each until its place has come. */
 #include "base/alloc.h"
 #include "sim/replay_inside.h"
 
@@ -79,7 +80,8 @@ static void started(void *ctx, uint64_t job_id, enum start_why why)
     p->r->job[index_of(p, job_id)].why = why;
 }
 
-/* A promise that is later than the one of the pass before has moved. (One pass without one: others came first in the order.) */
+/* A promise that is later than the one of the pass before has moved. (One pass without one: others
+ * came first in the order.) */
 static void promised(void *ctx, uint64_t job_id, int64_t start_us)
 {
     struct replay *p = ctx;
@@ -149,7 +151,8 @@ static void place_give(struct replay *p, uint32_t i, int64_t from)
     profile_add(&p->plan, from, p->job[i].place + p->job[i].limit, p->t->job.v[i].procs);
 }
 
-/* The job that ended gives back what was kept for it, and every waiting job in turn gives up its place for the earliest there is now. */
+/* The job that ended gives back what was kept for it, and every waiting job in turn gives up its
+ * place for the earliest there is now. */
 void places_compress(struct replay *p, uint32_t ended)
 {
     size_t kept = 0;

@@ -18,7 +18,8 @@ struct report_run {
 void report_workload(FILE *to, const struct trace *t, const struct replay_machine *m);
 /* One run. */
 void report_run(FILE *to, const struct trace *t, const struct report_run *r);
-/* Two runs beside each other, and how it went in reality if `recorded` is not NULL; who fares better and who worse. */
+/* Two runs beside each other, and how it went in reality if `recorded` is not NULL; who fares
+ * better and who worse. */
 void report_compare(FILE *to, const struct trace *t, const struct report_run *recorded,
                     const struct report_run *a, const struct report_run *b);
 /* The same as JSON. */

@@ -1,5 +1,6 @@
-/* Accounting as a workload. What counts is when a job could have started (Eligible: dependencies met, begin time come), what it asked, and how
- * long it ran; and when it really started, to compare with. */
+/* Accounting as a workload. What counts is when a job could have started (Eligible: dependencies
+ * met, begin time come), what it asked, and how long it ran; and when it really started, to compare
+ * with. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/map.h"

@@ -1,5 +1,6 @@
-/* remuda-sim score: the scoreboard of scheduling quality, one command and one JSON. Every workload is shaken (arrivals moved by up to a minute,
- * seeded) under EASY in order of arrival and under the policy in question, and what one is worth to the other is the mean over the seeds. */
+/* remuda-sim score: the scoreboard of scheduling quality, one command and one JSON. Every workload
+ * is shaken (arrivals moved by up to a minute, seeded) under EASY in order of arrival and under the
+ * policy in question, and what one is worth to the other is the mean over the seeds. */
 #include "sim/score.h"
 #include "base/alloc.h"
 #include "base/str.h"

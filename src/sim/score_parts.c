@@ -1,4 +1,5 @@
-/* The parts of the scoreboard that stand alone: exactness, the four logs of SC '15, packing, promises. */
+/* The parts of the scoreboard that stand alone: exactness, the four logs of SC '15, packing,
+ * promises. */
 #include "base/alloc.h"
 #include "sim/check.h"
 #include "sim/packing.h"
@@ -69,7 +70,8 @@ bool score_exactness(struct scoring *s)
         sum(&columns, trace_exactness(s, score_traces[i], false, NULL));
         sum(&rows, trace_exactness(s, score_traces[i], true, rest));
     }
-    /* Conservative plans of the large one take minutes, and EASY in one order stands for the others; all of them: remuda-sim check --reference. */
+    /* Conservative plans of the large one take minutes, and EASY in one order stands for the
+     * others; all of them: remuda-sim check --reference. */
     sum(&rows,
         trace_exactness(s, score_traces[0], true, "E-easy-perfect,B-wfp3-user,B-sjf-user,B-f1-perfect"));
     unsigned n = small.n + columns.n + rows.n, failed = small.failed + columns.failed + rows.failed;
@@ -84,7 +86,8 @@ bool score_exactness(struct scoring *s)
 
 /* ---- S4 ---- */
 
-/* The policy against EASY, both under rule E, on those of the four logs of SC '15 that somebody has fetched. */
+/* The policy against EASY, both under rule E, on those of the four logs of SC '15 that somebody has
+ * fetched. */
 bool score_sc15(struct scoring *s)
 {
     static const char *const logs[] = {"KTH-SP2", "CTC-SP2", "SDSC-SP2", "SDSC-BLUE"};
@@ -232,7 +235,8 @@ static bool promise_row(struct scoring *s, const char *name, const struct ref_po
     return true;
 }
 
-/* Forecasts of the large trace would take minutes: its promises are counted, its planned starts are not asked for. */
+/* Forecasts of the large trace would take minutes: its promises are counted, its planned starts are
+ * not asked for. */
 bool score_promises(struct scoring *s)
 {
     const struct ref_policy *easy = ref_policy_named("easy");

@@ -136,13 +136,15 @@ static bool row_take(struct squeue *s, size_t row, struct err *ret_err)
         return true;
     }
     j.submit = j.submit < 0 || j.submit > s->now ? s->now : j.submit;
-    /* A running job is given the rest of its limit; that is set right when the trace's first second is known. */
+    /* A running job is given the rest of its limit; that is set right when the trace's first second
+     * is known. */
     j.run = waits ? limit : limit > used + LEAST_S ? limit - used : LEAST_S;
     vec_push(&s->trace->job, j);
     return true;
 }
 
-/* What runs is started one second before the first that waits was submitted, and nothing else is until now. */
+/* What runs is started one second before the first that waits was submitted, and nothing else is
+ * until now. */
 static void times_set(struct squeue *s)
 {
     struct trace *t = s->trace;
@@ -160,7 +162,8 @@ static void times_set(struct squeue *s)
     }
 }
 
-/* The moment at which a saved queue was looked at: when a running job had run for as long as it says, or else the last submission. */
+/* The moment at which a saved queue was looked at: when a running job had run for as long as it
+ * says, or else the last submission. */
 static bool moment_find(struct squeue *s, struct err *ret_err)
 {
     for (size_t row = 0; row < s->t->rows; row++) {

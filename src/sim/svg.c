@@ -1,5 +1,6 @@
-/* Busy processors and waiting jobs are steps: they change at submissions, starts and ends. A picture has fewer points than a year has changes, so
- * what is drawn for each point of it is the mean of its span of time. */
+/* Busy processors and waiting jobs are steps: they change at submissions, starts and ends. A
+ * picture has fewer points than a year has changes, so what is drawn for each point of it is the
+ * mean of its span of time. */
 #include "sim/svg.h"
 
 #include "base/alloc.h"

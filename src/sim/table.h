@@ -1,4 +1,5 @@
-/* Tables as text: a first line that names the columns, then a line a row, cells set apart by a comma, a bar or what else is asked for. */
+/* Tables as text: a first line that names the columns, then a line a row, cells set apart by a
+ * comma, a bar or what else is asked for. */
 #ifndef REMUDA_SIM_TABLE_H
 #define REMUDA_SIM_TABLE_H
 
@@ -19,18 +20,21 @@ struct text_table {
     size_t rows;
 };
 
-/* Takes `text`, which was allocated, also when it fails. Empty lines are left out; a row with more or fewer cells than the first line is an error
- * that names its line. Cells may be in double quotes. */
+/* Takes `text`, which was allocated, also when it fails. Empty lines are left out; a row with more
+ * or fewer cells than the first line is an error that names its line. Cells may be in double
+ * quotes. */
 bool table_parse(char *text, char separator, struct text_table *ret, struct err *ret_err);
 /* A file, plain or gzipped; "-" is standard input. Errors name it. */
 bool table_read(const char *path, char separator, struct text_table *ret, struct err *ret_err);
 void table_done(struct text_table *t);
 
-/* The column of one of several names ("name|sn"), small and capital letters being the same; NO_COLUMN if there is none. */
+/* The column of one of several names ("name|sn"), small and capital letters being the same;
+ * NO_COLUMN if there is none. */
 size_t table_column(const struct text_table *t, const char *names);
 /* "" where the column is NO_COLUMN. */
 const char *table_cell(const struct text_table *t, size_t row, size_t column);
-/* A whole number of 0 at least, its fraction cut off; false with ret_err naming line, column and content. */
+/* A whole number of 0 at least, its fraction cut off; false with ret_err naming line, column and
+ * content. */
 bool table_number(const struct text_table *t, size_t row, size_t column, int64_t *ret, struct err *ret_err);
 
 /* Splits one line in place, at most `max` cells; returns how many. */

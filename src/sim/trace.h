@@ -1,4 +1,5 @@
-/* Workloads as files: the Standard Workload Format, plain or gzipped, cleaned by the rule C1 of the scheduling literature. */
+/* Workloads as files: the Standard Workload Format, plain or gzipped, cleaned by the rule C1 of the
+ * scheduling literature. */
 #ifndef REMUDA_SIM_TRACE_H
 #define REMUDA_SIM_TRACE_H
 
@@ -31,9 +32,10 @@ struct trace {
     char *name;                                  /* file name without folder and endings */
     VEC(struct trace_job) job;                   /* by submit, ties in file order */
     int64_t max_procs, max_nodes, gpus_per_node; /* of the header; 0 = not given */
-    int64_t epoch;   /* seconds since 1970 at the trace's second 0; 0 = not known */
-    bool site;       /* jobs of a site, with all that it asks of them */
-    int64_t live_at; /* a live queue: the second it was looked at; nothing waiting starts before; 0 = none */
+    int64_t epoch; /* seconds since 1970 at the trace's second 0; 0 = not known */
+    bool site;     /* jobs of a site, with all that it asks of them */
+    /* A live queue: the second it was looked at; nothing waiting starts before; 0 = none */
+    int64_t live_at;
     struct arena *text; /* NULL = none */
     struct {
         uint64_t run0, procs0, submit0, wide;
@@ -56,10 +58,12 @@ void trace_done(struct trace *t);
 void trace_keep(struct trace *t, size_t first, size_t last);
 /* Moves each arrival by −seconds … +seconds, seeded, and sorts again. */
 void trace_shake(struct trace *t, uint64_t seed, int64_t seconds);
-/* Is the job one whose waiting counts? Not of those that run already when a live queue is looked at. */
+/* Is the job one whose waiting counts? Not of those that run already when a live queue is looked
+ * at. */
 bool trace_counts(const struct trace_job *j);
 
-/* A whole file, gunzipped if it is gzipped ("-": standard input); owned by the caller, with a 0 behind it. NULL with ret_err set. */
+/* A whole file, gunzipped if it is gzipped ("-": standard input); owned by the caller, with a 0
+ * behind it. NULL with ret_err set. */
 char *file_text(const char *path, size_t *ret_len, struct err *ret_err);
 
 #endif

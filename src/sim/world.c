@@ -76,7 +76,7 @@ void world_run(struct world *w, int64_t until_us)
         w->now_us = until_us;
 }
 
-/* ---- birth and death ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- birth and death ---- */
 
 struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_err)
 {

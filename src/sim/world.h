@@ -1,5 +1,7 @@
-/* A cluster in virtual time: the controller's machine over a memory store, node machines with simulated shepherds on simulated disks, links that carry real frames. The
- * shells here do what controller/ and node/ do, so that a crash can come between any commit and any effect. Everything follows from the seed. */
+/* A cluster in virtual time: the controller's machine over a memory store, node machines with
+ * simulated shepherds on simulated disks, links that carry real frames. The shells here do what
+ * controller/ and node/ do, so that a crash can come between any commit and any effect. Everything
+ * follows from the seed. */
 #ifndef REMUDA_SIM_WORLD_H
 #define REMUDA_SIM_WORLD_H
 
@@ -27,7 +29,8 @@ struct behaviour {
     int64_t stuck_us;     /* so long after its end a process of it still holds its GPUs */
 };
 
-/* Parses `config` (remuda.conf's grammar) and starts everything at time 0 of the world (virtual clock starts at an arbitrary fixed day). */
+/* Parses `config` (remuda.conf's grammar) and starts everything at time 0 of the world (virtual
+ * clock starts at an arbitrary fixed day). */
 struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_err);
 void simworld_free(struct world *w);
 
@@ -37,8 +40,9 @@ int64_t world_wall(const struct world *w); /* the same by the clock that daemons
 void world_run(struct world *w, int64_t until_us);
 bool world_idle(const struct world *w); /* no job waits for resources, runs or is being cleaned */
 
-/* A client's request; the answer comes in the same instant unless the controller is away or dies over it. Returns the id of an acknowledged submission, 0 if it was refused or
- * never answered. *ret_refusal may be NULL. */
+/* A client's request; the answer comes in the same instant unless the controller is away or dies
+ * over it. Returns the id of an acknowledged submission, 0 if it was refused or never answered.
+ * *ret_refusal may be NULL. */
 /* The components of a heterogeneous job; the script runs in the first, and all end with it. */
 uint64_t world_submit_het(struct world *w, const struct job_spec *specs, size_t n, const struct behaviour *b,
                           enum refusal *ret_refusal);
@@ -59,14 +63,17 @@ bool world_request(struct world *w, enum message_kind kind, const void *body, en
 enum crash_point { CRASH_NOW, CRASH_BEFORE_COMMIT, CRASH_AFTER_COMMIT, CRASH_BETWEEN_EFFECTS };
 void world_crash_controller(struct world *w, enum crash_point point, int64_t back_after_us);
 void world_crash_agent(struct world *w, size_t node, int64_t back_after_us);
-void world_lose_machine(struct world *w, size_t node, int64_t back_after_us); /* its jobs die with it */
+/* Its jobs die with it */
+void world_lose_machine(struct world *w, size_t node, int64_t back_after_us);
 /* The shepherds of a job are killed, with all processes that they stand over. */
 void world_kill_shepherds(struct world *w, uint64_t job_id);
 void world_cut_link(struct world *w, size_t node, int64_t back_after_us);
-/* A GPU breaks, which its node's daemon sees if it lives, or is well again, which nobody notices. */
+/* A GPU breaks, which its node's daemon sees if it lives, or is well again, which nobody
+ * notices. */
 void world_break_gpu(struct world *w, size_t node, int32_t index, bool broken);
 void world_fail_store(struct world *w, unsigned commits);
-/* The store is backed up; the last backup, or an empty store if there is none, is put in its place. */
+/* The store is backed up; the last backup, or an empty store if there is none, is put in its
+ * place. */
 void world_backup(struct world *w);
 void world_restore(struct world *w, bool given_is_gone, int64_t back_after_us);
 /* Somebody sets the wall clock, of all machines at once. */
@@ -77,12 +84,14 @@ size_t world_nodes(const struct world *w);
 #define HOSTILE_UID      1001u
 #define HOSTILE_UID_TEXT "1001"
 void world_hostile(struct world *w, struct rng *rng); /* one frame by hand of an ordinary user */
-bool world_hostile_ends(struct world *w); /* all that user's jobs are cancelled; false: not answered */
+/* All that user's jobs are cancelled; false: not answered */
+bool world_hostile_ends(struct world *w);
 
 /* ---- the oracle ---- */
 /* What must always hold was broken: the first sentence, or NULL. */
 const char *world_broken(const struct world *w);
-/* Called when all is healed and idle: the books of store, core and nodes agree, every acknowledged job is in them and over. Sets world_broken if not. */
+/* Called when all is healed and idle: the books of store, core and nodes agree, every acknowledged
+ * job is in them and over. Sets world_broken if not. */
 void world_audit(struct world *w);
 
 uint64_t world_hash(const struct world *w); /* of all that happened */

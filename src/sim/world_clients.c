@@ -104,7 +104,8 @@ uint64_t world_submit_het(struct world *w, const struct job_spec *specs, size_t 
     struct str comment = STR_INIT, line = STR_INIT;
     static const char script[] = "#!/bin/sh\n";
     comment_of(b, &comment);
-    str_addf(&line, "%llu", (unsigned long long)w->answer_seq + 1); /* the number the request will have */
+    /* The number the request will have */
+    str_addf(&line, "%llu", (unsigned long long)w->answer_seq + 1);
     for (size_t i = 0; i < n; i++) {
         copy[i] = specs[i];
         copy[i].comment = str_text(&comment);

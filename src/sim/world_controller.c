@@ -129,7 +129,8 @@ static void wake_plan(struct world *w)
         world_plan(w, due > world_wall(w) ? due - world_wall(w) : 1, (struct happening){.what = H_CORE_WAKE});
 }
 
-/* Commits what the turn wants stored, then lets the other effects out; a crash may come between any two of them. */
+/* Commits what the turn wants stored, then lets the other effects out; a crash may come between any
+ * two of them. */
 void controller_turn_end(struct world *w)
 {
     struct err err = {0};

@@ -1,4 +1,5 @@
-/* After a store was restored: of jobs that it calls waiting nobody knows whether they have run. None starts before somebody said that it may. */
+/* After a store was restored: of jobs that it calls waiting nobody knows whether they have run.
+ * None starts before somebody said that it may. */
 #include "sim/world_inside.h"
 
 void world_doubt_check(struct world *w, const struct job *j, const struct simjob *known)

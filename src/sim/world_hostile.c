@@ -1,5 +1,6 @@
-/* A stranger: a user who writes frames by hand. Each number may be any, each text may be what hurt before, each list may hold anything of the kind. The wire refuses most; what it
- * lets in must not stop the machine, break an invariant, or keep anybody else's jobs from their end. */
+/* A stranger: a user who writes frames by hand. Each number may be any, each text may be what hurt
+ * before, each list may hold anything of the kind. The wire refuses most; what it lets in must not
+ * stop the machine, break an invariant, or keep anybody else's jobs from their end. */
 #include "sim/world_inside.h"
 
 #include "wire/frame.h"

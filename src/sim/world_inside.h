@@ -14,7 +14,8 @@
 #include "store/store.h"
 
 #define EPOCH_US (INT64_C(1790000000) * USEC_PER_SEC) /* when worlds begin */
-#define CLIENT   (UINT64_C(1) << 40)                  /* connections of clients are numbered from here */
+/* Connections of clients are numbered from here */
+#define CLIENT (UINT64_C(1) << 40)
 
 /* A step and its shepherd, as the node's disk and process table know it. */
 /* One lane of a script that runs srun after srun. */
@@ -51,7 +52,8 @@ struct simnode {
     int64_t heard_us;                /* when the controller heard of it last */
     uint64_t heard_conn;             /* over which connection */
     int64_t known_us, known_wall_us; /* when it heard first over that */
-    int64_t to_node_us, to_core_us;  /* when the last message on its way arrives: a link keeps the order */
+    /* When the last message on its way arrives: a link keeps the order */
+    int64_t to_node_us, to_core_us;
 };
 
 /* A job as it was committed last. */
@@ -61,8 +63,9 @@ struct simjob {
     uint64_t het_job_id;
     bool of_backup; /* a store that was restored knew it */
     int64_t limit_us;
-    int64_t began_us, stopped_us,
-        idle_us; /* of its run, by the world's own time: begin, since when it is suspended, for how long it was before */
+    /* Of its run, by the world's own time: begin, since when it is suspended, for how long it was
+     * before */
+    int64_t began_us, stopped_us, idle_us;
 };
 
 enum happen {
@@ -119,16 +122,19 @@ struct world {
     struct map_u64 *acknowledged; /* ids whose submission was answered */
     struct map_u64 *made;         /* number of a submission → id of the job that was made of it */
     struct map_u64 *state;        /* id → committed state and life (world_state_seen) */
-    struct map_u64 *starts;       /* hash of what may start once: a batch script, a step on a node */
-    struct map_str *outs;         /* node → its devices_out, as it was stored */
-    struct map_u64 *step_ended;   /* hash of job, attempt and step → its end was stored */
-    struct map_u64 *job;          /* id → struct simjob, owned */
-    struct map_u64
-        *numbers; /* ids that were ever given → number of the submission + 1; no restore takes that back */
-    struct map_u64 *doubtful;       /* ids that a restored store had live, until somebody lets any job go */
+    /* Hash of what may start once: a batch script, a step on a node */
+    struct map_u64 *starts;
+    struct map_str *outs;       /* node → its devices_out, as it was stored */
+    struct map_u64 *step_ended; /* hash of job, attempt and step → its end was stored */
+    struct map_u64 *job;        /* id → struct simjob, owned */
+    /* Ids that were ever given → number of the submission + 1; no restore takes that back */
+    struct map_u64 *numbers;
+    /* Ids that a restored store had live, until somebody lets any job go */
+    struct map_u64 *doubtful;
     struct backup *backup;          /* the last; NULL = none was made */
     uint64_t given_seq, given_next; /* the file `given` */
-    struct map_u64 *to_end; /* ids of jobs whom someone asked to end: jobs, arrays, heterogeneous jobs */
+    /* Ids of jobs whom someone asked to end: jobs, arrays, heterogeneous jobs */
+    struct map_u64 *to_end;
     struct callers callers;
     enum refusal refusal; /* of the answer to the client at hand */
     uint64_t answered_id;
@@ -157,11 +163,12 @@ int64_t world_delay_in_order(struct world *w, int64_t *last_us);
 bool world_message_read(struct world *w, struct happening *h, struct message *ret);
 
 /* ---- world_trace.c: what was committed, as text ---- */
-void world_state_seen(struct world *w, const struct job *j); /* as the next row of the job is compared with */
+/* As the next row of the job is compared with */
+void world_state_seen(struct world *w, const struct job *j);
 void world_trace_job(struct world *w, const struct job *j);
 void world_trace_step(struct world *w, const struct step *s);
-void world_trace_node(struct world *w,
-                      const struct node *row); /* its devices that nobody may be given, if they changed */
+/* Its devices that nobody may be given, if they changed */
+void world_trace_node(struct world *w, const struct node *row);
 void world_trace_reservation(struct world *w, const struct reservation *r, bool removed);
 uint64_t world_step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint64_t node);
 
@@ -169,7 +176,8 @@ uint64_t world_step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint
 void world_cancel_note(struct world *w, const struct msg_cancel *m); /* a client asks */
 void world_rows_learn(struct world *w, enum store_table table,
                       const void *record); /* before world_trace_step */
-void world_rows_check(struct world *w, enum store_table table, const void *record); /* when all are learnt */
+/* When all are learnt */
+void world_rows_check(struct world *w, enum store_table table, const void *record);
 
 /* ---- world_controller.c: the controller's shell ---- */
 void controller_start(struct world *w);
@@ -183,7 +191,8 @@ void node_link_drop(struct world *w, size_t i);
 void world_backup_free(struct backup *b);
 
 /* ---- world_doubt.c ---- */
-/* Breaks the world if the job, whose former row is `known`, starts though nobody said that it may. */
+/* Breaks the world if the job, whose former row is `known`, starts though nobody said that it
+ * may. */
 void world_doubt_check(struct world *w, const struct job *j, const struct simjob *known);
 void world_doubt_end(struct world *w); /* somebody lets jobs go, or changes some */
 
@@ -218,7 +227,8 @@ void simstep_dies(struct world *w, struct simnode *n, struct simstep *s);
 /* ---- world_simstep.c: steps on a node ---- */
 /* NULL = it has none of those ids. */
 struct simstep *simstep_of(struct simnode *n, const struct note *ids);
-/* It will end so long from now, with a status as wait() tells it; what it would have done otherwise is void. */
+/* It will end so long from now, with a status as wait() tells it; what it would have done otherwise
+ * is void. */
 void simstep_end_at(struct world *w, size_t i, struct simstep *s, int64_t after_us, int32_t status);
 /* Frees it, and takes it out of the node. */
 void simstep_forget(struct simnode *n, const struct note *ids);

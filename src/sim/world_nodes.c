@@ -93,7 +93,8 @@ static char *step_cpus(struct world *w, const struct simnode *n, const struct st
     return cpus;
 }
 
-/* Did the controller know of what runs there when it let the job start? A node that connected again at that moment had not said it. */
+/* Did the controller know of what runs there when it let the job start? A node that connected again
+ * at that moment had not said it. */
 static bool was_known(const struct world *w, const struct simnode *n, const struct job *j)
 {
     const struct simjob *known = map_u64_get(w->job, j->id);

@@ -26,7 +26,8 @@ static void resv_compare(void *ctx, const void *record)
         s->found |= span_is(span_trim(piece), r->name);
 }
 
-/* It was sent back to the queue after its reservation was gone: it waits for its user, as ReservationDeleted. */
+/* It was sent back to the queue after its reservation was gone: it waits for its user, as
+ * ReservationDeleted. */
 static bool reservation_is_gone(const struct world *w, const struct job *j)
 {
     struct resv_search s = {.names = j->spec.req.reservation};

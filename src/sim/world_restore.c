@@ -1,5 +1,7 @@
-/* Disasters of a world beyond crashes: a backup is put in the place of the store, or the store is lost. What was acknowledged since is lost with it, and so is what the oracle knew of it. What must hold
- * nevertheless: no job id is given twice, and nothing that the old store calls waiting starts before somebody said that it may. */
+/* Disasters of a world beyond crashes: a backup is put in the place of the store, or the store is
+ * lost. What was acknowledged since is lost with it, and so is what the oracle knew of it. What
+ * must hold nevertheless: no job id is given twice, and nothing that the old store calls waiting
+ * starts before somebody said that it may. */
 #include "sim/world_inside.h"
 
 #include <stdlib.h>
@@ -105,7 +107,8 @@ void world_restore(struct world *w, bool given_is_gone, int64_t back_after_us)
     controller_die(w);
     store_close(w->store);
     w->store = w->backup ? store_memory_copy(w->backup->store) : store_open_memory();
+    /* A second such loss cannot be noticed */
     if (given_is_gone && w->backup && w->given_next < w->backup->next_job_id + IDS_SKIPPED)
-        w->given_next = w->backup->next_job_id + IDS_SKIPPED; /* a second such loss cannot be noticed */
+        w->given_next = w->backup->next_job_id + IDS_SKIPPED;
     oracle_forget(w);
 }

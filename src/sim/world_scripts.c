@@ -1,6 +1,9 @@
-/* Job scripts that run srun. A script has one or two lanes (`srun …; srun …` or `srun … & srun … & wait`); in each lane one srun after another makes a step in the script's own
- * job, by the number the script knows, waits for its end and leaves. They live and die with the script: its end closes their connections, its SIGTERM reaches them, and each
- * then ends its own step, as cli/step/srun.c does. One that lost the controller asks again: by its key for a step it has not heard of, by the number for one it has. */
+/* Job scripts that run srun. A script has one or two lanes (`srun …; srun …` or `srun … & srun … &
+ * wait`); in each lane one srun after another makes a step in the script's own job, by the number
+ * the script knows, waits for its end and leaves. They live and die with the script: its end closes
+ * their connections, its SIGTERM reaches them, and each then ends its own step, as cli/step/srun.c
+ * does. One that lost the controller asks again: by its key for a step it has not heard of, by the
+ * number for one it has. */
 #include "sim/world_inside.h"
 
 #include <stdio.h>
@@ -8,10 +11,13 @@
 
 #define AGAIN_US (USEC_PER_SEC / 2)
 #define FORWARDS                                                                                             \
-    700 /* of a thousand srun that get SIGTERM with their script, so many end their step before they die */
+/* Of a thousand srun that get SIGTERM with their script, so many end their step before they
+     * die */
+700
 #define SCRIPT_NEVER (1000 * USEC_PER_DAY)
 
-bool simscript_begins(struct world *w, size_t i, struct simstep *s, const struct job *j)
+    bool
+    simscript_begins(struct world *w, size_t i, struct simstep *s, const struct job *j)
 {
     if (s->ids.step_id != STEP_BATCH || s->b.steps == 0)
         return false;
@@ -36,7 +42,7 @@ static bool lanes_done(const struct simstep *s)
     return true;
 }
 
-/* ---- asking --------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- asking ---- */
 
 static void create(struct world *w, const struct simstep *s, size_t lane)
 {
@@ -97,7 +103,7 @@ void simscript_requeues(struct world *w, const struct happening *h)
         world_request(w, MSG_JOB_CONTROL, &m, NULL);
 }
 
-/* ---- hearing ---------------------------------------------------------------------------------------------------------------------------------- */
+/* ---- hearing ---- */
 
 static void created(struct world *w, const struct simstep *s, struct simsrun *srun, const struct step *made)
 {
@@ -169,7 +175,7 @@ void simscripts_lose(struct world *w)
     each_lane(w, lose, NULL);
 }
 
-/* ---- dying ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- dying ---- */
 
 void simscript_terminated(struct world *w, size_t i, struct simstep *s)
 {

@@ -1,5 +1,7 @@
-/* What must hold of steps after each commit: a step begins in a job that runs, in that job's present attempt; none is live in the books when its job waits or is over; no
- * process of a job that is over lives on a node that has been connected all the while; and no job is CANCELLED whom nobody asked to end: a step that is cancelled is not. */
+/* What must hold of steps after each commit: a step begins in a job that runs, in that job's
+ * present attempt; none is live in the books when its job waits or is over; no process of a job
+ * that is over lives on a node that has been connected all the while; and no job is CANCELLED whom
+ * nobody asked to end: a step that is cancelled is not. */
 #include "sim/world_inside.h"
 
 #include <string.h>
@@ -106,8 +108,8 @@ static int64_t ran_us(const struct world *w, const struct simjob *known)
     return known->began_us ? w->now_us - known->began_us - idle_us : 0;
 }
 
-/* The components of a heterogeneous job end together, with the first that reaches its limit: others of it
- * may have been suspended meanwhile. Their ids follow each other from the leader's. */
+/* The components of a heterogeneous job end together, with the first that reaches its limit: others
+ * of it may have been suspended meanwhile. Their ids follow each other from the leader's. */
 static bool another_is_due(const struct world *w, const struct job *j)
 {
     const struct simjob *other = j->het_job_id ? map_u64_get(w->job, j->het_job_id) : NULL;
@@ -178,7 +180,8 @@ static void job_learn(struct world *w, const struct job *j)
 static void step_learn(struct world *w, const struct step *s, bool began)
 {
     struct simjob *j = map_u64_get(w->job, s->job_id);
-    if (!j || s->step_id == STEP_BATCH || s->state == JOB_PENDING) /* queued: it has begun nothing */
+    /* Queued: it has begun nothing */
+    if (!j || s->step_id == STEP_BATCH || s->state == JOB_PENDING)
         return;
     j->live_steps += began && !s->end_us;
     j->live_steps -= !began && s->end_us && j->live_steps;

@@ -1,5 +1,7 @@
-/* Fault worlds: a random cluster, a random stream of jobs and requests, and faults in between: the controller dies before, between and after commits, daemons die, machines
- * are lost, links are cut, the store is away, somebody sets the clock. Then everything heals, and the oracle asks whether the books agree. */
+/* Fault worlds: a random cluster, a random stream of jobs and requests, and faults in between: the
+ * controller dies before, between and after commits, daemons die, machines are lost, links are cut,
+ * the store is away, somebody sets the clock. Then everything heals, and the oracle asks whether
+ * the books agree. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/vec.h"
@@ -341,7 +343,8 @@ static void release_all(struct play *p)
     }
 }
 
-/* Everything that was held is released, the drained is resumed, and time passes until all is quiet. */
+/* Everything that was held is released, the drained is resumed, and time passes until all is
+ * quiet. */
 static void heal(struct play *p)
 {
     struct msg_update_node resume = {.names = "ALL", .state = "RESUME"};
@@ -368,7 +371,8 @@ static void heal(struct play *p)
     world_audit(p->w);
 }
 
-/* Returns the hash of all that happened; *ret_broken is the complaint, owned by the caller, or NULL. */
+/* Returns the hash of all that happened; *ret_broken is the complaint, owned by the caller, or
+ * NULL. */
 static uint64_t play(uint64_t seed, const struct play *kind, bool trace, char **ret_broken)
 {
     struct play p = *kind;

@@ -1,5 +1,6 @@
-/* VACUUM INTO copies one snapshot of the store, whoever writes meanwhile. The copy is made beside its place, completed, synchronised, and moved there by a link, which never
- * overwrites: a backup is whole or is not there. */
+/* VACUUM INTO copies one snapshot of the store, whoever writes meanwhile. The copy is made beside
+ * its place, completed, synchronised, and moved there by a link, which never overwrites: a backup
+ * is whole or is not there. */
 #include "store/backup.h"
 
 #include "base/alloc.h"
@@ -106,7 +107,8 @@ bool backup_write(const char *db, const char *to, const struct backup_file *file
     } else if ((fd = mkostemp(partial, O_CLOEXEC)) < 0) {
         ok = err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", to, strerrordesc_np(errno));
     } else {
-        /* Ours from the start, and by no name that others can foresee: in a directory that is not root's alone somebody would have a file of his own there. */
+        /* Ours from the start, and by no name that others can foresee: in a directory that is not
+         * root's alone somebody would have a file of his own there. */
         close(fd);
         ok = vacuum_into(db, partial, ret_err) && files_put(partial, files, n, ret_err) &&
              synced(partial, ret_err);

@@ -15,8 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reading the query
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- reading the query ---- */
 
 static void list_read(text_list *list, const char *text)
 {
@@ -146,9 +145,7 @@ void job_filter_done(struct job_filter *f)
     hostlist_done(&f->nodes);
 }
 
-/* ---- matching
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- matching ---- */
 
 static bool pending_has(const struct job *j, const struct job_ref *r)
 {

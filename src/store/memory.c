@@ -1,6 +1,6 @@
-/* The memory twin: a table is an array of records in key order. Jobs and steps arrive with ascending ids, so
- * that an insertion nearly always appends; each record is one block of memory with its texts and blobs behind
- * it. */
+/* The memory twin: a table is an array of records in key order. Jobs and steps arrive with
+ * ascending ids, so that an insertion nearly always appends; each record is one block of memory
+ * with its texts and blobs behind it. */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -29,9 +29,7 @@ struct memory_cursor {
     size_t at;
 };
 
-/* ---- records
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- records ---- */
 
 static size_t tail_bytes(const struct field *f, const void *record)
 {
@@ -128,9 +126,7 @@ static void table_delete(struct table *t, const void *record)
     vec_remove(&t->rows, at);
 }
 
-/* ---- operations
- * ------------------------------------------------------------------------------------------------------------------
- */
+/* ---- operations ---- */
 
 static struct memory *memory_of(struct store *s)
 {
@@ -187,9 +183,7 @@ static void memory_close(struct store *s)
     free(m);
 }
 
-/* ---- cursors
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- cursors ---- */
 
 static bool step_is_of_recent_job(const struct memory *m, const struct scan *scan, const struct step *step)
 {

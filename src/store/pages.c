@@ -75,7 +75,8 @@ static void sum_add(const struct log_read *r, const uint8_t *data, size_t len, u
     }
 }
 
-/* A frame is good if its sum follows from what the one before says of itself: so one that was damaged costs itself and, at most, the next. */
+/* A frame is good if its sum follows from what the one before says of itself: so one that was
+ * damaged costs itself and, at most, the next. */
 static bool frame_is_good(struct log_read *r, const uint8_t *head)
 {
     uint32_t sum[2] = {r->sum[0], r->sum[1]};
@@ -293,7 +294,8 @@ static size_t local_size(const struct pages *p, enum page_kind kind, size_t payl
     return k <= most ? k : least;
 }
 
-/* A page that was lost is often one of zeros, and none of ours is: the end of a script would silently be. */
+/* A page that was lost is often one of zeros, and none of ours is: the end of a script would
+ * silently be. */
 static bool is_zero(const uint8_t *data, size_t len)
 {
     return data[0] == 0 && memcmp(data, data + 1, len - 1) == 0;

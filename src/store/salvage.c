@@ -1,8 +1,11 @@
-/* Pages are looked at in two ways. Those that a table's tree still leads to are the table's; they are found first. Of the others nobody says what they are: each row that looks, in all
- * its columns, like one of a table is taken for it. Such a page may have been given up long ago, so what a tree leads to wins, and of tables whose rows are deleted in everyday life
- * (tokens and hosts above all: one that was taken away must not come back) only the tree's pages count.
+/* Pages are looked at in two ways. Those that a table's tree still leads to are the table's;
+ * they are found first. Of the others nobody says what they are: each row that looks, in all its
+ * columns, like one of a table is taken for it. Such a page may have been given up long ago, so
+ * what a tree leads to wins, and of tables whose rows are deleted in everyday life (tokens and
+ * hosts above all: one that was taken away must not come back) only the tree's pages count.
  *
- * Where the trees begin stands in the schema, which is itself a table: its pages are known by their look, whatever became of the file's first. */
+ * Where the trees begin stands in the schema, which is itself a table: its pages are known by
+ * their look, whatever became of the file's first. */
 #include "store/salvage.h"
 
 #include "base/alloc.h"
@@ -44,7 +47,8 @@ struct work {
     struct err err;
 };
 
-/* Tables whose rows stay: a row on a page that no tree leads to is one that was lost, and none that was deleted. */
+/* Tables whose rows stay: a row on a page that no tree leads to is one that was lost, and none that
+ * was deleted. */
 static bool rows_stay(enum store_table table)
 {
     switch (table) {

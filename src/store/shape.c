@@ -46,7 +46,8 @@ static const struct field *field_called(const struct fields *t, struct span name
     return NULL;
 }
 
-/* CREATE TABLE "job" ("id" INTEGER PRIMARY KEY, "name" TEXT, …): what stands in quotes after the parenthesis, up to the constraints, is a column. */
+/* CREATE TABLE "job" ("id" INTEGER PRIMARY KEY, "name" TEXT, …): what stands in quotes after the
+ * parenthesis, up to the constraints, is a column. */
 bool shape_from_sql(struct shape *s, const char *sql)
 {
     const struct field *declared[VALUES_MAX], *key[KEY_FIELDS_MAX];

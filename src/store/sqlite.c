@@ -1,13 +1,13 @@
 /* SQLite behind store.h.
  *
- * A commit: BEGIN IMMEDIATE (the write lock, so that what is read next cannot change), compare epoch and
- * number, apply the rows, store the number, COMMIT. With WAL and synchronous=FULL the COMMIT is one fsync of
- * the log, whatever the number of rows. Anything that fails rolls back, and the handle is as before: a full
- * disk that has room again needs no new handle.
+ * A commit: BEGIN IMMEDIATE (the write lock, so that what is read next cannot change), compare
+ * epoch and number, apply the rows, store the number, COMMIT. With WAL and synchronous=FULL the
+ * COMMIT is one fsync of the log, whatever the number of rows. Anything that fails rolls back,
+ * and the handle is as before: a full disk that has room again needs no new handle.
  *
- * The log is copied into the database every CHECKPOINT_PAGES pages: pages that change often (the newest jobs)
- * are copied once for many commits. Readers have handles of their own and see the last commit before they
- * began. */
+ * The log is copied into the database every CHECKPOINT_PAGES pages: pages that change often (the
+ * newest jobs) are copied once for many commits. Readers have handles of their own and see the
+ * last commit before they began. */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "store/sqlite_query.h"
@@ -30,8 +30,9 @@ struct sqlite {
     sqlite3 *db;
     struct sql_table table[STORE_TABLE_COUNT];
     sqlite3_stmt *begin, *commit, *facts, *set_fact; /* NULL in a handle that only reads */
-    sqlite3_stmt *of_job[STORE_TABLE_COUNT];         /* rows of one job, NULL while a cursor uses it */
-    uint64_t unsure_seq;                             /* batch whose COMMIT failed; 0 = none */
+    /* Rows of one job, NULL while a cursor uses it */
+    sqlite3_stmt *of_job[STORE_TABLE_COUNT];
+    uint64_t unsure_seq; /* batch whose COMMIT failed; 0 = none */
 };
 
 struct sqlite_cursor {
@@ -47,9 +48,7 @@ static struct sqlite *sqlite_of(struct store *s)
     return (struct sqlite *)s;
 }
 
-/* ---- opening and closing
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- opening and closing ---- */
 
 static void sqlite_close(struct store *store)
 {
@@ -67,7 +66,8 @@ static void sqlite_close(struct store *store)
     free(s);
 }
 
-/* Environments hold secrets: the file is its owner's alone. SQLite gives the log the mode of the database. */
+/* Environments hold secrets: the file is its owner's alone. SQLite gives the log the mode of the
+ * database. */
 static bool make_file(const char *path, struct err *ret_err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -127,9 +127,7 @@ static bool prepare_writer(struct sqlite *s, struct err *ret_err)
            prepare(s, "UPDATE meta SET value=?2 WHERE key=?1", &s->set_fact, ret_err);
 }
 
-/* ---- committing
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- committing ---- */
 
 static bool may_write(const struct sqlite *s, struct err *ret_err)
 {
@@ -232,9 +230,7 @@ static bool sqlite_take_epoch(struct store *store, uint64_t *ret_epoch, uint64_t
     return true;
 }
 
-/* ---- cursors
- * ---------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- cursors ---- */
 
 static void sqlite_done(struct cursor *cursor)
 {
@@ -250,7 +246,8 @@ static void sqlite_done(struct cursor *cursor)
     free(c);
 }
 
-/* Steps and scripts are asked for job by job, thousands of times in a row: that SELECT is prepared once. */
+/* Steps and scripts are asked for job by job, thousands of times in a row: that SELECT is prepared
+ * once. */
 static sqlite3_stmt *take_statement(struct sqlite *s, const struct scan *scan, struct err *ret_err)
 {
     sqlite3_stmt *st = scan->of_job ? s->of_job[scan->table] : NULL;
@@ -323,9 +320,7 @@ struct store *store_open_sqlite(const char *path, bool read_only, struct err *re
     return open_as(path, path, read_only, ret_err);
 }
 
-/* ---- reading what nobody writes
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- reading what nobody writes ---- */
 
 static void uri_add_path(struct str *out, const char *path)
 {
@@ -337,8 +332,9 @@ static void uri_add_path(struct str *out, const char *path)
             str_addc(out, *c);
 }
 
-/* A log that is empty, or is not there, adds nothing: the file alone is the store. Of one that has something SQLite makes the index in memory if told that it cannot be shared; the
- * file for that must be there, empty or not. */
+/* A log that is empty, or is not there, adds nothing: the file alone is the store. Of one that has
+ * something SQLite makes the index in memory if told that it cannot be shared; the file for that
+ * must be there, empty or not. */
 struct store *store_open_still(const char *path, struct err *ret_err)
 {
     struct stat st;

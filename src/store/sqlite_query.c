@@ -1,8 +1,9 @@
-/* Conditions in SQL are only a coarse choice: job_filter.c decides about every row that comes out. A
- * condition may therefore be left out (a list too long for SQL), but must never be stricter than the filter.
+/* Conditions in SQL are only a coarse choice: job_filter.c decides about every row that comes
+ * out. A condition may therefore be left out (a list too long for SQL), but must never be
+ * stricter than the filter.
  *
- * Ids first, rows after: the inner SELECT finds ids through indexes, the outer one walks the table in the
- * order of ids and never sorts whole rows. */
+ * Ids first, rows after: the inner SELECT finds ids through indexes, the outer one walks the
+ * table in the order of ids and never sorts whole rows. */
 #include "store/sqlite_query.h"
 
 #include "base/str.h"

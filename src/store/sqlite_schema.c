@@ -1,9 +1,9 @@
-/* A job has some 130 fields, of which a typical one uses 30: binding only those, with all others NULL, halves
- * the time of a put and the size of a row. Readers get zeros for NULLs.
+/* A job has some 130 fields, of which a typical one uses 30: binding only those, with all others
+ * NULL, halves the time of a put and the size of a row. Readers get zeros for NULLs.
  *
- * Indexes. What ended long ago is found by end time, user, state or name; such indexes cover only jobs that
- * are over (partial indexes), so that a job pays for them once, when it ends. What lives is found by
- * job_live, which holds nothing else. */
+ * Indexes. What ended long ago is found by end time, user, state or name; such indexes cover
+ * only jobs that are over (partial indexes), so that a job pays for them once, when it ends.
+ * What lives is found by job_live, which holds nothing else. */
 #include "store/sqlite_schema.h"
 
 #include "base/alloc.h"
@@ -13,8 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- text of the schema
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- text of the schema ---- */
 
 static void add_name(struct str *out, const char *name)
 {
@@ -23,7 +22,8 @@ static void add_name(struct str *out, const char *name)
     str_addc(out, '"');
 }
 
-/* A chain of comparisons: for a list of more than two, IN would build a temporary table for each index at each put. */
+/* A chain of comparisons: for a list of more than two, IN would build a temporary table for each
+ * index at each put. */
 static void job_states(struct str *out, const char *compare, const char *join)
 {
     const char *before = "(";
@@ -78,8 +78,8 @@ static void add_key_names(struct str *out, const struct sql_table *t)
     }
 }
 
-/* A single number is SQLite's own row id; any other key orders the table itself (WITHOUT ROWID), so that no
- * table has a second tree for its key. */
+/* A single number is SQLite's own row id; any other key orders the table itself (WITHOUT ROWID), so
+ * that no table has a second tree for its key. */
 static void create_text(const struct sql_table *t, struct str *out)
 {
     str_add(out, "CREATE TABLE IF NOT EXISTS ");
@@ -145,9 +145,7 @@ void sql_order_text(const struct sql_table *t, struct str *out)
     add_key_names(out, t);
 }
 
-/* ---- tables
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* ---- tables ---- */
 
 /* Names that several values share cannot be read back: such values are stored by number. */
 static uint64_t own_names(const struct enum_names *names)
@@ -330,9 +328,7 @@ bool sql_schema_make(sqlite3 *db, struct sql_table table[STORE_TABLE_COUNT], boo
     return false;
 }
 
-/* ---- values
- * ------------------------------------------------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 static int bind_enum(const struct column *c, sqlite3_stmt *st, int i, int32_t value)
 {
@@ -390,7 +386,8 @@ int sql_bind_key(const struct sql_table *t, sqlite3_stmt *st, const void *record
     return rc;
 }
 
-/* A name that this release does not know is no value of the enumeration: who takes rows in sees it (model/fields.h: record_check). */
+/* A name that this release does not know is no value of the enumeration: who takes rows in sees it
+ * (model/fields.h: record_check). */
 static int32_t read_enum(const struct column *c, sqlite3_stmt *st, int i)
 {
     const char *text = (const char *)sqlite3_column_text(st, i);

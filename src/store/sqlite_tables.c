@@ -1,4 +1,5 @@
-/* A table that is made anew where one was lost would hide the loss. Those that the store has are written in it; of the oldest stores two are known that none was without. */
+/* A table that is made anew where one was lost would hide the loss. Those that the store has are
+ * written in it; of the oldest stores two are known that none was without. */
 #include "base/str.h"
 #include "store/sqlite_schema.h"
 

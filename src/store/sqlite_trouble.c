@@ -1,4 +1,5 @@
-/* SQLite's codes are few, and one of them (an error of the disk) stands for many things: what the system said with it, and how the file system is, tell them apart. */
+/* SQLite's codes are few, and one of them (an error of the disk) stands for many things: what the
+ * system said with it, and how the file system is, tell them apart. */
 #include "store/sqlite_trouble.h"
 
 #include "base/room.h"
@@ -58,7 +59,8 @@ static bool trouble_of(int rc, const char *path, int error, enum store_trouble *
 
 /* ---- in words ---- */
 
-/* One line of /proc/locks: "1: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF". Opening the file itself to ask would cost this process its own locks on it. */
+/* One line of /proc/locks: "1: POSIX  ADVISORY  WRITE 4711 08:01:1234 0 EOF". Opening the file
+ * itself to ask would cost this process its own locks on it. */
 static long holder_in(const char *line, const struct stat *file)
 {
     char kind[16];

@@ -1,4 +1,5 @@
-/* The operations of store.h in terms of what a kind of store can do: cursors over rows in key order. */
+/* The operations of store.h in terms of what a kind of store can do: cursors over rows in key
+ * order. */
 #include "store/store.h"
 
 #include "base/alloc.h"
@@ -60,9 +61,7 @@ bool scan_wants(const struct scan *scan, const void *record)
     return true;
 }
 
-/* ---- cursors
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- cursors ---- */
 
 /* The next row the scan wants; NULL at the end or on failure. */
 static const void *next_wanted(struct cursor *c, bool *ret_failed, struct err *ret_err)
@@ -88,7 +87,8 @@ static bool run_scan(struct store *s, const struct scan *scan, store_row_fn fn, 
     return !failed;
 }
 
-/* By id and start; of one start the parts before it gave nodes back, the whole as it was requeued, the job itself. */
+/* By id and start; of one start the parts before it gave nodes back, the whole as it was requeued,
+ * the job itself. */
 enum history { HISTORY_PARTS, HISTORY_RUNS, HISTORY_JOBS, HISTORY_COUNT };
 
 struct merge {
@@ -148,9 +148,7 @@ static bool scan_history(struct store *s, const struct job_filter *f, bool forme
     return !m.failed;
 }
 
-/* ---- store.h
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* ---- store.h ---- */
 
 void store_close(struct store *s)
 {

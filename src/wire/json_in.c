@@ -1,10 +1,10 @@
-/* A string is copied in one piece when it is plain ASCII without escapes, which nearly all of ours are; the
- * slow way handles the rest.
+/* A string is copied in one piece when it is plain ASCII without escapes, which nearly all of
+ * ours are; the slow way handles the rest.
  *
- * Bytes that are no UTF-8. Linux lets names and paths hold any byte but NUL and '/', JSON holds only Unicode.
- * Between our own programs such a byte 0xNN travels as the lone surrogate \udcNN (the way Python's
- * "surrogateescape" does it) and comes out as the byte again. Raw bytes that are no UTF-8 and any other lone
- * surrogate are refused. */
+ * Bytes that are no UTF-8. Linux lets names and paths hold any byte but NUL and '/', JSON holds
+ * only Unicode. Between our own programs such a byte 0xNN travels as the lone surrogate \udcNN
+ * (the way Python's "surrogateescape" does it) and comes out as the byte again. Raw bytes that
+ * are no UTF-8 and any other lone surrogate are refused. */
 #include "wire/json_in.h"
 
 #include "wire/utf8.h"
@@ -81,9 +81,7 @@ bool json_in_more(struct json_in *in, char bracket, bool *first)
     return true;
 }
 
-/* ---- strings
- * -------------------------------------------------------------------------------------------------------------
- */
+/* ---- strings ---- */
 
 /* Bytes that may be copied as they are: printable ASCII without quote and backslash. */
 static const unsigned char plain[256] = {
@@ -184,7 +182,8 @@ static size_t take_escape(struct json_in *in, char *out)
     return 1;
 }
 
-/* Where the string that starts at p (after its quote) ends: at its closing quote, or at the end of all. */
+/* Where the string that starts at p (after its quote) ends: at its closing quote, or at the end of
+ * all. */
 static const char *string_end(const char *p, const char *end)
 {
     while (p < end && *p != '"')
@@ -192,8 +191,8 @@ static const char *string_end(const char *p, const char *end)
     return p;
 }
 
-/* Unescapes up to the closing quote into out, which is long enough: no escape is shorter than what it means.
- */
+/* Unescapes up to the closing quote into out, which is long enough: no escape is shorter than
+ * what it means. */
 static bool unescape(struct json_in *in, char *out, size_t *ret_len)
 {
     char *at = out;
@@ -289,8 +288,7 @@ bool json_in_key(struct json_in *in, struct span *ret)
     return true;
 }
 
-/* ---- numbers and words
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- numbers and words ---- */
 
 static bool is_digit(const struct json_in *in)
 {
@@ -375,8 +373,7 @@ bool json_in_null(struct json_in *in)
     return take_word(in, "null");
 }
 
-/* ---- what nobody asked for
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- what nobody asked for ---- */
 
 static bool skip_digits(struct json_in *in)
 {

@@ -1,6 +1,6 @@
-/* Our encoder writes members in the order of the table and leaves out zeros, so the reader looks for a key
- * from where it found the last one: a record costs one walk along its table. Members in any other order are
- * found too, just slower. */
+/* Our encoder writes members in the order of the table and leaves out zeros, so the reader looks
+ * for a key from where it found the last one: a record costs one walk along its table. Members in
+ * any other order are found too, just slower. */
 #include "wire/record.h"
 
 #include "base/alloc.h"
@@ -14,9 +14,7 @@
 
 #define FIELDS_MAX 256u /* of one table, for the set of those seen */
 
-/* ---- writing
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 /* 0: copied as it is; 1: needs \u00NN; 2: not ASCII; else the letter after the backslash. */
 static const char escape_of[256] = {
@@ -54,7 +52,8 @@ static void add_hex(struct str *out, const char *prefix, unsigned char c)
     str_addn(out, hex, 2);
 }
 
-/* What goes to people is escaped where it is no letter (base/plain.h): readers of JSON get the same, terminals nothing that moves them. */
+/* What goes to people is escaped where it is no letter (base/plain.h): readers of JSON get the
+ * same, terminals nothing that moves them. */
 static bool quote_for_people(struct str *out, const char *text, size_t len)
 {
     char one[5] = "";
@@ -131,8 +130,8 @@ bool field_is_zero(const struct field *f, const void *record)
     return true;
 }
 
-/* Two values may share a name (two reasons that Slurm calls the same), and a value may have none: then the
- * number travels. */
+/* Two values may share a name (two reasons that Slurm calls the same), and a value may have none:
+ * then the number travels. */
 static bool enum_name_is_its_own(const struct enum_names *names, int32_t value)
 {
     if (value < 0 || (size_t)value >= names->n || !names->name[value])
@@ -234,12 +233,10 @@ void record_write_raw(struct str *out, const struct fields *t, const void *recor
     }
 }
 
-/* ---- reading
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
-/* Texts that are long for good reason: they grow with the cluster or with what was asked for, and the frame's
- * limit bounds them. */
+/* Texts that are long for good reason: they grow with the cluster or with what was asked for, and
+ * the frame's limit bounds them. */
 static size_t text_max(const struct record_reader *r, const struct field *f)
 {
     static const char *const unlimited[] = {"array_pending", "alloc", "ids"};
@@ -374,7 +371,8 @@ static bool read_u64(struct record_reader *r, const struct int_range *range, voi
     return true;
 }
 
-/* What a number may be here: by the field's row, or, in what a daemon of ours shows, whatever fits. */
+/* What a number may be here: by the field's row, or, in what a daemon of ours shows, whatever
+ * fits. */
 static const struct int_range *range_of(const struct record_reader *r, const struct field *f)
 {
     static const struct int_range any_u32 = {.max = UINT32_MAX}, any_u64 = {.max = UINT64_MAX};
@@ -441,7 +439,8 @@ static bool skip_record(struct record_reader *r)
     return !r->in.failed;
 }
 
-/* A field of a newer release may be a blob, or a list of records with blobs: their bytes are passed over as well. */
+/* A field of a newer release may be a blob, or a list of records with blobs: their bytes are passed
+ * over as well. */
 static bool skip_unknown(struct record_reader *r)
 {
     struct blob ignored;

@@ -1,8 +1,8 @@
-/* Rows are arrays, not objects: the names of the fields are written once a frame. A zero is written as 0,
- * false, null or its name, so that a row always has a value for every column.
+/* Rows are arrays, not objects: the names of the fields are written once a frame. A zero is
+ * written as 0, false, null or its name, so that a row always has a value for every column.
  *
- * A value goes straight from the bytes into one record that is used again for each row: 100,000 rows cost no
- * more memory than one frame. */
+ * A value goes straight from the bytes into one record that is used again for each row: 100,000
+ * rows cost no more memory than one frame. */
 #include "base/vec.h"
 #include "wire/frame.h"
 #include "wire/frame_out.h"
@@ -13,9 +13,7 @@
 
 #define FRAME_BYTES ((size_t)256 << 10)
 
-/* ---- writing
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- writing ---- */
 
 struct column {
     const struct field *f; /* NULL = a field this release does not know */
@@ -109,9 +107,7 @@ void rows_writer_end(struct rows_writer *w)
     free(w);
 }
 
-/* ---- reading
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 struct rows_reader {
     struct record_reader r;
@@ -124,7 +120,8 @@ struct rows_reader {
     void *ctx;
 };
 
-/* Looked for from *at on, where the last one was found: our writer names them in the order of the table. */
+/* Looked for from *at on, where the last one was found: our writer names them in the order of the
+ * table. */
 static const struct field *column_of(const struct fields *t, struct span name, size_t *at)
 {
     for (size_t tried = 0; tried < t->n; tried++) {

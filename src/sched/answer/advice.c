@@ -1,6 +1,8 @@
-/* What would let a job start sooner. Each kind of change has a row in the table at the end; a row tries what it knows, by what-if passes, and
- * adds what helps. Amounts (time, memory, CPUs, nodes, devices) are searched for the largest that starts now: the least is tried first, and when even
- * that does not start, the row is done after one pass. Rows that need one pass each come first, so that a bound on work cuts the searches. */
+/* What would let a job start sooner. Each kind of change has a row in the table at the end; a row
+ * tries what it knows, by what-if passes, and adds what helps. Amounts (time, memory, CPUs, nodes,
+ * devices) are searched for the largest that starts now: the least is tried first, and when even
+ * that does not start, the row is done after one pass. Rows that need one pass each come first, so
+ * that a bound on work cuts the searches. */
 #include "sched/answer/advice.h"
 
 #include "sched/answer/advice_trial.h"
@@ -11,7 +13,8 @@
 /* sched_check works a request out against every group. */
 #define CHECK_COST 4000
 
-/* When it would start with this request, which is completed as a submission would be; INT64_MAX = never, as far as is known. */
+/* When it would start with this request, which is completed as a submission would be; INT64_MAX =
+ * never, as far as is known. */
 static int64_t trial_start(struct trial *t, struct job_request *req, bool anew)
 {
     enum job_reason pend = REASON_NONE;
@@ -22,7 +25,8 @@ static int64_t trial_start(struct trial *t, struct job_request *req, bool anew)
         t->ret->cut = true;
         return INT64_MAX;
     }
-    if (anew && t->w.job->lane->het) /* the other components would be new, too: not what is tried here */
+    /* The other components would be new, too: not what is tried here */
+    if (anew && t->w.job->lane->het)
         return INT64_MAX;
     if (sched_check(t->w.cl, req, t->w.job->w.uid, t->groups, &pend, NULL) != REFUSE_NONE ||
         pend != REASON_NONE)
@@ -87,10 +91,12 @@ void trial_once(struct trial *t, struct job_request req, const char *option, con
 
 /* ---- amounts ---- */
 
-/* The largest of least, 2 × least, … below `most` with which it starts now; 0 = none. What is returned was itself tried. */
+/* The largest of least, 2 × least, … below `most` with which it starts now; 0 = none. What is
+ * returned was itself tried. */
 int64_t trial_largest(struct trial *t, int64_t least, int64_t most, bool anew, amount_set set, void *ctx)
 {
-    int64_t low = 1, high = (most - 1) / least + 1; /* in units of `least`: low starts, high is as it was */
+    /* In units of `least`: low starts, high is as it was */
+    int64_t low = 1, high = (most - 1) / least + 1;
     struct job_request req = *t->req;
     if (least >= most)
         return 0;
@@ -219,7 +225,8 @@ static void try_conditions(struct trial *t)
 
 /* ---- time ---- */
 
-/* A job that ends before promised work begins may pass it; half a minute is left to whoever follows the advice. */
+/* A job that ends before promised work begins may pass it; half a minute is left to whoever follows
+ * the advice. */
 #define TIME_SLACK  (USEC_PER_MIN / 2)
 #define TIMES_TRIED 6
 
@@ -363,7 +370,8 @@ static void now_first(struct advices *v)
         }
 }
 
-/* A forecast that costs more than this is not made for an advice: then only what starts now, or gets a promise, is known. */
+/* A forecast that costs more than this is not made for an advice: then only what starts now, or
+ * gets a promise, is known. */
 #define FORECAST_COST 150000
 
 void sched_advise(const struct cluster *cl, const struct plan *p, uint64_t job_id, const char *user_groups,

@@ -1,6 +1,8 @@
-/* Every node of a job's partition is counted once: it has what a piece of the job takes free now (and may be kept for a promised start), is
- * away, is excluded by the job, could not hold it even empty, lacks nothing but devices that are out of use (broken, or not yet clean), or is busy. Of a busy node it is worked out what is short and when it is
- * expected to be free enough: as its jobs end, in the order of their ends. */
+/* Every node of a job's partition is counted once: it has what a piece of the job takes free now
+ * (and may be kept for a promised start), is away, is excluded by the job, could not hold it even
+ * empty, lacks nothing but devices that are out of use (broken, or not yet clean), or is busy. Of a
+ * busy node it is worked out what is short and when it is expected to be free enough: as its jobs
+ * end, in the order of their ends. */
 #include "sched/answer/blockers.h"
 
 #include "base/alloc.h"
@@ -130,8 +132,9 @@ static const char *out_text(const struct work *w, const struct snode *n, const s
                         d->kind, d->index, n->name, d->why);
 }
 
-/* True if the node would do with its devices that are out: they are what is in the way. Else they are told of beside what keeps it busy; and also where a piece of the job has
- * room, since another may need them. */
+/* True if the node would do with its devices that are out: they are what is in the way. Else they
+ * are told of beside what keeps it busy; and also where a piece of the job has room, since another
+ * may need them. */
 static bool out_node(struct work *w, const struct snode *n, const struct take *t)
 {
     struct outs found = outs_in_the_way(w->cl, n, t, w->a);

@@ -1,4 +1,5 @@
-/* Everything that keeps a waiting job from starting, with counts; who is ahead of it; how sure its planned start is. Worked out when somebody asks. */
+/* Everything that keeps a waiting job from starting, with counts; who is ahead of it; how sure its
+ * planned start is. Worked out when somebody asks. */
 #ifndef REMUDA_SCHED_ANSWER_BLOCKERS_H
 #define REMUDA_SCHED_ANSWER_BLOCKERS_H
 
@@ -8,8 +9,8 @@
 #include "sched/plan.h"
 
 typedef VEC(struct blocker) blocker_vec;
-/* For each partition the job may run in: what it needs, and where the nodes stand. Texts live in the arena; the caller frees the vector. Nothing is added for a
- * job that does not wait. */
+/* For each partition the job may run in: what it needs, and where the nodes stand. Texts live in
+ * the arena; the caller frees the vector. Nothing is added for a job that does not wait. */
 void sched_blockers(const struct cluster *cl, const struct plan *p, uint64_t job_id, int64_t now_us,
                     struct arena *a, blocker_vec *out);
 
@@ -20,7 +21,8 @@ size_t sched_ahead(const struct cluster *cl, const struct plan *p, uint64_t job_
 /* Jobs in the order now; an array counts once. */
 uint64_t sched_waiting(const struct cluster *cl);
 
-/* How sure the planned start of the last pass is, and that in a sentence (arena); without one, why there is none. */
+/* How sure the planned start of the last pass is, and that in a sentence (arena); without one, why
+ * there is none. */
 enum sureness sched_sureness(const struct cluster *cl, const struct plan *p, uint64_t job_id, struct arena *a,
                              const char **ret_text);
 

@@ -1,4 +1,5 @@
-/* Why a job waits, in a sentence with counts. Worked out when somebody asks, from the cluster as it is then. */
+/* Why a job waits, in a sentence with counts. Worked out when somebody asks, from the cluster as it
+ * is then. */
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "sched/answer/rank.h"

@@ -1,4 +1,5 @@
-/* The order of waiting jobs, for questions: the passes themselves only ever compare the first of each lane. */
+/* The order of waiting jobs, for questions: the passes themselves only ever compare the first of
+ * each lane. */
 #include "sched/answer/rank.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,7 @@
-/* The job in question is passed over in its own lane, and stands in a lane of its own beside the cluster's, with a class of its own that
- * has the changed request; a component of a heterogeneous job is replaced among the components, too. All else is the pass of plan.c, so an answer "now" is what the planner itself will do when the job is changed so. */
+/* The job in question is passed over in its own lane, and stands in a lane of its own beside the
+ * cluster's, with a class of its own that has the changed request; a component of a heterogeneous
+ * job is replaced among the components, too. All else is the pass of plan.c, so an answer "now" is
+ * what the planner itself will do when the job is changed so. */
 #include "sched/answer/whatif.h"
 
 #include "base/alloc.h"
@@ -30,7 +32,8 @@ bool whatif_spent(const struct whatif *w)
     return w->cost >= w->cost_max;
 }
 
-/* Making the world and the order is most of the work of a short pass. Measured: 3 ms for 10,000 nodes, and for 5,000 lanes. */
+/* Making the world and the order is most of the work of a short pass. Measured: 3 ms for 10,000
+ * nodes, and for 5,000 lanes. */
 static uint64_t open_cost(const struct pass *p)
 {
     return p->w->nall * p->w->dims * 12 + p->entry.n * 100;
@@ -100,7 +103,8 @@ int64_t whatif_start(struct whatif *w, const struct job_request *req)
     if (!now && w->forecast && foreseen(v, id) == INT64_MAX)
         pass_forecast(&p, 0);
     int64_t at = now ? w->now_us : foreseen(v, id);
-    if (!now && at <= w->now_us) /* counts say now, single CPUs or devices say no: nobody knows when */
+    /* Counts say now, single CPUs or devices say no: nobody knows when */
+    if (!now && at <= w->now_us)
         at = INT64_MAX;
     w->cost += p.cost + open_cost(&p);
     pass_close(&p);

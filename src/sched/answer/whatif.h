@@ -1,5 +1,5 @@
-/* What if a waiting job asked for something else? The planner's own pass over the same cluster and queue, with that job changed in place; nothing
- * that anyone can see changes. */
+/* What if a waiting job asked for something else? The planner's own pass over the same cluster and
+ * queue, with that job changed in place; nothing that anyone can see changes. */
 #ifndef REMUDA_SCHED_ANSWER_WHATIF_H
 #define REMUDA_SCHED_ANSWER_WHATIF_H
 
@@ -11,22 +11,26 @@ struct whatif {
     int64_t now_us;
     bool anew;     /* as a job that is submitted now, not in its place in the order */
     bool forecast; /* look into the future, too, if it does not start now */
-    uint64_t cost,
-        cost_max; /* counted work so far, in entries looked at (about 5 ns); no pass begins above the bound */
+    /* Counted work so far, in entries looked at (about 5 ns); no pass begins above the bound */
+    uint64_t cost, cost_max;
     struct plan *scratch; /* what the passes write into */
+    /* Of the last pass: when promised work of other jobs begins, and reservations begin or end */
     VEC(int64_t)
-    promised_us; /* of the last pass: when promised work of other jobs begins, and reservations begin or end */
+    promised_us;
+    /* Of the last pass: work that would give way to the job, which starts when that is gone */
     VEC(struct plan_preempt)
-    stops; /* of the last pass: work that would give way to the job, which starts when that is gone */
+    stops;
 };
 
-/* False if the job does not wait. A component of a heterogeneous job starts when all of them can. */
+/* False if the job does not wait. A component of a heterogeneous job starts when all of them
+ * can. */
 bool whatif_init(struct whatif *w, const struct cluster *cl, uint64_t job_id, int64_t now_us,
                  uint64_t cost_max);
 void whatif_done(struct whatif *w);
 bool whatif_spent(const struct whatif *w);
 
-/* When the job would start with this request: now_us, or when it is planned then; INT64_MAX if it is not, or nothing more may be spent. */
+/* When the job would start with this request: now_us, or when it is planned then; INT64_MAX if it
+ * is not, or nothing more may be spent. */
 int64_t whatif_start(struct whatif *w, const struct job_request *req);
 
 #endif

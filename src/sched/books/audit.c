@@ -1,4 +1,5 @@
-/* The oracle of the cluster's books: nothing is given twice, and what is counted is what is held. */
+/* The oracle of the cluster's books: nothing is given twice, and what is counted is what is
+ * held. */
 #include "base/alloc.h"
 #include "sched/books/classes.h"
 #include "sched/books/settle.h"

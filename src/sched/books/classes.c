@@ -1,6 +1,7 @@
-/* A class holds one copy of the request, its texts interned. A lane holds the jobs of a class whose order among themselves never changes as
- * they age, so that only the first of each lane has to be compared with others. Lanes are arrays: jobs come at the end and leave at the
- * front nearly always. */
+/* A class holds one copy of the request, its texts interned. A lane holds the jobs of a class whose
+ * order among themselves never changes as they age, so that only the first of each lane has to be
+ * compared with others. Lanes are arrays: jobs come at the end and leave at the front nearly
+ * always. */
 #include "sched/books/classes.h"
 
 #include "base/alloc.h"

@@ -4,7 +4,8 @@
 
 #include "sched/books/state.h"
 
-/* A job that is new comes into the lane and the class of its request. `w` is copied; its request and magnets into the class. */
+/* A job that is new comes into the lane and the class of its request. `w` is copied; its request
+ * and magnets into the class. */
 void wjob_enter(struct cluster *cl, struct wjob *j, const struct waiting *w);
 /* It goes on as `w` says, in whichever lane that is. `w` may point into its present class. */
 void wjob_change(struct cluster *cl, struct wjob *j, const struct waiting *w);

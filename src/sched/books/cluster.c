@@ -1,4 +1,5 @@
-/* The cluster as a whole; nodes and partitions come and go. What is derived of them waits until it is needed (settle.c). */
+/* The cluster as a whole; nodes and partitions come and go. What is derived of them waits until it
+ * is needed (settle.c). */
 #include "sched/books/state.h"
 
 #include "base/alloc.h"

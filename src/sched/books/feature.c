@@ -1,5 +1,6 @@
-/* A recursive descent parser makes a tree; the tree is then multiplied out into arms at the brackets and counts, which speak about the job
- * as a whole, while what lies below them stays a tree that is evaluated for one node at a time. */
+/* A recursive descent parser makes a tree; the tree is then multiplied out into arms at the
+ * brackets and counts, which speak about the job as a whole, while what lies below them stays a
+ * tree that is evaluated for one node at a time. */
 #include "sched/books/feature.h"
 
 #include "base/alloc.h"

@@ -44,6 +44,7 @@ bool feature_arm_holds(const struct feature_arm *arm,
                        const char *features); /* the part that each node must satisfy */
 /* The feature names a constraint mentions, at most `max`; returns how many. */
 size_t feature_names(const char *text, struct arena *a, const char **ret, size_t max);
-bool feature_listed(const char *features, const char *name); /* is `name` in the comma-separated list */
+/* Is `name` in the comma-separated list */
+bool feature_listed(const char *features, const char *name);
 
 #endif

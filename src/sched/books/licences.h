@@ -10,8 +10,9 @@ struct licence_list {
     size_t n;
 };
 
-/* "matlab:2,ansys" (NULL or "" = none). False at the first that is malformed, that the cluster does not have or has not so many of: *ret_wrong is a sentence in the
- * arena then, and *ret holds those before it. */
+/* "matlab:2,ansys" (NULL or "" = none). False at the first that is malformed, that the cluster does
+ * not have or has not so many of: *ret_wrong is a sentence in the arena then, and *ret holds those
+ * before it. */
 bool licences_find(const struct cluster *cl, const char *text, struct arena *a, struct licence_list *ret,
                    const char **ret_wrong);
 

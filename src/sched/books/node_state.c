@@ -1,6 +1,7 @@
-/* A node down to its cores and devices. What is given out as one is a slot: a core, or a single thread under CR_CPU. CPU numbers are
- * slot × slot_cpus + thread, as model/alloc.h numbers them. The amounts the planner counts with (cluster.free) are always computed from the
- * slots and devices, never adjusted, so that they cannot drift. */
+/* A node down to its cores and devices. What is given out as one is a slot: a core, or a single
+ * thread under CR_CPU. CPU numbers are slot × slot_cpus + thread, as model/alloc.h numbers them.
+ * The amounts the planner counts with (cluster.free) are always computed from the slots and
+ * devices, never adjusted, so that they cannot drift. */
 #include "base/alloc.h"
 #include "base/idset.h"
 #include "base/rng.h"
@@ -80,7 +81,8 @@ static void group_device(struct cluster *cl, struct group *g, const struct devic
     group_total(g, dim, 1);
 }
 
-/* Is the device one of those that are configured, of its type or of any? Takes it off their number. */
+/* Is the device one of those that are configured, of its type or of any? Takes it off their
+ * number. */
 static bool is_configured(struct gres_list *gres, const struct device *d)
 {
     for (int untyped = 0; untyped < 2; untyped++)
@@ -95,7 +97,8 @@ static bool is_configured(struct gres_list *gres, const struct device *d)
     return false;
 }
 
-/* Devices of the kind that `devices` lists, of each type at most as many as configured. Returns how many there were. */
+/* Devices of the kind that `devices` lists, of each type at most as many as configured. Returns how
+ * many there were. */
 static int64_t group_listed(struct cluster *cl, struct group *g, const struct device_list *devices,
                             const char *kind, const struct gres_list *gres, struct arena *a)
 {
@@ -155,7 +158,8 @@ static void group_gres(struct cluster *cl, struct group *g, const struct node *n
         int64_t configured = gres_count(&gres, kind);
         if (seen || group_listed(cl, g, &devices, kind, &gres, a) > 0)
             continue;
-        /* No device is known: GPUs get the numbers 0, 1, … in the order of the list; other kinds are only counted. */
+        /* No device is known: GPUs get the numbers 0, 1, … in the order of the list; other kinds
+         * are only counted. */
         int32_t index = 0;
         for (size_t k = i; k < gres.n; k++) {
             const struct gres_item *item = &gres.item[k];
@@ -240,7 +244,8 @@ static void hold_mark(struct snode *n, const struct hold *h)
         device_mark(n, &h->gres[i], h->run->job_id);
 }
 
-/* Devices that are out: those that nobody has are marked, those that somebody has do not come free with him. */
+/* Devices that are out: those that nobody has are marked, those that somebody has do not come free
+ * with him. */
 static void out_mark(struct snode *n)
 {
     struct arena *a = arena_new();
@@ -287,7 +292,8 @@ void hold_expect_free(const struct snode *n, const struct hold *h)
                       n->dev_job[d] == DEVICE_OUT);
 }
 
-/* CPUs of a hold that the node no longer has: they count as used, so that nothing new starts until they fit again. */
+/* CPUs of a hold that the node no longer has: they count as used, so that nothing new starts until
+ * they fit again. */
 static int64_t cpus_beyond(const struct snode *n, const struct hold *h)
 {
     int64_t beyond = 0;

@@ -1,8 +1,10 @@
 /* Keys in fixed point.
  *
- * The ageing order is what won on the scoreboard (docs/scheduling.md): √(wait + an hour) ÷ limit ÷ ⁴√width, so that short and narrow work goes
- * first and everything gains on it by waiting; and whoever waited for longer than the age bound goes first of all, in order of arrival, so
- * that none starves. WFP3 of Tang et al. (2009) compares width × (wait ÷ limit)³; its cube root orders the same and stays small. */
+ * The ageing order is what won on the scoreboard (docs/scheduling.md): √(wait + an hour) ÷ limit
+ * ÷ ⁴√width, so that short and narrow work goes first and everything gains on it by waiting; and
+ * whoever waited for longer than the age bound goes first of all, in order of arrival, so that
+ * none starves. WFP3 of Tang et al. (2009) compares width × (wait ÷ limit)³; its cube root
+ * orders the same and stays small. */
 #include "sched/books/order.h"
 
 #include "base/alloc.h"

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Licences keep their place in the table, because running work refers to it; one that is gone has none in all. */
+/* Licences keep their place in the table, because running work refers to it; one that is gone has
+ * none in all. */
 static void licence_set(struct cluster *cl, const char *name, int64_t total)
 {
     ptrdiff_t at = cluster_licence(cl, name);

@@ -1,5 +1,7 @@
-/* Reservations inside the planner: what each keeps on which node, and when. Where it keeps a node whole, all amounts of the node are its; elsewhere some of them. Nobody else may
- * count on what it keeps; its own jobs may not count on more. What its jobs use is taken from what it keeps, not kept twice. */
+/* Reservations inside the planner: what each keeps on which node, and when. Where it keeps a node
+ * whole, all amounts of the node are its; elsewhere some of them. Nobody else may count on what it
+ * keeps; its own jobs may not count on more. What its jobs use is taken from what it keeps, not
+ * kept twice. */
 #ifndef REMUDA_SCHED_BOOKS_RESV_H
 #define REMUDA_SCHED_BOOKS_RESV_H
 

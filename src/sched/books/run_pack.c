@@ -1,5 +1,6 @@
-/* Every pass begins with what all running work gives back when it ends. That is worked out once for each run and kept in one piece, since it
- * changes seldom: with the configuration, and with what the recount of one of its nodes sees (suspension, releases). */
+/* Every pass begins with what all running work gives back when it ends. That is worked out once for
+ * each run and kept in one piece, since it changes seldom: with the configuration, and with what
+ * the recount of one of its nodes sees (suspension, releases). */
 #include "sched/books/run_pack.h"
 
 #include "base/alloc.h"
@@ -70,8 +71,8 @@ static void take_of_hold(const struct cluster *cl, struct run_pack *p, const str
 {
     struct pack_take t = {.node = h->node->idx, .first = (uint32_t)p->use.n};
     int64_t cpus = h->run->suspended ? 0 : slot_cpus(h);
-    /* CPUs that are shared come free with the last job on them; counting them with every one would promise too much, with none too
-     * little. The work that ends last gives them back. */
+    /* CPUs that are shared come free with the last job on them; counting them with every one would
+     * promise too much, with none too little. The work that ends last gives them back. */
     use_push(p, DIM_CPU, h->run->shares ? 0 : cpus);
     use_push(p, DIM_SHARE, h->run->shares ? cpus : cpus * cl->policy.share_max);
     use_push(p, DIM_MEM, h->mem_mib);

@@ -1,5 +1,6 @@
-/* Nodes and partitions may change in any order and by the thousand at start-up, so nothing is derived at once: `unsettled` is set, and cluster_settle brings
- * numbers, groups and free amounts up to date before the next use. */
+/* Nodes and partitions may change in any order and by the thousand at start-up, so nothing is
+ * derived at once: `unsettled` is set, and cluster_settle brings numbers, groups and free amounts
+ * up to date before the next use. */
 #include "sched/books/settle.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,7 @@
-/* Inside of the planner's cluster: nodes with every core and device, groups of equal nodes, partitions, running work, waiting work as
- * classes. Only files of sched/ include this. Nodes are numbered in natural order of their names, whatever the order they came in, so that
- * a cluster that is built anew plans the same. */
+/* Inside of the planner's cluster: nodes with every core and device, groups of equal nodes,
+ * partitions, running work, waiting work as classes. Only files of sched/ include this. Nodes are
+ * numbered in natural order of their names, whatever the order they came in, so that a cluster that
+ * is built anew plans the same. */
 #ifndef REMUDA_SCHED_BOOKS_STATE_H
 #define REMUDA_SCHED_BOOKS_STATE_H
 
@@ -17,8 +18,9 @@
 /* ---- resource dimensions: what is counted on a node. One cluster-wide numbering ---- */
 
 enum { DIM_CPU, DIM_MEM, DIM_JOBS, DIM_SHARE, DIM_GRES };
-/* DIM_JOBS: a job takes 1, a job that wants the node for itself takes all. DIM_SHARE: CPUs as jobs that share them see them, each CPU
- * counted as often as jobs may share it; only counted where some partition allows sharing. */
+/* DIM_JOBS: a job takes 1, a job that wants the node for itself takes all. DIM_SHARE: CPUs as jobs
+ * that share them see them, each CPU counted as often as jobs may share it; only counted where some
+ * partition allows sharing. */
 #define JOBS_ALL (INT64_C(1) << 20)
 
 #define NEEDS_MAX 16 /* kinds of resource in one request */
@@ -62,8 +64,9 @@ struct sdevice {
     const char *kind; /* of the dimension */
     int32_t index;
     int64_t mem_mib;
-    char *near;   /* one byte a slot: 1 = close; NULL = all are */
-    char *linked; /* one byte a device of the group: 1 = a fast connection to it (NVLink); NULL = to none */
+    char *near; /* one byte a slot: 1 = close; NULL = all are */
+    /* One byte a device of the group: 1 = a fast connection to it (NVLink); NULL = to none */
+    char *linked;
 };
 
 /* Nodes that are equal in all that placement looks at. */
@@ -71,8 +74,8 @@ struct group {
     uint32_t idx;
     char *key; /* all that they share, as text */
     int32_t cpus, sockets, cores_per_socket, threads_per_core;
-    int32_t
-        slots; /* what is given out as one: a core, or a thread under CR_CPU; without the cores set aside */
+    /* What is given out as one: a core, or a thread under CR_CPU; without the cores set aside */
+    int32_t slots;
     int32_t spec_slots; /* set aside for the system: the last ones */
     int32_t slot_cpus;  /* CPUs of a slot */
     int64_t mem_mib, tmp_disk_mib;
@@ -113,7 +116,8 @@ struct snode {
     VEC(struct hold *) hold;
 };
 #define LOAD_ALONE UINT16_MAX
-#define DEVICE_OUT (UINT64_MAX - 1) /* nobody holds it, and nobody may be given it (node.devices_out) */
+/* Nobody holds it, and nobody may be given it (node.devices_out) */
+#define DEVICE_OUT (UINT64_MAX - 1)
 
 /* ---- partitions ---- */
 
@@ -161,7 +165,8 @@ struct run {
     int64_t start_us, end_us;
     uint32_t resv; /* number of the reservation it runs in; 0 = none */
     bool suspended, whole, shares, user_only;
-    bool was_suspended; /* its CPUs may have been given to others meanwhile, and be used twice now */
+    /* Its CPUs may have been given to others meanwhile, and be used twice now */
+    bool was_suspended;
     bool ending;        /* it was told to end, or to give way */
     bool yields;        /* suspended for others: it goes on when its CPUs are idle */
     int64_t yielded_us; /* when it was, last; 0 = never */
@@ -195,8 +200,8 @@ struct share {
 
 struct wjob {
     struct waiting w; /* req and magnets point into the class */
-    int64_t head_us,
-        head_from_us; /* it was next in its partition but blocked: for so long, and since then (waited.c) */
+    /* It was next in its partition but blocked: for so long, and since then (waited.c) */
+    int64_t head_us, head_from_us;
     struct lane *lane;
     uint64_t serial; /* of its coming (cluster.serial then) */
 };
@@ -211,10 +216,12 @@ struct cause {
 struct sclass {
     uint64_t hash;
     struct job_request req; /* texts interned */
-    const char *magnets;    /* as in struct waiting, interned: its jobs are drawn by the same reservations */
-    uint32_t uid_plus1;     /* of a class that is one user's own (--exclusive=user); 0 = anybody's */
-    uint64_t serial;        /* never used twice, unlike idx */
-    uint32_t idx;           /* place in cluster.klass; stays */
+    /* As in struct waiting, interned: its jobs are drawn by the same reservations */
+    const char *magnets;
+    /* Of a class that is one user's own (--exclusive=user); 0 = anybody's */
+    uint32_t uid_plus1;
+    uint64_t serial; /* never used twice, unlike idx */
+    uint32_t idx;    /* place in cluster.klass; stays */
     struct lane *lanes;
     VEC(struct cause) cause;  /* ascending by time */
     struct sclass *next;      /* same hash bucket */
@@ -223,7 +230,8 @@ struct sclass {
     uint64_t made_version;
 };
 
-/* Jobs of one class whose order among themselves never changes: same nice, asked priority and order. Sorted by (eligible, submit, id). */
+/* Jobs of one class whose order among themselves never changes: same nice, asked priority and
+ * order. Sorted by (eligible, submit, id). */
 struct lane {
     struct sclass *klass;
     int32_t nice, site;
@@ -241,9 +249,10 @@ struct policy {
     int64_t weight_age, weight_size, weight_part, weight_fair, max_age_us;
     struct tres_weights tres;
     bool favor_small, size_by_time, part_as_is, tres_as_is, increase_only; /* PriorityFlags */
-    bool fifo;                                                             /* PriorityType=priority/basic */
-    bool by_thread;                                                        /* CR_CPU */
-    bool count_memory;                                                     /* CR_*_Memory */
+    /* PriorityType=priority/basic */
+    bool fifo;
+    bool by_thread;    /* CR_CPU */
+    bool count_memory; /* CR_*_Memory */
     int64_t def_mem_per_cpu, def_mem_per_node, max_mem_per_cpu, max_mem_per_node;
     int64_t grace_us; /* how long past its end a job is expected to hold on */
     enum limit_policy limits;
@@ -276,7 +285,8 @@ struct cluster {
     struct map_str *group_of;
     VEC(struct spart *) part; /* by idx; entries that are gone stay */
     struct map_str *part_of;
-    int64_t *free;       /* node.n × dim.n: what is free, exact; may be negative after a node shrank */
+    /* node.n × dim.n: what is free, exact; may be negative after a node shrank */
+    int64_t *free;
     uint8_t *shift;      /* by dimension: bits of an amount below the resolution of the buckets */
     bool unsettled;      /* nodes, partitions or dimensions changed: settle before use */
     uint64_t version;    /* of the configuration: classes made for an older one are made again */
@@ -317,8 +327,8 @@ static inline int64_t *node_free(const struct cluster *cl, const struct snode *n
 /* node_state.c */
 struct group *group_make(struct cluster *cl, const struct node *n, const char *key);
 void group_free(struct group *g);
-void node_recount(struct cluster *cl,
-                  struct snode *n); /* load and devices from its holds, and its row of cluster.free */
+/* Load and devices from its holds, and its row of cluster.free */
+void node_recount(struct cluster *cl, struct snode *n);
 void node_rebuild(struct snode *n);
 void hold_expect_free(const struct snode *n,
                       const struct hold *h); /* aborts if a device of a new hold is taken */

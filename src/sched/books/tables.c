@@ -1,4 +1,5 @@
-/* What the cluster's tables hold under a name. Nothing here changes what a caller can see: a dimension or a share that nobody has named before is an empty one. */
+/* What the cluster's tables hold under a name. Nothing here changes what a caller can see: a
+ * dimension or a share that nobody has named before is an empty one. */
 #include "sched/books/tables.h"
 
 #include "base/alloc.h"

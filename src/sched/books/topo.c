@@ -1,5 +1,6 @@
-/* Groups of consecutive blocks (BlockSizes=) are switches, too. Nodes that no line names, and parts of a network that nothing connects, hang below a root of their
- * own making: a job is spread over them only when nothing smaller has enough. */
+/* Groups of consecutive blocks (BlockSizes=) are switches, too. Nodes that no line names, and parts
+ * of a network that nothing connects, hang below a root of their own making: a job is spread over
+ * them only when nothing smaller has enough. */
 #include "sched/books/topo.h"
 
 #include "base/alloc.h"

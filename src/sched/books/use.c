@@ -1,4 +1,5 @@
-/* Running work: what it holds, down to CPU numbers and device indexes. Each change recounts the nodes it touches. */
+/* Running work: what it holds, down to CPU numbers and device indexes. Each change recounts the
+ * nodes it touches. */
 #include "sched/books/use.h"
 
 #include "base/alloc.h"

@@ -26,7 +26,8 @@ void cluster_wait(struct cluster *cl, const struct waiting *w)
         wjob_enter(cl, j, w);
         return;
     }
-    /* Only the number of elements changed, as it does with every start of an array: it keeps its place. */
+    /* Only the number of elements changed, as it does with every start of an array: it keeps its
+     * place. */
     if (same_but_elements(w, &j->w)) {
         j->w.elements = w->elements;
         return;

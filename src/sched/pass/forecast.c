@@ -1,11 +1,14 @@
-/* The future as the planner itself would make it: everything that runs ends when it is expected to, nothing new comes, and at each end the same
- * step is taken as in the present. What starts then has its planned start, and the nodes. So a planned start is not a guess beside the
- * policy but the policy's own answer; it can only move because work ends early or late, or comes or goes.
+/* The future as the planner itself would make it: everything that runs ends when it is expected
+ * to, nothing new comes, and at each end the same step is taken as in the present. What starts
+ * then has its planned start, and the nodes. So a planned start is not a guess beside the policy
+ * but the policy's own answer; it can only move because work ends early or late, or comes or
+ * goes.
  *
- * The work is bounded, by counting it, not by a clock, so that the same state always gives the same plan. While it is cheap each end is a step
- * of its own. Once EXACT_COST is spent, ends are taken together that lie closer than a thirty-second of their distance from now. Once
- * ALL_COST is spent, the rest of the queue is foreseen by its size: it takes as long as the part before it took, in proportion to the CPU
- * time asked for. */
+ * The work is bounded, by counting it, not by a clock, so that the same state always gives the
+ * same plan. While it is cheap each end is a step of its own. Once EXACT_COST is spent, ends are
+ * taken together that lie closer than a thirty-second of their distance from now. Once ALL_COST
+ * is spent, the rest of the queue is foreseen by its size: it takes as long as the part before
+ * it took, in proportion to the CPU time asked for. */
 #include "base/alloc.h"
 #include "sched/pass/components.h"
 #include "sched/pass/found.h"
@@ -33,7 +36,8 @@ static void promises_due(struct pass *p)
 
 #define EXACT_COST 500000 /* entries looked at; a few milliseconds */
 #define ALL_COST   30000000
-#define GAP        32 /* ends may be taken together when they are closer than 1/GAP of the time until then */
+/* Ends may be taken together when they are closer than 1/GAP of the time until then */
+#define GAP 32
 
 static int64_t next_time(const struct pass *p)
 {
@@ -68,7 +72,8 @@ static int64_t cpus_up(const struct cluster *cl)
     return cpus > 0 ? cpus : 1;
 }
 
-/* Takes the queue in order, each job as long after the one before it as the cluster needs for it at the pace it kept so far. */
+/* Takes the queue in order, each job as long after the one before it as the cluster needs for it at
+ * the pace it kept so far. */
 static void foresee_rest(struct pass *p)
 {
     struct placement nowhere = {0};

@@ -39,8 +39,8 @@ void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struc
     struct planned *f = xcalloc(1, sizeof *f);
     *f = (struct planned){.job_id = job_id,
                           .start_us = start_us,
-                          .promise =
-                              promise && !p->future, /* what is promised in a foreseen future is a forecast */
+                          /* What is promised in a foreseen future is a forecast */
+                          .promise = promise && !p->future,
                           .pass = p->v->pass,
                           .nnodes = (uint32_t)at->at.n};
     f->node = xmalloc((at->at.n + 1) * sizeof f->node[0]);

@@ -1,6 +1,7 @@
-/* A heterogeneous job: all components start together or none does. The components are placed one after another in the same world; if one does
- * not fit, those placed before it are undone, and it is tried as the first of them: another may have taken what only this one could not do without. What stands in their way together may
- * have to give way (preempt.c). */
+/* A heterogeneous job: all components start together or none does. The components are placed one
+ * after another in the same world; if one does not fit, those placed before it are undone, and it
+ * is tried as the first of them: another may have taken what only this one could not do without.
+ * What stands in their way together may have to give way (preempt.c). */
 #include "base/alloc.h"
 #include "sched/books/tables.h"
 #include "sched/pass/components.h"
@@ -102,7 +103,8 @@ static bool component_earliest(struct pass *p, const struct compiled *c, int64_t
 
 #define ROUNDS_MAX 64 /* times at which a common start is looked for */
 
-/* Finds the first time at which all components fit, by letting the latest of them push the others. */
+/* Finds the first time at which all components fit, by letting the latest of them push the
+ * others. */
 static void promise_all(struct pass *p, struct het *h, uint32_t part)
 {
     int64_t at_us = p->w->now_us;
@@ -122,7 +124,8 @@ static void promise_all(struct pass *p, struct het *h, uint32_t part)
             vec_push(&p->promise, pr);
             pass_foresee(p, h->job[n]->w.job_id, at_us, &p->at, true);
         }
-        bool in_vain = !p->future && at_us <= p->w->now_us; /* single CPUs or devices did not allow it */
+        /* Single CPUs or devices did not allow it */
+        bool in_vain = !p->future && at_us <= p->w->now_us;
         if (n == h->n && !in_vain) {
             p->served[part] = true;
             return;

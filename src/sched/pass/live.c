@@ -1,5 +1,6 @@
-/* In the forecast every waiting class is looked at at every end of work, nearly always to find that it still does not fit. So the order is a
- * packed array of what is needed for that answer: how many nodes with how much of three dimensions, at least, in any variant. */
+/* In the forecast every waiting class is looked at at every end of work, nearly always to find that
+ * it still does not fit. So the order is a packed array of what is needed for that answer: how many
+ * nodes with how much of three dimensions, at least, in any variant. */
 #include "sched/pass/live.h"
 
 #include "base/alloc.h"
@@ -84,8 +85,8 @@ static uint8_t lesser(uint8_t a, uint8_t b)
     return a < b ? a : b;
 }
 
-/* One variant that may go to any node for one length of time, and its class has no other lane: too few nodes is then all that can be in the
- * way, and in one place of the order. */
+/* One variant that may go to any node for one length of time, and its class has no other lane: too
+ * few nodes is then all that can be in the way, and in one place of the order. */
 static bool request_is_simple(const struct pass *p, const struct entry *e)
 {
     const struct option *o = e->o;
@@ -98,7 +99,8 @@ static struct quick quick_make(const struct pass *p, uint32_t number)
 {
     const struct entry *e = &p->entry.v[number];
     struct quick q = {.entry = number, .part = e->o->serve, .tier = e->tier, .run_us = e->o->limit_min_us};
-    /* What counts cannot tell about is always tried: jobs that may start in several partitions or with others, on nodes shared by users. */
+    /* What counts cannot tell about is always tried: jobs that may start in several partitions or
+     * with others, on nodes shared by users. */
     q.plain = e->c->n == 1 && !e->lane->het && e->o->nvariants > 0 && !e->o->mode.share &&
               !e->o->mode.user_only && !preempt_possible(p->cl, e->o);
     if (!q.plain)
@@ -197,7 +199,8 @@ bool live_refresh(struct pass *p, size_t i)
     while (low < high) {
         size_t middle = (low + high) / 2;
         const struct entry *other = &p->entry.v[p->live.v[middle].entry];
-        /* Entries whose lane went on are still where they were: they count as the job they stood for. */
+        /* Entries whose lane went on are still where they were: they count as the job they stood
+         * for. */
         if (entry_order(other, e) < 0)
             low = middle + 1;
         else

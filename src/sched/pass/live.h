@@ -12,10 +12,12 @@ static inline bool entry_outdated(const struct pass *p, const struct entry *e)
 {
     return e->pos != p->pos[e->lane->idx];
 }
-/* Entry i's lane has another next job: puts it behind those that come before it, so that the next in order is at i. False if the lane has no job
- * left: entry i is still there, and to be passed over. */
+/* Entry i's lane has another next job: puts it behind those that come before it, so that the next
+ * in order is at i. False if the lane has no job left: entry i is still there, and to be passed
+ * over. */
 bool live_refresh(struct pass *p, size_t i);
-/* The order from entry i on becomes the one that says who passes a blocked job first (or again the order proper). */
+/* The order from entry i on becomes the one that says who passes a blocked job first (or again the
+ * order proper). */
 void live_reorder(struct pass *p, size_t i, bool passing);
 
 /* Could the entry be placed, as far as counts tell? */

@@ -20,7 +20,8 @@ struct entry {
     uint32_t number; /* of the option in its class */
 };
 
-/* An entry in the order, with what tells fast that it cannot be placed: nodes with at least so much, in buckets. */
+/* An entry in the order, with what tells fast that it cannot be placed: nodes with at least so
+ * much, in buckets. */
 struct quick {
     int64_t run_us;
     uint64_t wake; /* it cannot be placed before so much came free (world.freed) */
@@ -30,8 +31,9 @@ struct quick {
     uint16_t cell;       /* of the joint count: the least that any variant takes of any node */
     struct screen least; /* the same in buckets */
     bool plain : 1;      /* counts tell about it */
-    bool simple : 1;     /* and if a first look at the nodes finds too few, that is all there is to know */
-    bool tried : 1;      /* it was tried in this pass, and blocked */
+    /* And if a first look at the nodes finds too few, that is all there is to know */
+    bool simple : 1;
+    bool tried : 1; /* it was tried in this pass, and blocked */
 };
 
 /* What the last pass found about a class in one of its partitions. */
@@ -85,9 +87,10 @@ struct plan_private {
     struct map_u64 *planned;     /* by job id */
     struct map_u64 *rank;        /* by job id: place in the order; filled when first asked for */
     bool ranked;
-    int64_t insists_until_us; /* when the first job that insists on few switches gives in; 0 = none does */
-    VEC(uint64_t) head;       /* jobs that are next in their partition but blocked */
-    VEC(uint64_t) late;       /* jobs that can not end before their deadline */
+    /* When the first job that insists on few switches gives in; 0 = none does */
+    int64_t insists_until_us;
+    VEC(uint64_t) head; /* jobs that are next in their partition but blocked */
+    VEC(uint64_t) late; /* jobs that can not end before their deadline */
     VEC(struct plan_start) start;
     VEC(struct plan_preempt) preempt;
     VEC(uint64_t) resume;
@@ -103,9 +106,10 @@ struct pass {
     struct world *w;
     struct exacts *ex;
     bool passing; /* the order is that of jobs that pass a blocked one */
-    bool ordered; /* who comes first matters only for who gets resources first: no hook, and backfill */
-    bool again;   /* a promise was taken back: the step must be made once more */
-    bool future;  /* past the present: starts are foreseen, not made */
+    /* Who comes first matters only for who gets resources first: no hook, and backfill */
+    bool ordered;
+    bool again;  /* a promise was taken back: the step must be made once more */
+    bool future; /* past the present: starts are foreseen, not made */
     uint32_t step;
     uint64_t cost;           /* work done, in entries looked at */
     int64_t started_size;    /* CPU seconds begun so far */
@@ -121,21 +125,22 @@ struct pass {
     VEC(uint64_t) awaited; /* jobs for which work is ending (preempt.c) */
     bool awaited_known;
     int32_t resumed_tier; /* suspended work of this tier and above was looked at */
-    struct lane
-        *instead; /* of a what-if: one job in a lane of its own, beside the cluster's lanes; NULL = none */
+    /* Of a what-if: one job in a lane of its own, beside the cluster's lanes; NULL = none */
+    struct lane *instead;
     const struct wjob *left_out; /* the job as it really waits: passed over */
 };
 
 enum outcome { STARTED, BLOCKED, NEVER, SKIPPED };
 
-/* Everything of a pass but its steps; `v` is overwritten. With `instead` (its idx is cl->lane.n) its one job waits in the place of the job of
- * that id. */
+/* Everything of a pass but its steps; `v` is overwritten. With `instead` (its idx is cl->lane.n)
+ * its one job waits in the place of the job of that id. */
 void pass_open(struct pass *p, const struct cluster *cl, struct plan_private *v, int64_t now_us,
                struct lane *instead);
 void pass_close(struct pass *p);
-void pass_took_one(struct pass *p,
-                   const struct lane *l);            /* one element of the lane's next job is dealt with */
-void pass_step(struct pass *p);                      /* every waiting job in order, at the world's time */
+/* One element of the lane's next job is dealt with */
+void pass_took_one(struct pass *p, const struct lane *l);
+/* Every waiting job in order, at the world's time */
+void pass_step(struct pass *p);
 void pass_forecast(struct pass *p, uint32_t budget); /* on from there */
 enum outcome pass_het(struct pass *p, struct entry *e);
 /* waited.c: what a pass has to do with the logs of causes. */

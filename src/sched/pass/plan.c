@@ -1,5 +1,5 @@
-/* Passes as a whole: what one is made of, what it finds, and what stays of it until the next. The steps are in step.c, the future in
- * forecast.c. */
+/* Passes as a whole: what one is made of, what it finds, and what stays of it until the next. The
+ * steps are in step.c, the future in forecast.c. */
 #include "sched/plan.h"
 
 #include "base/alloc.h"
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A forecast is made again when that pays: at once where it is cheap, else so seldom that it takes a hundredth of the time. Meanwhile the
- * last one stands; promises are always made anew. */
+/* A forecast is made again when that pays: at once where it is cheap, else so seldom that it takes
+ * a hundredth of the time. Meanwhile the last one stands; promises are always made anew. */
 #define CHEAP_COST    200000 /* about a millisecond */
 #define COST_PER_USEC 2      /* of pause between two forecasts */
 

@@ -1,9 +1,13 @@
-/* Preemption. A job that does not fit may stop running work of partitions with a lower PriorityTier. Which work is found by asking the planner's own question with that work taken away
- * (preempt_choose.c).
+/* Preemption. A job that does not fit may stop running work of partitions with a lower
+ * PriorityTier. Which work is found by asking the planner's own question with that work taken
+ * away (preempt_choose.c).
  *
- * No victim goes in vain. A job whose turn comes anyway before its victims could be gone waits. Devices and sockets are checked, not only counts. Work that was told to end remembers for
- * whom; until all of it is gone, and the devices it had are found clean, the job has a promise of what comes free, whatever its place in the queue, and takes no more victims. Suspending frees CPUs at once and is done only when
- * nothing else has to end first. A heterogeneous job takes victims for all of its components together. */
+ * No victim goes in vain. A job whose turn comes anyway before its victims could be gone waits.
+ * Devices and sockets are checked, not only counts. Work that was told to end remembers for
+ * whom; until all of it is gone, and the devices it had are found clean, the job has a promise
+ * of what comes free, whatever its place in the queue, and takes no more victims. Suspending
+ * frees CPUs at once and is done only when nothing else has to end first. A heterogeneous job
+ * takes victims for all of its components together. */
 #include "sched/pass/preempt.h"
 #include "base/alloc.h"
 #include "sched/books/unproven.h"
@@ -63,7 +67,8 @@ static void awaited_fill(struct pass *p)
     p->awaited_known = true;
 }
 
-/* Is work ending already so that the job can start, or has ended and left devices that are not clean yet? */
+/* Is work ending already so that the job can start, or has ended and left devices that are not
+ * clean yet? */
 static bool is_awaited(struct pass *p, uint64_t job_id)
 {
     if (!p->awaited_known)
@@ -74,8 +79,8 @@ static bool is_awaited(struct pass *p, uint64_t job_id)
     return false;
 }
 
-/* What is suspended for the job in the turn of this pass is taken from the others that come after it. The cluster's own counters go back: the
- * core suspends the victims. */
+/* What is suspended for the job in the turn of this pass is taken from the others that come after
+ * it. The cluster's own counters go back: the core suspends the victims. */
 static void begin_on_suspended(struct asker *a, victims *chosen)
 {
     struct pass *p = a->p;

@@ -13,10 +13,12 @@ enum preempting {
 /* Could jobs of the option ever stop others? */
 bool preempt_possible(const struct cluster *cl, const struct option *o);
 
-/* For an entry that cannot start now, or the heterogeneous job it belongs to: chooses victims and puts them into the plan. */
+/* For an entry that cannot start now, or the heterogeneous job it belongs to: chooses victims and
+ * puts them into the plan. */
 enum preempting pass_preempt(struct pass *p, const struct entry *e, const struct het *het);
 
-/* Before entries of this tier and lower are looked at: suspended work of the tiers above and of it goes on where its CPUs are idle. */
+/* Before entries of this tier and lower are looked at: suspended work of the tiers above and of it
+ * goes on where its CPUs are idle. */
 void pass_resume(struct pass *p, int32_t tier);
 
 #endif

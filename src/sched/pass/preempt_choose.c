@@ -1,6 +1,9 @@
-/* Which work goes. Lift all that could go; if the job fits then, put back as much as possible, the dearest first. What is dear is the work that would be lost: CPUs × time run, nothing
- * for work that is only suspended; among equals, the fewest jobs. Two ways of going about it are compared: cheapest jobs first, and cheapest nodes first (a node is as dear as the jobs that
- * must leave it; not for heterogeneous jobs, whose components want different nodes). Where at most FEW_MAX jobs come into question, every set is tried. */
+/* Which work goes. Lift all that could go; if the job fits then, put back as much as possible, the
+ * dearest first. What is dear is the work that would be lost: CPUs × time run, nothing for work
+ * that is only suspended; among equals, the fewest jobs. Two ways of going about it are compared:
+ * cheapest jobs first, and cheapest nodes first (a node is as dear as the jobs that must leave it;
+ * not for heterogeneous jobs, whose components want different nodes). Where at most FEW_MAX jobs
+ * come into question, every set is tried. */
 #include "base/alloc.h"
 #include "sched/pass/preempt_inside.h"
 #include "sched/world/resv_view.h"
@@ -44,7 +47,8 @@ static bool run_at(const struct asker *a, const struct run *r)
     return r->nlic > 0;
 }
 
-/* Those who hold nothing where the job would go are spared, if it still fits without their going. */
+/* Those who hold nothing where the job would go are spared, if it still fits without their
+ * going. */
 static void spare_elsewhere(struct asker *a, victims *v)
 {
     victims spared = {0};
@@ -105,7 +109,7 @@ static void chosen_take(const victims *v, victims *chosen)
             vec_push(chosen, v->v[i]);
 }
 
-/* ---- cheapest nodes first --------------------------------------------------------------------------------------------------- */
+/* ---- cheapest nodes first ---- */
 
 struct node_price {
     struct snode *node;
@@ -143,7 +147,8 @@ static bool node_takes_one(struct asker *a, const struct snode *n)
     return false;
 }
 
-/* Who must leave the node so that one piece of the job fits there; they stay lifted. False: even with all gone it does not. */
+/* Who must leave the node so that one piece of the job fits there; they stay lifted. False: even
+ * with all gone it does not. */
 static bool node_clear(struct asker *a, const struct snode *n, victims *v)
 {
     bool room = node_takes_one(a, n);
@@ -189,10 +194,11 @@ static bool lift_nodes(struct asker *a, victims *v)
     return ok;
 }
 
-/* ---- every set ------------------------------------------------------------------------------------------------------------------ */
+/* ---- every set ---- */
 
-/* Tries every set of the few that hold something where the job would go after the best choice so far (all, where there are only few): on one
- * node a dear victim may be cheaper than several cheap ones. Leaves the best set in `chosen`. */
+/* Tries every set of the few that hold something where the job would go after the best choice so
+ * far (all, where there are only few): on one node a dear victim may be cheaper than several cheap
+ * ones. Leaves the best set in `chosen`. */
 static void refine(struct asker *a, victims *v, victims *chosen)
 {
     victims few = {0};

@@ -1,5 +1,6 @@
-/* Inside of preemption; only its files include this. preempt_victims.c: who may stop whom. preempt_lift.c: what would be without them. preempt_choose.c: which of them, as few and as
- * cheap as possible. preempt.c: in the order of the pass. */
+/* Inside of preemption; only its files include this. preempt_victims.c: who may stop whom.
+ * preempt_lift.c: what would be without them. preempt_choose.c: which of them, as few and as cheap
+ * as possible. preempt.c: in the order of the pass. */
 #ifndef REMUDA_SCHED_PASS_PREEMPT_INSIDE_H
 #define REMUDA_SCHED_PASS_PREEMPT_INSIDE_H
 
@@ -26,7 +27,8 @@ static inline uint64_t asker_id(const struct asker *a)
 }
 
 /* ---- preempt_victims.c ---- */
-const struct partition *run_partition(const struct cluster *cl, const struct run *r); /* NULL = gone */
+/* NULL = gone */
+const struct partition *run_partition(const struct cluster *cl, const struct run *r);
 bool preempt_asks(const struct asker *a); /* could it ever stop others? */
 /* All that could go now, the least loss first. */
 void victims_collect(const struct asker *a, victims *v);

@@ -1,4 +1,5 @@
-/* What would be if some work were not there: it is lifted out of the counters and of the pass's world, the planner's own question is asked, and it is put back. */
+/* What would be if some work were not there: it is lifted out of the counters and of the pass's
+ * world, the planner's own question is asked, and it is put back. */
 #include "base/alloc.h"
 #include "sched/books/classes.h"
 #include "sched/pass/components.h"
@@ -11,8 +12,8 @@
 /* The node is counted anew, and the world gets the difference. */
 static void node_shift(struct pass *p, struct snode *n)
 {
-    struct cluster *cl = (struct cluster *)(uintptr_t)
-                             p->cl; /* a scratch use of its counters: pass_preempt leaves them as they were */
+    /* A scratch use of its counters: pass_preempt leaves them as they were */
+    struct cluster *cl = (struct cluster *)(uintptr_t)p->cl;
     int64_t *row = node_free(cl, n), *diff = xmemdup(row, cl->dim.n * sizeof row[0]);
     node_recount(cl, n);
     for (size_t d = 0; d < cl->dim.n; d++)
@@ -56,7 +57,7 @@ void put_back_all(struct pass *p, victims *v)
         put_back(p, &v->v[i]);
 }
 
-/* ---- would it fit? ---------------------------------------------------------------------------------------------------------------- */
+/* ---- would it fit? ---- */
 
 static void nodes_note(struct asker *a)
 {

@@ -1,4 +1,5 @@
-/* Who may stop whom: work of partitions with a lower PriorityTier, where that work's PreemptMode allows it, it is old enough, and what it frees can be used by the one who asks. */
+/* Who may stop whom: work of partitions with a lower PriorityTier, where that work's PreemptMode
+ * allows it, it is old enough, and what it frees can be used by the one who asks. */
 #include "base/alloc.h"
 #include "sched/books/classes.h"
 #include "sched/books/tables.h"
@@ -7,10 +8,11 @@
 
 #include <stdlib.h>
 
-#define YIELD_PAUSE_US                                                                                       \
-    (30 * USEC_PER_SEC) /* between two suspensions of a job: nobody is stopped and woken in circles */
+/* Between two suspensions of a job: nobody is stopped and woken in circles */
+#define YIELD_PAUSE_US
+(30 * USEC_PER_SEC)
 
-const struct partition *run_partition(const struct cluster *cl, const struct run *r)
+    const struct partition *run_partition(const struct cluster *cl, const struct run *r)
 {
     const struct spart *s = r->partition ? cluster_part(cl, r->partition) : NULL;
     return s ? &s->p : NULL;
@@ -26,7 +28,8 @@ static enum preempt_mode run_mode(const struct cluster *cl, const struct run *r)
     return mode == PREEMPT_GANG || mode == PREEMPT_UNSET ? PREEMPT_OFF : mode;
 }
 
-/* The rank that is compared: the tier of the partition. With preempt/qos it will be the QOS's list of those it may stop. */
+/* The rank that is compared: the tier of the partition. With preempt/qos it will be the QOS's list
+ * of those it may stop. */
 static bool outranks(const struct cluster *cl, const struct option *o, const struct run *r)
 {
     const struct partition *p = run_partition(cl, r);
@@ -104,7 +107,8 @@ static int victim_order(const void *va, const void *vb)
     return (a->run->job_id > b->run->job_id) - (a->run->job_id < b->run->job_id);
 }
 
-/* What a job inside a reservation frees stays that reservation's: stopping it helps only those who may use that. */
+/* What a job inside a reservation frees stays that reservation's: stopping it helps only those who
+ * may use that. */
 static bool reservation_bars(const struct pass *p, const struct option *o, const struct run *r)
 {
     const struct sresv *s = r->resv ? p->cl->resv.v[r->resv - 1] : NULL;

@@ -1,5 +1,7 @@
-/* Multifactor priority in fixed point with 20 binary places: Σ weight × factor + site − nice, as slurm.conf(5) describes it; or the key of another order. Within a lane it never
- * changes who is first: age is the only factor that differs there, and its rounding keeps the order; ties go to who could run first. */
+/* Multifactor priority in fixed point with 20 binary places: Σ weight × factor + site − nice, as
+ * slurm.conf(5) describes it; or the key of another order. Within a lane it never changes who is
+ * first: age is the only factor that differs there, and its rounding keeps the order; ties go to
+ * who could run first. */
 #include "sched/pass/priority.h"
 
 #include "base/alloc.h"
@@ -9,7 +11,7 @@
 
 #include <string.h>
 
-/* ---- factors ------------------------------------------------------------------------------------------------------------------- */
+/* ---- factors ---- */
 
 static int64_t ratio(int64_t part, int64_t whole)
 {
@@ -55,7 +57,8 @@ static int64_t asked_cpus(const struct option *o)
     return cpus;
 }
 
-/* The larger the higher; with PriorityFavorSmall the other way round. Half of it is a share of the nodes, half a share of the CPUs. */
+/* The larger the higher; with PriorityFavorSmall the other way round. Half of it is a share of the
+ * nodes, half a share of the CPUs. */
 static int64_t size_factor(const struct cluster *cl, const struct option *o)
 {
     const struct policy *p = &cl->policy;
@@ -81,7 +84,7 @@ static int64_t part_factor(const struct cluster *cl, const struct option *o)
     return o->job_factor * PRIORITY_ONE / most;
 }
 
-/* ---- resources ------------------------------------------------------------------------------------------------------------------- */
+/* ---- resources ---- */
 
 static bool gres_meant(const struct cluster *cl, uint32_t dim, const struct tres_weight *t)
 {
@@ -166,7 +169,7 @@ void cluster_set_fairshare(struct cluster *cl, uint32_t uid, const char *account
     cluster_share(cl, uid, account)->factor = within(factor);
 }
 
-/* ---- other orders ------------------------------------------------------------------------------------------------------------------- */
+/* ---- other orders ---- */
 
 /* CPUs, or GPUs at their worth in CPUs, whichever is more. */
 static int64_t width_of(const struct cluster *cl, const struct option *o)
@@ -202,9 +205,10 @@ struct order_job order_job_of(const struct cluster *cl, const struct option *o, 
                               .age_bound_us = cl->policy.age_bound_us};
 }
 
-/* ---- the sum ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the sum ---- */
 
-/* priority/basic, as in Slurm: one less for each job, so that --nice counts the places it gives up. Equal requests go in the order in which they could run all the same. */
+/* priority/basic, as in Slurm: one less for each job, so that --nice counts the places it gives up.
+ * Equal requests go in the order in which they could run all the same. */
 static int64_t by_number(const struct waiting *w)
 {
     int64_t places = UINT32_C(0xffff0000) - (int64_t)(w->job_id < 0xfffeffff ? w->job_id : 0xfffeffff);
@@ -248,7 +252,7 @@ uint64_t sched_priority(const struct cluster *constant, const struct waiting *w,
     return best;
 }
 
-/* ---- for people ------------------------------------------------------------------------------------------------------------------- */
+/* ---- for people ---- */
 
 static const char *tres_name(const struct tres_weight *t)
 {

@@ -1,17 +1,20 @@
-/* The order of waiting work: tier of the partition, then priority, then `order`, then who could run first. */
+/* The order of waiting work: tier of the partition, then priority, then `order`, then who could run
+ * first. */
 #ifndef REMUDA_SCHED_PASS_PRIORITY_H
 #define REMUDA_SCHED_PASS_PRIORITY_H
 
 #include "model/priority.h"
 #include "sched/request/demand.h"
 
-#define PRIORITY_ONE FACTOR_ONE /* a factor of 1 in fixed point; priorities are kept with 20 binary places */
+/* A factor of 1 in fixed point; priorities are kept with 20 binary places */
+#define PRIORITY_ONE FACTOR_ONE
 
 /* What an order looks at. */
 struct order_job order_job_of(const struct cluster *cl, const struct option *o, const struct waiting *w,
                               int64_t now_us);
 
-/* The priority in fixed point: the multifactor one, or where the chosen order (order.h) puts the job. */
+/* The priority in fixed point: the multifactor one, or where the chosen order (order.h) puts the
+ * job. */
 uint64_t priority_of(const struct cluster *cl, const struct option *o, const struct waiting *w,
                      int64_t now_us);
 

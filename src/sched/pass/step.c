@@ -1,9 +1,11 @@
-/* A pass. Each lane's next job stands in `live` in order of tier and priority; they are tried in that order. One that starts makes room for
- * the next of its lane, which is put where it belongs. One that cannot start blocks its class: equal requests cannot start either, so that a
- * hundred thousand jobs in forty shapes cost forty fits. The first that is blocked in each partition gets a promise: the earliest time at
- * which it can start if all that runs ends as expected, with the nodes for it. Whatever comes later in the order may start only if that
- * leaves every promise whole (EASY backfill, Lifka 1995). The present is the first step of a simulation of the future that goes on from
- * there (forecast.c). */
+/* A pass. Each lane's next job stands in `live` in order of tier and priority; they are tried in
+ * that order. One that starts makes room for the next of its lane, which is put where it belongs.
+ * One that cannot start blocks its class: equal requests cannot start either, so that a hundred
+ * thousand jobs in forty shapes cost forty fits. The first that is blocked in each partition gets a
+ * promise: the earliest time at which it can start if all that runs ends as expected, with the
+ * nodes for it. Whatever comes later in the order may start only if that leaves every promise whole
+ * (EASY backfill, Lifka 1995). The present is the first step of a simulation of the future that
+ * goes on from there (forecast.c). */
 #include "sched/books/topo.h"
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
@@ -77,7 +79,8 @@ static void started_tell(const struct pass *p, const struct entry *e)
 
 #define DETOURS_MAX 16
 
-/* Starts it where it was placed. Where counts say yes but sockets or devices no, other nodes are looked for. */
+/* Starts it where it was placed. Where counts say yes but sockets or devices no, other nodes are
+ * looked for. */
 static bool emit_somewhere(struct pass *p, const struct entry *e, int64_t limit_us)
 {
     struct world *w = p->w;
@@ -96,7 +99,8 @@ static bool emit_somewhere(struct pass *p, const struct entry *e, int64_t limit_
     return emitted;
 }
 
-/* A job with a deadline ends by it: what its limit has beyond that is cut off, as long as the shortest limit it takes is left. */
+/* A job with a deadline ends by it: what its limit has beyond that is cut off, as long as the
+ * shortest limit it takes is left. */
 static int64_t limit_by_deadline(const struct entry *e, int64_t limit_us, int64_t start_us)
 {
     int64_t room = e->job->w.deadline_us - start_us;
@@ -157,7 +161,8 @@ static void promise_make(struct pass *p, const struct entry *e, bool awaited)
     p->w->insists_until_us = topo_insists_until(p->cl, &e->job->w);
     if (!world_earliest(p->w, e->c, e->o, limit, p->w->now_us, &p->at, &at))
         return;
-    /* It did not start: counts say now, single CPUs or devices say no. A promise of now would be kept from others and never be met. */
+    /* It did not start: counts say now, single CPUs or devices say no. A promise of now would be
+     * kept from others and never be met. */
     bool in_vain = at <= p->w->now_us && !p->future && !awaited;
     int64_t next = world_next_end(p->w);
     if (in_vain && (next == INT64_MAX || !world_earliest(p->w, e->c, e->o, limit, next, &p->at, &at)))
@@ -277,7 +282,8 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
     return stops == PREEMPTS_NONE ? BLOCKED : SKIPPED;
 }
 
-/* A job that starts in one partition no longer needs the promise it got in another; what was refused for that promise's sake is tried again. */
+/* A job that starts in one partition no longer needs the promise it got in another; what was
+ * refused for that promise's sake is tried again. */
 static void promise_drop(struct pass *p, const struct wjob *j)
 {
     for (size_t i = 0; i < p->promise.n; i++)
@@ -290,7 +296,8 @@ static void promise_drop(struct pass *p, const struct wjob *j)
         }
 }
 
-/* True if entry i of the order is blocked for sure and nothing more is to be done about it in this step. */
+/* True if entry i of the order is blocked for sure and nothing more is to be done about it in this
+ * step. */
 static bool blocked_at_sight(struct pass *p, const struct quick *q)
 {
     if (live_may_fit(p, q))
@@ -311,8 +318,8 @@ static bool strict(const struct cluster *cl)
     return cl->hook.key ? cl->hook.strict : cl->policy.backfill == BACKFILL_NONE;
 }
 
-/* The same question asked of the nodes instead of counts that were right before others started, in the future, of who was tried before: what
- * entry_try would do with it. */
+/* The same question asked of the nodes instead of counts that were right before others started, in
+ * the future, of who was tried before: what entry_try would do with it. */
 static bool too_few_nodes(struct pass *p, struct quick *q)
 {
     struct world *w = p->w;
@@ -330,7 +337,8 @@ static bool too_few_nodes(struct pass *p, struct quick *q)
 
 enum next { KEEP, DROP, AGAIN };
 
-/* What becomes of entry i of the order in this step: it stays blocked, is done with, or the entry that is now at i is to be looked at. */
+/* What becomes of entry i of the order in this step: it stays blocked, is done with, or the entry
+ * that is now at i is to be looked at. */
 static enum next entry_step(struct pass *p, size_t i)
 {
     struct entry *e = &p->entry.v[p->live.v[i].entry];

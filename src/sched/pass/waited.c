@@ -1,7 +1,8 @@
-/* No pass walks the jobs. A class keeps a short log of its causes: an entry when a pass finds another one than before. A job is in its class from the
- * time it came, so its own share is read off the log when it leaves. Whether a job waits for resources or for those before it differs within a
- * class: the few jobs that are next in their partition (pass.h: head) have the time of that counted on themselves; the rest of the class's time in
- * the queue is waiting for priority. */
+/* No pass walks the jobs. A class keeps a short log of its causes: an entry when a pass finds
+ * another one than before. A job is in its class from the time it came, so its own share is read
+ * off the log when it leaves. Whether a job waits for resources or for those before it differs
+ * within a class: the few jobs that are next in their partition (pass.h: head) have the time of
+ * that counted on themselves; the rest of the class's time in the queue is waiting for priority. */
 #include "sched/pass/waited.h"
 
 #include "base/alloc.h"
@@ -10,9 +11,12 @@
 #include <string.h>
 
 #define CAUSES_MAX                                                                                           \
-    32 /* entries of a class's log; then the second oldest goes, and its time counts under the oldest */
+/* Entries of a class's log; then the second oldest goes, and its time counts under the
+     * oldest */
+32
 
-static enum job_reason cause_of(enum job_reason reason)
+    static enum job_reason
+    cause_of(enum job_reason reason)
 {
     return reason == REASON_RESOURCES ? REASON_PRIORITY : reason;
 }

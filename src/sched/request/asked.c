@@ -1,4 +1,5 @@
-/* The generic resources of a request, by kind and type, and which dimensions of the cluster can serve each. */
+/* The generic resources of a request, by kind and type, and which dimensions of the cluster can
+ * serve each. */
 #include "sched/request/demand_work.h"
 
 #include "base/alloc.h"
@@ -109,7 +110,8 @@ bool demand_asked(struct demand_work *w)
                                                      : &w->node_gpus;
         *sum += w->asked[i].item.count;
     }
-    /* GPUs for each task beside those of each node say how many tasks that has, not how many more GPUs. */
+    /* GPUs for each task beside those of each node say how many tasks that has, not how many more
+     * GPUs. */
     if (w->node_gpus > 0 && w->task_gpus > 0) {
         if (r->ntasks > 0 && w->node_gpus / w->task_gpus > r->ntasks)
             return demand_complain(w, REFUSE_NODE_CONFIG, REASON_BAD_CONSTRAINTS,

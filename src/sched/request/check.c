@@ -1,4 +1,5 @@
-/* Is a request fit to be queued? Each refusal says what was asked, what is allowed or there, and the nearest thing that works. */
+/* Is a request fit to be queued? Each refusal says what was asked, what is allowed or there, and
+ * the nearest thing that works. */
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "model/gres.h"

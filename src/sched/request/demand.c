@@ -1,5 +1,6 @@
-/* Working a request out. First what does not depend on the nodes: its generic resources by kind and type (asked.c), its layouts, its constraint.
- * Then for each partition an option, and in it the variants (variants.c). */
+/* Working a request out. First what does not depend on the nodes: its generic resources by kind and
+ * type (asked.c), its layouts, its constraint. Then for each partition an option, and in it the
+ * variants (variants.c). */
 #include "sched/request/demand_work.h"
 
 #include "base/alloc.h"
@@ -83,7 +84,8 @@ static void option_limits(struct demand_work *w, struct option *o)
                      "it asks for fewer nodes than its partition's smallest job");
 }
 
-/* Of several numbers of nodes those go that the partition does not allow; if it allows none, the option is never. */
+/* Of several numbers of nodes those go that the partition does not allow; if it allows none, the
+ * option is never. */
 static void variants_drop(const struct partition *p, struct option *o)
 {
     size_t kept = 0;
@@ -160,7 +162,8 @@ static size_t names_of(const char *list)
     return names + (list != NULL);
 }
 
-/* An option for each reservation of the list, of those that there are. One that draws the job is none where it cannot hold it: the job does not wait for it. */
+/* An option for each reservation of the list, of those that there are. One that draws the job is
+ * none where it cannot hold it: the job does not wait for it. */
 static void reservations_of(struct demand_work *w, struct spart *part, const char *list, bool drawn)
 {
     struct span rest = span_of(list ? list : ""), piece;
@@ -291,7 +294,8 @@ static void layouts_hold_list(struct demand_work *w)
     }
 }
 
-/* The layouts of one range of numbers: what its tasks or GPUs make fewer nodes of is none of them. */
+/* The layouts of one range of numbers: what its tasks or GPUs make fewer nodes of is none of
+ * them. */
 static void layouts_of_size(struct demand_work *w, int32_t low, int32_t high)
 {
     struct job_request one = *w->req;

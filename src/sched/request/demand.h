@@ -1,6 +1,8 @@
-/* What a class of requests needs, worked out against the nodes, partitions and resources of this cluster. A request becomes one option for
- * each partition it names; an option has variants, tried in order: which GPU type, which arm of the constraint, tasks spread evenly or as
- * they fit. A variant says what one unit (a task, a GPU, a bundle of both, or a whole node's share) takes, and how many units go where. */
+/* What a class of requests needs, worked out against the nodes, partitions and resources of this
+ * cluster. A request becomes one option for each partition it names; an option has variants, tried
+ * in order: which GPU type, which arm of the constraint, tasks spread evenly or as they fit. A
+ * variant says what one unit (a task, a GPU, a bundle of both, or a whole node's share) takes, and
+ * how many units go where. */
 #ifndef REMUDA_SCHED_REQUEST_DEMAND_H
 #define REMUDA_SCHED_REQUEST_DEMAND_H
 
@@ -29,7 +31,8 @@ struct layout {
     int32_t umin, umax; /* on each node */
     int32_t base_tasks, unit_tasks;
     int64_t base_gpus, unit_gpus;
-    int64_t gpu_share; /* of the job's GPUs (--gpus), one unit gets 1/gpu_share; 0 = they do not count */
+    /* Of the job's GPUs (--gpus), one unit gets 1/gpu_share; 0 = they do not count */
+    int64_t gpu_share;
 };
 
 struct count_need {
@@ -61,18 +64,21 @@ enum mem_rule { MEM_NONE, MEM_NODE, MEM_CPU, MEM_GPU, MEM_WHOLE, MEM_SHARE };
 struct option {
     struct spart *part;
     const struct sresv *resv; /* it runs inside this reservation; NULL = none */
-    bool cut;                 /* its run may be cut to the reservation's end: the job gave no limit */
-    uint32_t serve; /* the place where the first that is blocked gets a promise: partition and reservation */
+    /* Its run may be cut to the reservation's end: the job gave no limit */
+    bool cut;
+    /* The place where the first that is blocked gets a promise: partition and reservation */
+    uint32_t serve;
     int64_t limit_us, limit_min_us; /* longest run; shortest (--time-min) */
     int32_t tier, job_factor;
     struct use_mode mode;
     enum mem_rule mem;
     int64_t mem_mib;
-    int64_t max_mem_per_cpu_mib, max_mem_per_node_mib; /* the partition's, else the cluster's; 0 = no limit */
+    /* The partition's, else the cluster's; 0 = no limit */
+    int64_t max_mem_per_cpu_mib, max_mem_per_node_mib;
     struct variant *variant;
     size_t nvariants;
-    struct variant
-        *wish; /* the first that was thought of, whether or not any node could hold it; NULL = none */
+    /* The first that was thought of, whether or not any node could hold it; NULL = none */
+    struct variant *wish;
     enum job_reason never; /* why it cannot start whatever is free; REASON_NONE = it can */
     const char *never_text;
     int32_t nodes_min;   /* for the size factor of the priority */
@@ -95,7 +101,8 @@ struct compiled {
     int64_t gpu_mem_mib;
 };
 
-/* Nodes 64 × word … 64 × word + 63 that the option may use as far as --exclude and its reservation go. */
+/* Nodes 64 × word … 64 × word + 63 that the option may use as far as --exclude and its reservation
+ * go. */
 static inline uint64_t option_allows(const struct compiled *c, const struct option *o, size_t word)
 {
     uint64_t bits = c->allowed ? c->allowed[word] : UINT64_MAX;
@@ -109,13 +116,15 @@ struct verdict {
     struct str *text; /* may be NULL */
 };
 
-/* Works it out; never NULL. A request that makes no sense has no options and fills *v. `v` may be NULL. */
+/* Works it out; never NULL. A request that makes no sense has no options and fills *v. `v` may be
+ * NULL. */
 struct compiled *demand_compile(const struct cluster *cl, const struct job_request *req, struct verdict *v);
 void demand_free(struct compiled *c);
 /* Of a class, kept until the configuration changes. */
 struct compiled *demand_of(const struct cluster *cl, struct sclass *k);
 
-/* What `units` take on a node of the group. False if they can never fit there (*ret says all the same what they would take). */
+/* What `units` take on a node of the group. False if they can never fit there (*ret says all the
+ * same what they would take). */
 bool demand_take(const struct cluster *cl, const struct compiled *c, const struct option *o,
                  const struct variant *v, const struct group *g, int32_t units, struct take *ret);
 /* What the least number of units takes on a node of one of v->groups; kept. */
@@ -137,7 +146,8 @@ bool demand_possible(const struct cluster *cl, const struct compiled *c, const s
                      bool up_only);
 
 #define LAYOUTS_MAX 2
-/* The layouts of a request in order of preference, LAYOUTS_MAX at most; 0 = contradictory, and *v says why. gpus: of the whole job. */
+/* The layouts of a request in order of preference, LAYOUTS_MAX at most; 0 = contradictory, and *v
+ * says why. gpus: of the whole job. */
 size_t demand_layouts(const struct job_request *req, int64_t gpus, int64_t gpus_per_node,
                       int64_t gpus_per_task, struct layout *ret, struct verdict *v);
 

@@ -1,5 +1,5 @@
-/* Working a request out, in parts: generic resources (asked.c), variants (variants.c), options and all the rest (demand.c). Only those three
- * include this. */
+/* Working a request out, in parts: generic resources (asked.c), variants (variants.c), options and
+ * all the rest (demand.c). Only those three include this. */
 #ifndef REMUDA_SCHED_REQUEST_DEMAND_WORK_H
 #define REMUDA_SCHED_REQUEST_DEMAND_WORK_H
 
@@ -49,7 +49,8 @@ static inline bool demand_complain(struct demand_work *w, enum refusal r, enum j
 }
 /* The generic resources of the request: w->asked, and GPUs in all. */
 bool demand_asked(struct demand_work *w);
-/* Adds to the option a variant for each layout and each choice of types from the i-th resource asked for on. */
+/* Adds to the option a variant for each layout and each choice of types from the i-th resource
+ * asked for on. */
 void demand_variants(struct demand_work *w, struct option *o, const struct feature_arm *arm, uint32_t *chosen,
                      size_t i);
 

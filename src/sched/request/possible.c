@@ -1,5 +1,5 @@
-/* Could a request start if every node (or every node that is up) were empty? Answered by groups of equal nodes, unless the request names nodes
- * or wants neighbours. */
+/* Could a request start if every node (or every node that is up) were empty? Answered by groups of
+ * equal nodes, unless the request names nodes or wants neighbours. */
 #include "base/alloc.h"
 #include "sched/request/demand.h"
 
@@ -64,7 +64,8 @@ static int32_t node_cap(const struct cluster *cl, const struct compiled *c, cons
     return demand_cap(cl, c, o, v, n->group, n->group->total);
 }
 
-/* Takes nodes of the groups, the largest first, until `nodes` of those taken are of them; taken nodes have cap 0 afterwards. */
+/* Takes nodes of the groups, the largest first, until `nodes` of those taken are of them; taken
+ * nodes have cap 0 afterwards. */
 static bool take_counted(const struct cluster *cl, const uint64_t *groups, int32_t nodes, int32_t *cap,
                          char *taken, int64_t *ret_nodes, int64_t *ret_units)
 {

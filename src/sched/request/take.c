@@ -1,4 +1,5 @@
-/* What units take from a node. The hot part of the planner: for layouts of one unit a node, which most are, the answer is kept by group. */
+/* What units take from a node. The hot part of the planner: for layouts of one unit a node, which
+ * most are, the answer is kept by group. */
 #include "base/alloc.h"
 #include "sched/request/demand.h"
 
@@ -65,7 +66,8 @@ static int64_t take_memory(const struct option *o, const struct group *g, int64_
     return 0;
 }
 
-/* A job that has the node to itself must have as many GPUs as it asked for; that it gets all that are whole is exact.c's affair. So it starts where one is broken. */
+/* A job that has the node to itself must have as many GPUs as it asked for; that it gets all that
+ * are whole is exact.c's affair. So it starts where one is broken. */
 static int64_t need_of(const struct variant *v, uint32_t dim, int32_t units)
 {
     for (size_t i = 0; i < v->ngres; i++)

@@ -1,5 +1,6 @@
-/* The variants of an option: each arm of the constraint × each choice of types for the untyped resources (all nodes of a job get one type) × each
- * layout, and the groups of nodes on which a variant could go if they were empty. */
+/* The variants of an option: each arm of the constraint × each choice of types for the untyped
+ * resources (all nodes of a job get one type) × each layout, and the groups of nodes on which a
+ * variant could go if they were empty. */
 #include "sched/request/demand_work.h"
 
 #include "base/alloc.h"
@@ -147,7 +148,8 @@ static void variant_add(struct demand_work *w, struct option *o, const struct la
     o->variant[o->nvariants++] = v;
 }
 
-/* Resources of one kind that are asked untyped take the same type; two with different types keep theirs. */
+/* Resources of one kind that are asked untyped take the same type; two with different types keep
+ * theirs. */
 static bool choice_allowed(const struct demand_work *w, const uint32_t *chosen, size_t i)
 {
     for (size_t k = 0; k < i; k++)

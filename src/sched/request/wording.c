@@ -49,7 +49,8 @@ static const struct group *group_for(const struct cluster *cl, const struct opti
     return o->part->node.n > 0 ? o->part->node.v[0]->group : NULL;
 }
 
-/* What the request itself says that a node must have: who takes whole nodes takes all that is there, which nobody asked for. */
+/* What the request itself says that a node must have: who takes whole nodes takes all that is
+ * there, which nobody asked for. */
 static void take_asked(const struct cluster *cl, const struct compiled *c, const struct option *o,
                        const struct variant *v, const struct group *g, struct take *ret)
 {

@@ -8,7 +8,8 @@
 /* "2 nodes with 4 CPUs, 8000 MiB of memory and 2 gpu:v100 each" appended. */
 void word_demand(const struct cluster *cl, const struct compiled *c, const struct option *o,
                  const struct variant *v, struct str *out);
-/* What comes nearest in the partition: "the nearest are gpu[1-4] with 4 gpu:v100 (8 asked)" appended. */
+/* What comes nearest in the partition: "the nearest are gpu[1-4] with 4 gpu:v100 (8 asked)"
+ * appended. */
 void word_nearest(const struct cluster *cl, const struct compiled *c, const struct option *o,
                   struct str *out);
 /* What an empty node of the group has too little of: " with no gpu:v100 (2 asked)" appended. */

@@ -1,5 +1,6 @@
-/* Each node's amounts are sorted into 128 buckets a dimension, kept up to date node by node. Two first looks are made with them. The joint
- * count tells how many nodes have enough of three dimensions together, and so rules out nearly all of the queue; the screen tells which, for
+/* Each node's amounts are sorted into 128 buckets a dimension, kept up to date node by node. Two
+ * first looks are made with them. The joint count tells how many nodes have enough of three
+ * dimensions together, and so rules out nearly all of the queue; the screen tells which, for
  * sixteen nodes at a time. Both may let too much through, never too little. */
 #include "base/alloc.h"
 #include "sched/world/row.h"
@@ -61,7 +62,8 @@ void counts_init(struct world *w)
     counts_promises(w);
     most_find(w);
     for (int which = 0; which < COUNTS; which++) {
-        /* Most are never asked for: their cells, 32 KiB each, are not touched before they are counted. */
+        /* Most are never asked for: their cells, 32 KiB each, are not touched before they are
+         * counted. */
         w->joint[which] = xmalloc(w->dims * sizeof w->joint[which][0]);
         for (uint32_t dim = 0; dim < w->dims; dim++)
             w->joint[which][dim].changes = 0;
@@ -97,7 +99,8 @@ static inline uint64_t enough_64(const struct rows *r, const struct screen *s)
 #else
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* Bit 7 of each of eight bytes: is it at least `least`? Buckets are below 128, so no byte borrows from its neighbour. */
+/* Bit 7 of each of eight bytes: is it at least `least`? Buckets are below 128, so no byte borrows
+ * from its neighbour. */
 static inline uint64_t at_least(const uint8_t *bucket, uint8_t least)
 {
     uint64_t eight;

@@ -1,5 +1,5 @@
-/* When at the earliest. What each node could hold is a flight of stairs over time; put together and sorted they tell at which times enough could
- * be free, and there placing is tried. */
+/* When at the earliest. What each node could hold is a flight of stairs over time; put together and
+ * sorted they tell at which times enough could be free, and there placing is tried. */
 #include "base/alloc.h"
 #include "sched/world/part_windows.h"
 #include "sched/world/placing.h"
@@ -61,7 +61,8 @@ static int time_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* With promises it also gets less free: each time at which something ends or a promise comes into reach may change it. */
+/* With promises it also gets less free: each time at which something ends or a promise comes into
+ * reach may change it. */
 static void stairs_kept(struct placing *p, uint32_t node, int64_t limit_us)
 {
     struct world *w = p->w;

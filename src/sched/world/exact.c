@@ -1,5 +1,6 @@
-/* Devices first: those that are linked with each other (NVLink), else those that are close to the same cores, in the set that fits best, so that large sets stay whole. Then CPUs:
- * those close to the devices, then from the socket that fits best. */
+/* Devices first: those that are linked with each other (NVLink), else those that are close to the
+ * same cores, in the set that fits best, so that large sets stay whole. Then CPUs: those close to
+ * the devices, then from the socket that fits best. */
 #include "sched/world/exact.h"
 
 #include "base/alloc.h"
@@ -36,7 +37,8 @@ struct exacts *exacts_fork(const struct exacts *e)
     return f;
 }
 
-/* What was taken in the pass stays taken. What was in use when the pass first looked and is idle now was lifted since. */
+/* What was taken in the pass stays taken. What was in use when the pass first looked and is idle
+ * now was lifted since. */
 static void exact_merge(struct exact *x, const struct exact *seen, const struct group *g)
 {
     for (int32_t s = 0; s < g->slots; s++)
@@ -140,7 +142,8 @@ static int32_t slots_from_sockets(struct choice *ch, int32_t want, const struct 
     return want;
 }
 
-/* What jobs of the partition may still take of each socket of the node; NULL = all. What was taken in this pass counts as theirs. The caller frees it. */
+/* What jobs of the partition may still take of each socket of the node; NULL = all. What was taken
+ * in this pass counts as theirs. The caller frees it. */
 static int32_t *sockets_open(const struct choice *ch, const struct snode *n, const struct partition *p)
 {
     int32_t each = socket_slots(ch->g), most = p->max_cpus_per_socket / ch->g->slot_cpus;
@@ -277,7 +280,8 @@ bool exact_take(struct exacts *e, const struct compiled *c, const struct option 
     int32_t *open = sockets_open(&ch, e->cl->node.v[node], &o->part->p);
     ok = ok && slots_choose(&ch, c, o, open, t.cpus / g->slot_cpus);
     free(open);
-    int32_t spared = c->req->core_spec > 1 ? c->req->core_spec - 1 : 0; /* at the end, but never all */
+    /* At the end, but never all */
+    int32_t spared = c->req->core_spec > 1 ? c->req->core_spec - 1 : 0;
     for (int32_t s = spared < g->slots ? g->slots - spared : 1; ok && s < g->slots; s++)
         ch.slot[s] = 0;
     if (ok) {

@@ -14,13 +14,14 @@ struct exact {
 struct exacts; /* opaque: of the nodes touched in a pass */
 struct exacts *exacts_new(const struct cluster *cl, struct arena *a);
 void exacts_free(struct exacts *e);
-/* A copy in which what running work gave back since (node_recount) is free; `e` and its arena outlive it. */
+/* A copy in which what running work gave back since (node_recount) is free; `e` and its arena
+ * outlive it. */
 struct exacts *exacts_fork(const struct exacts *e);
 /* Are all these CPUs idle, or shared by jobs that share? Then they are taken. */
 bool exact_take_back(struct exacts *e, uint32_t node, const int32_t *cpu, size_t ncpu, bool shares);
 
-/* Chooses CPUs and devices on the node and takes them; texts of *ret live in the arena. False (and nothing is taken) if rules about sockets
- * cannot be kept with what is free. */
+/* Chooses CPUs and devices on the node and takes them; texts of *ret live in the arena. False (and
+ * nothing is taken) if rules about sockets cannot be kept with what is free. */
 bool exact_take(struct exacts *e, const struct compiled *c, const struct option *o, const struct variant *v,
                 uint32_t node, int32_t units, struct alloc_node *ret);
 /* What exact_take took goes back. */

@@ -21,7 +21,8 @@ static int64_t free_beside(const struct choice *ch, size_t d)
     return n;
 }
 
-/* The device to begin with: the first of the smallest set that holds all, else of the largest set. */
+/* The device to begin with: the first of the smallest set that holds all, else of the largest
+ * set. */
 static size_t device_seed(const struct choice *ch, uint32_t dim, int64_t count)
 {
     size_t best = SIZE_MAX;
@@ -58,7 +59,8 @@ static bool has_links(const struct choice *ch, uint32_t dim)
     return false;
 }
 
-/* How good a set is: links within it, pairs of it that lie together, and links that it cuts: those to free devices that it leaves. */
+/* How good a set is: links within it, pairs of it that lie together, and links that it cuts: those
+ * to free devices that it leaves. */
 struct worth {
     int32_t inside, together, cut;
 };
@@ -70,7 +72,8 @@ static bool worth_more(const struct worth *a, const struct worth *b)
     return a->together != b->together ? a->together > b->together : a->cut < b->cut;
 }
 
-/* What device d adds to the set; `cut` counts from d's side: one that is linked with the set is cut no more. */
+/* What device d adds to the set; `cut` counts from d's side: one that is linked with the set is cut
+ * no more. */
 static struct worth worth_with(const struct choice *ch, const char *set, size_t d, uint32_t dim)
 {
     struct worth w = {0};
@@ -83,7 +86,8 @@ static struct worth worth_with(const struct choice *ch, const char *set, size_t 
     return w;
 }
 
-/* The set that grows from device `seed`, each time by the one that adds most. False if there are too few. */
+/* The set that grows from device `seed`, each time by the one that adds most. False if there are
+ * too few. */
 static bool set_grow(const struct choice *ch, uint32_t dim, int64_t count, size_t seed, char *set,
                      struct worth *ret)
 {

@@ -12,8 +12,9 @@ struct choice {
     char *dev;  /* 1 = chosen */
 };
 
-/* Chooses `count` free devices of a dimension: of those with links the set that is linked best and leaves the best behind; else those close to the same
- * cores, where they fit best. False: there are not so many. */
+/* Chooses `count` free devices of a dimension: of those with links the set that is linked best and
+ * leaves the best behind; else those close to the same cores, where they fit best. False: there are
+ * not so many. */
 bool exact_devices(struct choice *ch, uint32_t dim, int64_t count);
 /* --gpus-per-socket: `per` on each of as many sockets as it takes. */
 bool exact_devices_by_socket(struct choice *ch, uint32_t dim, int64_t count, int64_t per);

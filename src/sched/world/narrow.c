@@ -1,5 +1,7 @@
-/* The lowest switch that has enough is the one with the fewest nodes below it; of several, the one with the fewest candidates, so that the emptiest stay whole
- * (best fit). Under a switch with several leaves those with most candidates are taken first, and the last one as the smallest that completes the job. */
+/* The lowest switch that has enough is the one with the fewest nodes below it; of several, the one
+ * with the fewest candidates, so that the emptiest stay whole (best fit). Under a switch with
+ * several leaves those with most candidates are taken first, and the last one as the smallest that
+ * completes the job. */
 #include "sched/world/narrow.h"
 
 #include "base/alloc.h"
@@ -57,7 +59,8 @@ static void keys_keep(struct world *w, const uint64_t *nodes)
     w->key.n = n;
 }
 
-/* The next leaf under the switch: the smallest that completes what is missing, else the one with most. */
+/* The next leaf under the switch: the smallest that completes what is missing, else the one with
+ * most. */
 static size_t leaf_next(const struct world *w, const struct topo_switch *under, const uint64_t *taken,
                         struct tally missing)
 {

@@ -4,7 +4,8 @@
 
 #include "sched/world/world.h"
 
-/* May a job of the option start then as far as its size and limit go? What stands in its way, or REASON_NONE. */
+/* May a job of the option start then as far as its size and limit go? What stands in its way, or
+ * REASON_NONE. */
 enum job_reason part_window_bars(const struct world *w, const struct option *o, int64_t start_us);
 /* Appends when windows of the option's partition open and close, from the world's time on. */
 void part_window_times(const struct world *w, const struct spart *part, i64_vec *at);

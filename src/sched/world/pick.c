@@ -1,5 +1,6 @@
-/* Which of the candidates. Requests for the same on each node take the best keys. Requests for a number of pieces take a single node if one can
- * hold them all, else the nodes that hold most, so that they use few. */
+/* Which of the candidates. Requests for the same on each node take the best keys. Requests for a
+ * number of pieces take a single node if one can hold them all, else the nodes that hold most, so
+ * that they use few. */
 #include "base/alloc.h"
 #include "sched/books/topo.h"
 #include "sched/world/narrow.h"
@@ -64,7 +65,8 @@ static bool pick_must(struct placing *p)
     return true;
 }
 
-/* The best candidate of some groups that is not picked yet: the one that holds most, then the smallest key. */
+/* The best candidate of some groups that is not picked yet: the one that holds most, then the
+ * smallest key. */
 static uint32_t counted_best(const struct placing *p, const uint64_t *groups)
 {
     const struct world *w = p->w;
@@ -104,7 +106,8 @@ static bool has_must(const struct compiled *c, uint64_t first, uint64_t last)
     return true;
 }
 
-/* The first stretch of neighbouring candidates that holds what is asked, and the nodes that are named. */
+/* The first stretch of neighbouring candidates that holds what is asked, and the nodes that are
+ * named. */
 static bool pick_neighbours(struct placing *p)
 {
     struct world *w = p->w;

@@ -1,8 +1,10 @@
-/* Who could take a job. Every node that could take something is a candidate with a key; smaller keys are better: weight as configured, then few
- * free GPUs, then few free CPUs (so that whole nodes and GPU groups stay whole, and jobs without GPUs stay off nodes with many), then the
- * node's number. A job that may start now although its node is promised to another goes there before it goes anywhere else, and a promise is
- * made of the nodes that stay busy longest: so most is left for jobs that run past the promise. (With equal whole nodes this makes backfill
- * start exactly the jobs that counting nodes would.) */
+/* Who could take a job. Every node that could take something is a candidate with a key; smaller
+ * keys are better: weight as configured, then few free GPUs, then few free CPUs (so that whole
+ * nodes and GPU groups stay whole, and jobs without GPUs stay off nodes with many), then the node's
+ * number. A job that may start now although its node is promised to another goes there before it
+ * goes anywhere else, and a promise is made of the nodes that stay busy longest: so most is left
+ * for jobs that run past the promise. (With equal whole nodes this makes backfill start exactly the
+ * jobs that counting nodes would.) */
 #include "base/alloc.h"
 #include "sched/world/part_windows.h"
 #include "sched/world/placing.h"
@@ -42,8 +44,8 @@ static uint64_t node_key_of(const struct placing *p, uint32_t node, const int64_
            key_clip(gpus, 0xfff) << 40 | cpus << NODE_BITS | node;
 }
 
-/* Are all jobs on the node, and at least one, those of the user whose job is being placed? Then a job that wants nodes for its user only may go
- * there, too. */
+/* Are all jobs on the node, and at least one, those of the user whose job is being placed? Then a
+ * job that wants nodes for its user only may go there, too. */
 static bool own_node(const struct placing *p, uint32_t node)
 {
     const struct snode *n = p->w->cl->node.v[node];
@@ -55,15 +57,16 @@ static bool own_node(const struct placing *p, uint32_t node)
             return false;
         jobs -= run_places(n->hold.v[i]->run);
     }
-    return n->hold.n > 0 &&
-           p->w->free[node * p->w->dims + DIM_JOBS] == jobs; /* and nothing started there in this pass */
+    /* And nothing started there in this pass */
+    return n->hold.n > 0 && p->w->free[node * p->w->dims + DIM_JOBS] == jobs;
 }
 
 static void candidate(struct placing *p, uint32_t node)
 {
     struct world *w = p->w;
     const struct group *g = w->group[node];
-    /* What is not free now will not be free from now on: that is seen before promises are looked at. */
+    /* What is not free now will not be free from now on: that is seen before promises are looked
+     * at. */
     if (w->kept[node] != NONE && p->start_us <= w->now_us && !p->o->mode.user_only &&
         demand_cap(w->cl, p->c, p->o, p->v, g, &w->free[node * w->dims]) == 0)
         return;
@@ -91,8 +94,8 @@ static void candidates_of(struct placing *p, size_t word, uint64_t bits)
     }
 }
 
-/* The same for what nearly all placing is: one share on each node, now, and on nodes where nothing is kept, so that what is free now is all that
- * matters. */
+/* The same for what nearly all placing is: one share on each node, now, and on nodes where nothing
+ * is kept, so that what is free now is all that matters. */
 static void candidates_simple(struct placing *p, size_t word, uint64_t bits)
 {
     struct world *w = p->w;
@@ -163,7 +166,8 @@ static int u32_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Nodes in order of their numbers, pieces handed out from the first on, one kept back for each node that follows. */
+/* Nodes in order of their numbers, pieces handed out from the first on, one kept back for each node
+ * that follows. */
 void placing_fill(struct placing *p, struct placement *ret)
 {
     struct world *w = p->w;

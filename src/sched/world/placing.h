@@ -1,5 +1,5 @@
-/* Choosing nodes for one variant of a request, in parts: who could be (place.c), which of them (pick.c), and when at the earliest (earliest.c).
- * Only those three include this. */
+/* Choosing nodes for one variant of a request, in parts: who could be (place.c), which of them
+ * (pick.c), and when at the earliest (earliest.c). Only those three include this. */
 #ifndef REMUDA_SCHED_WORLD_PLACING_H
 #define REMUDA_SCHED_WORLD_PLACING_H
 
@@ -14,10 +14,12 @@ struct placing {
     struct option *o;
     struct variant *v;
     int64_t start_us, end_us;
-    uint64_t lacks; /* nodes that must come free before the variant can start, at least; 0 = not known */
+    /* Nodes that must come free before the variant can start, at least; 0 = not known */
+    uint64_t lacks;
 };
 
-/* Fills world.key and world.cap with the nodes that could take something from start_us to end_us. */
+/* Fills world.key and world.cap with the nodes that could take something from start_us to
+ * end_us. */
 void placing_candidates(struct placing *p);
 /* Chooses among world.key: fills world.pick. False if they do not do. */
 bool placing_pick(struct placing *p);

@@ -1,6 +1,9 @@
-/* Which nodes a new reservation gets, and what of them. Nodes are looked at as a job without a reservation would see them over the whole time, and over all the times to come of
- * one that recurs: what is free then, whatever runs and is reserved, is free to be kept. Nodes that were named must be free; of others those that are up come first, those it had
- * before first of all, then by weight and number. Parts of nodes bring memory with them in proportion to their CPUs, or jobs inside could not start. */
+/* Which nodes a new reservation gets, and what of them. Nodes are looked at as a job without a
+ * reservation would see them over the whole time, and over all the times to come of one that
+ * recurs: what is free then, whatever runs and is reserved, is free to be kept. Nodes that were
+ * named must be free; of others those that are up come first, those it had before first of all,
+ * then by weight and number. Parts of nodes bring memory with them in proportion to their CPUs, or
+ * jobs inside could not start. */
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "model/gres.h"

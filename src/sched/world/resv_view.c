@@ -1,8 +1,12 @@
-/* What a job may count on, on a node over a time: what is free there, less what reservations keep for others, and for a job of a reservation no more than that keeps. A reservation
- * keeps what it has less what its own jobs hold, so nothing is counted twice: for others the node looks the same whether a job of the reservation runs there or not. Over a stretch
- * of time the least is found at its beginning, where a promise begins, or where a reservation does. Nodes that no reservation touches, which nearly all are, take none of this path.
- * Where part of a node is kept, nobody shares CPUs: a job that could share starts there only where it has idle ones, or a job inside might find that those which make up its part are
- * half taken by others. The same path holds MaxCPUsPerNode, which counts all jobs of a partition on a node together. */
+/* What a job may count on, on a node over a time: what is free there, less what reservations keep
+ * for others, and for a job of a reservation no more than that keeps. A reservation keeps what it
+ * has less what its own jobs hold, so nothing is counted twice: for others the node looks the same
+ * whether a job of the reservation runs there or not. Over a stretch of time the least is found at
+ * its beginning, where a promise begins, or where a reservation does. Nodes that no reservation
+ * touches, which nearly all are, take none of this path. Where part of a node is kept, nobody
+ * shares CPUs: a job that could share starts there only where it has idle ones, or a job inside
+ * might find that those which make up its part are half taken by others. The same path holds
+ * MaxCPUsPerNode, which counts all jobs of a partition on a node together. */
 #include "sched/world/resv_view.h"
 #include "sched/world/part_windows.h"
 #include "sched/world/row.h"
@@ -97,7 +101,8 @@ int64_t view_limit(const struct world *w, const struct option *o, int64_t limit_
 
 #define SHORTEST_US USEC_PER_MIN /* a run that is cut to less is not worth its start */
 
-/* Cuts *end_us to the end of the reservation where that is allowed; false if the time lies outside. */
+/* Cuts *end_us to the end of the reservation where that is allowed; false if the time lies
+ * outside. */
 static bool window_holds(const struct world *w, const struct viewpoint *p, int64_t start_us, int64_t *end_us)
 {
     if (!p->inside || !resv_confines(p->inside))
@@ -140,7 +145,8 @@ static void used_add(struct world *w, const struct wtake *t)
         w->used[DIM_CPU] += shares - cpus;
 }
 
-/* Fills world.used with what jobs of the reservation, or of the partition, hold on the node at a time. */
+/* Fills world.used with what jobs of the reservation, or of the partition, hold on the node at a
+ * time. */
 static void used_fill(struct world *w, uint32_t node, int64_t at_us, uint32_t resv, uint32_t part)
 {
     memset(w->used, 0, w->dims * sizeof w->used[0]);

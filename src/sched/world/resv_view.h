@@ -7,8 +7,8 @@
 struct viewpoint {
     const struct sresv *inside; /* a job of this reservation; NULL = of none */
     const struct sresv *but;    /* as if that one were not there */
-    const struct spart
-        *capped;              /* a job of this partition, which bounds what all of its jobs have on a node */
+    /* A job of this partition, which bounds what all of its jobs have on a node */
+    const struct spart *capped;
     bool cut;                 /* its run may be cut to the end of the reservation */
     bool shares;              /* a job that shares its CPUs with others */
     bool over_work, over_all; /* as if nothing ran; as if there were no reservations */
@@ -24,15 +24,19 @@ const int64_t *view_row(struct world *w, const struct option *o, uint32_t node, 
                         int64_t end_us);
 const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t node, int64_t start_us,
                            int64_t end_us);
-/* Appends the times at which a start becomes possible or impossible, on top of ends and promises; times may lie in the past. */
+/* Appends the times at which a start becomes possible or impossible, on top of ends and promises;
+ * times may lie in the past. */
 void view_times(const struct world *w, const struct option *o, uint32_t node, int64_t limit_us, i64_vec *at);
 
 /* The window of the reservation that is open then; NULL = none. */
 const struct window *view_window(const struct world *w, const struct sresv *s, int64_t at_us);
-/* The limit of a run that starts then: cut to the reservation's end where the job gave no limit of its own. */
+/* The limit of a run that starts then: cut to the reservation's end where the job gave no limit of
+ * its own. */
 int64_t view_limit(const struct world *w, const struct option *o, int64_t limit_us, int64_t start_us);
 
-int64_t view_next_turn(const struct world *w); /* when a reservation begins or ends next; INT64_MAX = never */
-bool view_advance(struct world *w, int64_t now_us); /* time goes on; true if one began or ended by then */
+/* When a reservation begins or ends next; INT64_MAX = never */
+int64_t view_next_turn(const struct world *w);
+/* Time goes on; true if one began or ended by then */
+bool view_advance(struct world *w, int64_t now_us);
 
 #endif

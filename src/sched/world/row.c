@@ -1,4 +1,5 @@
-/* What is free on a node at a later time: what is free now, plus what ends by then, minus the promises in force then. */
+/* What is free on a node at a later time: what is free now, plus what ends by then, minus the
+ * promises in force then. */
 #include "sched/world/row.h"
 
 #include "base/alloc.h"

@@ -1,6 +1,8 @@
-/* Each node has two chains of takes: running work by its end, promises by their start. What is free on a node at a later time is what is
- * free now, plus what ends by then, minus the promises in force then; over a stretch of time the least of it is found at its beginning or
- * where a promise begins. Nodes without promises, which nearly all are, need none of this: what is free now stays free. */
+/* Each node has two chains of takes: running work by its end, promises by their start. What is free
+ * on a node at a later time is what is free now, plus what ends by then, minus the promises in
+ * force then; over a stretch of time the least of it is found at its beginning or where a promise
+ * begins. Nodes without promises, which nearly all are, need none of this: what is free now stays
+ * free. */
 #include "sched/world/world.h"
 #include "sched/books/run_pack.h"
 #include "sched/books/unproven.h"
@@ -111,8 +113,9 @@ static int64_t run_end(const struct cluster *cl, const struct run *r, int64_t no
         return r->end_us;
     if (!r->ending) /* past its end, it is gone after the grace it is given */
         return time_add(now_us, cl->policy.grace_us);
-    /* Killed, and not yet gone: in a moment, or in as long as that has lasted already. Were much expected at once, a
-     * short job would fit into the wait of the one that it was killed for, which would stop that in turn, for ever. */
+    /* Killed, and not yet gone: in a moment, or in as long as that has lasted already. Were much
+     * expected at once, a short job would fit into the wait of the one that it was killed for,
+     * which would stop that in turn, for ever. */
     int64_t late = now_us - r->end_us,
             least = cl->policy.grace_us < USEC_PER_SEC ? cl->policy.grace_us : USEC_PER_SEC;
     return time_add(now_us, late > least ? late : least);
@@ -210,7 +213,8 @@ static void runs_copy(struct world *w)
     free(run);
 }
 
-/* Several jobs of one user that each take the node for that user: it comes free for others with the last of them. */
+/* Several jobs of one user that each take the node for that user: it comes free for others with the
+ * last of them. */
 static void places_count(struct world *w, const struct snode *n)
 {
     int64_t *jobs = &w->free[n->idx * w->dims + DIM_JOBS];

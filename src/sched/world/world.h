@@ -1,5 +1,6 @@
-/* The planner's working copy of the cluster: what is free at a point in time, what runs (really or as planned) until when, and what is kept
- * for promised starts. Time only moves forward. Licences are nodes of their own behind the real ones, with their count as CPUs. */
+/* The planner's working copy of the cluster: what is free at a point in time, what runs (really or
+ * as planned) until when, and what is kept for promised starts. Time only moves forward. Licences
+ * are nodes of their own behind the real ones, with their count as CPUs. */
 #ifndef REMUDA_SCHED_WORLD_WORLD_H
 #define REMUDA_SCHED_WORLD_WORLD_H
 
@@ -37,9 +38,10 @@ struct stair {
     int32_t more, nodes;
 };
 
-/* How many nodes hold so much of three dimensions together (a generic resource, CPUs, memory): now, and from now on for ever (promises
- * considered). Coarse, made when asked for, good until something comes free. A request that needs more nodes than there are cannot be
- * placed, which is found out in a few nanoseconds; the rest is tried. A cell is [resource][CPUs][memory]. */
+/* How many nodes hold so much of three dimensions together (a generic resource, CPUs, memory): now,
+ * and from now on for ever (promises considered). Coarse, made when asked for, good until something
+ * comes free. A request that needs more nodes than there are cannot be placed, which is found out
+ * in a few nanoseconds; the rest is tried. A cell is [resource][CPUs][memory]. */
 enum { COUNT_NOW, COUNT_EVER, COUNTS };
 #define JOINT_GRES 16
 #define JOINT_SIDE 32
@@ -66,22 +68,25 @@ struct world {
     int64_t *free;  /* nall × dims, at now_us */
     uint64_t *open; /* bitmap of nodes that take work and have a CPU or a share of one free now */
     uint64_t *up;   /* bitmap of nodes that take work */
-    uint64_t *
-        barred; /* nodes that are passed over for the job being placed: its CPUs or devices were not to be had there; NULL = none */
-    uint64_t *screened;          /* scratch of placing: nodes worth a second look */
-    struct group **group;        /* by node */
-    uint32_t *work;              /* by node: first take of running work, by end */
-    uint32_t *kept;              /* by node: first take of promises, by start */
-    VEC(uint32_t) promised;      /* promises in force */
-    uint8_t *most;               /* by dimension: highest bucket of an empty node */
-    uint8_t *bucket[COUNTS];     /* by dimension and node: where it is counted */
-    size_t padded;               /* nodes in a row of `bucket`, a multiple of 64 */
-    uint64_t freed;              /* times that something on a node came free or was no longer promised */
+    /* Nodes that are passed over for the job being placed: its CPUs or devices were not to be had
+     * there; NULL = none */
+    uint64_t *barred;
+    uint64_t *screened;      /* scratch of placing: nodes worth a second look */
+    struct group **group;    /* by node */
+    uint32_t *work;          /* by node: first take of running work, by end */
+    uint32_t *kept;          /* by node: first take of promises, by start */
+    VEC(uint32_t) promised;  /* promises in force */
+    uint8_t *most;           /* by dimension: highest bucket of an empty node */
+    uint8_t *bucket[COUNTS]; /* by dimension and node: where it is counted */
+    size_t padded;           /* nodes in a row of `bucket`, a multiple of 64 */
+    /* Times that something on a node came free or was no longer promised */
+    uint64_t freed;
     uint64_t changes;            /* of nodes */
     struct joint *joint[COUNTS]; /* by dimension */
-    uint64_t joint_stale; /* changes after which a joint count is made again although nothing came free */
-    uint64_t
-        missing; /* of the last world_place that failed: nodes that must come free at least; 0 = not known */
+    /* Changes after which a joint count is made again although nothing came free */
+    uint64_t joint_stale;
+    /* Of the last world_place that failed: nodes that must come free at least; 0 = not known */
+    uint64_t missing;
     int64_t first_promise_us,
         last_promise_us; /* starts of promises in force; INT64_MAX and INT64_MIN without any */
     VEC(struct wjobs) job;
@@ -96,20 +101,22 @@ struct world {
     VEC(uint32_t) pick;      /* scratch: nodes chosen */
     VEC(struct stair) stair; /* scratch of world_earliest */
 
-    int64_t insists_until_us; /* the job being placed wants few switches until then; 0 = it does not */
+    /* The job being placed wants few switches until then; 0 = it does not */
+    int64_t insists_until_us;
     /* resv_view.c */
-    uint32_t
-        *kept_head; /* by node and licence: first of kept_for, or NONE; NULL = there are no reservations */
+    /* By node and licence: first of kept_for, or NONE; NULL = there are no reservations */
+    uint32_t *kept_head;
     VEC(struct kept_for) kept_for;
     struct windows *win; /* by reservation */
-    i64_vec turn;        /* when reservations begin and end, ascending; from turn_first on they are to come */
+    /* When reservations begin and end, ascending; from turn_first on they are to come */
+    i64_vec turn;
     size_t turn_first;
     int64_t *used, *other; /* scratch: rows */
 };
 
 /* counts.c */
-/* Which open nodes that the option may use hold what a unit of the variant takes at least, as far as buckets tell: fills world.screened, and returns
- * their number. */
+/* Which open nodes that the option may use hold what a unit of the variant takes at least, as far
+ * as buckets tell: fills world.screened, and returns their number. */
 size_t counts_screen(struct world *w, int which, const struct compiled *c, const struct option *o,
                      const struct variant *v);
 size_t counts_enough(const struct world *w, int which,
@@ -117,7 +124,8 @@ size_t counts_enough(const struct world *w, int which,
 /* The cell of the joint count that tells about the screen; the same for all of a pass. */
 uint16_t counts_cell(const struct world *w, const struct screen *s);
 void counts_joint_make(struct world *w, int which, uint32_t dim);
-/* Nodes that hold so much of three dimensions together; may tell too many. Only where nodes can be counted so (counts_countable). */
+/* Nodes that hold so much of three dimensions together; may tell too many. Only where nodes can be
+ * counted so (counts_countable). */
 static inline int32_t counts_joint(struct world *w, int which, uint32_t dim, uint16_t cell)
 {
     const struct joint *j = &w->joint[which][dim];
@@ -131,13 +139,16 @@ static inline bool counts_countable(const struct world *w)
 }
 static inline int counts_which(const struct world *w, int64_t end_us)
 {
-    /* A run that ends before any promise begins does not see them; one that ends after all have begun sees all. */
+    /* A run that ends before any promise begins does not see them; one that ends after all have
+     * begun sees all. */
     return w->promised.n > 0 && end_us > w->last_promise_us ? COUNT_EVER : COUNT_NOW;
 }
 void counts_init(struct world *w);
 void counts_done(struct world *w);
-void counts_touch(struct world *w, uint32_t node); /* after what is free or promised there changed */
-void counts_promises(struct world *w); /* after promises came or went: when the first and last begin */
+/* After what is free or promised there changed */
+void counts_touch(struct world *w, uint32_t node);
+/* After promises came or went: when the first and last begin */
+void counts_promises(struct world *w);
 
 struct placed {
     uint32_t node;
@@ -152,7 +163,8 @@ struct placement {
 struct world *world_new(const struct cluster *cl, int64_t now_us);
 void world_free(struct world *w);
 
-/* Can the option start at start_us (now or later) and keep its resources until end_us? Fills *ret. */
+/* Can the option start at start_us (now or later) and keep its resources until end_us? Fills
+ * *ret. */
 bool world_place(struct world *w, const struct compiled *c, struct option *o, int64_t start_us,
                  int64_t end_us, struct placement *ret);
 
@@ -167,17 +179,19 @@ void world_fulfil(struct world *w, uint32_t job); /* a promise that is due becom
 
 /* The amounts of `row` are free on the node now, too (sign 1), or no longer (-1). */
 void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t sign);
-/* Is the work as if it were gone? What it holds no longer counts as used by its reservation; what is free is told by world_free_more. */
+/* Is the work as if it were gone? What it holds no longer counts as used by its reservation; what
+ * is free is told by world_free_more. */
 void world_lift(struct world *w, uint64_t name, bool lifted);
 void world_end_by(struct world *w, uint64_t name,
                   int64_t end_us); /* running work ends sooner than was expected */
 
-/* Earliest start at or after from_us at which the option can run for limit_us; fills *ret. False if there is none. */
+/* Earliest start at or after from_us at which the option can run for limit_us; fills *ret. False if
+ * there is none. */
 bool world_earliest(struct world *w, const struct compiled *c, struct option *o, int64_t limit_us,
                     int64_t from_us, struct placement *ret, int64_t *ret_us);
 
-int64_t world_next_end(
-    const struct world *w); /* of work, or the next begin or end of a reservation; INT64_MAX = none */
+/* Of work, or the next begin or end of a reservation; INT64_MAX = none */
+int64_t world_next_end(const struct world *w);
 void world_advance(struct world *w, int64_t now_us); /* ends all work that ends by then */
 
 static inline bool world_group_has(const struct variant *v, const struct group *g)
