@@ -347,7 +347,7 @@ END
 
 @test "sbcast copies to all nodes; srun --bcast runs the copy" {
     echo payload > file
-    salloc -Q -N2 bash -c "sbcast file $WORK/copy_\$SLURM_JOB_ID && cat $WORK/copy_\$SLURM_JOB_ID" > out
+    salloc -Q -N2 bash -c "sbcast -f file $WORK/copy_\$SLURM_JOB_ID && cat $WORK/copy_\$SLURM_JOB_ID" > out
     [ "$(cat out)" = payload ]
     [ "$(srun --bcast=/tmp/remuda-test-bcast-$$ echo copied)" = copied ]
     rm -f /tmp/remuda-test-bcast-$$
