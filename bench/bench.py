@@ -217,7 +217,7 @@ def bench_streams():
 
 def bench_floods():
     """What one user's flood of requests costs another: see floods.py."""
-    floods.measure(Cluster, row, ratio_at_most)
+    floods.measure(Cluster, row, at_most, ratio_at_most)
 
 
 def planner(name):

@@ -5,6 +5,8 @@ The flooding processes run on the same machine and take processor time from the 
 in turn: alone; beside a process that burns as much processor time as the flood's did, in pieces as short, and asks for nothing; beside the flood. The ratio that is judged is
 flood to burning: what the controller does. The one to alone is told, too. Both are medians over the rounds.
 
+After each kind the controller tells how many rounds of its loop took how long, in processor time: so long it heard nobody. None may take more than 10 ms.
+
 The floods are ended and the queue is emptied between two kinds."""
 import json
 import os
@@ -22,6 +24,7 @@ ROUNDS = 5
 SETTLE_S = 0.7  # until the flood runs
 BURN_S = 0.0002
 GOAL = 1.25
+LONGEST_MS = 10
 
 
 class Connection:
@@ -55,7 +58,7 @@ class Connection:
     def ask(self, kind, **fields):
         self.send(kind, **fields)
         while (answer := self.receive())["type"] == "rows":
-            pass
+            self.rows = [dict(zip(answer["fields"], one)) for one in answer["rows"]]
         return answer
 
 
@@ -198,7 +201,19 @@ def emptied_of_others(path):
     Connection(path).ask("cancel", uids=str(FLOODER), names="flood")
 
 
-def measure(cluster, row, ratio_at_most):
+LENGTHS = {"100us": 0.1, "200us": 0.2, "500us": 0.5, "1ms": 1, "2ms": 2, "5ms": 5, "10ms": 10, "20ms": 20, "50ms": 50, "100ms": 100, "200ms": 200, "500ms": 500, "1s": 1000, "longer": float("inf")}
+
+
+def longest_ms(path):
+    """The length that no round of the controller's loop exceeded since the last call, and how many there were of more than LONGEST_MS."""
+    c = Connection(path)
+    c.ask("query", what="DIAG")
+    rounds = {most: c.rows[0].get(f"rounds_{name}", 0) for name, most in LENGTHS.items()}
+    c.ask("daemon", action="RESET_DIAG")
+    return max((most for most, n in rounds.items() if n), default=0), sum(n for most, n in rounds.items() if most > LONGEST_MS)
+
+
+def measure(cluster, row, at_most, ratio_at_most):
     if os.geteuid() != 0:
         print("floods: skipped, needs root for two users")
         return
@@ -211,11 +226,14 @@ def measure(cluster, row, ratio_at_most):
             first.send("submit", b"#!/bin/sh\n", specs=[{"name": "array", "batch": True, "hold": True, "work_dir": "/", "array": "0-999999"}], script={"bytes": 10})
             array = first.receive()["job_id"]
             os.waitpid(as_user(FLOODER, lambda: waiting_jobs(path)), 0)
+            longest_ms(path)
             taken, share = rounds(path, flood)
             alone, burning, flooded = (statistics.median(t[i] for t in taken) for i in range(3))
             ratio = statistics.median(t[2] / t[1] for t in taken)
             raw = statistics.median(t[2] / t[0] for t in taken)
             row(f"flood-{name}", flooded, "ms a submission", f"{burning:.2f} ms beside {share:.0%} burnt, {alone:.2f} alone", f"{ratio:.2f} x, {raw:.2f} of alone", ratio_at_most(GOAL, ratio))
+            most, beyond = longest_ms(path)
+            row(f"flood-{name}-round", most, "ms at most", f"{beyond} rounds of more than {LONGEST_MS} ms", "", at_most(LONGEST_MS, "ms"))
             emptied(path)
             Connection(path).ask("cancel", ids=str(array))
     finally:

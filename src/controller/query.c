@@ -8,6 +8,7 @@
 #include "controller/turn.h"
 #include "io/clock.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -107,6 +108,17 @@ static void status_row(void *ctx, const void *record)
     answer_row(v->answer, &s);
 }
 
+static void lengths_fill(struct diag *d, const struct loop_rounds *rounds)
+{
+    uint64_t *const of[] = {&d->rounds_100us, &d->rounds_200us, &d->rounds_500us, &d->rounds_1ms,
+                            &d->rounds_2ms,   &d->rounds_5ms,   &d->rounds_10ms,  &d->rounds_20ms,
+                            &d->rounds_50ms,  &d->rounds_100ms, &d->rounds_200ms, &d->rounds_500ms,
+                            &d->rounds_1s,    &d->rounds_longer};
+    static_assert(ARRAY_LEN(of) == LOOP_LENGTHS, "a column for each length");
+    for (size_t i = 0; i < LOOP_LENGTHS; i++)
+        *of[i] = rounds->of[i];
+}
+
 static void diag_row(void *ctx, const void *record)
 {
     struct status_view *v = ctx;
@@ -123,6 +135,7 @@ static void diag_row(void *ctx, const void *record)
     d.rounds = rounds.n;
     d.round_max_us = rounds.max_us;
     d.round_sum_us = rounds.sum_us;
+    lengths_fill(&d, &rounds);
     d.trouble = trouble(v->c, v->arena);
     traffic_show(v->c->traffic, v->arena, &d);
     answer_row(v->answer, &d);

@@ -1,8 +1,10 @@
-/* One copy at a time, so that no more than one processor is taken from others. What waits holds its request, so a user may have a bounded number waiting. Where there is no room for a copy the loop
- * answers, in short. */
+/* One copy at a time, so that no more than one processor is taken from others; and where others ask for something, a fifth of that one: a copy that took so long is followed by a rest of four times as
+ * long. A fork costs those others more than its own time, too: each page that is written afterwards is copied first. What waits holds its request, so a user may have a bounded number waiting. Where
+ * there is no room for a copy the loop answers, in short. */
 #include "controller/questions.h"
 
 #include "base/alloc.h"
+#include "base/duration.h"
 #include "controller/session.h"
 #include "controller/turn.h"
 #include "io/aside.h"
@@ -14,6 +16,8 @@
 #define WAITING_PER_USER 64
 #define WAITING_BYTES    (64u << 20)
 #define ANSWER_MOST      (64u << 20)
+#define REST             4 /* times what the copy took, fork and all */
+#define REST_MAX_US      (2 * USEC_PER_SEC)
 
 struct question {
     struct controller *c;
@@ -30,15 +34,25 @@ struct questions {
     struct question *now; /* what it works at */
     struct question *first, **last;
     uint32_t last_uid;
+    bool others;        /* were about when the copy was made */
+    int64_t fork_us;    /* that it took */
+    struct timer *rest; /* until the next may be made */
+    int64_t rest_until_us;
 };
 
 static void next_begin(struct questions *q);
+
+static void rested(void *ctx)
+{
+    next_begin(ctx);
+}
 
 struct questions *questions_new(struct controller *c)
 {
     struct questions *q = xcalloc(1, sizeof *q);
     q->c = c;
     q->last = &q->first;
+    q->rest = timer_new(c->loop, rested, q);
     return q;
 }
 
@@ -53,6 +67,7 @@ void questions_free(struct questions *q)
     if (!q)
         return;
     aside_free(q->copy);
+    timer_free(q->rest);
     question_free(q->now);
     while (q->first) {
         struct question *one = q->first;
@@ -112,7 +127,23 @@ static void refuse(const struct question *one, const char *why)
     str_done(&frame);
 }
 
-static void worked_out(void *ctx, const struct str *answer)
+/* Nobody's loss where nobody else asks for anything. */
+static void rest_begin(struct questions *q, int64_t cpu_us)
+{
+    int64_t us = REST * (q->fork_us + cpu_us);
+    if (q->others)
+        q->rest_until_us = clock_monotonic_us() + (us < REST_MAX_US ? us : REST_MAX_US);
+}
+
+static bool rests(struct questions *q)
+{
+    int64_t left = q->rest_until_us - clock_monotonic_us();
+    if (left > 0 && q->first)
+        timer_set(q->rest, left);
+    return left > 0;
+}
+
+static void worked_out(void *ctx, const struct str *answer, int64_t cpu_us)
 {
     struct question *one = ctx;
     struct questions *q = one->c->questions;
@@ -123,6 +154,7 @@ static void worked_out(void *ctx, const struct str *answer)
     else
         refuse(one, "the answer took too long to work out; ask again later");
     question_free(one);
+    rest_begin(q, cpu_us);
     next_begin(q);
 }
 
@@ -154,7 +186,7 @@ static struct question *take_next(struct questions *q)
 static void next_begin(struct questions *q)
 {
     struct question *one;
-    while (!q->copy && (one = take_next(q))) {
+    while (!q->copy && !rests(q) && (one = take_next(q))) {
         struct err err = {0};
         int64_t began = clock_thread_ns();
         if (!session_is_there(q->c->sessions, one->session)) {
@@ -162,8 +194,10 @@ static void next_begin(struct questions *q)
             continue;
         }
         q->last_uid = one->peer.uid;
+        q->others = session_hurry(q->c->sessions, one->session);
         q->copy = aside_start(q->c->loop, work_out, worked_out, one, ANSWER_MOST, &err);
         q->now = q->copy ? one : NULL;
+        q->fork_us = (clock_thread_ns() - began) / 1000;
         session_spent(q->c->sessions, one->session, clock_thread_ns() - began);
         if (q->copy)
             return;

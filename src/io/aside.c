@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,12 +20,12 @@
 
 #define LONGEST_US (120 * USEC_PER_SEC) /* on a machine that is busy with other things */
 #define LONGEST_S  30                   /* of a processor */
-#define URGENCY    2 /* a little less than ours: much less would be none at all where others are busy */
+#define URGENCY    5 /* a third of the weight of ours: much less would be none at all where others are busy */
 #define READ_BYTES (64u << 10)
 
 struct aside {
     struct loop *loop;
-    void (*done)(void *ctx, const struct str *answer);
+    void (*done)(void *ctx, const struct str *answer, int64_t cpu_us);
     void *ctx;
     size_t most;
     int fd; /* the answer comes from there */
@@ -35,6 +36,7 @@ struct aside {
     struct str answer;
     bool whole, gone; /* all of it was read; the process has ended */
     int status;
+    int64_t cpu_us;
 };
 
 /* ---- in the copy ---- */
@@ -59,6 +61,18 @@ static void descriptors_close(int out)
         close(fd);
 }
 
+/* Whoever has something to do at once goes before it. What is less urgent still stays so. */
+static void less_urgent(void)
+{
+    const struct sched_param none = {0};
+    if (sched_getscheduler(0) == SCHED_OTHER)
+        sched_setscheduler(0, SCHED_BATCH, &none);
+    errno = 0;
+    int now = getpriority(PRIO_PROCESS, 0);
+    if (errno == 0 && now < URGENCY)
+        setpriority(PRIO_PROCESS, 0, URGENCY);
+}
+
 static void become_copy(int out, pid_t parent)
 {
     const char *why;
@@ -71,7 +85,7 @@ static void become_copy(int out, pid_t parent)
     setrlimit(RLIMIT_CORE, &none);
     setrlimit(RLIMIT_CPU, &time);
     descriptors_close(out);
-    setpriority(PRIO_PROCESS, 0, URGENCY);
+    less_urgent();
     confine_process(&why); /* where the kernel knows no filters the rest holds */
 }
 
@@ -113,7 +127,7 @@ static void finished(struct aside *a)
     if (!a->whole || !a->gone)
         return;
     bool ok = WIFEXITED(a->status) && WEXITSTATUS(a->status) == 0 && a->answer.len <= a->most;
-    a->done(a->ctx, ok ? &a->answer : NULL);
+    a->done(a->ctx, ok ? &a->answer : NULL, a->cpu_us);
     aside_free(a);
 }
 
@@ -143,12 +157,13 @@ static void readable(void *ctx)
     finished(a);
 }
 
-static void exited(void *ctx, int status)
+static void exited(void *ctx, int status, int64_t cpu_us)
 {
     struct aside *a = ctx;
     a->gone = true;
     a->exited = NULL;
     a->status = status;
+    a->cpu_us = cpu_us;
     finished(a);
 }
 
@@ -179,8 +194,8 @@ static bool watched(struct aside *a, struct err *ret_err)
 }
 
 struct aside *aside_start(struct loop *l, void (*work)(void *ctx, struct str *out),
-                          void (*done)(void *ctx, const struct str *answer), void *ctx, size_t most_bytes,
-                          struct err *ret_err)
+                          void (*done)(void *ctx, const struct str *answer, int64_t cpu_us), void *ctx,
+                          size_t most_bytes, struct err *ret_err)
 {
     int fd[2];
     if (pipe2(fd, O_CLOEXEC) != 0) {

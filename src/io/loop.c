@@ -8,6 +8,7 @@
 #include "io/loop.h"
 
 #include "base/alloc.h"
+#include "io/clock.h"
 #include "io/loop_uv.h"
 
 #include <signal.h>
@@ -40,8 +41,12 @@ struct loop {
     void *turn_ctx;
     struct loop_rounds rounds;
     uint64_t round_ns,
-        idle_ns; /* when the last round ended, and for how long the loop had slept until then */
+        idle_ns;    /* when the last round ended, and for how long the loop had slept until then */
+    int64_t cpu_ns; /* the thread's processor time then */
 };
+
+const int64_t loop_length_us[LOOP_LENGTHS - 1] = {100,   200,   500,    1000,   2000,   5000,   10000,
+                                                  20000, 50000, 100000, 200000, 500000, 1000000};
 
 uv_loop_t *loop_uv(struct loop *l)
 {
@@ -170,18 +175,29 @@ void loop_rounds_reset(struct loop *l)
     l->rounds = (struct loop_rounds){0};
 }
 
+static size_t length_of(int64_t us)
+{
+    size_t i = 0;
+    while (i < LOOP_LENGTHS - 1 && us > loop_length_us[i])
+        i++;
+    return i;
+}
+
 /* libuv says for how long it slept in the poll; the rest since the last round was this one's. */
 static void round_ended(struct loop *l)
 {
     uint64_t now = uv_hrtime(), idle = uv_metrics_idle_time(&l->uv);
+    int64_t cpu_ns = clock_thread_ns();
     if (l->round_ns) {
         int64_t us = (int64_t)(now - l->round_ns - (idle - l->idle_ns)) / 1000;
         l->rounds.n++;
         l->rounds.sum_us += us;
         l->rounds.max_us = us > l->rounds.max_us ? us : l->rounds.max_us;
+        l->rounds.of[length_of((cpu_ns - l->cpu_ns) / 1000)]++;
     }
     l->round_ns = now;
     l->idle_ns = idle;
+    l->cpu_ns = cpu_ns;
 }
 
 static void prepare_run(uv_prepare_t *handle)

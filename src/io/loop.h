@@ -27,10 +27,14 @@ void loop_stop(struct loop *l);
  * One hook a loop; NULL takes it away. The place for a turn: what the round's callbacks gathered is worked off at once. */
 void loop_on_turn(struct loop *l, loop_fn fn, void *ctx);
 
-/* Rounds so far, and how long the loop was busy in the longest of them and in all: for so long nobody is heard. */
+/* Rounds so far, and how long the loop was busy in the longest of them and in all: for so long nobody is heard. And how many there were of each length, in processor time
+ * of the loop's thread, so that a busy machine makes no round longer: of[i] of at most loop_length_us[i], the last of them longer. */
+#define LOOP_LENGTHS 14
+extern const int64_t loop_length_us[LOOP_LENGTHS - 1];
 struct loop_rounds {
     uint64_t n;
     int64_t max_us, sum_us;
+    uint64_t of[LOOP_LENGTHS];
 };
 struct loop_rounds loop_rounds(const struct loop *l);
 void loop_rounds_reset(struct loop *l);
@@ -58,10 +62,11 @@ void timer_stop(struct timer *t);
 
 struct pid_watch; /* opaque */
 
-/* exited(ctx, status) once when process `pid` is gone: any process, child or not (a pidfd). The status is its wait status if it was our child
- * and nobody else has waited for it (it is reaped then), else -1. A process that is gone already is told likewise, in the next round. The watch
- * frees itself after the callback; pid_watch_free before that cancels it. */
-struct pid_watch *pid_watch_new(struct loop *l, pid_t pid, void (*exited)(void *ctx, int status), void *ctx,
+/* exited(ctx, status, cpu_us) once when process `pid` is gone: any process, child or not (a pidfd). The status is its wait status if it was our child
+ * and nobody else has waited for it (it is reaped then), else -1; cpu_us the processor time that it used, else 0. A process that is gone already is told
+ * likewise, in the next round. The watch frees itself after the callback; pid_watch_free before that cancels it. */
+struct pid_watch *pid_watch_new(struct loop *l, pid_t pid,
+                                void (*exited)(void *ctx, int status, int64_t cpu_us), void *ctx,
                                 struct err *ret_err);
 void pid_watch_free(struct pid_watch *w);
 

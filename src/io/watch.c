@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,7 +68,7 @@ struct pid_watch {
     int fd;            /* pidfd, or -1 */
     struct fd_watch *poll;
     pid_t pid;
-    void (*exited)(void *ctx, int status);
+    void (*exited)(void *ctx, int status, int64_t cpu_us);
     void *ctx;
 };
 
@@ -80,27 +81,36 @@ static int wait_status(const siginfo_t *info)
     }
 }
 
-/* Reaps it if it is our child. */
-static int pid_status(pid_t pid, int fd)
+static int64_t usage_us(const struct timeval *t)
+{
+    return (int64_t)t->tv_sec * 1000000 + t->tv_usec;
+}
+
+/* Reaps it if it is our child. The kernel's call tells what that one used; the C library's leaves it out. */
+static int pid_status(pid_t pid, int fd, int64_t *ret_cpu_us)
 {
     siginfo_t info;
+    struct rusage used = {0};
     memset(&info, 0, sizeof info);
-    int rc = fd >= 0 ? waitid((idtype_t)P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG)
-                     : waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG);
+    long rc = syscall(SYS_waitid, fd >= 0 ? P_PIDFD : P_PID, fd >= 0 ? fd : (int)pid, &info,
+                      WEXITED | WNOHANG, &used);
+    *ret_cpu_us = rc == 0 && info.si_pid != 0 ? usage_us(&used.ru_utime) + usage_us(&used.ru_stime) : 0;
     return rc == 0 && info.si_pid != 0 ? wait_status(&info) : -1;
 }
 
 static void pid_gone(void *ctx)
 {
     struct pid_watch *w = ctx;
-    int status = pid_status(w->pid, w->fd);
-    void (*exited)(void *, int) = w->exited;
+    int64_t cpu_us;
+    int status = pid_status(w->pid, w->fd, &cpu_us);
+    void (*exited)(void *, int, int64_t) = w->exited;
     void *exited_ctx = w->ctx;
     pid_watch_free(w);
-    exited(exited_ctx, status);
+    exited(exited_ctx, status, cpu_us);
 }
 
-struct pid_watch *pid_watch_new(struct loop *l, pid_t pid, void (*exited)(void *ctx, int status), void *ctx,
+struct pid_watch *pid_watch_new(struct loop *l, pid_t pid,
+                                void (*exited)(void *ctx, int status, int64_t cpu_us), void *ctx,
                                 struct err *ret_err)
 {
     struct pid_watch *w = xcalloc(1, sizeof *w);

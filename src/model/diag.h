@@ -35,7 +35,21 @@
     X(TEXT, trouble, 0, "what is wrong; NULL = nothing")                                           \
     X(SPAN, round_max_us, 0, "longest time in which the controller heard nobody")                  \
     X(U64, rounds, 0, "rounds of the controller's loop")                                           \
-    X(SPAN, round_sum_us, 0, "time it was busy in them")
+    X(SPAN, round_sum_us, 0, "time it was busy in them")                                           \
+    X(U64, rounds_100us, 0, "rounds that took at most 100 us of processor time")                   \
+    X(U64, rounds_200us, 0, "more than 100 us, at most 200 us")                                    \
+    X(U64, rounds_500us, 0, "more than 200 us, at most 500 us")                                    \
+    X(U64, rounds_1ms, 0, "more than 500 us, at most 1 ms")                                        \
+    X(U64, rounds_2ms, 0, "more than 1 ms, at most 2 ms")                                          \
+    X(U64, rounds_5ms, 0, "more than 2 ms, at most 5 ms")                                          \
+    X(U64, rounds_10ms, 0, "more than 5 ms, at most 10 ms")                                        \
+    X(U64, rounds_20ms, 0, "more than 10 ms, at most 20 ms")                                       \
+    X(U64, rounds_50ms, 0, "more than 20 ms, at most 50 ms")                                       \
+    X(U64, rounds_100ms, 0, "more than 50 ms, at most 100 ms")                                     \
+    X(U64, rounds_200ms, 0, "more than 100 ms, at most 200 ms")                                    \
+    X(U64, rounds_500ms, 0, "more than 200 ms, at most 500 ms")                                    \
+    X(U64, rounds_1s, 0, "more than 500 ms, at most 1 s")                                          \
+    X(U64, rounds_longer, 0, "more than 1 s")
 // clang-format on
 
 struct diag {

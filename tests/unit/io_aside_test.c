@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -15,6 +16,7 @@ struct asked {
     void (*work)(struct str *out);
     int value; /* of the process; the copy changes its own */
     bool answered;
+    int64_t cpu_us;
     struct str answer;
 };
 
@@ -25,9 +27,10 @@ static void work(void *ctx, struct str *out)
     a->work(out);
 }
 
-static void done(void *ctx, const struct str *answer)
+static void done(void *ctx, const struct str *answer, int64_t cpu_us)
 {
     struct asked *a = ctx;
+    a->cpu_us = cpu_us;
     a->answered = answer != NULL;
     if (answer)
         str_addn(&a->answer, answer->data, answer->len);
@@ -55,6 +58,24 @@ static void an_answer_of_any_length_comes_back(void **state)
     assert_true(a.answered);
     assert_int_equal(a.answer.len, 6000000);
     assert_memory_equal(a.answer.data + 6 * 123456, "123456", 6);
+    str_done(&a.answer);
+}
+
+static void work_for_a_while(struct str *out)
+{
+    for (int64_t until = clock_thread_ns() + 30000000; clock_thread_ns() < until;) {
+    }
+    str_addf(out, "policy %d, nice %d", sched_getscheduler(0), getpriority(PRIO_PROCESS, 0));
+}
+
+/* So that it can be charged to whoever asked; and it is less urgent than the process. */
+static void what_a_copy_took_is_told(void **state)
+{
+    struct asked a = ask(*state, work_for_a_while, 100);
+    assert_true(a.answered);
+    assert_true(a.cpu_us >= 29000);
+    if (sched_getscheduler(0) == SCHED_OTHER && getpriority(PRIO_PROCESS, 0) <= 5)
+        assert_string_equal(str_text(&a.answer), "policy 3, nice 5");
     str_done(&a.answer);
 }
 
@@ -123,8 +144,11 @@ static void a_copy_that_is_given_up_is_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(an_answer_of_any_length_comes_back), TEST(too_much_is_no_answer),
-        TEST(a_copy_that_dies_has_no_answer),     TEST(a_copy_has_nothing_but_its_way_out),
+        TEST(an_answer_of_any_length_comes_back),
+        TEST(what_a_copy_took_is_told),
+        TEST(too_much_is_no_answer),
+        TEST(a_copy_that_dies_has_no_answer),
+        TEST(a_copy_has_nothing_but_its_way_out),
         TEST(a_copy_that_is_given_up_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,12 +166,21 @@ static void signals_come_on_the_loop(void **state)
 struct end {
     struct world *world;
     int status;
+    int64_t cpu_us;
 };
 
-static void process_ended(void *ctx, int status)
+/* Works until so much of the thread's processor time is gone. */
+static void burn(int64_t us)
+{
+    for (int64_t until = clock_thread_ns() + us * 1000; clock_thread_ns() < until;) {
+    }
+}
+
+static void process_ended(void *ctx, int status, int64_t cpu_us)
 {
     struct end *e = ctx;
     e->status = status;
+    e->cpu_us = cpu_us;
     loop_stop(e->world->loop);
 }
 
@@ -188,6 +197,47 @@ static void a_child_is_watched_and_reaped(void **state)
     assert_true(WIFEXITED(e.status));
     assert_int_equal(WEXITSTATUS(e.status), 7);
     assert_int_equal(waitpid(child, NULL, WNOHANG), -1);
+}
+
+static void what_a_child_used_is_told(void **state)
+{
+    struct end e = {.world = *state};
+    pid_t child = fork();
+    if (child == 0) {
+        burn(30000);
+        _exit(0);
+    }
+    assert_non_null(pid_watch_new(e.world->loop, child, process_ended, &e, NULL));
+    loop_run(e.world->loop);
+    assert_true(e.cpu_us >= 29000);
+}
+
+static void burn_and_stop(void *ctx)
+{
+    burn(3000);
+    world_stop(ctx);
+}
+
+/* By processor time: a round takes no longer because the machine is busy with other things. */
+static void rounds_are_counted_by_their_length(void **state)
+{
+    struct world *w = *state;
+    struct timer *t = timer_new(w->loop, burn_and_stop, w);
+    uint64_t all = 0, long_ones = 0;
+    timer_set(t, 5000);
+    loop_run(w->loop);
+    timer_set(t, 0); /* the next round ends the one before */
+    loop_run(w->loop);
+    struct loop_rounds r = loop_rounds(w->loop);
+    for (size_t i = 0; i < LOOP_LENGTHS; i++) {
+        all += r.of[i];
+        long_ones += i > 0 && loop_length_us[i - 1] >= 2000 ? r.of[i] : 0;
+    }
+    assert_int_equal(all, r.n);
+    assert_true(long_ones >= 1);
+    loop_rounds_reset(w->loop);
+    assert_int_equal(loop_rounds(w->loop).n, 0);
+    timer_free(t);
 }
 
 static void a_process_that_is_gone_already_is_told(void **state)
@@ -290,6 +340,8 @@ int main(void)
         TEST(the_turn_runs_after_inputs_and_an_idle_loop_sleeps),
         TEST(signals_come_on_the_loop),
         TEST(a_child_is_watched_and_reaped),
+        TEST(what_a_child_used_is_told),
+        TEST(rounds_are_counted_by_their_length),
         TEST(a_process_that_is_gone_already_is_told),
         TEST(a_watch_can_be_taken_back),
         TEST(a_worker_runs_everything_once),

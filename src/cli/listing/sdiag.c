@@ -107,12 +107,27 @@ static void jobs_print(const struct diag *d)
     printf("Jobs running:   %llu\n", (unsigned long long)d->jobs_running);
 }
 
+/* The counts of rounds by length are the fields of that name; what follows it says how long. */
+#define LENGTH "rounds_"
+
+static void lengths_print(const struct diag *d)
+{
+    puts("\tRounds by processor time, up to:");
+    for (size_t i = 0; i < diag_fields.n; i++) {
+        const struct field *f = &diag_fields.field[i];
+        const uint64_t *n = field_ptr(f, d);
+        if (text_starts(f->name, LENGTH) && *n)
+            printf("\t\t%-7s %llu\n", f->name + strlen(LENGTH), (unsigned long long)*n);
+    }
+}
+
 static void rounds_print(const struct diag *d)
 {
     puts("\nRounds of the controller's loop (microseconds in which nobody is heard):");
     printf("\tLongest round: %lld\n", (long long)d->round_max_us);
     printf("\tMean round:    %lld\n", mean(d->round_sum_us, d->rounds));
     printf("\tTotal rounds:  %llu\n", (unsigned long long)d->rounds);
+    lengths_print(d);
 }
 
 static void plans_print(const struct diag *d)
@@ -229,12 +244,22 @@ static void json_jobs(struct json_out *j, const struct diag *d)
     json_key_number(j, "job_states_ts", true, d->now_us / USEC_PER_SEC);
 }
 
+static void json_lengths(struct json_out *j, const struct diag *d)
+{
+    for (size_t i = 0; i < diag_fields.n; i++) {
+        const struct field *f = &diag_fields.field[i];
+        if (text_starts(f->name, LENGTH))
+            json_key_i64(j, f->name, (int64_t) * (const uint64_t *)field_ptr(f, d));
+    }
+}
+
 static void json_plans(struct json_out *j, const struct diag *d)
 {
     int64_t depth = mean((int64_t)d->considered_sum, d->plans), time = mean(d->plan_sum_us, d->plans);
     json_key_i64(j, "round_max", d->round_max_us);
     json_key_i64(j, "round_mean", mean(d->round_sum_us, d->rounds));
     json_key_i64(j, "round_total", (int64_t)d->rounds);
+    json_lengths(j, d);
     json_key_i64(j, "schedule_cycle_max", d->plan_max_us);
     json_key_i64(j, "schedule_cycle_last", d->plan_last_us);
     json_key_i64(j, "schedule_cycle_sum", d->plan_sum_us);

@@ -1,0 +1,212 @@
+/* Questions that are answered by copies: one at a time, and where others ask for something no more than a fifth of a processor. The copies are stand-ins that say what they took. */
+#include "io_help.h"
+
+#include "controller/questions.h"
+#include "controller/session.h"
+#include "controller/turn.h"
+#include "io/aside.h"
+
+#define TOOK_US 20000
+
+static struct {
+    void (*done)(void *ctx, const struct str *answer,
+                 int64_t cpu_us); /* of the copy at work; NULL = none is */
+    void *ctx;
+    size_t copies, answered, here;
+    bool others, no_room;
+} note;
+
+/* ---- stand-ins ---- */
+
+struct aside *aside_start(struct loop *l, void (*work)(void *ctx, struct str *out),
+                          void (*done)(void *ctx, const struct str *answer, int64_t cpu_us), void *ctx,
+                          size_t most_bytes, struct err *ret_err)
+{
+    static char copy;
+    (void)l, (void)work, (void)most_bytes;
+    if (note.no_room) {
+        err_set(ret_err, ERR_UNAVAILABLE, "no room");
+        return NULL;
+    }
+    assert_null(note.done);
+    note.done = done;
+    note.ctx = ctx;
+    note.copies++;
+    return (struct aside *)&copy;
+}
+
+void aside_free(struct aside *a)
+{
+    (void)a;
+}
+
+bool session_is_there(const struct sessions *s, uint64_t id)
+{
+    (void)s, (void)id;
+    return true;
+}
+
+bool session_hurry(const struct sessions *s, uint64_t id)
+{
+    (void)s, (void)id;
+    return note.others;
+}
+
+int64_t session_spent(struct sessions *s, uint64_t id, int64_t ns)
+{
+    (void)s, (void)id, (void)ns;
+    return 0;
+}
+
+void session_answered(struct sessions *s, uint64_t id, const struct str *frames)
+{
+    (void)s, (void)id, (void)frames;
+    note.answered++;
+}
+
+void turns_step_reading(struct turns *t, const struct event *ev)
+{
+    (void)t;
+    assert_true(ev->hurry);
+    note.here++;
+}
+
+void core_step(struct core *c, const struct event *ev, struct effects *fx)
+{
+    (void)c, (void)ev, (void)fx;
+}
+
+void effects_init(struct effects *fx)
+{
+    (void)fx;
+}
+
+void effects_done(struct effects *fx)
+{
+    (void)fx;
+}
+
+/* ---- the world ---- */
+
+struct asked {
+    struct world *world;
+    struct controller c;
+};
+
+static int begin(void **state)
+{
+    struct asked *a = xcalloc(1, sizeof *a);
+    world_make((void **)&a->world);
+    memset(&note, 0, sizeof note);
+    a->c.loop = a->world->loop;
+    a->c.log = log_open(NULL, LOG_IS_ERROR, NULL);
+    a->c.questions = questions_new(&a->c);
+    *state = a;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct asked *a = *state;
+    questions_free(a->c.questions);
+    log_close(a->c.log);
+    world_end((void **)&a->world);
+    free(a);
+    return 0;
+}
+
+static void ask(struct asked *a, uint32_t uid)
+{
+    struct msg_why why = {.ids = "1"};
+    struct message m = {.kind = MSG_WHY, .seq = 1, .body = &why};
+    struct peer p = {.uid = uid};
+    question_ask(a->c.questions, uid, &m, &p);
+}
+
+static void copy_ends(void)
+{
+    void (*done)(void *, const struct str *, int64_t) = note.done;
+    struct str answer = STR_INIT;
+    str_add(&answer, "x");
+    note.done = NULL;
+    done(note.ctx, &answer, TOOK_US);
+    str_done(&answer);
+}
+
+static void stop(void *ctx)
+{
+    loop_stop(ctx);
+}
+
+static void wait_us(struct asked *a, int64_t us)
+{
+    struct timer *t = timer_new(a->c.loop, stop, a->c.loop);
+    timer_set(t, us);
+    loop_run(a->c.loop);
+    timer_free(t);
+}
+
+/* ---- tests ---- */
+
+static void who_is_alone_has_copy_after_copy(void **state)
+{
+    struct asked *a = *state;
+    for (int i = 0; i < 3; i++)
+        ask(a, 1000);
+    for (size_t i = 1; i <= 3; i++) {
+        assert_int_equal(note.copies, i);
+        copy_ends();
+    }
+    assert_int_equal(note.answered, 3);
+}
+
+static void with_others_about_a_copy_is_followed_by_a_rest(void **state)
+{
+    struct asked *a = *state;
+    int64_t began = clock_monotonic_us();
+    note.others = true;
+    for (int i = 0; i < 3; i++)
+        ask(a, 1000);
+    for (size_t i = 1; i <= 3; i++) {
+        while (note.copies < i)
+            wait_us(a, 5000);
+        assert_true(clock_monotonic_us() - began >= (int64_t)(i - 1) * 4 * TOOK_US);
+        copy_ends();
+    }
+    assert_int_equal(note.answered, 3);
+}
+
+static void who_asks_in_the_rest_waits_too(void **state)
+{
+    struct asked *a = *state;
+    int64_t began = clock_monotonic_us();
+    note.others = true;
+    ask(a, 1000);
+    copy_ends();
+    ask(a, 1001);
+    while (note.copies < 2)
+        wait_us(a, 5000);
+    assert_true(clock_monotonic_us() - began >= (int64_t)4 * TOOK_US);
+    copy_ends();
+}
+
+static void without_room_for_a_copy_the_loop_answers(void **state)
+{
+    struct asked *a = *state;
+    note.no_room = true;
+    ask(a, 1000);
+    assert_int_equal(note.here, 1);
+    assert_int_equal(note.answered, 1);
+}
+
+#define QUESTION(name) cmocka_unit_test_setup_teardown(name, begin, end)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        QUESTION(who_is_alone_has_copy_after_copy),
+        QUESTION(with_others_about_a_copy_is_followed_by_a_rest),
+        QUESTION(who_asks_in_the_rest_waits_too),
+        QUESTION(without_room_for_a_copy_the_loop_answers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
