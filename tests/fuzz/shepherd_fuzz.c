@@ -1,11 +1,13 @@
-/* What a node reads of processes that may be anybody's, or were changed by somebody: notes, names of steps' directories, plans, the file of srun --multi-prog, file name patterns. */
+/* What a node reads of processes that may be anybody's, or were changed by somebody: notes, names of steps' directories, plans, the file of srun --multi-prog, file name patterns, what is asked of binding. */
 #include "fuzz.h"
 
 #include "agent/note.h"
 #include "base/alloc.h"
 #include "base/plain.h"
+#include "model/alloc.h"
 #include "model/pattern.h"
 #include "model/script_args.h"
+#include "node/step/bind.h"
 #include "node/step/dir.h"
 #include "node/step/multi_prog.h"
 #include "node/step/plan.h"
@@ -14,10 +16,43 @@
 #include <string.h>
 
 const char *const fuzz_words[] = {
-    "started ",    "exited ",      "gone ",   "job=7 ", "attempt=1 ", "step=-1 ", "pid=99 ",
-    "status=256 ", "detail=x",     "42.1.0",  "batch",  "%t",         "%4j",      "%%",
-    "\\",          "0-3 ",         "* ",      "'%o' ",  "\"a b\"",    "\n",       "\t",
-    "#",           "\xe2\x80\xae", "\x1b[2J", NULL,
+    "started ",
+    "exited ",
+    "gone ",
+    "job=7 ",
+    "attempt=1 ",
+    "step=-1 ",
+    "pid=99 ",
+    "status=256 ",
+    "detail=x",
+    "42.1.0",
+    "batch",
+    "%t",
+    "%4j",
+    "%%",
+    "\\",
+    "0-3 ",
+    "* ",
+    "'%o' ",
+    "\"a b\"",
+    "\n",
+    "\t",
+    "#",
+    "\xe2\x80\xae",
+    "\x1b[2J",
+    "map_cpu",
+    ":",
+    "mask_cpu:",
+    "map_gpu:",
+    "map_mem:",
+    "closest",
+    "single:",
+    "per_task:",
+    "verbose,",
+    "0x7",
+    ",",
+    "cyclic:block",
+    NULL,
 };
 
 static void note_check(struct span line)
@@ -86,12 +121,36 @@ static void texts_check(const char *text, size_t size)
     str_done(&out);
 }
 
+/* A line for each task, whatever is asked for. */
+static void binding_check(const char *text)
+{
+    struct arena *a = arena_new();
+    struct alloc al = {0};
+    struct bind_result r;
+    struct job_spec spec = {.cpu_bind = text, .gpu_bind = text, .mem_bind = text, .req.distribution = text};
+    int lines = 0;
+    CHECK(alloc_parse("a cpus=0-7 mem=1 gpu:v100=0-3 tasks=3 ids=0-2", a, &al, NULL));
+    spec.req.cpus_per_task = (int32_t)strlen(text) * 1000;
+    struct bind_ask ask = {.here = alloc_find(&al, "a"),
+                           .spec = &spec,
+                           .cpu_numbers = "0,2,4,6,1,3,5,7",
+                           .threads_per_core = 1,
+                           .cores_per_socket = 4,
+                           .devices = "gpu:v100:0:0:0-3;gpu:v100:1:0:4-7"};
+    bind_tasks(&ask, a, &r);
+    for (const char *c = r.tasks; *c; c++)
+        lines += *c == '\n';
+    CHECK(lines == 3);
+    arena_free(a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = xstrndup((const char *)data, size);
     note_check((struct span){(const char *)data, size});
     plans_check(data, size);
     texts_check(text, strlen(text));
+    binding_check(text);
     free(text);
     return 0;
 }

@@ -71,8 +71,78 @@ static void test_gpus_of_tasks(void **state)
     }
 }
 
+/* ---- by hand-made frames: what no command of ours says ---- */
+
+static struct bind_result bind_by(struct arena *a, const char *holds, struct job_spec *spec)
+{
+    struct alloc al = {0};
+    struct bind_result r;
+    assert_true(alloc_parse(holds, a, &al, NULL));
+    struct bind_ask ask = {.here = alloc_find(&al, "a"),
+                           .spec = spec,
+                           .cpu_numbers = in_turn,
+                           .threads_per_core = 1,
+                           .cores_per_socket = 4,
+                           .devices = devices};
+    bind_tasks(&ask, a, &r);
+    return r;
+}
+
+/* The node's daemon is root's, and serves all users of the node. */
+static void test_lists_without_elements(void **state)
+{
+    (void)state;
+    static const char *const asked[] = {"map_cpu",  "mask_cpu",  "map_cpu:", "mask_cpu:,", "map_gpu",
+                                        "map_gpu:", "mask_gpu:", "map:",     "single:",    "per_task",
+                                        "map_mem",  "map_mem:",  ",",        ":",          "verbose,",
+                                        "v,",       "none,"};
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        struct arena *a = arena_new();
+        struct job_spec spec = {.cpu_bind = asked[i], .gpu_bind = asked[i], .mem_bind = asked[i]};
+        const char *tasks = bind_by(a, "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=2 ids=0,1", &spec).tasks;
+        int lines = 0;
+        for (const char *c = tasks; *c; c++)
+            lines += *c == '\n';
+        if (lines != 2)
+            fail_msg("%s: %s", asked[i], tasks);
+        arena_free(a);
+    }
+}
+
+/* Both as long as may be: read once, not once for each task. */
+static void test_many_tasks_and_long_lists(void **state)
+{
+    (void)state;
+    struct arena *a = arena_new();
+    enum { N = 32000 };
+    char *list = arena_alloc(a, 16 + 2 * N), *at = list + sprintf(list, "map_cpu:");
+    for (int i = 0; i < N; i++)
+        at += sprintf(at, "%d,", i % 8);
+    at[-1] = '\0';
+    struct job_spec spec = {.cpu_bind = list};
+    const char *tasks = bind_by(a, "a cpus=0-7 mem=1 tasks=65533 ids=0-65532", &spec).tasks;
+    assert_memory_equal(tasks, "0 0 - -\n1 1 - -\n", 16);
+    assert_non_null(strstr(tasks, "\n65532 4 - -\n"));
+    arena_free(a);
+}
+
+/* With --overcommit a task may ask for more than there is: it has all. */
+static void test_no_task_has_more_than_all(void **state)
+{
+    (void)state;
+    struct arena *a = arena_new();
+    struct job_spec spec = {.cpu_bind = "threads", .req = {.cpus_per_task = INT32_MAX}};
+    assert_string_equal(bind_by(a, "a cpus=0-7 mem=1 tasks=1 ids=0", &spec).tasks, "0 0,1,2,3,4,5,6,7 - -\n");
+    arena_free(a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_gpus_of_tasks)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gpus_of_tasks),
+        cmocka_unit_test(test_lists_without_elements),
+        cmocka_unit_test(test_many_tasks_and_long_lists),
+        cmocka_unit_test(test_no_task_has_more_than_all),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -136,14 +136,17 @@ static int64_t mem_cap(struct dealing *d, const struct step_room *r, int64_t cap
     return cap;
 }
 
+/* As many as Slurm's MaxTasksPerNode may be. With --overcommit nothing else bounds them, and the node's daemon writes down where each of them runs. */
+#define TASKS_PER_NODE 65533
+
 static int32_t node_cap(struct dealing *d, size_t i)
 {
     const struct step_want *w = d->w;
     const struct step_room *r = &d->room[i];
     if (!w->allowed[i] || r->unusable)
         return 0;
-    int64_t cpus = cpus_there(w, r), cpt = most(w->cpus_per_task, 1), cap = INT32_MAX;
-    cap = capped(d, cap, w->overcommit && cpus ? INT32_MAX : cpus / cpt, REFUSE_TOO_MANY_CPUS, cpus,
+    int64_t cpus = cpus_there(w, r), cpt = most(w->cpus_per_task, 1), cap = TASKS_PER_NODE;
+    cap = capped(d, cap, w->overcommit && cpus ? TASKS_PER_NODE : cpus / cpt, REFUSE_TOO_MANY_CPUS, cpus,
                  cpt * w->ntasks);
     if (w->per_node)
         cap = least(cap, w->per_node);

@@ -1,4 +1,4 @@
-/* The CPUs of a step on a node are taken apart into cores; tasks pick cores in turn, from the sockets in turn (cyclic, Slurm's default) or one socket after another (block). A task
+/* Lists of users are read once, not once a task: both may be long. The CPUs of a step on a node are taken apart into cores; tasks pick cores in turn, from the sockets in turn (cyclic, Slurm's default) or one socket after another (block). A task
  * takes as many cores as its CPUs need. By default tasks are bound when their CPUs or cores come out even, as Slurm's automatic binding does; else all may use all. */
 #include "node/step/bind.h"
 
@@ -23,6 +23,9 @@ struct core_cpus {
     size_t used;
 };
 
+/* The elements of "0,4,8", each to be read from there. */
+typedef VEC(const char *) word_list;
+
 struct binding {
     const struct bind_ask *ask;
     VEC(struct core_cpus) core;
@@ -32,9 +35,26 @@ struct binding {
     struct device_list device; /* of the whole node */
     int32_t sockets;
     enum unit unit;
-    const char *list; /* of map and mask */
+    word_list number;                 /* the system's, by the node's */
+    word_list list;                   /* of map and mask */
+    word_list gpu_map, gpu_mask, mem; /* of --gpu-bind and --mem-bind */
+    struct idset ours;                /* see step_cpus */
+    VEC(struct idset)
+    near; /* of each GPU of the step: the CPUs that are near it, as the system numbers them; none = not known */
     bool verbose, block;
 };
+
+static void words_read(const char *list, word_list *out)
+{
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        vec_push(out, at);
+}
+
+/* Round and round. */
+static const char *word_of(const word_list *list, size_t index)
+{
+    return list->v[index % list->n];
+}
 
 static void numbers(const char *folded, u32s *out)
 {
@@ -66,10 +86,12 @@ static void cores_find(struct binding *b)
 
 /* ---- what was asked ---- */
 
+/* With --overcommit it may be any number; no task has more than all. */
 static int32_t cpus_per_task(const struct binding *b)
 {
     int32_t n = b->ask->spec ? b->ask->spec->req.cpus_per_task : 0;
-    return n > 0 ? n : 1;
+    int32_t most = b->cpu.n ? (int32_t)b->cpu.n : 1;
+    return n <= 0 ? 1 : n < most ? n : most;
 }
 
 static void word_take(struct binding *b, struct span word, bool *ret_said)
@@ -111,7 +133,7 @@ static void cpu_bind_read(struct binding *b)
         span_next(&list, ':', &type);
         if (span_is_nocase(type, "map_cpu") || span_is_nocase(type, "mask_cpu")) {
             b->unit = span_is_nocase(type, "map_cpu") ? UNIT_MAP : UNIT_MASK;
-            b->list = list.data;
+            words_read(list.data, &b->list);
             said = true;
         } else {
             word_take(b, type, &said);
@@ -187,44 +209,24 @@ static void socket_pick(struct binding *b, size_t index, struct idset *out)
 
 /* ---- system numbers ---- */
 
-static const char *nth(const char *list, size_t n)
-{
-    for (; n > 0 && list; n--) {
-        list = strchr(list, ',');
-        list = list ? list + 1 : NULL;
-    }
-    return list;
-}
-
-static size_t list_count(const char *list)
-{
-    size_t n = 1;
-    for (const char *c = list; (c = strchr(c, ',')); c++)
-        n++;
-    return n;
-}
-
 static void system_numbers(const struct binding *b, const struct idset *cpus, struct idset *out)
 {
     uint32_t id;
-    for (bool more = idset_first(cpus, &id); more; more = idset_next(cpus, id, &id)) {
-        const char *number = nth(b->ask->cpu_numbers, id);
-        if (number)
-            idset_add(out, (uint32_t)strtoul(number, NULL, 10));
-    }
+    for (bool more = idset_first(cpus, &id); more; more = idset_next(cpus, id, &id))
+        if (id < b->number.n)
+            idset_add(out, (uint32_t)strtoul(b->number.v[id], NULL, 10));
 }
 
 /* Element of a map or mask, round and round. */
 static void listed(const struct binding *b, size_t index, struct idset *out)
 {
-    const char *at = nth(b->list, index % list_count(b->list));
-    if (!at)
+    if (!b->list.n)
         return;
     if (b->unit == UNIT_MAP) {
-        idset_add(out, (uint32_t)strtoul(at, NULL, 0));
+        idset_add(out, (uint32_t)strtoul(word_of(&b->list, index), NULL, 0));
         return;
     }
-    unsigned long mask = strtoul(at, NULL, 16);
+    unsigned long mask = strtoul(word_of(&b->list, index), NULL, 16);
     for (uint32_t bit = 0; bit < 64; bit++)
         if (mask >> bit & 1)
             idset_add(out, bit);
@@ -244,7 +246,7 @@ static void step_cpus(const struct binding *b, struct idset *out)
 /* Those of a bound task, never beyond what the step holds. */
 static void task_cpus(struct binding *b, size_t index, struct idset *out)
 {
-    struct idset own = IDSET_INIT, system = IDSET_INIT, ours = IDSET_INIT;
+    struct idset own = IDSET_INIT, system = IDSET_INIT;
     uint32_t id;
     if (b->unit == UNIT_THREADS || b->unit == UNIT_CORES)
         cpus_pick(b, index, &own);
@@ -255,13 +257,11 @@ static void task_cpus(struct binding *b, size_t index, struct idset *out)
     system_numbers(b, &own, &system);
     if (b->unit == UNIT_MAP || b->unit == UNIT_MASK)
         listed(b, index, &system);
-    step_cpus(b, &ours);
     for (bool more = idset_first(&system, &id); more; more = idset_next(&system, id, &id))
-        if (idset_has(&ours, id))
+        if (idset_has(&b->ours, id))
             idset_add(out, id);
     idset_done(&own);
     idset_done(&system);
-    idset_done(&ours);
 }
 
 /* Plain numbers: the shepherd reads no ranges. */
@@ -308,23 +308,30 @@ static void devices_add(const struct binding *b, size_t from, size_t n, struct s
     }
 }
 
+static void near_find(struct binding *b)
+{
+    for (size_t i = 0; i < b->gpu.n; i++) {
+        struct idset near = IDSET_INIT, system = IDSET_INIT;
+        for (size_t k = 0; k < b->device.n; k++)
+            if (text_is(b->device.v[k].kind, "gpu") && b->device.v[k].index == (int32_t)b->gpu.v[i] &&
+                b->device.v[k].cpus)
+                idset_parse(&near, b->device.v[k].cpus, UINT32_MAX, NULL);
+        if (b->ask->cpu_numbers) {
+            system_numbers(b, &near, &system);
+            idset_copy(&near, &system);
+        }
+        idset_done(&system);
+        vec_push(&b->near, near);
+    }
+}
+
 /* Shares a CPU with those that are near the step's i-th GPU? */
 static bool is_near(const struct binding *b, size_t i, const struct idset *cpus)
 {
-    const char *near_cpus = NULL;
-    struct idset near = IDSET_INIT, numbers_near = IDSET_INIT;
     uint32_t id;
-    for (size_t k = 0; k < b->device.n; k++)
-        if (text_is(b->device.v[k].kind, "gpu") && b->device.v[k].index == (int32_t)b->gpu.v[i])
-            near_cpus = b->device.v[k].cpus;
-    bool is = !near_cpus || !idset_parse(&near, near_cpus, UINT32_MAX, NULL);
-    if (b->ask->cpu_numbers)
-        system_numbers(b, &near, &numbers_near);
-    const struct idset *set = b->ask->cpu_numbers ? &numbers_near : &near;
+    bool is = b->near.v[i].count == 0;
     for (bool more = idset_first(cpus, &id); more && !is; more = idset_next(cpus, id, &id))
-        is = idset_has(set, id);
-    idset_done(&near);
-    idset_done(&numbers_near);
+        is = idset_has(&b->near.v[i], id);
     return is;
 }
 
@@ -332,14 +339,11 @@ static bool is_near(const struct binding *b, size_t i, const struct idset *cpus)
 static void nearest_add(const struct binding *b, const struct idset *task, struct str *out)
 {
     size_t before = out->len;
-    struct idset step = IDSET_INIT;
-    step_cpus(b, &step);
     for (size_t i = 0; i < b->gpu.n; i++)
-        if (is_near(b, i, task->count ? task : &step)) {
+        if (is_near(b, i, task->count ? task : &b->ours)) {
             str_add(out, out->len > before ? "," : "");
             gpu_add(b, i, out);
         }
-    idset_done(&step);
 }
 
 /* The list of "map_gpu:LIST" or "map:LIST"; NULL: it is neither. */
@@ -352,19 +356,23 @@ static const char *list_of(const char *asked, const char *word, const char *shor
                                                    : NULL;
 }
 
+static const char *gpu_bind_of(const struct job_spec *spec)
+{
+    const char *asked = spec ? spec->gpu_bind : NULL;
+    bool verbose = asked && (text_starts_nocase(asked, "verbose,") || text_starts_nocase(asked, "v,"));
+    return verbose ? strchr(asked, ',') + 1 : asked;
+}
+
 /* --ntasks-per-gpu is single:N, --gpus-per-task per_task:N, unless --gpu-bind says otherwise.
  * [verbose,]none | single:N | per_task:N | map_gpu:LIST | mask_gpu:LIST | closest; --gpus-per-task gives each its own unless said otherwise. */
 static void task_gpus(const struct binding *b, size_t index, const struct idset *cpus, struct str *out)
 {
     const struct job_spec *spec = b->ask->spec;
-    const char *asked = spec ? spec->gpu_bind : NULL;
+    const char *asked = gpu_bind_of(spec);
     int64_t per_task = spec && spec->req.gpus_per_task ? last_number(spec->req.gpus_per_task) : 0;
     size_t before = out->len;
-    if (asked && (text_starts_nocase(asked, "verbose,") || text_starts_nocase(asked, "v,")))
-        asked = strchr(asked, ',') + 1;
     if (asked && text_starts_nocase(asked, "per_task:"))
         per_task = last_number(asked);
-    const char *map = list_of(asked, "map_gpu:", "map:"), *masks = list_of(asked, "mask_gpu:", "mask:");
     int64_t share = !asked && spec && per_task == 0 ? spec->req.ntasks_per_gpu : 0;
     if (b->gpu.n && share > 0) {
         devices_add(b, index / (size_t)share, 1, out);
@@ -373,10 +381,10 @@ static void task_gpus(const struct binding *b, size_t index, const struct idset 
         devices_add(b, index / (size_t)(tasks > 0 ? tasks : 1), 1, out);
     } else if (b->gpu.n && asked && text_is_nocase(asked, "closest")) {
         nearest_add(b, cpus, out);
-    } else if (b->gpu.n && map) {
-        devices_add(b, strtoul(nth(map, index % list_count(map)), NULL, 0), 1, out);
-    } else if (b->gpu.n && masks) {
-        unsigned long mask = strtoul(nth(masks, index % list_count(masks)), NULL, 16);
+    } else if (b->gpu.n && b->gpu_map.n) {
+        devices_add(b, strtoul(word_of(&b->gpu_map, index), NULL, 0), 1, out);
+    } else if (b->gpu.n && b->gpu_mask.n) {
+        unsigned long mask = strtoul(word_of(&b->gpu_mask, index), NULL, 16);
         for (size_t i = 0; i < b->gpu.n && i < 64; i++)
             if (mask >> i & 1) {
                 str_add(out, out->len > before ? "," : "");
@@ -394,15 +402,41 @@ static void task_gpus(const struct binding *b, size_t index, const struct idset 
 static void task_memory(const struct binding *b, size_t index, struct str *out)
 {
     const char *asked = b->ask->spec ? b->ask->spec->mem_bind : NULL;
-    const char *map = asked ? strstr(asked, "map_mem:") : NULL;
-    if (map) {
-        const char *list = map + strlen("map_mem:"), *at = nth(list, index % list_count(list));
-        str_addf(out, "%lu", strtoul(at ? at : "0", NULL, 0));
+    if (b->mem.n) {
+        str_addf(out, "%lu", strtoul(word_of(&b->mem, index), NULL, 0));
     } else if (asked && strstr(asked, "rank")) {
         str_addf(out, "%zu", index);
     } else {
         str_addc(out, '-');
     }
+}
+
+static void lists_read(struct binding *b)
+{
+    const struct job_spec *spec = b->ask->spec;
+    const char *gpus = gpu_bind_of(spec),
+               *mem = spec && spec->mem_bind ? strstr(spec->mem_bind, "map_mem:") : NULL;
+    words_read(b->ask->cpu_numbers, &b->number);
+    words_read(list_of(gpus, "map_gpu:", "map:"), &b->gpu_map);
+    words_read(list_of(gpus, "mask_gpu:", "mask:"), &b->gpu_mask);
+    words_read(mem ? mem + strlen("map_mem:") : NULL, &b->mem);
+}
+
+static void binding_done(struct binding *b)
+{
+    for (size_t i = 0; i < b->core.n; i++)
+        vec_done(&b->core.v[i].cpu);
+    for (size_t i = 0; i < b->near.n; i++)
+        idset_done(&b->near.v[i]);
+    word_list *const lists[] = {&b->number, &b->list, &b->gpu_map, &b->gpu_mask, &b->mem};
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        vec_done(lists[i]);
+    vec_done(&b->core);
+    vec_done(&b->near);
+    vec_done(&b->cpu);
+    vec_done(&b->task);
+    vec_done(&b->gpu);
+    idset_done(&b->ours);
 }
 
 void bind_tasks(const struct bind_ask *ask, struct arena *a, struct bind_result *ret)
@@ -414,6 +448,9 @@ void bind_tasks(const struct bind_ask *ask, struct arena *a, struct bind_result 
     cores_find(&b);
     gpus_find(&b);
     devices_parse(ask->devices, a, &b.device, NULL);
+    lists_read(&b);
+    near_find(&b);
+    step_cpus(&b, &b.ours);
     cpu_bind_read(&b);
     distribution_read(&b);
     if (!ask->cpu_numbers)
@@ -433,10 +470,5 @@ void bind_tasks(const struct bind_ask *ask, struct arena *a, struct bind_result 
     }
     *ret = (struct bind_result){arena_strdup(a, str_text(&out)), unit_names[b.unit], b.verbose};
     str_done(&out);
-    for (size_t i = 0; i < b.core.n; i++)
-        vec_done(&b.core.v[i].cpu);
-    vec_done(&b.core);
-    vec_done(&b.cpu);
-    vec_done(&b.task);
-    vec_done(&b.gpu);
+    binding_done(&b);
 }
