@@ -238,6 +238,25 @@ eventually() {
     [ "${#lines[@]}" -ge 3001 ]
 }
 
+@test "a command that is interrupted says that the controller goes on" {
+    start
+    run python3 - "$S" <<'END'
+import os, signal, subprocess, sys, time
+pid = int(open(f"{sys.argv[1]}/controller.pid").read())
+os.kill(pid, signal.SIGSTOP)
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+command = subprocess.Popen(["scancel", "--name=x"], env={**os.environ, "REMUDA_STATE": sys.argv[1]}, stderr=subprocess.PIPE, text=True)
+caught = lambda: [int(line.split()[1], 16) for line in open(f"/proc/{command.pid}/status") if line.startswith("SigCgt")][0]
+while not caught() & 1 << signal.SIGINT - 1:
+    time.sleep(0.01)
+command.send_signal(signal.SIGINT)
+print(command.communicate()[1], "ended by", signal.Signals(-command.returncode).name)
+os.kill(pid, signal.SIGCONT)
+END
+    [[ "$output" =~ "scancel: interrupted; what the controller was asked already is done to its end" ]]
+    [[ "$output" =~ "ended by SIGINT" ]]
+}
+
 @test "an idle controller sleeps" {
     start
     frames ping

@@ -412,6 +412,24 @@ srun: Job step aborted: Waiting up to 4 seconds for job step to finish." ]
     [[ "$output" =~ "Need a job id to run this command.  Run from within a Slurm job or use the --jobid option." ]]
 }
 
+# Half of a file has no name that anybody would look for, and nothing is left beside it.
+@test "sbcast that is killed or interrupted: neither half of the file nor what it was written to is left" {
+    truncate -s 1G big
+    id=$(sbatch --parsable -N1 -o o --wrap 'sleep 300')
+    wait_for '[ "$(squeue -h -t R -j '"$id"' | wc -l)" = 1 ]'
+    for signal in KILL INT TERM; do
+        sbcast -f -j "$id" big "$PWD/to.$signal" 3>&- &
+        pid=$!
+        wait_for 'ls to.'"$signal"'.sbcast.* 2>/dev/null'
+        kill -"$signal" "$pid"
+        wait "$pid" || true
+        wait_for '[ -z "$(ls to.'"$signal"'* 2>/dev/null)" ] && ! squeue -h -s -j '"$id"' | grep -q sbcast'
+        [ -z "$(ls to.$signal* 2>/dev/null)" ]
+    done
+    rm big
+    scancel "$id"
+}
+
 @test "--wait-all-nodes is honoured: 0 and 1, nothing else" {
     sbatch -Q -W -N2 --wait-all-nodes=1 -o o --wrap 'srun hostname | wc -l'
     [ "$(cat o)" = 2 ]

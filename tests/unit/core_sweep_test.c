@@ -241,6 +241,20 @@ static void a_request_that_is_asked_again_is_worked_off_once(void **unused)
     assert_int_equal(answer()->count, 100);
 }
 
+/* The command was interrupted, or its host is gone: what it asked for is done to its end all the same. */
+static void what_was_asked_goes_on_without_its_command(void **unused)
+{
+    struct msg_cancel m = {.ids = many_jobs(100)};
+    ask_for(MSG_CANCEL, &m, 0, 1);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 100 - 16);
+    step((struct event){.kind = EV_CLOSED, .conn = 1});
+    for (int wakes = 0; wakes < 6; wakes++) {
+        w.now += SEC / 100;
+        step((struct event){.kind = EV_WAKE});
+    }
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 0);
+}
+
 /* A user with as many requests under way as may be is told how far this one came. */
 static void lists_beyond_the_bound_are_cut(void **unused)
 {
@@ -270,6 +284,7 @@ int main(void)
         STORY(listed_jobs_are_gone_through_a_slice_at_a_time),
         STORY(listed_elements_are_gone_through_a_slice_at_a_time),
         STORY(a_request_that_is_asked_again_is_worked_off_once),
+        STORY(what_was_asked_goes_on_without_its_command),
         STORY(lists_beyond_the_bound_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,7 +124,7 @@ long program_daemon_pid(const char *pid_file)
     return n > 0 && held ? strtol(text, NULL, 10) : 0;
 }
 
-/* ---- SIGTERM ---- */
+/* ---- SIGTERM and SIGINT ---- */
 
 #define FINISH_S 2
 
@@ -141,10 +141,24 @@ static void told_to_end(int signo)
     alarm(FINISH_S);
 }
 
+/* What is asked about many jobs is done a few at a time; it does not end with who asked for it. */
+static void interrupted(int signo)
+{
+    static const char text[] = ": interrupted; what the controller was asked already is done to its end\n";
+    const char *name = program_invocation_short_name;
+    bool said =
+        write(STDERR_FILENO, name, strlen(name)) > 0 && write(STDERR_FILENO, text, sizeof text - 1) > 0;
+    (void)said;
+    signal(signo, SIG_DFL);
+    raise(signo);
+}
+
 void program_finish_first(void)
 {
     struct sigaction end = {.sa_handler = told_to_end, .sa_flags = SA_RESTART},
-                     over = {.sa_handler = time_over};
+                     over = {.sa_handler = time_over}, now = {.sa_handler = interrupted}, before;
     sigaction(SIGALRM, &over, NULL);
     sigaction(SIGTERM, &end, NULL);
+    if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        sigaction(SIGINT, &now, NULL);
 }

@@ -30,7 +30,8 @@ const char *program_sibling(const char *name, struct arena *a);
 /* Opens the controller's connection for a command called `name`; on failure prints Slurm's line and ours and returns NULL. */
 struct client *program_connect(const char *name, const char *state_dir);
 
-/* From now on SIGTERM waits for what is being done, two seconds at most: a command that ends its own job hears the answer before it goes with it. */
+/* From now on SIGTERM waits for what is being done, two seconds at most: a command that ends its own job hears the answer before it goes with it. SIGINT ends it at once, and says that the controller
+ * goes on with what it was asked. */
 void program_finish_first(void);
 
 /* Takes "--state DIR" or "--state=DIR" at argv[*i]; returns true if it was that (and moves *i past it). ret_err is set if the value is missing. */
