@@ -62,6 +62,28 @@ void smtp_data_add(struct str *out, const char *message)
     str_add(out, ".\r\n");
 }
 
+bool smtp_reply_take(struct str *in, int *ret_code, char **ret_text)
+{
+    for (size_t at = 0;;) {
+        char *end = in->len > at ? memchr(in->data + at, '\n', in->len - at) : NULL;
+        if (!end)
+            return false;
+        const char *line = in->data + at;
+        size_t len = (size_t)(end - line);
+        at += len + 1;
+        if (len > 3 && line[3] == '-')
+            continue;
+        char *text = xstrndup(line, len && line[len - 1] == '\r' ? len - 1 : len);
+        *ret_code = 0;
+        for (size_t i = 0; i < 3 && text[i] >= '0' && text[i] <= '9'; i++)
+            *ret_code = *ret_code * 10 + (text[i] - '0');
+        *ret_text = text;
+        memmove(in->data, in->data + at, in->len - at);
+        str_cut(in, in->len - at);
+        return true;
+    }
+}
+
 void smtp_server_split(const char *server, char **ret_host, char **ret_port)
 {
     const char *end = strchr(server, ']');
@@ -147,7 +169,7 @@ void smtp_free(struct smtp *s)
  * -----------------------------------------------------------------------------------------------------------
  */
 
-static bool reply_take(struct smtp *s);
+static void reply_take(struct smtp *s);
 
 static void written(uv_write_t *write, int status)
 {
@@ -237,29 +259,15 @@ static void replied(struct smtp *s, int code, const char *text)
         smtp_finish(s, code / 100 == 5 ? SMTP_NEVER : SMTP_LATER, text);
 }
 
-/* Works off the first whole reply in `in`, if there is one: lines "250-…", closed by "250 …". Returns whether
- * there was one. */
-static bool reply_take(struct smtp *s)
+/* Works off one reply, if a whole one is there. */
+static void reply_take(struct smtp *s)
 {
-    for (size_t at = 0;;) {
-        char *end = s->in.len > at ? memchr(s->in.data + at, '\n', s->in.len - at) : NULL;
-        if (!end)
-            return false;
-        const char *line = s->in.data + at;
-        size_t len = (size_t)(end - line);
-        at += len + 1;
-        if (len > 3 && line[3] == '-')
-            continue;
-        char *text = xstrndup(line, len && line[len - 1] == '\r' ? len - 1 : len);
-        int64_t code = 0;
-        for (size_t i = 0; i < 3 && text[i] >= '0' && text[i] <= '9'; i++)
-            code = code * 10 + (text[i] - '0');
-        memmove(s->in.data, s->in.data + at, s->in.len - at);
-        str_cut(&s->in, s->in.len - at);
-        replied(s, (int)code, text);
-        free(text);
-        return true;
-    }
+    int code;
+    char *text;
+    if (!smtp_reply_take(&s->in, &code, &text))
+        return;
+    replied(s, code, text);
+    free(text);
 }
 
 static void room(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)

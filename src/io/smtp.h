@@ -31,6 +31,8 @@ void smtp_free(struct smtp *s); /* gives up; done is not called */
 /* The message as it travels after DATA: CRLF, dots stuffed, lines of at most 998 bytes, closed by a lone dot; appended. */
 struct str;
 void smtp_data_add(struct str *out, const char *message);
+/* The first whole reply in `in`, if there is one: lines "250-…", closed by "250 …"; it is taken out. *ret_text is the closing line, malloc'ed; the code 0 if it has none. */
+bool smtp_reply_take(struct str *in, int *ret_code, char **ret_text);
 /* "mail.example.org", "mail:2525", "[::1]:25" → host and port (default "25"), malloc'ed. */
 void smtp_server_split(const char *server, char **ret_host, char **ret_port);
 

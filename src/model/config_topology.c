@@ -6,8 +6,10 @@
 
 static bool range_add(struct parser *p, struct topo_row row, const char *names, struct err *ret_err)
 {
-    if (text_empty(names))
-        return config_error_at(&p->at, "SwitchName", ret_err);
+    if (text_empty(names)) {
+        err_set(ret_err, ERR_INVALID, "a name is expected");
+        return config_error_at(&p->at, row.block ? "BlockName" : "SwitchName", ret_err);
+    }
     row.name = names;
     vec_push(&p->topo, row);
     return true;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define DEPTH_MAX 16
+#define WAYS_MAX  10000 /* down from a switch: more rows than any machine room has, each once */
 
 const struct topo_row *topology_find(const struct topology *t, const char *name)
 {
@@ -16,16 +17,18 @@ const struct topo_row *topology_find(const struct topology *t, const char *name)
     return NULL;
 }
 
-static bool collect(const struct topology *t, const struct topo_row *row, int depth, struct hostlist *out)
+/* *ways counts the ways down: switches below several others, level by level, would be as many as there are ways to draw lines. */
+static bool collect(const struct topology *t, const struct topo_row *row, int depth, int *ways,
+                    struct hostlist *out)
 {
     struct hostlist children = HOSTLIST_INIT;
-    bool ok = depth < DEPTH_MAX;
+    bool ok = depth < DEPTH_MAX && ++*ways <= WAYS_MAX;
     if (ok && row->nodes)
         ok = hostlist_parse(out, row->nodes, NULL);
     if (ok && row->switches && hostlist_parse(&children, row->switches, NULL))
         for (size_t i = 0; ok && i < children.n; i++) {
             const struct topo_row *child = topology_find(t, children.name[i]);
-            ok = !child || collect(t, child, depth + 1, out);
+            ok = !child || collect(t, child, depth + 1, ways, out);
         }
     hostlist_done(&children);
     return ok;
@@ -34,7 +37,8 @@ static bool collect(const struct topology *t, const struct topo_row *row, int de
 void topology_nodes(const struct topology *t, const struct topo_row *row, struct str *out)
 {
     struct hostlist names = HOSTLIST_INIT;
-    collect(t, row, 0, &names);
+    int ways = 0;
+    collect(t, row, 0, &ways, &names);
     hostlist_sort(&names);
     hostlist_fold(&names, out);
     hostlist_done(&names);
@@ -77,9 +81,12 @@ static bool row_check(const struct topology *t, const struct topo_row *row, stru
     hostlist_done(&names);
     if (ok && row->switches) {
         struct hostlist all = HOSTLIST_INIT;
-        ok = collect(t, row, 0, &all) ||
-             err_set(ret_err, ERR_INVALID, "%s is below itself, or more than %d levels high", row->name,
-                     DEPTH_MAX);
+        int ways = 0;
+        ok = collect(t, row, 0, &ways, &all) ||
+             err_set(
+                 ret_err, ERR_INVALID,
+                 "%s is below itself, or more than %d levels high, or reaches switches by more than %d ways",
+                 row->name, DEPTH_MAX, WAYS_MAX);
         hostlist_done(&all);
     }
     return ok;

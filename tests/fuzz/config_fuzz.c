@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "model/limits.h"
 #include "model/settings.h"
+#include "model/topology.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,14 @@ const char *const fuzz_words[] = {
     "PreemptType=preempt/none",
     "SlurmdPort=1",
     "Nonsense=1",
+    "SwitchName=s[0-3]",
+    "SwitchName=s1 Switches=s[2-3],s2\n",
+    "SwitchName=s2 Nodes=n[1-2]\n",
+    " Switches=s1,s1",
+    "BlockName=b1 Nodes=n1\n",
+    "BlockSizes=1,2",
+    "TopologyPlugin=topology/tree\n",
+    "ClusterName=c\nNodeName=n[1-4]\nPartitionName=p Nodes=ALL\n",
     NULL,
 };
 
@@ -83,11 +92,31 @@ static void parts_check(const struct config *c, const struct map_str *nodes)
     map_str_free(seen);
 }
 
+/* What was taken can be walked over: levels are counted, names found, addresses written. */
+static void topology_checks(const struct config *c)
+{
+    const struct topology *t = &c->topology;
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < t->n; i++) {
+        struct str below = STR_INIT;
+        int level = topology_level(t, &t->row[i]);
+        topology_nodes(t, &t->row[i], &below);
+        CHECK(level >= 0 && level < 16 && topology_find(t, t->row[i].name) == &t->row[i]);
+        str_done(&below);
+    }
+    for (size_t i = 0; i < c->nnodes && t->n > 0; i++) {
+        const char *address = topology_address(t, c->node[i].name, a);
+        CHECK(!address || strstr(address, c->node[i].name));
+    }
+    arena_free(a);
+}
+
 static void config_check(const struct config *c)
 {
     struct map_str *nodes = map_str_new();
     nodes_check(c, nodes);
     parts_check(c, nodes);
+    topology_checks(c);
     for (size_t i = 0; i < c->nwarnings; i++)
         CHECK(strchr(c->warning[i], ':'));
     for (size_t i = 0; i < setting_count; i++) {

@@ -32,6 +32,9 @@
 #define NOWHERE          INT32_C(-1)
 #define USED_PERCENT_MAX 6400 /* of 64 devices */
 #define USED_BYTES_MAX   (INT64_C(1) << 50)
+#define LINE_MAX_BYTES   (64u << 10)
+#define USED_MAX         4096 /* steps in one answer */
+#define SEEN_MAX         4096
 #define RESTART_US       INT64_C(5000000) /* a process that ended by itself is not started again sooner */
 
 static const char no_answer[] = SAY_NO_ANSWER;
@@ -209,7 +212,8 @@ static void used_take(struct gpu_watch *w, struct span line)
     int64_t percent = number_of(util), mem = number_of(bytes); /* what a library says may be anything */
     used.util = (int32_t)(percent < 0 ? 0 : percent > USED_PERCENT_MAX ? USED_PERCENT_MAX : percent);
     used.mem_bytes = mem < 0 || mem > USED_BYTES_MAX ? 0 : mem;
-    vec_push(&w->used, used);
+    if (w->used.n < USED_MAX)
+        vec_push(&w->used, used);
 }
 
 static bool seen_take(struct span line, bool has_use, struct arena *a, struct device_seen *ret)
@@ -264,12 +268,26 @@ static void line_take(struct gpu_watch *w, struct span line)
         w->ops.used(w->ctx, w->used.v, w->used.n, span_is(line, "1"));
         vec_clear(&w->used);
     } else if (span_is(word, "seen")) {
-        if (seen_take(line, true, w->arena, &seen))
+        if (w->seen.n < SEEN_MAX && seen_take(line, true, w->arena, &seen))
             vec_push(&w->seen, seen);
     } else if (span_is(word, "sign")) {
         sign_take(w, line);
     } else if (span_is(word, "note") || span_is(word, "library")) {
         text_take(w, word, line);
+    }
+}
+
+/* The whole lines in `in`; what is left is the beginning of one. */
+static void lines_take(struct gpu_watch *w)
+{
+    char *end;
+    while (w->in.len > 0 && (end = memchr(w->in.data, '\n', w->in.len))) {
+        size_t len = (size_t)(end - w->in.data);
+        char *line = xstrndup(w->in.data, len);
+        memmove(w->in.data, end + 1, w->in.len - len - 1);
+        w->in.len -= len + 1;
+        line_take(w, span_of(line));
+        free(line);
     }
 }
 
@@ -285,14 +303,13 @@ static void readable(void *ctx)
     }
     if (n > 0)
         str_addn(&w->in, piece, (size_t)n);
-    char *end;
-    while (w->in.len > 0 && (end = memchr(w->in.data, '\n', w->in.len))) {
-        size_t len = (size_t)(end - w->in.data);
-        char *line = xstrndup(w->in.data, len);
-        memmove(w->in.data, end + 1, w->in.len - len - 1);
-        w->in.len -= len + 1;
-        line_take(w, span_of(line));
-        free(line);
+    lines_take(w);
+    if (w->in.len >
+        LINE_MAX_BYTES) { /* a library went mad: what it says is no more heard, and the look is late */
+        log_error(w->log, "the process that watches the GPUs says a line without end");
+        str_done(&w->in);
+        fd_watch_free(w->watch);
+        w->watch = NULL;
     }
 }
 

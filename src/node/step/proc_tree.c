@@ -88,12 +88,8 @@ static bool has_children_files(pid_t pid)
 /* The fields of /proc/PID/stat after the name in parentheses, which may hold anything; [0] is the state, [1]
  * the parent. */
 #define STAT_FIELDS 24
-static size_t stat_read(pid_t pid, const char **field, char *buffer, size_t size)
+static size_t stat_split(char *buffer, const char **field)
 {
-    char path[40];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (text_read(path, buffer, size) <= 0)
-        return 0;
     char *at = strrchr(buffer, ')');
     size_t n = 0;
     char *save = NULL;
@@ -101,6 +97,13 @@ static size_t stat_read(pid_t pid, const char **field, char *buffer, size_t size
          word = strtok_r(NULL, " ", &save))
         field[n++] = word;
     return n;
+}
+
+static bool stat_read(pid_t pid, char *buffer, size_t size)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    return text_read(path, buffer, size) > 0;
 }
 
 /* For kernels without children files: all processes with their parents, then those below root, generation by
@@ -115,7 +118,7 @@ static void scan_add(struct list *l, pid_t parent)
         return;
     while ((e = readdir(proc))) {
         pid_t pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)strtol(e->d_name, NULL, 10) : 0;
-        if (pid > 0 && stat_read(pid, field, buffer, sizeof buffer) > 1 &&
+        if (pid > 0 && stat_read(pid, buffer, sizeof buffer) && stat_split(buffer, field) > 1 &&
             strtol(field[1], NULL, 10) == parent)
             list_add(l, pid);
     }
@@ -154,20 +157,34 @@ void proc_io(pid_t pid, int64_t *ret_read_bytes, int64_t *ret_write_bytes)
     *ret_write_bytes = known ? number_after(buffer, "wchar: ") : 0;
 }
 
-bool proc_usage(pid_t pid, struct proc_usage *ret)
+/* Nothing a kernel says is larger; what is can be added and multiplied all the same. */
+static int64_t number_of(const char *text)
 {
-    char buffer[1024];
+    int64_t n = strtoll(text, NULL, 10), most = INT64_C(1) << 48;
+    return n < 0 ? 0 : n < most ? n : most;
+}
+
+bool proc_usage_parse(char *stat, struct proc_usage *ret)
+{
     const char *field[STAT_FIELDS];
-    if (stat_read(pid, field, buffer, sizeof buffer) < 22)
+    if (stat_split(stat, field) < 22)
         return false;
     int64_t tick_us = 1000000 / sysconf(_SC_CLK_TCK);
     *ret = (struct proc_usage){
-        .major_faults = strtoll(field[9], NULL, 10),
-        .cpu_user_us = (strtoll(field[11], NULL, 10) + strtoll(field[13], NULL, 10)) * tick_us,
-        .cpu_system_us = (strtoll(field[12], NULL, 10) + strtoll(field[14], NULL, 10)) * tick_us,
-        .vm_bytes = strtoll(field[20], NULL, 10),
-        .rss_bytes = strtoll(field[21], NULL, 10) * sysconf(_SC_PAGESIZE),
+        .major_faults = number_of(field[9]),
+        .cpu_user_us = (number_of(field[11]) + number_of(field[13])) * tick_us,
+        .cpu_system_us = (number_of(field[12]) + number_of(field[14])) * tick_us,
+        .vm_bytes = number_of(field[20]),
+        .rss_bytes = number_of(field[21]) * sysconf(_SC_PAGESIZE),
     };
+    return true;
+}
+
+bool proc_usage(pid_t pid, struct proc_usage *ret)
+{
+    char buffer[1024];
+    if (!stat_read(pid, buffer, sizeof buffer) || !proc_usage_parse(buffer, ret))
+        return false;
     proc_io(pid, &ret->read_bytes, &ret->write_bytes);
     return true;
 }

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Who reads bytes that others wrote, and which fuzz target shows that any bytes will do. Each C file of src/ that takes numbers or lines out of text, or bytes from a descriptor, has a row
+here; a file without one fails, so that a new parser is not forgotten.
+
+Usage: parsers.py ROOT. TAP.
+"""
+import pathlib
+import re
+import sys
+
+READS = re.compile(r"\b(sscanf|fscanf|strto(?:l|ll|ul|ull|d)|fgets|getline|file_read_text|json_in_\w+|recv|recvfrom|recvmsg|uv_read_start)\(")
+
+# What is not for a fuzzer: why.
+OURS = "what Remuda wrote itself, where only its user may write"
+KERNEL = "a fixed form of the kernel's, with no word of users in it"
+SITE = "a file or setting of the administrator's, handed on to a parser of the model or read as one word"
+WORDS = "words of whoever runs the command, as that user"
+CHECKED = "digits that a parser of the model has let pass"
+
+# file: fuzz targets (tests/fuzz/NAME_fuzz.c), or a reason from above
+FILES = {
+    "src/cli/cluster/gpus.c": OURS, "src/cli/cluster/join.c": WORDS, "src/cli/cluster/status.c": KERNEL, "src/cli/cluster/up.c": OURS,
+    "src/cli/listing/scancel.c": WORDS, "src/cli/program/host_dir.c": OURS, "src/cli/program/program.c": OURS,
+    "src/cli/scontrol/pids.c": "the name of the process is skipped from its end, and one number read", "src/cli/scontrol/scontrol.c": WORDS,
+    "src/cli/step/run.c": OURS, "src/cli/step/run_peers.c": OURS, "src/cli/step/stream_hub.c": "frame", "src/cli/submit/host.c": WORDS,
+    "src/controller/config_file.c": "config", "src/controller/controller.c": KERNEL, "src/controller/given.c": OURS, "src/controller/hosts.c": OURS,
+    "src/controller/query.c": KERNEL,
+    "src/io/client.c": "frame", "src/io/conn.c": "frame", "src/io/files.c": "reads whole files for those named here", "src/io/name_lookup.c": OURS, "src/io/smtp.c": "answers", "src/io/spawn.c": "keeps what a program prints, as bytes",
+    "src/model/alloc.c": "model", "src/model/gres.c": "model", "src/model/job_env.c": CHECKED, "src/model/time_windows.c": "site",
+    "src/node/cgroup/base.c": KERNEL, "src/node/cgroup/device_filter.c": "site", "src/node/cgroup/fs.c": KERNEL, "src/node/cgroup/group.c": "site",
+    "src/node/daemon/clear.c": KERNEL, "src/node/daemon/gpu_release.c": OURS, "src/node/daemon/launch.c": CHECKED, "src/node/daemon/main.c": KERNEL,
+    "src/node/daemon/site.c": OURS,
+    "src/node/hardware/amd.c": SITE, "src/node/hardware/amd_facts.c": KERNEL, "src/node/hardware/amd_kfd.c": KERNEL, "src/node/hardware/amd_rsmi.c": KERNEL,
+    "src/node/hardware/discover.c": KERNEL, "src/node/hardware/discover_conf.c": SITE, "src/node/hardware/discover_gpus.c": CHECKED,
+    "src/node/hardware/discover_nvidia.c": KERNEL, "src/node/hardware/gpu_helper.c": "what the node's daemon says to its own process",
+    "src/node/hardware/gpu_holders.c": "the name of the process is skipped from its end, and one number read", "src/node/hardware/gpu_time.c": SITE,
+    "src/node/hardware/gpu_watch.c": "answers", "src/node/hardware/sysfs.c": KERNEL,
+    "src/node/host/host_file.c": OURS, "src/node/host/seal.c": WORDS,
+    "src/node/shepherd/memory_watch.c": OURS, "src/node/shepherd/mpi.c": "looks for a word in each line", "src/node/shepherd/oom.c": "site",
+    "src/node/shepherd/plan_intake.c": "shepherd", "src/node/shepherd/setup.c": "limits of the submitter, capped by the node's own", "src/node/shepherd/stream.c": "frame",
+    "src/node/shepherd/task.c": OURS, "src/node/shepherd/task_files.c": OURS, "src/node/shepherd/tasks.c": OURS,
+    "src/node/step/bind.c": "shepherd", "src/node/step/descriptors.c": KERNEL, "src/node/step/notes_socket.c": "shepherd", "src/node/step/proc_tree.c": "answers",
+    "src/sched/books/node_state.c": CHECKED,
+    "src/sim/accounting.c": "workload", "src/sim/check.c": WORDS, "src/sim/options.c": WORDS, "src/sim/story.c": WORDS, "src/sim/table.c": "workload", "src/sim/trace.c": "workload",
+    "src/store/sqlite_trouble.c": KERNEL,
+    "src/wire/frame.c": "frame", "src/wire/json.c": "frame", "src/wire/json_in.c": "frame", "src/wire/record.c": "frame", "src/wire/rows.c": "frame",
+}
+
+root = pathlib.Path(sys.argv[1])
+targets = {path.name.removesuffix("_fuzz.c") for path in (root / "tests/fuzz").glob("*_fuzz.c")}
+reading = {str(path.relative_to(root)) for path in (root / "src").rglob("*.c") if READS.search(path.read_text())}
+known = targets | {reason for reason in FILES.values() if " " in reason}
+complaints = {
+    "each file that reads what others wrote has a row": [f"{name}: which fuzz target shows that any bytes will do? A row in tests/arch/parsers.py says it" for name in sorted(reading - set(FILES))],
+    "each row is of a file that reads": [f"{name} reads nothing any more, or is gone" for name in sorted(set(FILES) - reading)],
+    "each target is there": [f"{name}: there is no tests/fuzz/{target}_fuzz.c" for name, target in sorted(FILES.items()) if target not in known],
+}
+print(f"1..{len(complaints)}")
+for number, (what, wrong) in enumerate(complaints.items(), 1):
+    print(f"{'not ok' if wrong else 'ok'} {number} - {what}")
+    for line in wrong:
+        print(f"# {line}")
+sys.exit(any(complaints.values()))
