@@ -101,3 +101,25 @@ log_has() { grep -q "$1" "$REMUDA_STATE/log/controller.log"; }
     while read -r id; do eventually is "$id" COMPLETED; done < "$WORK/acknowledged"
     log_has "the store is back"
 }
+
+# Nothing can be written, not even who holds the lock: a sentence, at once, and nothing is changed. Afterwards all goes on.
+@test "daemons on a file system that is read-only do not start, and say so; when it is not any more, nothing is lost" {
+    id=$(sbatch --parsable -n1 -H -o /dev/null --wrap true)
+    remuda down
+    mount -o remount,ro "$DISK"
+    run remuda up 3>&-
+    [ "$status" != 0 ]
+    [[ "$output" =~ Read-only\ file\ system|read-only ]]
+    run remudad controller --state "$REMUDA_STATE" --foreground 3>&-
+    [ "$status" = 1 ]
+    [[ "$output" =~ "remudad controller: error: " ]]
+    [[ "$output" =~ Read-only\ file\ system|read-only ]]
+    run remudad node --state "$REMUDA_STATE" --name node1 --foreground 3>&-
+    [ "$status" != 0 ]
+    [[ "$output" =~ Read-only\ file\ system|read-only ]]
+    mount -o remount,rw "$DISK"
+    remuda up -q 3>&-
+    is "$id" PENDING
+    scontrol release "$id"
+    eventually is "$id" COMPLETED
+}

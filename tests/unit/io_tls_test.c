@@ -14,6 +14,7 @@
 struct ends {
     struct world *world;
     struct cert_pair authority;
+    int64_t life_us; /* of certificates that are signed */
     struct tls_context *server, *host;
     struct conn *conn[2]; /* the server's, the host's */
     int closed, frames[2], wanted;
@@ -28,8 +29,8 @@ static const char *identity(struct ends *e, const struct cert_pair *authority, c
     struct err err = {0};
     struct arena *a = e->world->arena;
     *ret_key = cert_key_new(a, &err);
-    const char *cert =
-        cert_sign(authority, cert_key_public(*ret_key, a, &err), name, server, LIFE_US, a, &err);
+    const char *cert = cert_sign(authority, cert_key_public(*ret_key, a, &err), name, server,
+                                 e->life_us ? e->life_us : LIFE_US, a, &err);
     if (!cert)
         fail_msg("%s", err.text);
     return cert;
@@ -159,6 +160,28 @@ static void a_controller_of_another_authority_is_refused(void **state)
     server_make(&e, &other, true);
     host_make(&e, &e.authority, e.authority.cert);
     refused_with(&e, "certificate");
+}
+
+/* Its time is over, and it was not renewed: signed by the right authority all the same. */
+static void a_host_whose_certificate_has_expired_is_refused(void **state)
+{
+    struct ends e = {.world = *state};
+    authority_make(&e, &e.authority);
+    server_make(&e, &e.authority, true);
+    e.life_us = -USEC_PER_MIN;
+    host_make(&e, &e.authority, e.authority.cert);
+    refused_with(&e, "expired");
+}
+
+static void a_controller_whose_certificate_has_expired_is_refused(void **state)
+{
+    struct ends e = {.world = *state};
+    authority_make(&e, &e.authority);
+    e.life_us = -USEC_PER_MIN;
+    server_make(&e, &e.authority, true);
+    e.life_us = 0;
+    host_make(&e, &e.authority, e.authority.cert);
+    refused_with(&e, "expired");
 }
 
 static void a_host_cannot_play_the_controller(void **state)
@@ -340,6 +363,8 @@ int main(void)
         TEST(frames_go_both_ways_and_the_name_is_known),
         TEST(a_host_of_another_authority_is_refused),
         TEST(a_controller_of_another_authority_is_refused),
+        TEST(a_host_whose_certificate_has_expired_is_refused),
+        TEST(a_controller_whose_certificate_has_expired_is_refused),
         TEST(a_host_cannot_play_the_controller),
         TEST(who_joins_knows_the_authority_by_its_hash),
         TEST(who_joins_refuses_another_authority),

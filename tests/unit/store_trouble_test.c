@@ -6,6 +6,7 @@
 #include "model/trouble.h"
 #include "store/store.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -92,9 +93,60 @@ static void is_denied(const char *path)
     harmed = chmod(dir, 0755) == 0 && chmod(path, 0444) == 0 && (geteuid() != 0 || seteuid(65534) == 0);
 }
 
+/* A disk that can be read, and reports an error for each write: the system's own calls, but for those. */
+static sqlite3_vfs failing, *whole;
+static sqlite3_io_methods failing_methods[2]; /* of the database, which has memory it shares; of others */
+
+static int write_fails(sqlite3_file *f, const void *data, int n, sqlite3_int64 at)
+{
+    (void)f, (void)data, (void)n, (void)at;
+    return SQLITE_IOERR_WRITE;
+}
+
+static int sync_fails(sqlite3_file *f, int flags)
+{
+    (void)f, (void)flags;
+    return SQLITE_IOERR_FSYNC;
+}
+
+static int last_error(sqlite3_vfs *v, int n, char *text)
+{
+    (void)v, (void)n, (void)text;
+    return EIO;
+}
+
+static int open_on_it(sqlite3_vfs *v, sqlite3_filename name, sqlite3_file *f, int flags, int *ret_flags)
+{
+    (void)v;
+    int rc = whole->xOpen(whole, name, f, flags, ret_flags);
+    if (rc != SQLITE_OK)
+        return rc;
+    sqlite3_io_methods *m = &failing_methods[!(flags & SQLITE_OPEN_MAIN_DB)];
+    *m = *f->pMethods;
+    m->xWrite = write_fails;
+    m->xSync = sync_fails;
+    f->pMethods = m;
+    return SQLITE_OK;
+}
+
+static void disk_fails(const char *path)
+{
+    (void)path;
+    whole = sqlite3_vfs_find(NULL);
+    failing = *whole;
+    failing.zName = "failing";
+    failing.pNext = NULL;
+    failing.xOpen = open_on_it;
+    failing.xGetLastError = last_error;
+    assert_int_equal(sqlite3_vfs_register(&failing, 1), SQLITE_OK);
+}
+
 static void undo(void)
 {
     limit_files(RLIM_INFINITY);
+    if (whole)
+        assert_int_equal(sqlite3_vfs_unregister(&failing), SQLITE_OK);
+    whole = NULL;
     if (getuid() == 0 && geteuid() != 0)
         assert_int_equal(seteuid(0), 0);
     if (mounted)
@@ -162,6 +214,7 @@ static const struct {
     {"the file system is read-only", system_is_read_only, TROUBLE_READ_ONLY, "read-only", true},
     {"another's file", is_denied, TROUBLE_DENIED, "(uid ", true},
     {"another process has it locked", other_locks, TROUBLE_LOCKED, "database is locked", true},
+    {"the disk reports errors", disk_fails, TROUBLE_DISK, "disk I/O error", true},
     {"pages are torn", pages_are_torn, TROUBLE_DAMAGED, "malformed", false},
     {"its beginning is lost", beginning_is_lost, TROUBLE_NO_DATABASE, "not a database", false},
     {"it was cut", end_is_cut, TROUBLE_DAMAGED, "malformed", false},

@@ -164,6 +164,22 @@ static void test_who_breaks_off_is_gone(void **state)
     assert_int_equal(gone, 1);
 }
 
+/* Nor does it fill the command's memory with the beginning of a message, before it has said who it is. */
+static void test_who_says_much_before_hello_is_sent_away(void **state)
+{
+    (void)state;
+    char bytes[8192];
+    memset(bytes, 'x', sizeof bytes);
+    memcpy(bytes, "\0\xf0\0\0\0\0\0\0", 8); /* 15 MiB will come */
+    ssize_t n = 1;
+    for (int i = 0; i < 100 && n > 0; i++) {
+        n = send(shepherd, bytes, sizeof bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+        serve(false);
+    }
+    assert_true(n < 0 && hub_count(hub) == 2);
+    close(shepherd);
+}
+
 /* Another user's process takes no place in it. */
 static void test_strangers_are_sent_away(void **state)
 {
@@ -243,11 +259,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(who_leaves_is_heard_to_the_end),
-        TEST(who_leaves_meanwhile_is_heard_afterwards),
-        TEST(who_breaks_off_is_gone),
-        TEST(strangers_are_sent_away),
-        TEST(each_address_of_this_host_is_named),
+        TEST(who_leaves_is_heard_to_the_end), TEST(who_leaves_meanwhile_is_heard_afterwards),
+        TEST(who_breaks_off_is_gone),         TEST(who_says_much_before_hello_is_sent_away),
+        TEST(strangers_are_sent_away),        TEST(each_address_of_this_host_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

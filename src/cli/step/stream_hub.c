@@ -26,6 +26,7 @@
 #define READ_BYTES  (256u << 10)
 #define FIRST_BYTES (16u << 10) /* until one read has filled them: most steps say little */
 #define ROUND_READS 4           /* of one peer, before the others get their turn */
+#define HELLO_BYTES (64u << 10) /* of one that has not said who it is */
 
 struct stream_peer {
     int fd;
@@ -324,6 +325,8 @@ static void frames_take(struct stream_hub *h, struct stream_peer *p)
         struct frame f;
         struct message m;
         ssize_t n = frame_take(p->in.data + used, p->in.len - used, &f, &e);
+        if (n == 0)
+            p->dead = !p->ctx && p->in.len - used > HELLO_BYTES;
         if (n == 0)
             break;
         if (n < 0 || !wire_decode(&f, h->arena, &m, &e)) {
