@@ -418,7 +418,7 @@ srun: Job step aborted: Waiting up to 4 seconds for job step to finish." ]
     id=$(sbatch --parsable -N1 -o o --wrap 'sleep 300')
     wait_for '[ "$(squeue -h -t R -j '"$id"' | wc -l)" = 1 ]'
     for signal in KILL INT TERM; do
-        sbcast -f -j "$id" big "$PWD/to.$signal" 3>&- &
+        env --default-signal=INT sbcast -f -j "$id" big "$PWD/to.$signal" 3>&- &
         pid=$!
         wait_for 'ls to.'"$signal"'.sbcast.* 2>/dev/null'
         kill -"$signal" "$pid"

@@ -86,6 +86,27 @@ nothing_drained() { ! is_drained; }
     rm pro.d/no-x
 }
 
+@test "what a user exports reaches no program of root's" {
+    [ "$(id -u)" = 0 ] || skip "needs root to be several users"
+    as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups --reset-env env PATH="$PATH" HOME="$SITE/evil" REMUDA_STATE="$REMUDA_STATE" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$@"; }
+    as_nobody remuda version >/dev/null 2>&1 || skip "the programs are not readable for other users here"
+    mkdir -m 777 evil
+    echo "/usr/bin/id -u >>$SITE/evil/seen" >evil/rc
+    cp evil/rc evil/.profile
+    for name in id env printf true; do program "evil/$name" "/usr/bin/id -u >>$SITE/evil/seen"; done
+    for when in pro epi; do
+        printf '#!/bin/bash\nenv >"%s"\n' "$SITE/$when.env" >"$when"
+        chmod 755 "$when"
+    done
+    reconfigured "Prolog=$SITE/pro" "Epilog=$SITE/epi"
+    id=$(as_nobody sbatch --parsable -D / -o /dev/null --get-user-env --export="ALL,BASH_ENV=$SITE/evil/rc,ENV=$SITE/evil/rc,SHELLOPTS=xtrace,LD_LIBRARY_PATH=$SITE/evil,PATH=$SITE/evil:/usr/bin:/bin,SLURM_JOB_UID=0" --wrap 'env true')
+    eventually is_over "$id"
+    eventually test -s epi.env
+    [ "$(sort -u evil/seen)" = 65534 ]
+    [ "$(grep -c "^BASH_ENV\|^ENV=\|^SHELLOPTS\|^LD_\|evil" pro.env epi.env)" = $'pro.env:0\nepi.env:0' ]
+    [ "$(grep -h ^SLURM_JOB_UID= pro.env epi.env | sort -u)" = SLURM_JOB_UID=65534 ]
+}
+
 @test "a node that the configuration no longer names goes, when its jobs are over; it comes back as it was" {
     reconfigured
     id=$(sbatch --parsable -w node2 -o /dev/null --wrap "while [ ! -e $SITE/go ]; do sleep 0.1; done")

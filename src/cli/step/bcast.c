@@ -62,7 +62,8 @@ int bcast_run(struct allocation *al, struct step_ask *step, const struct bcast_a
                                .in_fd = fd,
                                .in_task = -1,
                                .output = {{STDOUT_FILENO, -1}, {STDERR_FILENO, -1}},
-                               .quiet = ask->quiet};
+                               .quiet = ask->quiet,
+                               .quit_on_interrupt = true};
     int status = step_run(al, &run);
     close(fd);
     return status;
