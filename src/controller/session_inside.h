@@ -45,6 +45,7 @@ struct session {
     struct share_wait waiting; /* for the user's next slice */
     struct crowd_place place;  /* of who has no share to keep within */
     size_t kept;               /* bytes of a message that is not whole yet */
+    uint64_t bytes, frames;    /* that had come when the user was last charged */
     bool surplus;              /* above a limit: welcome only if it turns out to be a node daemon */
     bool is_node;              /* it has */
     bool spoke;                /* the core knows of it */

@@ -36,13 +36,25 @@ bool session_ready(void *ctx, struct conn *conn)
     return false;
 }
 
+/* Bytes came, and no whole message. A handshake is not meant: it is an address's. */
+static bool is_half(struct session *s, const struct conn *conn)
+{
+    uint64_t bytes = conn_bytes_in(conn), frames = conn_frames_in(conn);
+    bool half = bytes != s->bytes && frames == s->frames && (!s->remote || s->remote->vouched);
+    s->bytes = bytes;
+    s->frames = frames;
+    return half;
+}
+
 void session_worked(void *ctx, struct conn *conn, int64_t ns)
 {
     struct session *s = ctx;
-    (void)conn;
+    bool half = is_half(s, conn);
     if (!s->share || s->trusted)
         crowd_spent(s->owner->crowd, &s->place, ns);
-    if (s->share)
+    if (s->share && half)
+        share_spent_on_half(s->share, ns);
+    else if (s->share)
         share_spent(s->share, ns);
 }
 

@@ -5,6 +5,9 @@
  * that the others hardly meet one, and all who flood share that fifth. Where nobody asks for little there is nothing to keep free: those who
  * ask for much take turns; who is alone is held up only until the loop has looked round once.
  *
+ * A message that is not whole yet is no request: what its bytes cost is owed from the first on, or a user who sends beginnings of messages, one piece after the other, would have all the
+ * time there is, in rounds that are short each.
+ *
  * Commits and plans are paid by those whose requests made them necessary. Who has a fair share pays what they cost the processor beyond what
  * is allowed: they would have been made without the others. Who has more pays for as long as others had to wait for them, and for all else.
  *
@@ -341,6 +344,13 @@ void share_spent(struct share *s, int64_t ns)
     owe(s, ns, beyond(s, ns), ns, now);
     if (is_stranger(s))
         strangers_owe(s, ns, now);
+}
+
+void share_spent_on_half(struct share *s, int64_t ns)
+{
+    int64_t now = clock_monotonic_us();
+    note_asked(s, now);
+    owe(s, ns, ns, ns, now);
 }
 
 void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us)

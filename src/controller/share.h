@@ -30,6 +30,8 @@ size_t share_connections(const struct shares *all, uid_t uid);
 bool share_may(const struct share *s);
 /* So much processor time of the loop went into what the user asked for. */
 void share_spent(struct share *s, int64_t ns);
+/* The same for what came of a message that is not whole yet: nobody waits for an answer to that, so none of it is allowed for nothing. */
+void share_spent_on_half(struct share *s, int64_t ns);
 /* What was asked made more necessary later (a commit, a plan): so much processor time, and so long others had to wait for it. Nothing if the user is not known any more. */
 void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us);
 

@@ -412,9 +412,10 @@ srun: Job step aborted: Waiting up to 4 seconds for job step to finish." ]
     [[ "$output" =~ "Need a job id to run this command.  Run from within a Slurm job or use the --jobid option." ]]
 }
 
-# Half of a file has no name that anybody would look for, and nothing is left beside it.
+# Half of a file has no name that anybody would look for, and nothing is left beside it; where the step was killed, the next copy takes it away.
 @test "sbcast that is killed or interrupted: neither half of the file nor what it was written to is left" {
     truncate -s 1G big
+    echo hi > f
     id=$(sbatch --parsable -N1 -o o --wrap 'sleep 300')
     wait_for '[ "$(squeue -h -t R -j '"$id"' | wc -l)" = 1 ]'
     for signal in KILL INT TERM; do
@@ -423,9 +424,12 @@ srun: Job step aborted: Waiting up to 4 seconds for job step to finish." ]
         wait_for 'ls to.'"$signal"'.sbcast.* 2>/dev/null'
         kill -"$signal" "$pid"
         wait "$pid" || true
-        wait_for '[ -z "$(ls to.'"$signal"'* 2>/dev/null)" ] && ! squeue -h -s -j '"$id"' | grep -q sbcast'
-        [ -z "$(ls to.$signal* 2>/dev/null)" ]
+        wait_for '! squeue -h -s -j '"$id"' | grep -q sbcast'
+        [ ! -e "to.$signal" ]
+        [ "$signal" = TERM ] || wait_for '[ -z "$(ls to.'"$signal"'* 2>/dev/null)" ]'
     done
+    sbcast -j "$id" f "$PWD/to.TERM"
+    [ "$(ls to.TERM*)" = to.TERM ]
     rm big
     scancel "$id"
 }

@@ -125,6 +125,31 @@ static void one_thing_after_the_other_never_pauses(void **unused)
     shares_free(all);
 }
 
+/* Beginnings of messages are no requests: however short each piece is, they have a fifth. */
+static void halves_get_a_fifth(void **unused)
+{
+    (void)unused;
+    struct shares *all = world();
+    struct share *f = share_join(all, FLOODER), *light = share_join(all, LIGHT);
+    int64_t until = note.now_us + 5 * USEC_PER_SEC, theirs = 0;
+    serve(light, 50);
+    while (note.now_us < until) {
+        if (share_may(f)) {
+            note.now_us += 80;
+            share_spent_on_half(f, 80 * US);
+            theirs += 80;
+        }
+        serve(light, 50);
+        assert_true(share_may(light));
+        rest(5);
+    }
+    assert_true(theirs * 4 <= 5 * USEC_PER_SEC);
+    assert_true(theirs * 10 >= 5 * USEC_PER_SEC);
+    share_leave(f);
+    share_leave(light);
+    shares_free(all);
+}
+
 static void a_flood_gets_a_fifth_in_short_slices(void **unused)
 {
     (void)unused;
@@ -374,6 +399,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thing_after_the_other_never_pauses),
+        cmocka_unit_test(halves_get_a_fifth),
         cmocka_unit_test(a_flood_gets_a_fifth_in_short_slices),
         cmocka_unit_test(several_floods_share_that_fifth),
         cmocka_unit_test(who_is_alone_has_all_of_it),
