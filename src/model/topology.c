@@ -17,7 +17,8 @@ const struct topo_row *topology_find(const struct topology *t, const char *name)
     return NULL;
 }
 
-/* *ways counts the ways down: switches below several others, level by level, would be as many as there are ways to draw lines. */
+/* *ways counts the ways down: of switches below several others, level by level, there are as
+ * many as there are ways to draw lines. */
 static bool collect(const struct topology *t, const struct topo_row *row, int depth, int *ways,
                     struct hostlist *out)
 {
