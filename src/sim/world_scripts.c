@@ -10,14 +10,11 @@
 #include <string.h>
 
 #define AGAIN_US (USEC_PER_SEC / 2)
-#define FORWARDS                                                                                             \
-/* Of a thousand srun that get SIGTERM with their script, so many end their step before they
-     * die */
-700
+/* Of a thousand srun that get SIGTERM with their script, so many end their step before they die. */
+#define FORWARDS     700
 #define SCRIPT_NEVER (1000 * USEC_PER_DAY)
 
-    bool
-    simscript_begins(struct world *w, size_t i, struct simstep *s, const struct job *j)
+bool simscript_begins(struct world *w, size_t i, struct simstep *s, const struct job *j)
 {
     if (s->ids.step_id != STEP_BATCH || s->b.steps == 0)
         return false;

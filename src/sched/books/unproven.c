@@ -9,11 +9,11 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 
-#define MOMENT_US /* since_us is by the node's clock: one that is further off is not believed */
-(5 * USEC_PER_MIN)
-#define SOON_US USEC_PER_SEC
+/* `since_us` is by the node's clock: one that is further off is not believed. */
+#define MOMENT_US (5 * USEC_PER_MIN)
+#define SOON_US   USEC_PER_SEC
 
-    static struct unproven *unproven_find(struct snode *n, uint32_t dim, int32_t index)
+static struct unproven *unproven_find(struct snode *n, uint32_t dim, int32_t index)
 {
     for (size_t i = 0; i < n->unproven.n; i++)
         if (n->unproven.v[i].dim == dim && n->unproven.v[i].index == index)

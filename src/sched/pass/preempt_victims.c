@@ -8,11 +8,10 @@
 
 #include <stdlib.h>
 
-/* Between two suspensions of a job: nobody is stopped and woken in circles */
-#define YIELD_PAUSE_US
-(30 * USEC_PER_SEC)
+/* Between two suspensions of a job: nobody is stopped and woken in circles. */
+#define YIELD_PAUSE_US (30 * USEC_PER_SEC)
 
-    const struct partition *run_partition(const struct cluster *cl, const struct run *r)
+const struct partition *run_partition(const struct cluster *cl, const struct run *r)
 {
     const struct spart *s = r->partition ? cluster_part(cl, r->partition) : NULL;
     return s ? &s->p : NULL;

@@ -10,13 +10,10 @@
 
 #include <string.h>
 
-#define CAUSES_MAX                                                                                           \
-/* Entries of a class's log; then the second oldest goes, and its time counts under the
-     * oldest */
-32
+/* Entries of a class's log; then the second oldest goes, and its time counts under the oldest. */
+#define CAUSES_MAX 32
 
-    static enum job_reason
-    cause_of(enum job_reason reason)
+static enum job_reason cause_of(enum job_reason reason)
 {
     return reason == REASON_RESOURCES ? REASON_PRIORITY : reason;
 }
