@@ -198,7 +198,9 @@ enum mail_type {
     X(TEXT, waited_for, 0, "what it waited for and how long for each cause, \"Resources=12,Priority=3\" in seconds")     \
     X(SPAN, cpu_user_us, 0, "user CPU time of all its steps so far")                                                     \
     X(SPAN, cpu_system_us, 0, "system CPU time of all its steps so far")                                                 \
-    X(TIME, changed_us, 0, "this record changed last")
+    X(TIME, changed_us, 0, "this record changed last")                                                                   \
+    X(I64, billing_plus1, 0, "billing units of what it has, by TRESBillingWeights, plus 1; 0 = its CPUs")                \
+    X(I64, billing_asked_plus1, 0, "billing units of what it asks for, the same way")
 // clang-format on
 
 struct job_request {

@@ -1,13 +1,16 @@
 /* Fair share: what is used is charged, decays, survives a restart and decides who comes next; and the parts of a priority. */
 #include "core_help.h"
 
+#include "model/job_counts.h"
+
 // clang-format off
-#define SHARE_CONF                                                                                           \
+#define SHARE_CONF_OF(weights)                                                                                        \
     "ClusterName=test\nOperators=olga\nPriorityWeightAge=0\nPriorityWeightPartition=0\nKillWait=5\n"          \
     "PriorityWeightFairshare=1000\nPriorityCalcPeriod=1\nPriorityDecayHalfLife=0:10:00\n"                   \
     "NodeName=n[1-4] CPUs=8 RealMemory=8000\n"                                                               \
     "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"                                 \
-    "PartitionName=dear Nodes=n[1-4] TRESBillingWeights=CPU=2,Mem=0.5G State=UP\n"
+    "PartitionName=dear Nodes=n[1-4] TRESBillingWeights=" weights " State=UP\n"
+#define SHARE_CONF SHARE_CONF_OF("CPU=2,Mem=0.5G")
 // clang-format on
 
 static int setup_shares(void **unused)
@@ -76,6 +79,32 @@ static void test_weights_of_the_partition(void **unused)
     pass(10 * SEC);
     script_ends(id, 0);
     near(share_of(ALICE)->usage, 10 * (2000 + 4 * 500));
+}
+
+/* What an allocation costs is settled when it is made; what waits is shown what it would cost now. */
+static void test_billing_stands_in_the_record(void **unused)
+{
+    (void)unused;
+    struct job_spec spec = a_job("a");
+    spec.req.partition = "dear";
+    spec.req.ntasks = 4;
+    spec.req.mem_per_node_mib = 4096;
+    uint64_t runs = submit(spec);
+    pass(SEC);
+    assert_int_equal(job(runs)->state, JOB_RUNNING);
+    assert_int_equal(job_billing(job(runs)), 4 * 2 + 2);
+    spec.hold = true;
+    uint64_t waits = submit(spec);
+    assert_int_equal(job_billing(job(waits)), 4 * 2 + 2);
+    restart(SHARE_CONF_OF("CPU=3,Mem=-1G"));
+    hello(1);
+    pass(SEC);
+    assert_int_equal(job_billing(job(runs)), 4 * 2 + 2);
+    assert_int_equal(job_billing(job(submit(spec))), 4 * 3 - 4);
+    spec.req.ntasks = 1;
+    assert_int_equal(job_billing(job(submit(spec))), 0); /* never less than nothing */
+    spec.req.partition = "main";
+    assert_int_equal(job_billing(job(submit(spec))), 1); /* no weights: its CPUs */
 }
 
 static void test_who_used_less_comes_first(void **unused)
@@ -200,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SHARES(test_use_is_charged_and_decays),
         SHARES(test_weights_of_the_partition),
+        SHARES(test_billing_stands_in_the_record),
         SHARES(test_who_used_less_comes_first),
         SHARES(test_classic_fair_share_and_forgetting),
         SHARES(test_a_day_ends),

@@ -48,7 +48,7 @@ static void time_json(struct json_out *o, const struct cell_env *env, const stru
 }
 
 /* The numbers that Slurm gives its kinds; those of gres begin at 1001. */
-enum { TRES_CPU = 1, TRES_MEM = 2, TRES_NODE = 4, TRES_BILLING = 5, TRES_GRES = 1001 };
+enum { ID_CPU = 1, ID_MEM = 2, ID_NODE = 4, ID_BILLING = 5, ID_GRES = 1001 };
 
 static void tres_item(struct json_out *o, int id, const char *type, const char *name, int64_t count)
 {
@@ -65,7 +65,7 @@ static void gres_json(struct json_out *o, const struct job *j)
 {
     struct arena *a = arena_new();
     struct gres_list list;
-    int id = TRES_GRES;
+    int id = ID_GRES;
     if (gres_held_parse(j->alloc_gres, a, &list))
         for (size_t i = 0; i < list.n; i++)
             if (!i || !text_is(list.item[i].kind, list.item[i - 1].kind))
@@ -84,17 +84,17 @@ static void tres_json(struct json_out *o, const struct job *j)
     json_key(o, "allocated");
     json_array(o);
     if (j->alloc_nodes) {
-        tres_item(o, TRES_CPU, "cpu", "", j->alloc_cpus);
-        tres_item(o, TRES_MEM, "mem", "", j->alloc_mem_mib);
-        tres_item(o, TRES_NODE, "node", "", j->alloc_nodes);
-        tres_item(o, TRES_BILLING, "billing", "", j->alloc_cpus);
+        tres_item(o, ID_CPU, "cpu", "", j->alloc_cpus);
+        tres_item(o, ID_MEM, "mem", "", j->alloc_mem_mib);
+        tres_item(o, ID_NODE, "node", "", j->alloc_nodes);
+        tres_item(o, ID_BILLING, "billing", "", job_billing(j));
         gres_json(o, j);
     }
     json_array_end(o);
     json_key(o, "requested");
     json_array(o);
-    tres_item(o, TRES_CPU, "cpu", "", job_cpus(j));
-    tres_item(o, TRES_NODE, "node", "", job_nodes(j));
+    tres_item(o, ID_CPU, "cpu", "", job_cpus(j));
+    tres_item(o, ID_NODE, "node", "", job_nodes(j));
     json_array_end(o);
     json_object_end(o);
 }

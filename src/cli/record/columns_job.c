@@ -358,7 +358,9 @@ CONSTANT_CELL(empty, "")
 #define F_LIMIT  "limit_us,time_limit_us"
 #define F_MEMORY "mem_per_cpu_mib,mem_per_node_mib,mem_per_gpu_mib,alloc_mem_mib,alloc_nodes"
 #define F_PATH   "id,array_job_id,array_task_id,batch_host,user_name,name,work_dir,std_out,std_err,std_in"
-#define F_TRES   F_CPUS "," F_MEMORY ",alloc_gres,gpus,gpus_per_node,gpus_per_task,gres"
+#define F_TRES                                                                                               \
+    F_CPUS "," F_MEMORY ",billing_plus1,billing_asked_plus1,alloc_gres,gpus,gpus_per_node,gpus_per_task,"    \
+                        "gres"
 
 /* X(long name, letter, header, cell, fields read) */
 // clang-format off

@@ -5,14 +5,12 @@
 #include "cli/table/columns.h"
 #include "model/gres.h"
 #include "model/job.h"
+#include "model/job_counts.h"
 
 extern const struct column_table job_columns;
 
 /* What scontrol show job, squeue and --json say alike. Each appends to out. */
 void job_cell_nodes(const struct job *j, struct str *out); /* "4", or "2-4" asked */
-int32_t job_cpus(const struct job *j);                     /* allocated, or what it asks for at least */
-int32_t job_nodes(const struct job *j);                    /* allocated, or asked at least */
-int32_t job_tasks(const struct job *j);
 int64_t job_limit_us(const struct job *j); /* in force or asked; 0 = the partition's default */
 int64_t job_elapsed_us(const struct job *j, int64_t now_us); /* run time without suspensions */
 void job_cell_memory(const struct job *j, struct str *out);  /* "4000M", "2Gc" per CPU */

@@ -2,38 +2,10 @@
 #include "cli/record/columns_job.h"
 #include "cli/record/node_words.h"
 #include "model/alloc.h"
+#include "model/job_counts.h"
 #include "model/pattern.h"
 
 #include <string.h>
-
-int32_t job_nodes(const struct job *j)
-{
-    if (j->alloc_nodes)
-        return j->alloc_nodes;
-    int32_t n = j->spec.req.min_nodes;
-    if (n < 1 && j->spec.req.ntasks > 0 && j->spec.req.ntasks_per_node > 0)
-        n = (j->spec.req.ntasks + j->spec.req.ntasks_per_node - 1) / j->spec.req.ntasks_per_node;
-    return n > 0 ? n : 1;
-}
-
-int32_t job_tasks(const struct job *j)
-{
-    const struct job_request *r = &j->spec.req;
-    if (j->alloc_tasks)
-        return j->alloc_tasks;
-    if (r->ntasks)
-        return r->ntasks;
-    return job_nodes(j) * (r->ntasks_per_node ? r->ntasks_per_node : 1);
-}
-
-int32_t job_cpus(const struct job *j)
-{
-    const struct job_request *r = &j->spec.req;
-    if (j->alloc_cpus)
-        return j->alloc_cpus;
-    int32_t cpus = job_tasks(j) * (r->cpus_per_task ? r->cpus_per_task : 1), nodes = job_nodes(j);
-    return cpus > nodes ? cpus : nodes;
-}
 
 int64_t job_limit_us(const struct job *j)
 {
@@ -112,25 +84,6 @@ void job_cell_path(const struct job *j, const char *pattern, struct str *out)
     pattern_expand(pattern, &env, out);
 }
 
-/* GPUs asked for in whichever way, for jobs that wait. */
-static int64_t gpus_asked(const struct job *j)
-{
-    const struct job_request *r = &j->spec.req;
-    struct arena *a = arena_new();
-    struct gres_list list;
-    int64_t count = 0;
-    if (r->gpus && gres_parse_gpus(r->gpus, a, &list, NULL))
-        count = gres_count(&list, "gpu");
-    else if (r->gpus_per_node && gres_parse_gpus(r->gpus_per_node, a, &list, NULL))
-        count = gres_count(&list, "gpu") * job_nodes(j);
-    else if (r->gpus_per_task && gres_parse_gpus(r->gpus_per_task, a, &list, NULL))
-        count = gres_count(&list, "gpu") * job_tasks(j);
-    else if (r->gres && gres_parse(r->gres, a, &list, NULL))
-        count = gres_count(&list, "gpu") * job_nodes(j);
-    arena_free(a);
-    return count;
-}
-
 bool gres_held_parse(const char *held, struct arena *a, struct gres_list *ret)
 {
     char *text = arena_strdup(a, held ? held : "");
@@ -181,20 +134,17 @@ void step_cell_tres(const struct step *s, int64_t mem_mib, struct str *out)
 
 void job_cell_tres(const struct job *j, struct str *out)
 {
-    const struct job_request *r = &j->spec.req;
-    int64_t mem = j->alloc_mem_mib;
-    if (!mem && r->mem_per_cpu_mib > 0)
-        mem = r->mem_per_cpu_mib * job_cpus(j);
-    else if (!mem && r->mem_per_node_mib > 0)
-        mem = r->mem_per_node_mib * job_nodes(j);
+    int64_t mem = job_mem_mib(j);
     str_addf(out, "cpu=%d", job_cpus(j));
     if (mem > 0) {
         str_add(out, ",mem=");
         size_format_mib(mem, 0, out);
     }
-    str_addf(out, ",node=%d,billing=%d", job_nodes(j), job_cpus(j));
+    str_addf(out, ",node=%d", job_nodes(j));
+    if (job_billing(j))
+        str_addf(out, ",billing=%lld", (long long)job_billing(j));
     if (j->alloc_nodes)
         gres_held_tres(j->alloc_gres, out);
-    else if (gpus_asked(j))
-        str_addf(out, ",gres/gpu=%lld", (long long)gpus_asked(j));
+    else if (job_gpus_asked(j))
+        str_addf(out, ",gres/gpu=%lld", (long long)job_gpus_asked(j));
 }

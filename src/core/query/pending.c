@@ -3,22 +3,6 @@
 
 #include <string.h>
 
-static const struct partrec *first_partition(const struct core *c, const char *names)
-{
-    char name[LIMIT_NAME_BYTES + 1];
-    struct span rest = span_of(names), piece;
-    while (names && span_next(&rest, ',', &piece)) {
-        if (!piece.len || piece.len > LIMIT_NAME_BYTES)
-            continue;
-        memcpy(name, piece.data, piece.len);
-        name[piece.len] = '\0';
-        const struct partrec *p = part_find(c, name);
-        if (p)
-            return p;
-    }
-    return NULL;
-}
-
 static int32_t cpus_look_up(const struct core *c, const struct partition *p)
 {
     struct hostlist names = HOSTLIST_INIT;
@@ -58,7 +42,7 @@ static int32_t nodes_for_cpus(const struct job_request *r, int32_t most)
 void pending_complete(const struct core *c, struct part_cpus *known, struct job *j)
 {
     struct job_request *r = &j->spec.req;
-    const struct partrec *p = first_partition(c, r->partition);
+    const struct partrec *p = part_first(c, r->partition);
     if (!p)
         return;
     if (r->time_limit_us <= 0)

@@ -113,6 +113,22 @@ struct partrec *part_find(const struct core *c, const char *name)
     return NULL;
 }
 
+const struct partrec *part_first(const struct core *c, const char *names)
+{
+    char name[LIMIT_NAME_BYTES + 1];
+    struct span rest = span_of(names), piece;
+    while (names && span_next(&rest, ',', &piece)) {
+        if (!piece.len || piece.len > LIMIT_NAME_BYTES)
+            continue;
+        memcpy(name, piece.data, piece.len);
+        name[piece.len] = '\0';
+        const struct partrec *p = part_find(c, name);
+        if (p)
+            return p;
+    }
+    return NULL;
+}
+
 struct resvrec *resv_find(const struct core *c, const char *name)
 {
     for (size_t i = 0; i < c->resv.n; i++)

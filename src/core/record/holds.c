@@ -9,6 +9,7 @@ void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al)
     r->j.alloc_cpus = 0;
     r->j.alloc_mem_mib = 0;
     r->j.alloc_tasks = 0;
+    r->j.billing_plus1 = 0;
     for (size_t i = 0; i < al->n; i++) {
         hostlist_add(&names, al->node[i].node);
         r->j.alloc_cpus += al->node[i].cpu_count;

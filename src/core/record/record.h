@@ -55,6 +55,8 @@ bool job_may_requeue(const struct core *c, const struct jobrec *r);
 struct noderec *node_find(const struct core *c, const char *name);
 uint32_t node_index(const struct core *c, const struct noderec *n);
 struct partrec *part_find(const struct core *c, const char *name);
+/* The first of a list that is there; NULL = none is. */
+const struct partrec *part_first(const struct core *c, const char *names);
 struct steprec *step_find(const struct jobrec *r, int64_t step_id);
 bool step_live(const struct steprec *st);
 struct steppart *step_part(struct steprec *st, uint32_t node);
@@ -205,6 +207,9 @@ void usage_know(struct core *c, uint32_t uid, const char *account, const char *u
 void usage_charge(struct core *c, struct jobrec *r); /* what it used since it was charged last */
 /* Billing units of a run, in thousandths. */
 int64_t usage_billing_milli(const struct core *c, const struct jobrec *r);
+/* Writes into j the billing units of what it asks for, and of what it has unless they stand there:
+ * what an allocation costs is settled when it is made or becomes smaller. */
+void usage_billing_note(const struct core *c, struct job *j);
 void usage_tick(struct core *c);
 int64_t usage_due(const struct core *c);
 void usage_factors(struct core *c);

@@ -15,6 +15,7 @@ struct jobrec *job_new(struct core *c, uint64_t id)
 void job_write(struct core *c, struct jobrec *r)
 {
     r->unsaved = false;
+    usage_billing_note(c, &r->j);
     fx_store(c, TABLE_JOB, &r->j);
 }
 

@@ -8,6 +8,7 @@
  * the rank in that tree (fair tree), or 2^−(use/share) with NO_FAIR_TREE. */
 #include "base/civil.h"
 #include "core/record/record.h"
+#include "model/job_counts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,49 +92,34 @@ static int64_t run_time(const struct jobrec *r, int64_t now_us)
     return time > 0 ? time : 0;
 }
 
-static int64_t gres_of(const struct jobrec *r, const char *name)
+/* The weights that a partition charges by; false: it has none. */
+static bool weights_of(const struct partrec *p, struct tres_weights *ret)
 {
-    struct span rest = span_of(r->j.alloc_gres ? r->j.alloc_gres : ""), piece;
-    int64_t sum = 0;
-    size_t len = strlen(name);
-    while (span_next(&rest, ',', &piece)) {
-        const char *equals = memchr(piece.data, '=', piece.len);
-        if (!equals || piece.len < len || memcmp(piece.data, name, len) != 0 ||
-            (piece.data[len] != '=' && piece.data[len] != ':'))
-            continue;
-        int64_t n = 0;
-        for (const char *d = equals + 1; d < piece.data + piece.len && *d >= '0' && *d <= '9'; d++)
-            n = n * 10 + (*d - '0');
-        sum += n;
-    }
-    return sum;
-}
-
-static int64_t count_of(const struct jobrec *r, const struct tres_weight *t)
-{
-    switch (t->kind) {
-    case TRES_CPU: return r->j.alloc_cpus;
-    case TRES_MEM: return r->j.alloc_mem_mib;
-    case TRES_NODE: return r->j.alloc_nodes;
-    case TRES_GRES: return gres_of(r, t->name);
-    }
-    return 0;
+    return p && p->p.billing_weights && tres_weights_parse(p->p.billing_weights, ret, NULL);
 }
 
 int64_t usage_billing_milli(const struct core *c, const struct jobrec *r)
 {
     const struct partrec *p = r->j.run_partition ? part_find(c, r->j.run_partition) : NULL;
     struct tres_weights w;
-    int64_t sum = 0, most = 0;
-    if (!p || !p->p.billing_weights || !tres_weights_parse(p->p.billing_weights, &w, NULL))
-        return (int64_t)r->j.alloc_cpus * 1000;
-    for (size_t i = 0; i < w.n; i++) {
-        int64_t one = w.v[i].milli * count_of(r, &w.v[i]) / w.v[i].per;
-        sum += one;
-        most = one > most ? one : most;
-    }
-    int64_t milli = c->settings.word.max_tres ? most : sum;
-    return milli > 0 ? milli : 0;
+    return weights_of(p, &w) ? job_billing_milli(&r->j, &w, c->settings.word.max_tres)
+                             : (int64_t)r->j.alloc_cpus * 1000;
+}
+
+void usage_billing_note(const struct core *c, struct job *j)
+{
+    struct tres_weights w;
+    struct job asked = *j;
+    const struct partrec *p = j->run_partition ? part_find(c, j->run_partition) : NULL;
+    j->billing_asked_plus1 = 0;
+    if (j->alloc_cpus && !j->billing_plus1)
+        j->billing_plus1 = weights_of(p, &w) ? job_billing_milli(j, &w, c->settings.word.max_tres) / 1000 + 1
+                                             : j->alloc_cpus + 1;
+    asked.alloc_nodes = asked.alloc_cpus = asked.alloc_tasks = 0;
+    asked.alloc_mem_mib = 0;
+    asked.alloc_gres = NULL;
+    if (weights_of(part_first(c, j->spec.req.partition), &w))
+        j->billing_asked_plus1 = job_billing_milli(&asked, &w, c->settings.word.max_tres) / 1000 + 1;
 }
 
 void usage_charge(struct core *c, struct jobrec *r)
